@@ -1,0 +1,41 @@
+# `make demo` and `make test` do everything on a fresh machine: Python 3.11+, make and a package index.
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+
+help: ## what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.venv/.ready: requirements.lock requirements-dev.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+setup: .venv/.ready ## the virtual environment in .venv
+
+demo: setup ## the main job, shown happening: a cluster founded and gone
+	$(BIN)/alate demo
+
+test: setup ## the tests, on the real nats-server
+	$(BIN)/pytest -n 2
+
+check: setup ## lint, types, import contracts, generated files
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m schemas --check
+
+bench: setup ## figures as ratios to bare references, into .bench/latest.json
+	$(BIN)/python -m tests.bench
+
+generate: setup ## schemas/generated anew from schemas/
+	$(BIN)/python -m schemas
+
+lock: ## requirements*.lock anew (needs uv)
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements-dev.lock
+
+.PHONY: help setup demo test check bench generate lock

@@ -1,0 +1,149 @@
+"""The bus as services see it: publish with compare-and-swap, read the last state, listen, be woken."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+
+class Unavailable(Exception):  # noqa: N818 - a state of the world, like the faults of `events.faults`
+    """The bus did not answer in time; whether the message was stored is not known. Safe to repeat."""
+
+
+@dataclass(eq=False)
+class Conflict(Exception):  # noqa: N818 - not an error: somebody else was faster
+    """The compare-and-swap was lost: the subject's last sequence is another."""
+
+    expected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is published: a subject, bytes, and headers (CloudEvents attributes, trace context)."""
+
+    subject: str
+    data: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(Message):
+    """A message as its stream keeps it."""
+
+    sequence: int = 0
+    """Its place in the stream; the expected value of the next compare-and-swap."""
+    time: datetime = datetime.min
+    """When the server stored it (UTC)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """The compare-and-swap: publish only if `sequence` is still the last one on `history` (0: none yet)."""
+
+    history: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A message that the bus delivers on `target` once `at` has come; one per `subject`, a second replaces it."""
+
+    subject: str
+    target: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A durable place in a stream: what it has acknowledged never comes again, what it has not does."""
+
+    name: str
+    stream: str
+    filters: tuple[str, ...]
+    max_deliver: int = 8
+    """How often a message is tried before it is a dead letter."""
+    ack_wait: float = 30.0
+    """Seconds until an unanswered message comes again."""
+    in_flight: int = 256
+    """How many messages may be out unanswered."""
+
+
+class CaughtUp:
+    """A feed's word that everything kept at its start has been given; what follows is live."""
+
+
+class Delivery(Protocol):
+    """One message, handed out until it is answered; exactly one answer is given."""
+
+    @property
+    def stored(self) -> Stored: ...
+    @property
+    def attempt(self) -> int:
+        """1 the first time."""
+        ...
+
+    async def ack(self) -> None:
+        """It is done and never comes again."""
+        ...
+
+    async def retry(self, after: float) -> None:
+        """Give it again in `after` seconds; at the consumer's last attempt it becomes a dead letter instead."""
+        ...
+
+    async def dead(self, reason: str) -> None:
+        """It can never be done: keep it on ``dlq.<stream>.<consumer>`` with the reason, then never again."""
+        ...
+
+
+class Bus(Protocol):
+    """How it travels. Both adapters pass `tests/contracts/bus`; every call may raise `Unavailable`."""
+
+    async def publish(
+        self, message: Message, *, expect: Expect | None = None, cancels: str | None = None, msg_id: str | None = None
+    ) -> int:
+        """Store a message and give its sequence.
+
+        With `expect` it raises `Conflict` unless the history stands where it should; a repeat of our own
+        publish whose acknowledgement was lost (same `msg_id`) is no conflict. `cancels` names the timer that is
+        dropped in the same stroke. Without `expect`, a repeat of `msg_id` inside the stream's window is stored once.
+        """
+        ...
+
+    async def last(self, stream: str, filter: str) -> Stored | None:  # noqa: A002 - JetStream's own word
+        """The newest message on any subject the filter matches."""
+        ...
+
+    def feed(self, stream: str, *filters: str) -> AsyncIterator[Stored | CaughtUp]:
+        """The last message of every matching subject, in stream order, then `CaughtUp`, then all that comes, for ever.
+
+        Survives reconnects without a gap: after one, some messages may come again.
+        """
+        ...
+
+    def consume(self, consumer: Consumer) -> AsyncIterator[Delivery]:
+        """Messages of a durable consumer (made if it is not there), for ever."""
+        ...
+
+    async def wake(self, timer: Timer) -> None:
+        """Set the timer of a subject, replacing the one that is there. Fires once, never early."""
+        ...
+
+    async def purge(self, stream: str, filter: str) -> int:  # noqa: A002 - JetStream's own word
+        """Forget everything the filter matches; gives how many messages that were."""
+        ...
+
+    async def count(self, stream: str, filter: str) -> int:  # noqa: A002 - JetStream's own word
+        """How many messages the stream keeps on matching subjects."""
+        ...
+
+    async def read(self, stream: str, filter: str) -> tuple[Stored, ...]:  # noqa: A002 - JetStream's own word
+        """Every message the stream keeps on matching subjects, oldest first: a history."""
+        ...
+
+    async def unanswered(self, consumer: Consumer) -> int:
+        """How many messages the durable consumer has still to be given or to answer."""
+        ...
+
+    async def close(self) -> None:
+        """Leave: flush what is out, then disconnect."""
+        ...

@@ -1,0 +1,38 @@
+"""What each stream keeps, and for how long: the one table both adapters of the bus obey."""
+
+from dataclasses import dataclass
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class StreamSpec:
+    """A stream's subjects and what it forgets."""
+
+    name: str
+    subjects: tuple[str, ...]
+    max_age: float = 0.0
+    """Seconds a message is kept; 0: until it is purged."""
+    per_subject: int = -1
+    """How many messages are kept per subject; -1: all."""
+    schedules: bool = False
+    """Holds timers: a schedule's target must be in the same stream."""
+    duplicate_window: float = 120.0
+    """Seconds in which a repeated ``Nats-Msg-Id`` is stored once."""
+
+
+ENTITIES = ("cluster", "addon", "teardown")
+
+STREAMS = (
+    # No age limit: an expired terminal message would bring an older state back. Purged by subject instead.
+    StreamSpec("EVENTS", (*(f"{e}.*.*.*" for e in ENTITIES), "timer.>", "due.>"), schedules=True),
+    StreamSpec("LEVELS", ("inventory.>", "observed.>"), per_subject=1),
+    StreamSpec("INTAKE", ("cluster.requested", "cluster.requested.*"), max_age=14 * DAY),
+    StreamSpec("HOOKS", ("hook.>",), max_age=14 * DAY),
+    StreamSpec("DLQ", ("dlq.>",), max_age=90 * DAY),
+    StreamSpec(
+        "ADVISORY",
+        ("$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.>", "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.>"),
+        max_age=30 * DAY,
+    ),
+)

@@ -1,0 +1,98 @@
+"""Every message is declared once, here: its subject, its owner, its type; a duplicate fails at import."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+import msgspec
+
+PREFIX = "dev.alate."
+"""What every CloudEvents type of ours begins with."""
+
+S = TypeVar("S", bound=type[msgspec.Struct])
+
+
+class Stream(StrEnum):
+    """The streams a message can live in; what each keeps is in `events.streams`."""
+
+    EVENTS = "EVENTS"
+    LEVELS = "LEVELS"
+    INTAKE = "INTAKE"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """One message: what it is called, where it travels, who alone may say it, and its shape."""
+
+    type: str
+    """CloudEvents type, e.g. ``dev.alate.cluster.ready``."""
+    subject: str
+    """Template, e.g. ``cluster.ready.{tenant}.{cluster}``."""
+    stream: Stream
+    owner: str
+    """The one service that says it; ``anyone`` for intake."""
+    struct: type[msgspec.Struct]
+
+    @property
+    def doc(self) -> str:
+        """The first line of the struct's docstring."""
+        return (self.struct.__doc__ or "").strip().split("\n")[0]
+
+    @property
+    def event(self) -> str:
+        """The event's token, e.g. ``ready``."""
+        return self.subject.split(".")[1]
+
+    @property
+    def domain(self) -> str:
+        """The domain's token, e.g. ``cluster``."""
+        return self.subject.split(".")[0]
+
+
+_by_type: dict[str, Declaration] = {}
+_by_struct: dict[type[msgspec.Struct], Declaration] = {}
+
+
+def _declare(subject: str, stream: Stream, owner: str) -> Callable[[S], S]:
+    fixed = [part for part in subject.split(".") if not part.startswith("{")]
+    name = PREFIX + ".".join(fixed)
+
+    def register(struct: S) -> S:
+        if name in _by_type:
+            raise ValueError(f"{name} is declared twice: by {_by_type[name].struct.__name__} and {struct.__name__}")
+        declaration = Declaration(name, subject, stream, owner, struct)
+        _by_type[name] = _by_struct[struct] = declaration
+        return struct
+
+    return register
+
+
+def state(domain: str, event: str, *, owner: str) -> Callable[[S], S]:
+    """Declare a state: its message on ``<domain>.<event>.<tenant>.<name>`` is event, state and lock at once."""
+    return _declare(f"{domain}.{event}.{{tenant}}.{{name}}", Stream.EVENTS, owner)
+
+
+def level(subject: str, *, owner: str) -> Callable[[S], S]:
+    """Declare a level: what its owner sees now, of which only the newest message per subject is kept."""
+    return _declare(subject, Stream.LEVELS, owner)
+
+
+def intake(subject: str) -> Callable[[S], S]:
+    """Declare what anyone who may ask can publish."""
+    return _declare(subject, Stream.INTAKE, "anyone")
+
+
+def declarations() -> tuple[Declaration, ...]:
+    """Every message declared so far, by type."""
+    return tuple(_by_type[name] for name in sorted(_by_type))
+
+
+def declared(struct: type[msgspec.Struct]) -> Declaration:
+    """The declaration of a struct; KeyError if it is never on the bus."""
+    return _by_struct[struct]
+
+
+def named(type_name: str) -> Declaration | None:
+    """The declaration of a CloudEvents type, or None if it is not ours."""
+    return _by_type.get(type_name)
