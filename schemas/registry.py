@@ -7,10 +7,13 @@ from typing import TypeVar
 
 import msgspec
 
+from schemas.subjects import token
+
 PREFIX = "dev.alate."
 """What every CloudEvents type of ours begins with."""
 
-S = TypeVar("S", bound=type[msgspec.Struct])
+Shape = type[msgspec.Struct]
+S = TypeVar("S", bound=Shape)
 
 
 class Stream(StrEnum):
@@ -32,12 +35,25 @@ class Declaration:
     stream: Stream
     owner: str
     """The one service that says it; ``anyone`` for intake."""
-    struct: type[msgspec.Struct]
+    struct: Shape
+    aliases: tuple[str, ...] = ()
+    """Further subjects of the same message."""
 
     @property
     def doc(self) -> str:
         """The first line of the struct's docstring."""
         return (self.struct.__doc__ or "").strip().split("\n")[0]
+
+    def at(self, *names: str) -> str:
+        """The subject for these names, in the template's order."""
+        given = iter(names)
+        return ".".join(token(next(given)) if part.startswith("{") else part for part in self.subject.split("."))
+
+    def under(self, *names: str) -> str:
+        """The filter for every subject that begins with these names."""
+        given = iter(names)
+        parts = self.subject.split(".")
+        return ".".join(token(next(given, "")) or "*" if part.startswith("{") else part for part in parts)
 
     @property
     def event(self) -> str:
@@ -54,15 +70,18 @@ _by_type: dict[str, Declaration] = {}
 _by_struct: dict[type[msgspec.Struct], Declaration] = {}
 
 
-def _declare(subject: str, stream: Stream, owner: str) -> Callable[[S], S]:
-    fixed = [part for part in subject.split(".") if not part.startswith("{")]
-    name = PREFIX + ".".join(fixed)
+def _declare(declaration: Declaration) -> None:
+    if (twin := _by_type.get(declaration.type)) is not None:
+        names = f"{twin.struct.__name__} and {declaration.struct.__name__}"
+        raise ValueError(f"{declaration.type} is declared twice: by {names}")
+    _by_type[declaration.type] = _by_struct[declaration.struct] = declaration
+
+
+def _declares(subject: str, stream: Stream, owner: str) -> Callable[[S], S]:
+    fixed = ".".join(part for part in subject.split(".") if not part.startswith("{"))
 
     def register(struct: S) -> S:
-        if name in _by_type:
-            raise ValueError(f"{name} is declared twice: by {_by_type[name].struct.__name__} and {struct.__name__}")
-        declaration = Declaration(name, subject, stream, owner, struct)
-        _by_type[name] = _by_struct[struct] = declaration
+        _declare(Declaration(PREFIX + fixed, subject, stream, owner, struct))
         return struct
 
     return register
@@ -70,17 +89,22 @@ def _declare(subject: str, stream: Stream, owner: str) -> Callable[[S], S]:
 
 def state(domain: str, event: str, *, owner: str) -> Callable[[S], S]:
     """Declare a state: its message on ``<domain>.<event>.<tenant>.<name>`` is event, state and lock at once."""
-    return _declare(f"{domain}.{event}.{{tenant}}.{{name}}", Stream.EVENTS, owner)
+    return _declares(f"{domain}.{event}.{{tenant}}.{{name}}", Stream.EVENTS, owner)
 
 
 def level(subject: str, *, owner: str) -> Callable[[S], S]:
     """Declare a level: what its owner sees now, of which only the newest message per subject is kept."""
-    return _declare(subject, Stream.LEVELS, owner)
+    return _declares(subject, Stream.LEVELS, owner)
 
 
-def intake(subject: str) -> Callable[[S], S]:
-    """Declare what anyone who may ask can publish."""
-    return _declare(subject, Stream.INTAKE, "anyone")
+def intake(name: str, *subjects: str) -> Callable[[S], S]:
+    """Declare what anyone who may ask can publish, on any of the subjects."""
+
+    def register(struct: S) -> S:
+        _declare(Declaration(PREFIX + name, subjects[0], Stream.INTAKE, "anyone", struct, subjects[1:]))
+        return struct
+
+    return register
 
 
 def declarations() -> tuple[Declaration, ...]:

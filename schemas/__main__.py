@@ -1,0 +1,46 @@
+"""`python -m schemas` writes what is generated, so that it never differs from what is declared."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from schemas.crds import CRDS
+from schemas.generate import files, folder
+from schemas.generate.discover import lifecycles
+from schemas.registry import declarations
+
+GENERATED = Path(__file__).parent / "generated"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the files; with ``--check`` name each one that differs, and give 1 if any does."""
+    asked = _parser().parse_args(arguments)
+    lives = lifecycles()  # imports every noun, which declares its messages
+    wanted = files(declarations(), lives, CRDS)
+    return _check(asked.out, wanted) if asked.check else _write(asked.out, wanted)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m schemas", description="Write schemas/generated/ anew.")
+    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if a file would change")
+    parser.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where to (default: %(default)s)")
+    return parser
+
+
+def _check(out: Path, wanted: dict[str, str]) -> int:
+    wrong = folder.differing(out, wanted)
+    for path in wrong:
+        sys.stderr.write(f"{os.path.relpath(path)} differs from what schemas declares: run `make generate`\n")
+    return 1 if wrong else 0
+
+
+def _write(out: Path, wanted: dict[str, str]) -> int:
+    for path in folder.write(out, wanted):
+        sys.stdout.write(f"{os.path.relpath(path)}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

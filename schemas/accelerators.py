@@ -1,0 +1,47 @@
+"""One name per accelerator, whatever a cloud, a node label or a person calls it."""
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+ACCELERATORS: Mapping[str, tuple[str, ...]] = {
+    "A10": ("A10-24GB",),
+    "A10G": ("A10G-24GB",),
+    # Some markets call cards of 40 and of 80 GB both A100; what is not said to have 80 counts as 40.
+    "A100": ("A100-40GB", "A100-SXM4-40GB", "A100-PCIE-40GB"),
+    "A100-80GB": ("A100-SXM4-80GB", "A100-PCIE-80GB", "A100-80GB-PCIE"),
+    "B200": ("B200-180GB", "B200-SXM"),
+    "GH200": ("GH200-480GB", "GH200-96GB"),
+    # A cloud's name for the same card with more network, or with the socket spelled out.
+    "H100": ("H100-SXM", "H100-MEGA", "H100-80GB", "H100-80GB-HBM3", "H100-SXM5-80GB"),
+    # A pair of cards on PCIe: other memory and other links, so another accelerator.
+    "H100-NVL": ("H100-94GB", "H100-NVL-94GB"),
+    "H200": ("H200-SXM", "H200-141GB"),
+    "L4": ("L4-24GB",),
+    "L40S": ("L40S-48GB",),
+    "RTX4090": ("4090", "RTX4090-24GB"),
+    "RTX5090": ("5090", "RTX5090-32GB"),
+    "T4": ("T4-16GB",),
+    "V100": ("V100-16GB", "V100-32GB", "V100-SXM2-16GB", "V100-SXM2-32GB"),
+}
+"""Canonical names, each with what else it is called; spelling is compared as `_plain` sees it."""
+
+_MAKERS = re.compile(r"^(nvidia)?(geforce|tesla)?")
+
+
+def _plain(name: str) -> str:
+    return _MAKERS.sub("", re.sub(r"[^a-z0-9]", "", name.lower()))
+
+
+_CANONICAL = {_plain(name): canonical for canonical, others in ACCELERATORS.items() for name in (canonical, *others)}
+
+
+def canonical(name: str) -> str | None:
+    """The one name of an accelerator: ``H100`` for ``h100-sxm`` or ``Nvidia H100``; None if it is unknown."""
+    return _CANONICAL.get(_plain(name))
+
+
+def nearest(name: str) -> tuple[str, ...]:
+    """Up to three known names most like this one, best first; all there are if none is alike."""
+    alike = get_close_matches(_plain(name), _CANONICAL, n=6, cutoff=0.5)
+    return tuple(dict.fromkeys(_CANONICAL[plain] for plain in alike))[:3] or tuple(ACCELERATORS)

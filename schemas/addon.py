@@ -1,0 +1,138 @@
+"""What is said of an add-on on one cluster."""
+
+from datetime import datetime
+
+import msgspec
+
+from schemas.entity import State
+from schemas.lifecycle import Lifecycle
+from schemas.registry import state
+
+OWNER = "addons"
+
+
+def addon_name(cluster: str, addon: str) -> str:
+    """The entity's name; Kubernetes names hold no dot here, so both parts can be read back."""
+    return f"{cluster}.{addon}"
+
+
+class AddonState(State, frozen=True, kw_only=True):
+    """What all states of an add-on know."""
+
+    tenant: str
+    colony: str
+    cluster: str
+    """The cluster entity's name."""
+    addon: str
+    digest: str
+    """Of the manifests it should be made of."""
+    kubeconfig: str = ""
+    """Name of the Secret; empty until the cluster's API is up."""
+
+
+@state("addon", "planned", owner=OWNER)
+class Planned(AddonState, frozen=True, kw_only=True):
+    """It waits for its cluster."""
+
+
+@state("addon", "applying", owner=OWNER)
+class Applying(AddonState, frozen=True, kw_only=True):
+    """Its objects are being written, then waited for."""
+
+    until: datetime
+    """When it counts as degraded."""
+
+
+@state("addon", "applied", owner=OWNER)
+class Applied(AddonState, frozen=True, kw_only=True):
+    """Its objects are there and healthy."""
+
+
+@state("addon", "degraded", owner=OWNER)
+class Degraded(AddonState, frozen=True, kw_only=True):
+    """It could not be made healthy; it is tried again now and then."""
+
+    message: str
+    retry_at: datetime
+
+
+@state("addon", "withdrawing", owner=OWNER)
+class Withdrawing(AddonState, frozen=True, kw_only=True):
+    """Its objects are being taken away."""
+
+
+@state("addon", "withdrawn", owner=OWNER)
+class Withdrawn(AddonState, frozen=True, kw_only=True):
+    """Nothing of it is left on the cluster, or the cluster itself is gone."""
+
+
+LIFECYCLE = Lifecycle(
+    "addon",
+    {
+        None: (Planned, Applying),
+        Planned: (Applying, Withdrawn),
+        Applying: (Applied, Degraded, Withdrawing, Withdrawn),
+        Applied: (Applying, Withdrawing, Withdrawn),
+        Degraded: (Applying, Withdrawing, Withdrawn),
+        Withdrawing: (Withdrawn,),
+        Withdrawn: (Planned, Applying),
+    },
+)
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster is there and shall have this add-on."""
+
+    uid: str
+    tenant: str
+    colony: str
+    cluster: str
+    addon: str
+    digest: str
+    correlation: str
+    kubeconfig: str = ""
+
+
+class Unwanted(msgspec.Struct, frozen=True):
+    """The cluster shall have this add-on no more; `lost`: there is no cluster to take it from."""
+
+    uid: str
+    lost: bool = False
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """Every object of a digest is there and healthy."""
+
+    digest: str
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """It cannot be applied as it is written."""
+
+    digest: str
+    message: str
+
+
+class Removed(msgspec.Struct, frozen=True):
+    """Nothing of it is left on the cluster."""
+
+
+class Apply(msgspec.Struct, frozen=True):
+    """Asks that every object of the add-on is there and healthy."""
+
+    tenant: str
+    colony: str
+    cluster: str
+    addon: str
+    digest: str
+    kubeconfig: str
+
+
+class Withdraw(msgspec.Struct, frozen=True):
+    """Asks that no object of the add-on is there."""
+
+    tenant: str
+    colony: str
+    cluster: str
+    addon: str
+    kubeconfig: str

@@ -1,0 +1,223 @@
+"""What is said of a cluster, from the wish for it to its release."""
+
+from datetime import datetime
+
+import msgspec
+
+from schemas.entity import State
+from schemas.lifecycle import Lifecycle
+from schemas.registry import level, state
+from schemas.wish import Wish
+
+OWNER = "provisioning"
+
+
+class Lot(msgspec.Struct, frozen=True, kw_only=True):
+    """The machines bought for one pool: all of one kind, in one place."""
+
+    pool: str
+    instance: str
+    zone: str
+    accelerator: str
+    accelerators_per_node: int
+    nodes: int
+    price_per_hour: float
+    """USD, one node."""
+    spot: bool
+
+
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a cluster goes: one cloud, one region, one lot a pool."""
+
+    cloud: str
+    region: str
+    lots: tuple[Lot, ...]
+
+    @property
+    def price_per_hour(self) -> float:
+        """USD, the whole cluster."""
+        return round(sum(lot.price_per_hour * lot.nodes for lot in self.lots), 6)
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One try to found the cluster on one placement; numbered from 1, so that its objects have names of their own."""
+
+    number: int
+    placement: Placement
+    reason: str = ""
+    """Why it came to nothing; empty while it may come to something."""
+    message: str = ""
+
+    def object_name(self, cluster: str) -> str:
+        """The name of the back end's object, and the stem of its kubeconfig Secret."""
+        return f"{cluster}-{self.number}"
+
+
+class ClusterState(State, frozen=True, kw_only=True):
+    """What all states of a cluster know."""
+
+    wish: Wish
+    tried: tuple[Attempt, ...] = ()
+    """The attempts that failed on what is asked for now, each of them released."""
+    attempts: int = 0
+    """How many attempts this incarnation has begun."""
+    cost_usd: float = 0.0
+    """What the released attempts have cost."""
+
+
+@state("cluster", "requested", owner=OWNER)
+class Requested(ClusterState, frozen=True, kw_only=True):
+    """Somebody wants it; the market has not been asked yet."""
+
+
+@state("cluster", "placing", owner=OWNER)
+class Placing(ClusterState, frozen=True, kw_only=True):
+    """A try came to nothing: it is let go, then the next offer is looked for."""
+
+    attempt: Attempt | None = None
+    """The failed try that is still being let go."""
+    billed_since: datetime | None = None
+
+
+class Founded(ClusterState, frozen=True, kw_only=True):
+    """What is known from the moment an offer was chosen."""
+
+    attempt: Attempt
+    billed_since: datetime
+    next_best_per_hour: float | None = None
+    """USD, what the next best placement would have cost."""
+    refused: str = ""
+    """Why the newest wish cannot be followed while the cluster runs."""
+
+
+@state("cluster", "launching", owner=OWNER)
+class Launching(Founded, frozen=True, kw_only=True):
+    """An offer is chosen; its cluster is being made."""
+
+    deadline: datetime
+
+
+@state("cluster", "provisioned", owner=OWNER)
+class Provisioned(Founded, frozen=True, kw_only=True):
+    """Its API answers; not all of its accelerators are there."""
+
+    deadline: datetime
+    kubeconfig: str
+    """Name of the Secret."""
+
+
+@state("cluster", "ready", owner=OWNER)
+class Ready(Founded, frozen=True, kw_only=True):
+    """Every accelerator that was bought can be used."""
+
+    kubeconfig: str
+
+
+@state("cluster", "releasing", owner=OWNER)
+class Releasing(ClusterState, frozen=True, kw_only=True):
+    """It is being given back."""
+
+    attempt: Attempt
+    because: str
+    billed_since: datetime
+
+
+@state("cluster", "released", owner=OWNER)
+class Released(ClusterState, frozen=True, kw_only=True):
+    """Nothing of it is left at the cloud."""
+
+    because: str
+
+
+@state("cluster", "stalled", owner=OWNER)
+class Stalled(ClusterState, frozen=True, kw_only=True):
+    """It cannot be founded as asked; it waits for another wish."""
+
+    reason: str
+    message: str
+
+
+LIFECYCLE = Lifecycle(
+    "cluster",
+    {
+        None: (Requested, Released),
+        Requested: (Launching, Stalled, Released),
+        Launching: (Provisioned, Placing, Releasing),
+        Placing: (Launching, Stalled, Releasing, Released),
+        Provisioned: (Ready, Placing, Releasing),
+        Ready: (Provisioned, Placing, Releasing),
+        Stalled: (Requested, Released),
+        Releasing: (Released,),
+        Released: (Requested,),
+    },
+)
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """What the market offers now: the placements that satisfy the need, best first; why none, if none."""
+
+    placements: tuple[Placement, ...]
+    reason: str = ""
+    message: str = ""
+
+
+class LaunchFailed(msgspec.Struct, frozen=True):
+    """An attempt will come to nothing."""
+
+    attempt: int
+    reason: str
+    message: str
+
+
+class Gone(msgspec.Struct, frozen=True):
+    """Nothing of an attempt is left at the cloud."""
+
+    attempt: int
+
+
+@level("observed.infra.{tenant}.{object}", owner="gateway")
+class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the back end's object for one attempt shows now."""
+
+    cluster: str
+    uid: str
+    """The cluster's incarnation, read off the object's labels."""
+    attempt: int
+    backend: str = ""
+    """Whose object it is."""
+    present: bool = True
+    reachable: bool = False
+    """Its API answers and its kubeconfig is there."""
+    failure: str = ""
+    """A reason, once the attempt can come to nothing."""
+    message: str = ""
+    """What the back end says of its progress, for people."""
+
+
+class Rank(msgspec.Struct, frozen=True):
+    """Asks for the placements the market offers."""
+
+    wish: Wish
+    tried: tuple[Attempt, ...]
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """Asks that an attempt's objects exist."""
+
+    wish: Wish
+    attempt: Attempt
+    uid: str
+
+
+class Look(msgspec.Struct, frozen=True):
+    """Asks what has been seen of an attempt already, lest its message came before anyone waited for it."""
+
+    wish: Wish
+    attempt: Attempt
+
+
+class Release(msgspec.Struct, frozen=True):
+    """Asks that nothing of an attempt exists."""
+
+    wish: Wish
+    attempt: Attempt

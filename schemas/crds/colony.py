@@ -1,0 +1,114 @@
+"""A Colony is what people write: clusters that belong together, what each may cost, how long it may live."""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from schemas.crds.manifests import Manifests
+from schemas.crds.status import ColonyStatus
+from schemas.crds.written import Accelerator, Distinct, Duration, Label, ListMap, Moment, Span, Written
+from schemas.wish import Spot, cluster_name
+
+LONGEST_NAME = 50
+"""Of Colony and cluster together: objects made for it add a suffix, and a label of Kubernetes has 63."""
+
+
+class PoolSpec(Written):
+    """Nodes of one kind."""
+
+    name: Label = "gpu"
+    """Its name within the cluster."""
+    accelerator: Accelerator
+    """Which accelerator, e.g. H100."""
+    accelerators_per_node: Annotated[int, Field(ge=1, le=16)]
+    """How many of them each node holds."""
+    nodes: Annotated[int, Field(ge=1, le=1024)]
+    """How many nodes."""
+    spot: Annotated[Spot, Field(strict=False)] = Spot.PREFERRED
+    """Whether machines will do that the cloud may take back."""
+    cpu: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """At least so many vCPUs a node."""
+    memory_gib: Annotated[int, Field(ge=1, le=65536)] | None = Field(None, alias="memoryGiB")
+    """At least so much memory a node (GiB)."""
+
+
+class AddonSpec(Written):
+    """What is put on the cluster before it is handed over."""
+
+    name: Label
+    """Its name within the cluster."""
+    manifests: Manifests
+    """Kubernetes objects as YAML, one document each."""
+
+
+class ClusterSpec(Written):
+    """One cluster: what it is made of, where it may be, what it may cost, how long it may live."""
+
+    name: Label
+    """Its name within the Colony; with the Colony's name and a hyphen at most 50 characters."""
+    pools: Annotated[list[PoolSpec], Field(min_length=1, max_length=16), ListMap()]
+    """What it is made of."""
+    clouds: Distinct = Field(default_factory=list)
+    """Only these clouds; none named: any."""
+    regions: Distinct = Field(default_factory=list)
+    """Only these regions; none named: any."""
+    max_price_per_hour: Annotated[float, Field(gt=0)] | None = None
+    """Wait rather than pay more (USD per hour for the whole cluster)."""
+    kubernetes_version: Annotated[str, Field(max_length=63, pattern=r"^v1\.[0-9]+\.[0-9]+$")] = "v1.34.0"
+    """Which Kubernetes, e.g. v1.34.0."""
+    backend: Literal["k0rdent", "capi"] | None = None
+    """What founds it; not said: what this installation uses."""
+    template: Annotated[str, Field(min_length=1, max_length=253)] | None = None
+    """The ClusterTemplate (k0rdent), or the ConfigMap that holds the manifests (capi)."""
+    time_to_live: Span | None = None
+    """It goes so long after it was first ready."""
+    idle_after: Span | None = None
+    """It goes when no accelerator was in use for so long."""
+    warn_before: Duration = Field("5m", validate_default=True)
+    """How long before its end that is said."""
+    addons: Annotated[list[AddonSpec], Field(max_length=64), ListMap()] = Field(default_factory=list)
+    """What is put on it before it is handed over."""
+
+
+class ColonySpec(Written):
+    """The clusters that are wanted."""
+
+    clusters: Annotated[list[ClusterSpec], Field(min_length=1, max_length=32), ListMap()]
+    """Each comes and goes on its own."""
+
+
+class Metadata(Written):
+    """What of an object's metadata is of interest here."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: Label
+    namespace: str = "default"
+    uid: str = ""
+    generation: int = 0
+    labels: dict[str, str] = Field(default_factory=dict)
+    annotations: dict[str, str] = Field(default_factory=dict)
+    deletion_timestamp: Moment | None = None
+
+
+class Colony(Written):
+    """Clusters that belong together, founded where accelerators are cheapest, gone when they are done."""
+
+    api_version: Literal["alate.dev/v1alpha1"] = "alate.dev/v1alpha1"
+    kind: Literal["Colony"] = "Colony"
+    metadata: Metadata
+    spec: ColonySpec
+    """What is wanted."""
+    status: ColonyStatus | None = None
+    """What is there."""
+
+    @model_validator(mode="after")
+    def _short_enough(self) -> "Colony":
+        for place, cluster in enumerate(self.spec.clusters):
+            name = cluster_name(self.metadata.name, cluster.name)
+            if len(name) > LONGEST_NAME:
+                raise ValueError(
+                    f"spec.clusters[{place}].name makes the combined name {name}, "
+                    f"which has {len(name)} characters: must have at most {LONGEST_NAME}"
+                )
+        return self

@@ -1,0 +1,133 @@
+"""What a Colony shows of its clusters, for `kubectl get`, `kubectl wait` and everything that reads status."""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from schemas.crds.written import ListMap, Moment, Written
+
+
+class Shown(Written):
+    """A part of the status: written by us alone, and read even where a newer release wrote it."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Condition(Shown):
+    """One aspect of the Colony, as Kubernetes conventions have it."""
+
+    type: str
+    """CamelCase, e.g. Ready."""
+    status: Literal["True", "False", "Unknown"]
+    """Whether the aspect holds."""
+    observed_generation: int | None = None
+    """The generation of the spec this was said of."""
+    last_transition_time: Moment
+    """When the status last changed."""
+    reason: str
+    """CamelCase, for programs."""
+    message: str
+    """One sentence, for people."""
+
+
+class OfferStatus(Shown):
+    """What was bought."""
+
+    cloud: str | None = None
+    """Whose machines they are."""
+    region: str | None = None
+    """Where they are."""
+    zone: str | None = None
+    """Where in the region."""
+    instance: str | None = None
+    """What the cloud calls this kind of machine."""
+    price_per_hour: float | None = None
+    """USD per hour for the whole cluster."""
+    spot: bool | None = None
+    """Whether the cloud may take them back."""
+
+
+class AddonStatus(Shown):
+    """How far one add-on is."""
+
+    name: str
+    """Its name in the spec."""
+    phase: str | None = None
+    """Its state."""
+    message: str | None = None
+    """What it waits for, or what went wrong."""
+
+
+class TeardownStatus(Shown):
+    """How far the end is."""
+
+    phase: str | None = None
+    """Its state."""
+    reason: str | None = None
+    """Why the cluster goes."""
+    at: Moment | None = None
+    """When it goes, or went."""
+
+
+class ClusterStatus(Shown):
+    """One cluster of the Colony."""
+
+    name: str
+    """Its name in the spec."""
+    phase: str | None = None
+    """Its state."""
+    since: Moment | None = None
+    """When it entered that state."""
+    offer: OfferStatus | None = None
+    """What it runs on."""
+    next_best_price_per_hour: float | None = None
+    """USD per hour that the next best offer would have cost."""
+    nodes_ready: int | None = None
+    """How many nodes are ready."""
+    nodes_wanted: int | None = None
+    """How many nodes the spec asks for."""
+    accelerators_ready: int | None = None
+    """How many accelerators can be used."""
+    accelerators_wanted: int | None = None
+    """How many accelerators the spec asks for."""
+    kubeconfig_secret: str | None = None
+    """The Secret whose key `value` is the kubeconfig."""
+    endpoint: str | None = None
+    """The URL of its API server."""
+    addons: Annotated[list[AddonStatus], ListMap()] = Field(default_factory=list)
+    """Its add-ons."""
+    teardown: TeardownStatus | None = None
+    """Its end, once that is in sight."""
+    expires_at: Moment | None = None
+    """When its time to live is over."""
+    idle_since: Moment | None = None
+    """Since when no accelerator is in use."""
+    attempts: int | None = None
+    """How many offers were tried."""
+    message: str | None = None
+    """What it waits for, or what went wrong."""
+
+
+class ColonyStatus(Shown):
+    """All clusters of the Colony at a glance."""
+
+    phase: str | None = None
+    """The state of the Colony as a whole."""
+    observed_generation: int | None = None
+    """The generation of the spec this answers to."""
+    ready: str | None = None
+    """Clusters ready of those wanted, e.g. 1/1."""
+    accelerators: str | None = None
+    """Accelerators ready of those wanted, e.g. 16/16."""
+    offer: str | None = None
+    """What it runs on, in short."""
+    price_per_hour: float | None = None
+    """USD per hour, all clusters."""
+    cost_usd: float | None = None
+    """USD spent so far, all clusters."""
+    message: str | None = None
+    """What it waits for, or what went wrong."""
+    conditions: Annotated[list[Condition], ListMap("type")] = Field(default_factory=list)
+    """Its aspects, for kubectl wait."""
+    clusters: Annotated[list[ClusterStatus], ListMap()] = Field(default_factory=list)
+    """Cluster by cluster."""

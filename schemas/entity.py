@@ -1,0 +1,38 @@
+"""What every entity's state has in common: whose incarnation it is, and its place in the history."""
+
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+EPOCH = datetime.fromtimestamp(0, UTC)
+
+T = TypeVar("T", bound="State")
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One entity's complete state; the last one published is the truth."""
+
+    uid: str
+    """The incarnation: a message for another one is ignored."""
+    revision: int = 0
+    """1 for the first state of this incarnation, then one more each transition: no gap, no repeat."""
+    since: datetime = EPOCH
+    """When this revision was decided (UTC)."""
+    correlation: str = ""
+    """The whole flow it belongs to: the Colony's uid."""
+
+    def to(self, kind: type[T], **fields: Any) -> T:  # noqa: ANN401 - the fields of `kind`, checked by its constructor
+        """The next state: what both have in common is carried over, the rest is given."""
+        shared = {name: getattr(self, name) for name in kind.__struct_fields__ if name in self.__struct_fields__}
+        return kind(**(shared | fields))
+
+
+class Due(msgspec.Struct, frozen=True):
+    """The time the entity asked to be woken at has come."""
+
+
+class Wake(msgspec.Struct, frozen=True):
+    """Asks to be told `Due` at a time, whatever dies until then."""
+
+    at: datetime

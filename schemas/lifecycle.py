@@ -1,0 +1,70 @@
+"""Which state may follow which is said once per entity, so that code, tests and diagrams cannot disagree."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from msgspec import Struct
+
+from schemas.registry import declared
+
+State = type[Struct]
+
+
+@dataclass(frozen=True)
+class Lifecycle:
+    """The life of one kind of entity: its states, in the order they are usually met."""
+
+    domain: str
+    """The first token of its subjects, e.g. ``cluster``."""
+    leads_to: Mapping[State | None, tuple[State, ...]]
+    """What each state may turn into; ``None`` is an entity that is not yet there."""
+
+    @property
+    def first(self) -> tuple[State, ...]:
+        """How an entity can begin."""
+        return self.leads_to.get(None, ())
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """Every state that is named, each once, in the order of the declaration."""
+        followed = (state for following in self.leads_to.values() for state in following)
+        return tuple(dict.fromkeys(state for state in (*self.leads_to, *followed) if state))
+
+    @property
+    def terminal(self) -> tuple[State, ...]:
+        """Where it ends: states that lead nowhere, or only to a new beginning.
+
+        A state that may also turn into such an end is not one, even where that end can be a beginning too.
+        """
+        ends = {state for state in self.states if self._after(state) <= set(self.first)}
+        return tuple(state for state in self.states if state in ends and not self._after(state) & ends)
+
+    def mermaid(self) -> str:
+        """The state diagram as Mermaid text, states named by their event; KeyError for one never declared."""
+        return "\n".join(("stateDiagram-v2", *(f"    {line}" for line in self._lines()))) + "\n"
+
+    def _after(self, state: State) -> set[State]:
+        return set(self.leads_to.get(state, ())) - {state}
+
+    def _lines(self) -> Iterator[str]:
+        for name in map(_name, self.states):
+            if name != _id(name):
+                yield f'state "{name}" as {_id(name)}'
+        for state, following in self.leads_to.items():
+            for successor in following:
+                yield f"{_place(state)} --> {_place(successor)}"
+        for state in self.terminal:
+            yield f"{_place(state)} --> [*]"
+
+
+def _name(state: State) -> str:
+    return declared(state).event
+
+
+def _id(name: str) -> str:
+    # A hyphen ends an identifier in Mermaid's state diagrams.
+    return name.replace("-", "_")
+
+
+def _place(state: State | None) -> str:
+    return _id(_name(state)) if state else "[*]"

@@ -1,0 +1,152 @@
+"""What is said of a cluster's end: when it is due, how far it is, and the proof that nothing is left."""
+
+from datetime import datetime
+
+import msgspec
+
+from schemas.entity import State
+from schemas.lifecycle import Lifecycle
+from schemas.registry import state
+from schemas.wish import Wish
+
+OWNER = "teardown"
+
+
+class TeardownState(State, frozen=True, kw_only=True):
+    """What all states of a teardown know."""
+
+    wish: Wish
+    kubeconfig: str = ""
+    """Name of the Secret; empty while the cluster's API was never up: nothing in it needs cleaning."""
+    ready_since: datetime | None = None
+    """When it was first ready."""
+    idle_since: datetime | None = None
+
+
+@state("teardown", "armed", owner=OWNER)
+class Armed(TeardownState, frozen=True, kw_only=True):
+    """Its limits are watched."""
+
+
+@state("teardown", "warned", owner=OWNER)
+class Warned(TeardownState, frozen=True, kw_only=True):
+    """A limit is about to be reached: at `until` it goes, unless something changes."""
+
+    why: str
+    until: datetime
+
+
+class Ending(TeardownState, frozen=True, kw_only=True):
+    """What is known once the end has begun."""
+
+    why: str
+    """``Deleted``, ``TimeToLive`` or ``Idle``."""
+    deadline: datetime
+    """When this step counts as stuck."""
+
+
+@state("teardown", "draining", owner=OWNER)
+class Draining(Ending, frozen=True, kw_only=True):
+    """Its workloads are being stopped."""
+
+
+@state("teardown", "cleaning", owner=OWNER)
+class Cleaning(Ending, frozen=True, kw_only=True):
+    """Its add-ons, load balancers and volumes are being withdrawn."""
+
+    addons: tuple[str, ...]
+    """Those not yet withdrawn."""
+    swept: bool = False
+    """Load balancers and volumes are gone."""
+
+
+@state("teardown", "releasing", owner=OWNER)
+class Releasing(Ending, frozen=True, kw_only=True):
+    """Its machines are being given back."""
+
+
+@state("teardown", "verifying", owner=OWNER)
+class Verifying(Ending, frozen=True, kw_only=True):
+    """It is looked for what may be left."""
+
+
+@state("teardown", "gone", owner=OWNER)
+class Gone(TeardownState, frozen=True, kw_only=True):
+    """Nothing is left, and this is the proof."""
+
+    why: str
+    proof: dict[str, int]
+    """What was counted, all of it zero."""
+
+
+@state("teardown", "stuck", owner=OWNER)
+class Stuck(Ending, frozen=True, kw_only=True):
+    """A step has taken too long: people are told, and it is tried again now and then."""
+
+    step: str
+    message: str
+
+
+LIFECYCLE = Lifecycle(
+    "teardown",
+    {
+        None: (Armed, Draining, Verifying),
+        Armed: (Warned, Draining, Verifying),
+        Warned: (Armed, Draining, Verifying),
+        Draining: (Cleaning, Releasing, Verifying, Stuck),
+        Cleaning: (Releasing, Verifying, Stuck),
+        Releasing: (Verifying, Stuck),
+        Verifying: (Gone, Stuck),
+        Stuck: (Draining, Verifying),
+        Gone: (Armed, Draining, Verifying),
+    },
+)
+
+
+class Drained(msgspec.Struct, frozen=True):
+    """Nothing that holds accelerators runs any more."""
+
+
+class Swept(msgspec.Struct, frozen=True):
+    """No load balancer and no volume of the cluster is left at the cloud."""
+
+
+class Audited(msgspec.Struct, frozen=True):
+    """What was looked for, and how much of it was found."""
+
+    found: dict[str, int]
+
+    @property
+    def clean(self) -> bool:
+        """Nothing was found."""
+        return not any(self.found.values())
+
+
+class Drain(msgspec.Struct, frozen=True):
+    """Asks that nothing that holds accelerators runs in the cluster."""
+
+    tenant: str
+    kubeconfig: str
+
+
+class Sweep(msgspec.Struct, frozen=True):
+    """Asks that the cluster has no load balancers and volumes."""
+
+    tenant: str
+    kubeconfig: str
+
+
+class Count(msgspec.Struct, frozen=True):
+    """Asks which of the cluster's add-ons are withdrawn already."""
+
+    tenant: str
+    cluster: str
+    uid: str
+    addons: tuple[str, ...]
+
+
+class Audit(msgspec.Struct, frozen=True):
+    """Asks what is left of the cluster."""
+
+    wish: Wish
+    uid: str

@@ -1,0 +1,124 @@
+"""What a person or a program wants, one cluster at a time, as the gateway reads it off a Colony."""
+
+from enum import StrEnum
+
+import msgspec
+
+from schemas.registry import intake, level
+
+
+class Spot(StrEnum):
+    """Whether interruptible machines will do."""
+
+    NEVER = "never"
+    PREFERRED = "preferred"
+    ONLY = "only"
+
+
+class Pool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Nodes of one kind."""
+
+    name: str
+    accelerator: str
+    """Canonical name, e.g. ``H100``."""
+    accelerators_per_node: int
+    nodes: int
+    spot: Spot = Spot.PREFERRED
+    cpu: int = 0
+    """At least so many vCPUs a node."""
+    memory_gib: int = 0
+    """At least so much memory a node (GiB)."""
+
+
+class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the cluster is made of, and where it may be."""
+
+    pools: tuple[Pool, ...]
+    clouds: tuple[str, ...] = ()
+    """Empty: any."""
+    regions: tuple[str, ...] = ()
+    """Empty: any."""
+    max_price_per_hour: float | None = None
+    """USD for the whole cluster."""
+    kubernetes_version: str = "v1.34.0"
+    backend: str = "k0rdent"
+    template: str = ""
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of all pools."""
+        return sum(pool.nodes for pool in self.pools)
+
+    @property
+    def accelerators(self) -> int:
+        """Accelerators of all pools."""
+        return sum(pool.nodes * pool.accelerators_per_node for pool in self.pools)
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """When the cluster shall go by itself (seconds; None: never)."""
+
+    time_to_live: float | None = None
+    """Counted from the first time it is ready."""
+    idle_after: float | None = None
+    """Counted from when its last accelerator was let go, or from ready if none was taken."""
+    warn_before: float = 300.0
+
+
+class AddonRef(msgspec.Struct, frozen=True):
+    """An add-on by name and by the digest of what it holds; the contents stay in the Colony."""
+
+    name: str
+    digest: str
+
+
+@level("observed.wish.{tenant}.{cluster}", owner="gateway")
+class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a Colony now asks of one cluster, or that it asks for it no more."""
+
+    tenant: str
+    colony: str
+    cluster: str
+    """Its name within the Colony."""
+    uid: str
+    """The Colony's."""
+    generation: int
+    deleting: bool = False
+    need: Need
+    limits: Limits = Limits()
+    addons: tuple[AddonRef, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The cluster entity's name: unique within its tenant."""
+        return cluster_name(self.colony, self.cluster)
+
+    def newer_than(self, other: "Wish") -> bool:
+        """Whether this says something later than `other` did, of the same Colony."""
+        return self.uid == other.uid and (self.generation, self.deleting) > (other.generation, other.deleting)
+
+    def asks_as(self, other: "Wish") -> bool:
+        """Whether both ask for the same cluster under the same limits."""
+        return (self.need, self.limits, self.addons) == (other.need, other.limits, other.addons)
+
+
+def cluster_name(colony: str, cluster: str) -> str:
+    """A cluster's name among all those of its tenant, and the stem of every object made for it."""
+    return f"{colony}-{cluster}"
+
+
+@intake("cluster.request", "cluster.requested", "cluster.requested.{tenant}")
+class ClusterRequested(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Anyone's request for clusters: a Colony's spec under a name; the gateway makes the Colony of it.
+
+    The subject with the tenant in it says the same, so that a tenant's permission can be this and no more.
+    """
+
+    tenant: str
+    """The namespace the Colony is made in."""
+    name: str
+    """The Colony's name; the same name again is the same Colony."""
+    spec: dict[str, object]
+    """As in a Colony: see the Colony's schema."""
+    origin: str = "nats"
+    """Where the request came from, kept as a label."""
