@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Protocol
 
 
-class Unavailable(Exception):  # noqa: N818 - a state of the world, like the faults of `events.faults`
+class Unavailable(Exception):
     """The bus did not answer in time; whether the message was stored is not known. Safe to repeat."""
 
 
 @dataclass(eq=False)
-class Conflict(Exception):  # noqa: N818 - not an error: somebody else was faster
+class Conflict(Exception):
     """The compare-and-swap was lost: the subject's last sequence is another."""
 
     expected: int

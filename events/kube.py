@@ -1,96 +1,194 @@
 """The Kubernetes API as services use it: faults instead of status codes, lists and watches that never lie."""
 
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Literal, TypeVar
 
-Object = dict[str, Any]
-"""A raw Kubernetes object, as the API gives it."""
+import msgspec
 
+from events.faults import TryLater
+from events.kube_faults import Expired, fault_of
+from events.kube_port import Changed, Listed, Lost, Object, Request, Resource, Response, Sight, Transport
+from events.kube_watch import Patience, Watch
 
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """A kind as its URL names it."""
+__all__ = [
+    "Changed",
+    "Kube",
+    "Listed",
+    "Lost",
+    "Object",
+    "Request",
+    "Resource",
+    "Response",
+    "Sight",
+    "Transport",
+]
 
-    group: str
-    version: str
-    plural: str
-    kind: str
-    namespaced: bool = True
-
-    @property
-    def api_version(self) -> str:
-        """``v1`` or ``<group>/<version>``."""
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
-        """``/apis/<group>/<version>/namespaces/<ns>/<plural>/<name>/<subresource>``, as far as it is given."""
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        scope = ("namespaces", namespace) if self.namespaced and namespace else ()
-        return "/".join((root, *scope, self.plural, *filter(None, (name, subresource))))
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One HTTP request; `path` is below the server's base URL."""
-
-    method: str
-    path: str
-    query: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
+PAGE = 500
+"""Objects per page of a list: what kubectl asks for."""
+TIMEOUT = 15.0
+"""Seconds in which any single answer must be there."""
+PATCHES = {
+    "merge": "application/merge-patch+json",
+    "json": "application/json-patch+json",
+    "apply": "application/apply-patch+yaml",  # JSON is YAML, and any server since 1.16 takes it
+}
+Body = Object | list[Object]
+"""What is sent: an object, or the steps of a JSON patch."""
+Propagation = Literal["Background", "Foreground", "Orphan"]
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """One HTTP answer."""
-
-    status: int
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
+class _ListMeta(msgspec.Struct):
+    version: str = msgspec.field(name="resourceVersion", default="")
+    rest: str = msgspec.field(name="continue", default="")
 
 
-class Transport(Protocol):
-    """How requests reach an API server: over HTTPS, or straight into a sandbox in the same process."""
+class _Page(msgspec.Struct):
+    metadata: _ListMeta
+    items: list[Object] | None = None  # Go writes an empty list of a typed kind as null
 
-    async def send(self, request: Request) -> Response:
-        """Ask once. Raises `TryLater` if no answer can be had (refused, reset, timed out)."""
-        ...
 
-    def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
-        """Ask for a watch: one line a time; a first item that is a `Response` is a refusal and the last one.
+_page = msgspec.json.Decoder(_Page)
+_object: msgspec.json.Decoder[Object] = msgspec.json.Decoder(dict)
 
-        Ends when the server closes; raises `TryLater` if the connection breaks.
+
+class Kube:
+    """One API server. Every call raises the faults of `events.faults`, and ends within `timeout` seconds."""
+
+    def __init__(self, transport: Transport, *, random: Callable[[], float], timeout: float = TIMEOUT) -> None:
+        """`random` gives 0 to 1 and spreads retries; `timeout` is in seconds and per request."""
+        self.transport = transport
+        self.discovered: dict[str, tuple[Resource, ...]] = {}
+        """What `events.kinds.find` knows of this server, by apiVersion."""
+        self._random = random
+        self._timeout = timeout
+
+    async def read(self, path: str) -> Object:
+        """Any document by its path, e.g. ``/version``."""
+        return await self._ask(Request("GET", path), _object)
+
+    async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Object:
+        """One object; `NotFound` if it is not there."""
+        return await self.read(resource.path(namespace, name))
+
+    async def list(
+        self, resource: Resource, namespace: str | None = None, *, labels: str = "", fields: str = ""
+    ) -> Listed:
+        """Every object at one version, apiVersion and kind filled in; selectors as in ``kubectl -l``."""
+        query = {"limit": str(PAGE)} | _selectors(labels, fields)
+        while True:
+            try:
+                return await self._pages(resource, resource.path(namespace), query)
+            except Expired:  # the pages' common version is gone: one whole list is what the server advises
+                if "limit" not in query:
+                    raise
+                del query["limit"]
+
+    async def create(self, resource: Resource, wanted: Object, *, manager: str = "alate") -> Object:
+        """Make an object in the namespace its metadata names; ``Denied("AlreadyExists")`` if it is there."""
+        path = resource.path(wanted["metadata"].get("namespace"))
+        body = _typed(resource, wanted)
+        return await self._write("POST", path, {"fieldManager": manager}, body, "application/json")
+
+    async def apply(
+        self,
+        resource: Resource,
+        wanted: Object,
+        *,
+        manager: str,
+        force: bool = True,
+        subresource: str | None = None,
+    ) -> Object:
+        """Server-side apply: `wanted` is all `manager` says; ``Denied("Conflict")`` only without `force`."""
+        meta = wanted["metadata"]
+        path = resource.path(meta.get("namespace"), meta["name"], subresource)
+        query = {"fieldManager": manager, "force": "true" if force else "false"}
+        return await self._write("PATCH", path, query, _typed(resource, wanted), PATCHES["apply"])
+
+    async def patch(  # noqa: PLR0913 - an address of three parts, what to change, how, who
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None,
+        patch: Body,
+        *,
+        kind: Literal["merge", "json"] = "merge",
+        subresource: str | None = None,
+        manager: str = "alate",
+    ) -> Object:
+        """Change an object; a JSON patch whose ``test`` fails is ``Denied("Invalid")``."""
+        path = resource.path(namespace, name, subresource)
+        return await self._write("PATCH", path, {"fieldManager": manager}, patch, PATCHES[kind])
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None = None,
+        *,
+        uid: str | None = None,
+        propagation: Propagation = "Background",
+    ) -> Object:
+        """Ask for an object's end; gives a Status, or the object while finalizers hold it.
+
+        With `uid`, ``Denied("Conflict")`` if another incarnation bears the name.
         """
-        ...
+        options: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        return await self._write("DELETE", resource.path(namespace, name), {}, options, "application/json")
+
+    def watch(self, resource: Resource, namespace: str | None = None, *, labels: str = "") -> AsyncIterator[Sight]:
+        """What is there and every change, for ever: `Listed` first and after a gap, `Lost` once per silence.
+
+        It never raises a fault: a refusal is a silence too, with its reason, and is asked again.
+        """
+        query = {"watch": "true", "allowWatchBookmarks": "true"} | _selectors(labels, "")
+        request = Request("GET", resource.path(namespace), query, {"Accept": "application/json"})
+
+        async def relist() -> Listed:
+            return await self.list(resource, namespace, labels=labels)
+
+        return Watch(self.transport, relist, request, Patience(self._random)).sights()
 
     async def close(self) -> None:
         """Let go of every connection."""
-        ...
+        await self.transport.close()
+
+    async def _pages(self, resource: Resource, path: str, query: Mapping[str, str]) -> Listed:
+        items: list[Object] = []
+        page = _ListMeta(rest="")
+        while True:
+            more = {"continue": page.rest} if page.rest else {}
+            answer = await self._ask(Request("GET", path, {**query, **more}), _page)
+            items += (_typed(resource, item) for item in answer.items or ())
+            page = answer.metadata
+            if not page.rest:
+                return Listed(tuple(items), page.version)
+
+    async def _write(self, method: str, path: str, query: Mapping[str, str], body: Body, content: str) -> Object:
+        request = Request(method, path, query, {"Content-Type": content}, msgspec.json.encode(body))
+        return await self._ask(request, _object)
+
+    async def _ask(self, request: Request, decoder: msgspec.json.Decoder[T]) -> T:
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self.transport.send(request)
+        except TimeoutError as error:
+            raise TryLater(f"{request.method} {request.path} had no answer in {self._timeout:g} s") from error
+        if response.status >= 300:
+            raise fault_of(request, response)
+        try:
+            return decoder.decode(response.body)
+        except msgspec.DecodeError as error:
+            raise fault_of(request, response) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A complete list: what is not in it is not there."""
-
-    items: tuple[Object, ...]
-    resource_version: str
+def _typed(resource: Resource, item: Object) -> Object:
+    """Items of a list come without their type, and so do objects that people build."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind} | item
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """One object was added, changed, or is gone (then this is its last shape)."""
-
-    object: Object
-    gone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The API server cannot be heard: what was seen before is stale from here on, not gone."""
-
-    reason: str
-
-
-Sight = Listed | Changed | Lost
-"""What a watch says."""
+def _selectors(labels: str, fields: str) -> dict[str, str]:
+    return {k: v for k, v in (("labelSelector", labels), ("fieldSelector", fields)) if v}

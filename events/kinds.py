@@ -1,0 +1,59 @@
+"""The kinds services speak of are named once, so that a version is raised in one place."""
+
+from events.faults import NotFound
+from events.kube import Kube
+from events.kube_port import Object, Resource
+
+NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+PODS = Resource("", "v1", "pods", "Pod")
+SECRETS = Resource("", "v1", "secrets", "Secret")
+CONFIGMAPS = Resource("", "v1", "configmaps", "ConfigMap")
+SERVICES = Resource("", "v1", "services", "Service")
+PVCS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
+EVENTS = Resource("", "v1", "events", "Event")
+JOBS = Resource("batch", "v1", "jobs", "Job")
+DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
+STORAGECLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
+CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
+
+COLONIES = Resource("alate.dev", "v1alpha1", "colonies", "Colony")
+
+CLUSTERS = Resource("cluster.x-k8s.io", "v1beta2", "clusters", "Cluster")
+MACHINEDEPLOYMENTS = Resource("cluster.x-k8s.io", "v1beta2", "machinedeployments", "MachineDeployment")
+MACHINESETS = Resource("cluster.x-k8s.io", "v1beta2", "machinesets", "MachineSet")
+MACHINES = Resource("cluster.x-k8s.io", "v1beta2", "machines", "Machine")
+CAPI = (CLUSTERS, MACHINEDEPLOYMENTS, MACHINESETS, MACHINES)
+
+CLUSTERDEPLOYMENTS = Resource("k0rdent.mirantis.com", "v1beta1", "clusterdeployments", "ClusterDeployment")
+CLUSTERTEMPLATES = Resource("k0rdent.mirantis.com", "v1beta1", "clustertemplates", "ClusterTemplate")
+CREDENTIALS = Resource("k0rdent.mirantis.com", "v1beta1", "credentials", "Credential")
+K0RDENT = (CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CREDENTIALS)
+
+
+async def find(kube: Kube, api_version: str, kind: str) -> Resource:
+    """The resource that serves a kind, by discovery; `NotFound` if this API server knows no such kind.
+
+    What was found is kept on the `Kube`; a kind that was not there is asked for again, as CRDs come and go.
+    """
+    for known in kube.discovered.get(api_version, ()):
+        if known.kind == kind:
+            return known
+    kube.discovered[api_version] = served = await _discover(kube, api_version)
+    for resource in served:
+        if resource.kind == kind:
+            return resource
+    raise NotFound(f"the API server has no kind {kind} in {api_version}: is its CRD installed?")
+
+
+async def _discover(kube: Kube, api_version: str) -> tuple[Resource, ...]:
+    try:
+        document = await kube.read(f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}")
+    except NotFound as fault:
+        raise NotFound(f"the API server does not serve {api_version}: is its CRD installed?") from fault
+    group, _, version = api_version.rpartition("/")
+    return tuple(_resource(group, version, item) for item in document["resources"] if "/" not in item["name"])
+
+
+def _resource(group: str, version: str, item: Object) -> Resource:
+    return Resource(group, version, item["name"], item["kind"], item["namespaced"])

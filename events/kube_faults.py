@@ -1,0 +1,73 @@
+"""Answers of an API server become faults here alone, so that one status means one thing everywhere."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from events.faults import Denied, Fault, NotFound, TryLater
+from events.kube_port import Request, Response
+
+GONE = 410
+_LATER = frozenset({408, 425, 429})
+_REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    405: "MethodNotAllowed",
+    409: "Conflict",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+}
+# A field the schema does not know makes server-side apply answer 500, yet no second try can help
+# (kube-apiserver 1.36: `failed to create typed patch object (…): .spec.x: field not declared in schema`).
+_FINAL_500 = "failed to create typed patch object"
+
+
+class Expired(TryLater):
+    """The version asked for is no longer kept: list anew."""
+
+
+class Status(msgspec.Struct):
+    """The part of a ``v1.Status`` that says why."""
+
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+
+
+def _status(body: bytes) -> Status:
+    try:
+        return msgspec.json.decode(body, type=Status)
+    except msgspec.DecodeError:  # proxies answer in HTML, load balancers in nothing
+        return Status()
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    for name, value in headers.items():
+        if name.lower() == "retry-after" and value.isdigit():
+            return float(value)
+    return 1.0
+
+
+def fault_of(request: Request, response: Response) -> Fault:
+    """The fault that an answer of 300 or above stands for; its message is the Status' message."""
+    status = _status(response.body)
+    said = response.body[:200].decode(errors="replace").strip() or "nothing more"
+    message = status.message or f"{request.method} {request.path} was answered {response.status}: {said}"
+    return _fault(response.status, status.reason, message, _retry_after(response.headers))
+
+
+def fault_in(event: bytes) -> Fault:
+    """The fault that an ``ERROR`` event of a watch carries in its object (a Status)."""
+    status = _status(event)
+    return _fault(status.code, status.reason, status.message or "the watch ended with an error", 1.0)
+
+
+def _fault(code: int, reason: str, message: str, after: float) -> Fault:
+    if code == 404:
+        return NotFound(message)
+    if code == GONE:
+        return Expired(message, after=0.0)
+    if code in _LATER or (code >= 500 and not message.startswith(_FINAL_500)) or not code:
+        return TryLater(message, after=after)
+    return Denied(message, reason=reason or _REASONS.get(code, "UnexpectedAnswer"))

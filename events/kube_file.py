@@ -1,0 +1,152 @@
+"""A kubeconfig is read and checked before anything is asked, so that a mistake is named where it was made."""
+
+import base64
+import binascii
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from events.faults import Denied
+from events.kube_port import Object
+
+ENTRIES = {"contexts": "context", "clusters": "cluster", "users": "user"}
+"""The lists of a kubeconfig, and what an entry calls its content."""
+PEM = ("certificate-authority", "client-certificate", "client-key")
+"""What is named by file, or held inline under the same name with ``-data``."""
+FILES = (*PEM, "tokenFile")
+PROGRAMS = (*FILES, "exec", "auth-provider")
+"""What makes whoever uses a kubeconfig read a file or run a program."""
+
+
+def bad(message: str) -> Denied:
+    """The fault for whatever is wrong with a kubeconfig."""
+    return Denied(message, reason="BadKubeconfig")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The one cluster and user that a context names, with every path absolute."""
+
+    source: str
+    cluster: Object
+    user: Object
+
+    @property
+    def document(self) -> Object:
+        """A kubeconfig that holds nothing else."""
+        context = {"cluster": "chosen", "user": "chosen"}
+        return {
+            "current-context": "chosen",
+            "contexts": [{"name": "chosen", "context": context}],
+            "clusters": [{"name": "chosen", "cluster": self.cluster}],
+            "users": [{"name": "chosen", "user": self.user}],
+        }
+
+
+def parsed(text: str, source: str) -> Object:
+    """The document of a kubeconfig; `Denied` if it is none."""
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        said = " ".join(str(error).split())
+        raise bad(f"{source} is not YAML ({said}): expected clusters, contexts and users") from error
+    if not isinstance(document, dict):
+        raise bad(f"{source} holds no mapping: expected clusters, contexts and users")
+    for part, content in ENTRIES.items():
+        if not isinstance(document.get(part) or [], list):
+            raise bad(f"{part} in {source} is no list: expected entries with a name and a {content}")
+    return document
+
+
+def merged(files: Iterable[Path]) -> tuple[Object, str]:
+    """One document of all files that exist, and their names; as in kubectl, who says something first wins."""
+    there = [file for file in files if file.is_file()]
+    if not there:
+        names = ", ".join(map(str, files))
+        raise bad(f"kubeconfig {names}: there is no such file; name one that exists")
+    documents = [_absolute(parsed(_text(file), f"kubeconfig {file}"), file.parent.absolute()) for file in there]
+    whole: Object = {part: [e for d in documents for e in d.get(part) or ()] for part in ENTRIES}
+    currents = [d["current-context"] for d in documents if d.get("current-context")]
+    return whole | {"current-context": next(iter(currents), None)}, f"kubeconfig {', '.join(map(str, there))}"
+
+
+def chosen(document: Object, source: str, context: str | None = None) -> Chosen:
+    """What the context (or the current one) names; `Denied` names what is missing and what there is."""
+    name = context or document.get("current-context")
+    if not name:
+        raise bad(f"{source} names no current-context: choose one of {_names(document, 'contexts')}")
+    entry = _entry(document, "contexts", name, source)
+    cluster = _entry(document, "clusters", entry.get("cluster"), source)
+    user = _entry(document, "users", entry["user"], source) if entry.get("user") else {}
+    server = str(cluster.get("server") or "")
+    if not server.startswith(("https://", "http://")):
+        raise bad(f"server of cluster {entry['cluster']!r} in {source} is {server!r}: expected an https:// URL")
+    return Chosen(source, cluster, user)
+
+
+def sealed(choice: Chosen) -> Chosen:
+    """The same, if it holds data only; `Denied` if using it would read our files or run a program."""
+    for key in PROGRAMS:
+        if key in choice.cluster or key in choice.user:
+            raise bad(f"{choice.source} asks for {key}: out of a Secret only inline data and tokens are taken")
+    return choice
+
+
+def unfolded(choice: Chosen, folder: Path) -> Chosen:
+    """The same with inline PEM written to files in `folder`, each file checked to be there."""
+    return Chosen(
+        choice.source,
+        _unfold(choice.cluster, choice.source, folder),
+        _unfold(choice.user, choice.source, folder),
+    )
+
+
+def _unfold(content: Object, source: str, folder: Path) -> Object:
+    files = {key: _pem(content, key, source, folder) for key in PEM if f"{key}-data" in content}
+    rest = {key: value for key, value in content.items() if key.removesuffix("-data") not in files}
+    for key in FILES:
+        if key in rest and not Path(str(rest[key])).is_file():
+            raise bad(f"{key} in {source} is {rest[key]}, and there is no such file: name one that exists")
+    return rest | files
+
+
+def _pem(content: Object, key: str, source: str, folder: Path) -> str:
+    try:
+        pem = base64.b64decode(content[f"{key}-data"], validate=True)
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise bad(f"{key}-data in {source} is not base64: expected a PEM file's content, encoded") from error
+    file = folder / key
+    file.write_bytes(pem)
+    return str(file)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise bad(f"kubeconfig {file} cannot be read ({error}): expected a text file of ours") from error
+
+
+def _absolute(document: Object, folder: Path) -> Object:
+    """Paths in a kubeconfig are relative to its own folder."""
+    for part, content in ENTRIES.items():
+        for entry in document.get(part) or ():
+            inner = entry.get(content) if isinstance(entry, dict) else None
+            if isinstance(inner, dict):
+                inner |= {key: str(folder / str(inner[key])) for key in FILES if inner.get(key)}
+    return document
+
+
+def _entry(document: Object, part: str, name: object, source: str) -> Object:
+    for entry in document.get(part) or ():
+        if isinstance(entry, dict) and entry.get("name") == name:
+            content = entry.get(ENTRIES[part])
+            return dict(content) if isinstance(content, dict) else {}
+    raise bad(f"{source} has no {ENTRIES[part]} {name!r}: it has {_names(document, part)}")
+
+
+def _names(document: Object, part: str) -> str:
+    names = [repr(entry["name"]) for entry in document.get(part) or () if isinstance(entry, dict) and "name" in entry]
+    return ", ".join(names) or "none"

@@ -1,0 +1,177 @@
+"""Requests reach a real API server here, never without a time-out: a silent peer must not stop a service."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from ipaddress import ip_address
+
+import aiohttp
+from yarl import URL
+
+from events.faults import Denied, TryLater
+from events.kube_port import Request, Response
+
+ANSWER = 15.0
+"""Seconds until an answer must be there; of a watch, its headers."""
+IDLE = 90.0
+"""Seconds a watch may say nothing; API servers send a bookmark about every 60."""
+AGENT = {"User-Agent": "alate", "Accept": "application/json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where an API server is, how to be sure that it is the one, and what proves who we are."""
+
+    server: str
+    """Base URL; may hold a path."""
+    tls: ssl.SSLContext | None = field(default=None, repr=False)
+    token: str = field(default="", repr=False)
+    """Value of the Authorization header."""
+    server_name: str | None = None
+    """The name in the server's certificate, if it is not the URL's host."""
+    proxy: str | None = None
+    fresh_until: datetime | None = None
+    """When to read it anew; None: when the server refuses it."""
+
+
+class Credentials:
+    """The access in use, read anew when it goes stale or is refused: tokens and certificates rotate."""
+
+    def __init__(self, load: Callable[[], Awaitable[Access]], clock: Callable[[], datetime]) -> None:
+        """`load` raises `Denied` if what it reads is wrong; after the first time that becomes `TryLater`."""
+        self._load = load
+        self._clock = clock
+        self._access: Access | None = None
+        self._lock = asyncio.Lock()
+
+    async def current(self) -> Access:
+        """The access to use now."""
+        access = self._access
+        if access and (access.fresh_until is None or self._clock() < access.fresh_until):
+            return access
+        return await self.instead_of(access)
+
+    async def instead_of(self, stale: Access | None) -> Access:
+        """Another access than `stale`; of many who ask at once, one reads it."""
+        async with self._lock:
+            if self._access is stale or self._access is None:
+                self._access = await self._read()
+            return self._access
+
+    async def _read(self) -> Access:
+        try:
+            return await self._load()
+        except Denied as fault:
+            if self._access is None:
+                raise
+            raise TryLater(f"the credentials cannot be read anew: {fault}", after=5.0) from fault
+
+
+class HttpTransport:
+    """Keeps connections to one API server; every watch has its own."""
+
+    def __init__(self, credentials: Credentials, *, answer: float = ANSWER, idle: float = IDLE) -> None:
+        """`answer` and `idle` are seconds: until headers must be there, and until a silent watch is cut."""
+        self.credentials = credentials
+        self._answer = answer
+        self._idle = idle
+        self._session: aiohttp.ClientSession | None = None
+
+    async def send(self, request: Request) -> Response:
+        """Ask once, or twice if the credentials were refused and others are there."""
+        access = await self.credentials.current()
+        with _faults(access.server):
+            async with asyncio.timeout(self._answer), self._open(access, request) as answer:
+                return Response(answer.status, answer.headers, await answer.read())
+
+    async def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
+        """One line a time; see `events.kube_port.Transport`."""
+        access = await self.credentials.current()
+        with _faults(access.server):
+            async with self._open(access, request) as answer:
+                if answer.status != 200:
+                    yield Response(answer.status, answer.headers, await answer.read())
+                    return
+                async for line in _lines(answer.content):
+                    yield line
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        if self._session is not None:
+            await self._session.close()
+
+    @asynccontextmanager
+    async def _open(self, access: Access, request: Request) -> AsyncIterator[aiohttp.ClientResponse]:
+        answer = await self._ask(access, request)
+        if answer.status == 401:
+            answer.release()
+            answer = await self._ask(await self.credentials.instead_of(access), request)
+        async with answer:
+            yield answer
+
+    async def _ask(self, access: Access, request: Request) -> aiohttp.ClientResponse:
+        headers = AGENT | dict(request.headers) | ({"Authorization": access.token} if access.token else {})
+        async with asyncio.timeout(self._answer):
+            return await self._connected(access).request(
+                request.method,
+                access.server + request.path,
+                params=request.query,
+                headers=headers,
+                data=request.body or None,
+                # Per request, so that the next connection uses a rotated certificate.
+                ssl=access.tls or True,
+                server_hostname=access.server_name,
+                proxy=access.proxy,
+                allow_redirects=False,  # a redirect would carry the token to another host
+                timeout=aiohttp.ClientTimeout(total=None, sock_read=self._idle),
+            )
+
+    def _connected(self, access: Access) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),  # every watch holds one
+                cookie_jar=aiohttp.DummyCookieJar(),
+                # HTTPS_PROXY counts as it does for kubectl, which never sends loopback through a proxy.
+                trust_env=not _loopback(access.server),
+            )
+        return self._session
+
+
+async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Lines of any length: `readline` refuses those beyond its buffer, and objects have up to 1.5 MiB."""
+    rest = b""
+    async for chunk in content.iter_any():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in filter(None, lines):
+            yield line
+    if rest:
+        raise TryLater("the watch was cut within an event", after=0.0)
+
+
+@contextmanager
+def _faults(server: str) -> Iterator[None]:
+    try:
+        yield
+    except aiohttp.ClientConnectorCertificateError as error:
+        raise Denied(
+            f"the certificate of {server} is not one the kubeconfig's certificate authority vouches for "
+            f"({error.certificate_error}): expected the cluster's own CA in certificate-authority-data",
+            reason="BadKubeconfig",
+        ) from error
+    except aiohttp.ClientConnectorError as error:
+        raise TryLater(f"{server} cannot be reached: {error.os_error}") from error
+    except TimeoutError as error:  # before ClientError: aiohttp's time-outs are both
+        raise TryLater(f"{server} gave no answer in time", after=0.0) from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise TryLater(f"the connection to {server} broke: {error}", after=0.0) from error
+
+
+def _loopback(server: str) -> bool:
+    host = URL(server).host or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

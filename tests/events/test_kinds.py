@@ -1,0 +1,55 @@
+"""Kinds are shown to have the addresses Kubernetes gives them, known ahead or found by discovery."""
+
+import json
+
+import pytest
+
+from events import kinds
+from events.faults import NotFound
+from events.kube import Resource
+
+WIDGETS = {
+    "resources": [
+        {"name": "widgets", "kind": "Widget", "namespaced": True},
+        {"name": "widgets/status", "kind": "Widget", "namespaced": True},
+        {"name": "plants", "kind": "Plant", "namespaced": False},
+    ]
+}
+
+
+def test_addresses_are_those_of_kubernetes():
+    assert kinds.NODES.path(name="n") == "/api/v1/nodes/n"
+    assert kinds.COLONIES.path("acme") == "/apis/alate.dev/v1alpha1/namespaces/acme/colonies"
+    assert kinds.MACHINEDEPLOYMENTS.api_version == "cluster.x-k8s.io/v1beta2"
+    assert all(r.group == "cluster.x-k8s.io" for r in kinds.CAPI)
+    assert all(r.api_version == "k0rdent.mirantis.com/v1beta1" for r in kinds.K0RDENT)
+
+
+async def test_a_kind_is_found_by_discovery_and_asked_for_once(api, kube):
+    api.say_raw(json.dumps(WIDGETS).encode())
+    found = await kinds.find(kube, "demo.io/v1", "Widget")
+    assert found == Resource("demo.io", "v1", "widgets", "Widget")
+    assert await kinds.find(kube, "demo.io/v1", "Plant") == Resource(
+        "demo.io", "v1", "plants", "Plant", namespaced=False
+    )
+    assert [r.path for r in api.asked] == ["/apis/demo.io/v1"]
+
+
+async def test_a_kind_whose_crd_came_later_is_found(api, kube):
+    api.say_raw(b'{"resources":[]}')
+    with pytest.raises(NotFound, match=r"no kind Widget in demo.io/v1: is its CRD installed"):
+        await kinds.find(kube, "demo.io/v1", "Widget")
+    api.say_raw(json.dumps(WIDGETS).encode())
+    assert (await kinds.find(kube, "demo.io/v1", "Widget")).plural == "widgets"
+
+
+async def test_a_group_nobody_serves_is_not_found(api, kube):
+    api.refuse(404, "NotFound", "the server could not find the requested resource")
+    with pytest.raises(NotFound, match=r"does not serve nobody.io/v1: is its CRD installed"):
+        await kinds.find(kube, "nobody.io/v1", "Widget")
+
+
+async def test_core_kinds_are_looked_up_under_api(api, kube):
+    api.say_raw(b'{"resources":[{"name":"pods","kind":"Pod","namespaced":true}]}')
+    assert await kinds.find(kube, "v1", "Pod") == kinds.PODS
+    assert api.asked[0].path == "/api/v1"

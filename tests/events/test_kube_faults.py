@@ -1,0 +1,75 @@
+"""Every status of a Kubernetes API is shown to mean one fault."""
+
+import pytest
+
+from events.faults import Denied, NotFound, TryLater
+from events.kinds import CONFIGMAPS
+from events.kube import Request, Response
+from events.kube_faults import Expired, fault_of
+
+DENIED = {
+    (400, "BadRequest"),
+    (401, "Unauthorized"),
+    (403, "Forbidden"),
+    (405, "MethodNotAllowed"),
+    (409, "AlreadyExists"),
+    (409, "Conflict"),
+    (415, "UnsupportedMediaType"),
+    (422, "Invalid"),
+}
+
+
+@pytest.mark.parametrize(("code", "reason"), sorted(DENIED))
+async def test_a_refusal_for_good_keeps_its_reason_and_message(api, kube, code, reason):
+    for _ in range(2):  # a 401 is asked again with new credentials
+        api.refuse(code, reason, "said so")
+    with pytest.raises(Denied) as caught:
+        await kube.get(CONFIGMAPS, "c", "default")
+    assert (caught.value.reason, str(caught.value)) == (reason, "said so")
+
+
+@pytest.mark.parametrize("code", [408, 429, 500, 502, 503, 504])
+async def test_what_passes_is_to_be_tried_later(api, kube, code):
+    api.refuse(code, "", "busy")
+    with pytest.raises(TryLater) as caught:
+        await kube.get(CONFIGMAPS, "c", "default")
+    assert (caught.value.after, str(caught.value)) == (1.0, "busy")
+
+
+async def test_retry_after_is_honoured(api, kube):
+    api.refuse(429, "TooManyRequests", "slow down", Retry_After="7")
+    with pytest.raises(TryLater) as caught:
+        await kube.get(CONFIGMAPS, "c", "default")
+    assert caught.value.after == 7.0
+
+
+async def test_what_is_not_there_is_not_found(api, kube):
+    api.refuse(404, "NotFound", 'configmaps "c" not found')
+    with pytest.raises(NotFound, match='configmaps "c" not found'):
+        await kube.get(CONFIGMAPS, "c", "default")
+
+
+async def test_a_version_no_longer_kept_is_expired(api, kube):
+    api.refuse(410, "Expired", "too old")
+    with pytest.raises(Expired):
+        await kube.get(CONFIGMAPS, "c", "default")
+
+
+async def test_a_refused_connection_is_to_be_tried_later(api, reach):
+    kube = reach(api.url)
+    await api.down()
+    with pytest.raises(TryLater, match="cannot be reached") as caught:
+        await kube.get(CONFIGMAPS, "c", "default")
+    assert caught.value.after == 1.0
+    await api.up()
+
+
+def test_an_apply_of_an_unknown_field_is_no_matter_of_time():
+    body = b'{"code":500,"message":"failed to create typed patch object (x): .spec.y: field not declared in schema"}'
+    assert isinstance(fault_of(Request("PATCH", "/x"), Response(500, {}, body)), Denied)
+
+
+def test_an_answer_without_a_status_is_quoted():
+    fault = fault_of(Request("GET", "/x"), Response(403, {}, b"<h1>blocked</h1>"))
+    assert str(fault) == "GET /x was answered 403: <h1>blocked</h1>"
+    assert fault.reason == "Forbidden"
