@@ -1,0 +1,136 @@
+"""Counting must not cost what is counted: plain dictionaries on the hot path, read by exporters when they like."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from time import perf_counter
+
+BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper bounds of the buckets, in seconds: from one loopback publish to the longest call a message may make."""
+SERIES = 500
+"""How many label values one name may have; what comes beyond is counted as `OTHER`."""
+OTHER = "other"
+
+SENT = "messaging.client.sent.messages"
+CONSUMED = "messaging.client.consumed.messages"
+OPERATION = "messaging.client.operation.duration"
+PROCESS = "messaging.process.duration"
+TRANSITIONS = "alate.transitions"
+
+Labels = Mapping[str, str]
+
+
+def _messaging(operation: str) -> Callable[[str], Labels]:
+    return lambda template: {
+        "messaging.system": "nats",
+        "messaging.operation.name": operation,
+        "messaging.destination.template": template,
+    }
+
+
+def _transition(pair: str) -> Labels:
+    domain, _, state = pair.partition(".")
+    return {"domain": domain, "state": state}
+
+
+def _domain(domain: str) -> Labels:
+    return {"domain": domain}
+
+
+LABELS: Mapping[str, Callable[[str], Labels]] = {
+    SENT: _messaging("send"),
+    OPERATION: _messaging("send"),
+    CONSUMED: _messaging("receive"),
+    PROCESS: _messaging("process"),
+    TRANSITIONS: _transition,
+}
+"""What the one label value stands for when it is exported; any other name counts by ``domain``."""
+
+
+def labels_of(name: str, value: str) -> Labels:
+    """The attributes of one series."""
+    return LABELS.get(name, _domain)(value)
+
+
+class Histogram:
+    """How long something took: a count per bucket of `BOUNDS` and one beyond, and the sum in seconds."""
+
+    __slots__ = ("buckets", "sum")
+
+    def __init__(self) -> None:
+        self.buckets = [0] * (len(BOUNDS) + 1)
+        self.sum = 0.0
+
+    def took(self, seconds: float) -> None:
+        """One more."""
+        self.buckets[bisect_left(BOUNDS, seconds)] += 1
+        self.sum += seconds
+
+
+class Meters:
+    """Every figure of one process. Label values come from the code or the registry, never from a message."""
+
+    def __init__(self, timer: Callable[[], float] = perf_counter) -> None:
+        """`timer` gives seconds, for differences only."""
+        self.timer = timer
+        self._counts: dict[str, dict[str, int]] = {}
+        self._times: dict[str, dict[str, Histogram]] = {}
+        self._told: list[Callable[[str], None]] = []
+
+    def count(self, name: str, domain: str) -> None:
+        """One more of `name`, for a domain (or another label value of few)."""
+        try:
+            self._counts[name][domain] += 1
+        except KeyError:
+            series = self._series(name)
+            label = _bounded(series, domain)
+            series[label] = series.get(label, 0) + 1
+
+    def transition(self, domain: str, state: str) -> None:
+        """An entity of `domain` went into `state`."""
+        self.count(TRANSITIONS, f"{domain}.{state}")
+
+    def sent(self, template: str, seconds: float) -> None:
+        """A message was stored; `seconds` until its acknowledgement."""
+        self.count(SENT, template)
+        self.took(OPERATION, template, seconds)
+
+    def consumed(self, template: str) -> None:
+        """A message came."""
+        self.count(CONSUMED, template)
+
+    def processed(self, template: str, seconds: float) -> None:
+        """A message was worked off, `seconds` after it came."""
+        self.took(PROCESS, template, seconds)
+
+    def took(self, name: str, label: str, seconds: float) -> None:
+        """One more duration of `name`."""
+        try:
+            self._times[name][label].took(seconds)
+        except KeyError:
+            series = self._times.setdefault(name, {})
+            series.setdefault(_bounded(series, label), Histogram()).took(seconds)
+
+    def on_counter(self, told: Callable[[str], None]) -> None:
+        """Tell every counter's name: now those that are there, later each new one once."""
+        self._told.append(told)
+        for name in self._counts:
+            told(name)
+
+    def counts(self, name: str) -> tuple[tuple[str, int], ...]:
+        """Label values and counts; safe to call from another thread."""
+        return tuple(self._counts.get(name, {}).items())
+
+    def times(self) -> tuple[tuple[str, str, Histogram], ...]:
+        """Name, label value and histogram of every duration; safe to call from another thread."""
+        return tuple((name, label, h) for name, s in tuple(self._times.items()) for label, h in tuple(s.items()))
+
+    def _series(self, name: str) -> dict[str, int]:
+        if name not in self._counts:
+            self._counts[name] = {}
+            for told in self._told:
+                told(name)
+        return self._counts[name]
+
+
+def _bounded(series: Mapping[str, object], label: str) -> str:
+    return label if label in series or len(series) < SERIES else OTHER

@@ -1,0 +1,201 @@
+"""Traces travel with every message, and cost next to nothing while nobody looks at them."""
+
+import re
+from collections.abc import Mapping
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, field
+from functools import lru_cache
+from random import Random
+from types import TracebackType
+from typing import Literal, NamedTuple, Protocol
+
+from events.meters import OTHER, Meters
+from schemas.registry import declarations
+from schemas.subjects import Key
+
+__all__ = ["Meters", "Span", "Spans", "Trace", "Work", "extract", "inject", "sending", "working", "working_on"]
+
+TRACEPARENT = "traceparent"
+TRACESTATE = "tracestate"
+
+# W3C Trace Context: version ff and ids of zeros only are invalid; a version above 00 may say more behind a dash.
+_VALID = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
+_SAMPLED = frozenset("13579bdf")
+
+Kind = Literal["producer", "consumer"]
+
+
+class Trace(NamedTuple):
+    """Where a message stands in its trace: the W3C headers as they travel; empty: nowhere yet."""
+
+    parent: str = ""
+    state: str = ""
+
+    @property
+    def sampled(self) -> bool:
+        """Whether somebody wants to see this trace."""
+        return self.parent[54:55] in _SAMPLED
+
+
+NOWHERE = Trace()
+
+
+class Span(Protocol):
+    """One operation of a sampled trace, begun."""
+
+    @property
+    def trace(self) -> Trace:
+        """What a message sent within it carries."""
+        ...
+
+    def end(self, error: BaseException | None) -> None:
+        """It is over, well or not."""
+        ...
+
+
+class Spans(Protocol):
+    """Makes spans; `services.telemetry_setup` has the one that exports them."""
+
+    def start(self, operation: str, kind: Kind, template: str, parent: Trace) -> Span:
+        """Begin ``<operation> <template>``; an empty `parent` begins a trace."""
+        ...
+
+
+class Work(NamedTuple):
+    """What this task is doing, for its logs and for the messages it sends."""
+
+    key: Key
+    trace: Trace
+
+
+_work: ContextVar[Work | None] = ContextVar("work", default=None)
+
+
+@dataclass
+class Tracing:
+    """Decides once per trace, at its root, whether it is sampled; everybody after keeps to that."""
+
+    ratio: float = 0.0
+    """How many of the traces that begin here are sampled, 0 to 1."""
+    spans: Spans | None = None
+    random: Random = field(default_factory=Random)
+
+    def enter(self, operation: str, kind: Kind, template: str, trace: Trace) -> tuple[Trace, Span | None]:
+        """The trace to carry on with, and a span if it is sampled and somebody exports."""
+        wanted = trace.sampled if trace.parent else self.random.random() < self.ratio
+        if wanted and self.spans is not None:
+            span = self.spans.start(operation, kind, template, trace)
+            return span.trace, span
+        return (trace, None) if trace.parent else (self.unsampled(), None)
+
+    def unsampled(self) -> Trace:
+        """A new trace that says: decided, not sampled."""
+        bits = self.random.getrandbits
+        return Trace(f"00-{bits(128) | 1:032x}-{bits(64) | 1:016x}-00")
+
+
+tracing = Tracing()
+"""This process's; set up once, before the first message."""
+
+
+def extract(headers: Mapping[str, str]) -> Trace:
+    """The trace a message came with; `NOWHERE` if there is none or it is malformed."""
+    parent = headers.get(TRACEPARENT)
+    if parent is None or not _VALID.fullmatch(parent):
+        return NOWHERE
+    return Trace(parent, headers.get(TRACESTATE, ""))
+
+
+def inject(headers: dict[str, str]) -> dict[str, str]:
+    """Put the current trace into a message's headers; gives the same headers."""
+    work = _work.get()
+    return _carry(headers, work.trace if work is not None else tracing.unsampled())
+
+
+def _carry(headers: dict[str, str], trace: Trace) -> dict[str, str]:
+    headers[TRACEPARENT] = trace.parent
+    if trace.state:
+        headers[TRACESTATE] = trace.state
+    return headers
+
+
+def working() -> Work | None:
+    """What this task is doing, if `working_on` said so."""
+    return _work.get()
+
+
+class _Working:
+    __slots__ = ("_key", "_span", "_template", "_token", "_trace")
+
+    def __init__(self, key: Key, trace: Trace, template: str) -> None:
+        self._key, self._trace, self._template = key, trace, template
+        self._span: Span | None = None
+
+    def __enter__(self) -> None:
+        trace = self._trace
+        if trace.sampled or not trace.parent:
+            trace, self._span = tracing.enter("process", "consumer", self._template, trace)
+        self._token: Token[Work | None] = _work.set(Work(self._key, trace))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        _work.reset(self._token)
+        if self._span is not None:
+            self._span.end(error)
+
+
+def working_on(key: Key, trace: Trace = NOWHERE, template: str = OTHER) -> _Working:
+    """While this lasts, logs name the entity and messages carry its trace.
+
+    `trace` is what the message that caused the work came with, `template` its subject's template.
+    """
+    return _Working(key, trace, template)
+
+
+class _Sending:
+    __slots__ = ("_headers", "_meters", "_span", "_started", "_template")
+
+    def __init__(self, subject: str, headers: dict[str, str], meters: Meters) -> None:
+        self._template, self._headers, self._meters = template_of(subject), headers, meters
+        self._span: Span | None = None
+
+    def __enter__(self) -> None:
+        work = _work.get()
+        trace = work.trace if work is not None else NOWHERE
+        if trace.sampled or not trace.parent:
+            trace, self._span = tracing.enter("send", "producer", self._template, trace)
+        _carry(self._headers, trace)
+        self._started = self._meters.timer()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._meters.sent(self._template, self._meters.timer() - self._started)
+        if self._span is not None:
+            self._span.end(error)
+
+
+def sending(subject: str, headers: dict[str, str], meters: Meters) -> _Sending:
+    """Around one publish: its headers get the trace, its time is taken, a sampled one is a PRODUCER span."""
+    return _Sending(subject, headers, meters)
+
+
+def template_of(subject: str) -> str:
+    """The declared template of a subject, e.g. ``cluster.ready.{tenant}.{name}``; ``other`` if it is not ours."""
+    end = subject.find(".", subject.find(".") + 1)
+    return _template(subject if end < 0 else subject[:end], subject.count("."))
+
+
+@lru_cache(maxsize=1024)
+def _template(prefix: str, dots: int) -> str:
+    """By the first two tokens and the length: intake and the entity it asks for differ in nothing else."""
+    first, _, second = prefix.partition(".")
+    if first in {"due", "timer"} and any(d.domain == second for d in declarations()):
+        return f"{prefix}.{{tenant}}.{{name}}"
+    for declaration in declarations():
+        for template in (declaration.subject, *declaration.aliases):
+            if template.count(".") == dots and f"{template}.".startswith(f"{prefix}."):
+                return template
+    return OTHER

@@ -1,0 +1,85 @@
+"""An orchestrator restarts and routes by these answers, so they speak of this process alone, never of clusters."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from events.faults import Denied
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+BEAT = 1.0
+"""Seconds between two beats of the loop."""
+STALE = 15.0
+"""Seconds without a beat after which the process is to be restarted."""
+
+
+class Health:
+    """Whether this process lives (its loop turns) and is ready (it has seen everything once)."""
+
+    def __init__(self, clock: Callable[[], float], *, stale: float = STALE) -> None:
+        """`clock` gives seconds that never go back; `stale` is how old a heartbeat may get."""
+        self.ready = False
+        """True from the first complete sync on."""
+        self._clock = clock
+        self._stale = stale
+        self._beat = clock()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the last heartbeat is young enough."""
+        return self._clock() - self._beat < self._stale
+
+    async def beat(self) -> None:
+        """Note that the loop turns, for ever. Run it in the same task group as the service."""
+        while True:
+            self._beat = self._clock()
+            await asyncio.sleep(BEAT)
+
+
+def _probe(word: str, good: Callable[[], bool]) -> Handler:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response(text=f"{word}\n") if good() else web.Response(text=f"not {word}\n", status=503)
+
+    return answer
+
+
+def _text(metrics: Callable[[], bytes]) -> Handler:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response(body=metrics(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+
+    return answer
+
+
+@asynccontextmanager
+async def served(address: str, health: Health, metrics: Callable[[], bytes] | None = None) -> AsyncGenerator[str, None]:
+    """``/healthz``, ``/readyz`` and, if given, ``/metrics`` on HOST:PORT; gives the base URL (port 0: the free one).
+
+    Raises ``Denied("AddressInUse")`` if the address cannot be had.
+    """
+    app = web.Application()
+    app.router.add_get("/healthz", _probe("alive", lambda: health.alive))
+    app.router.add_get("/readyz", _probe("ready", lambda: health.ready))
+    if metrics is not None:
+        app.router.add_get("/metrics", _text(metrics))
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    host, _, port = address.rpartition(":")
+    try:
+        await _listen(runner, host.strip("[]"), int(port))
+        yield f"http://{host}:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int) -> None:
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except OSError as error:
+        raise Denied(
+            f"ALATE_HEALTH_ADDRESS {host}:{port} cannot be had ({error.strerror or error}): "
+            "name another port, or 0 for a free one",
+            reason="AddressInUse",
+        ) from error

@@ -1,0 +1,123 @@
+"""Everything that can be set is one frozen model, so that there is one place to look and one way to be wrong."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "ALATE_"
+
+_ADDRESS = re.compile(r"(?P<host>[^:\s]+|\[[0-9a-fA-F:]+\]):(?P<port>\d{1,5})")
+_NATS = re.compile(r"(nats|tls|ws|wss)://\S+")
+
+
+class BadSetting(ValueError):
+    """A variable holds what it must not; the message is one sentence: which, what, and what would be right."""
+
+
+def _nats(urls: str) -> str:
+    if not all(_NATS.fullmatch(url.strip()) for url in urls.split(",")):
+        raise ValueError("expected nats://HOST:PORT, or several with commas between")
+    return urls
+
+
+def _address(address: str) -> str:
+    match = _ADDRESS.fullmatch(address)
+    if not match or int(match["port"]) > 65535:
+        raise ValueError("expected HOST:PORT, with port 0 for a free one")
+    return address
+
+
+def _endpoint(endpoint: str) -> str:
+    if endpoint and not re.fullmatch(r"https?://\S+", endpoint):
+        raise ValueError("expected the base URL of an OTLP/HTTP receiver, e.g. http://127.0.0.1:4318")
+    return endpoint
+
+
+def _format() -> Literal["console", "json"]:
+    return "console" if sys.stderr.isatty() else "json"
+
+
+class Settings(BaseSettings):
+    """Read from ``ALATE_*`` once, at the start of a process; never changes while it runs."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, env_ignore_empty=True)
+
+    nats_url: Annotated[str, AfterValidator(_nats)] = Field(
+        "nats://127.0.0.1:4222",
+        description="Where the bus is: URLs with commas between. A wrong one: no service becomes ready, all retry.",
+    )
+    kubeconfig: str | None = Field(
+        None,
+        description="Path of the management cluster's kubeconfig (several with `:`). Empty: KUBECONFIG, "
+        "~/.kube/config, then the pod's service account. A wrong one ends the process with a sentence.",
+    )
+    context: str | None = Field(
+        None,
+        description="Context in the kubeconfig. Empty: its current one. A wrong one could found clusters elsewhere.",
+    )
+    log_format: Literal["console", "json"] = Field(
+        default_factory=_format,
+        description="`console` for people, `json` (a line each) for machines. Empty: console on a terminal.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info",
+        description="The least that is logged. `debug` logs every message and costs throughput.",
+    )
+    state_dir: Path = Field(
+        Path(".alate"),
+        description="Folder of the local stack's data. Another one is another, empty stack. Production keeps nothing "
+        "there.",
+    )
+    health_address: Annotated[str, AfterValidator(_address)] = Field(
+        "127.0.0.1:0",
+        description="HOST:PORT of /healthz, /readyz and /metrics; port 0 takes a free one and logs it. A fixed port "
+        "serves one process per host only.",
+    )
+    prometheus: bool = Field(
+        default=True,
+        description="Serve /metrics on the health address; the first scrape loads 20 MB of exporter.",
+    )
+    otlp_endpoint: Annotated[str, AfterValidator(_endpoint)] = Field(
+        "",
+        description="Base URL of an OTLP/HTTP receiver for traces and metrics. Empty: nothing is exported. A wrong one "
+        "loses telemetry, never events.",
+    )
+    trace_sample_ratio: float = Field(
+        0.01,
+        ge=0,
+        le=1,
+        description="Share (0 to 1) of the flows that begin here whose spans are exported. 1 halves throughput.",
+    )
+    retention_days: float = Field(
+        7.0,
+        gt=0,
+        description="Days the history of an entity is kept once it is terminal. Too short: the audit trail is gone "
+        "before somebody asks; too long: the stream grows.",
+    )
+    catalog: str = Field(
+        "",
+        description="Path of the price catalog. Empty: the sample that is shipped. An old one founds on old prices.",
+    )
+    backend: Literal["k0rdent", "capi"] = Field(
+        "capi",
+        description="What founds a cluster whose Colony does not say: `capi` (Cluster API) or `k0rdent`. One that is "
+        "not installed in the management cluster stalls every such Colony.",
+    )
+
+
+def load() -> Settings:
+    """The settings of this process; `BadSetting` names the first variable that is wrong."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise BadSetting(_sentence(error)) from error
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors()[0]
+    said = first["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
+    return f"{PREFIX}{str(first['loc'][0]).upper()} is {first['input']!r}: {said[0].lower()}{said[1:]}"

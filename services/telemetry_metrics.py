@@ -1,0 +1,115 @@
+"""The figures of `events.meters` become OpenTelemetry metrics here, read only when an exporter asks."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
+from time import time_ns
+
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import (
+    AggregationTemporality,
+    Histogram,
+    HistogramDataPoint,
+    Metric,
+    MetricReader,
+    MetricsData,
+    PeriodicExportingMetricReader,
+    ScopeMetrics,
+)
+from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.process_collector import ProcessCollector
+
+from events.meters import BOUNDS, Meters, labels_of
+from events.meters import Histogram as Times
+
+SCOPE = "alate"
+EVERY_MS = 15_000
+"""Milliseconds between two exports."""
+
+
+def with_times(data: MetricsData, meters: Meters, since: int, now: int) -> MetricsData:
+    """The same figures and our histograms, which no instrument of the SDK can be given ready-made."""
+    by_name = groupby(sorted(meters.times(), key=itemgetter(0)), key=itemgetter(0))
+    metrics = [_metric(name, [_point(name, label, t, since, now) for _, label, t in group]) for name, group in by_name]
+    ours = ScopeMetrics(InstrumentationScope(SCOPE), metrics, "")
+    return MetricsData([replace(r, scope_metrics=[*r.scope_metrics, ours]) for r in data.resource_metrics])
+
+
+def _metric(name: str, points: list[HistogramDataPoint]) -> Metric:
+    return Metric(name, "Seconds it took.", "s", Histogram(points, AggregationTemporality.CUMULATIVE))
+
+
+def _point(name: str, label: str, times: Times, since: int, now: int) -> HistogramDataPoint:
+    buckets = tuple(times.buckets)
+    return HistogramDataPoint(
+        attributes=dict(labels_of(name, label)),
+        start_time_unix_nano=since,
+        time_unix_nano=now,
+        count=sum(buckets),
+        sum=times.sum,
+        bucket_counts=buckets,
+        explicit_bounds=BOUNDS,
+        min=0.0,
+        max=0.0,
+    )
+
+
+class _Pull(PrometheusMetricReader):
+    """Prometheus' reader, which is given our histograms as well."""
+
+    def __init__(self, meters: Meters, registry: CollectorRegistry) -> None:
+        self._meters, self._since = meters, time_ns()
+        super().__init__(disable_target_info=True, scope_info_enabled=False, registry=registry)
+
+    def _receive_metrics(self, metrics_data: MetricsData, timeout_millis: float = 10_000, **kwargs: object) -> None:
+        data = with_times(metrics_data, self._meters, self._since, time_ns())
+        super()._receive_metrics(data, timeout_millis, **kwargs)
+
+
+class _Push(PeriodicExportingMetricReader):
+    """The exporting reader, which is given our histograms as well."""
+
+    def __init__(self, meters: Meters, exporter: OTLPMetricExporter) -> None:
+        self._meters, self._since = meters, time_ns()
+        super().__init__(exporter, export_interval_millis=EVERY_MS)
+
+    def _receive_metrics(self, metrics_data: MetricsData, timeout_millis: float = 10_000, **kwargs: object) -> None:
+        data = with_times(metrics_data, self._meters, self._since, time_ns())
+        super()._receive_metrics(data, timeout_millis, **kwargs)
+
+
+def provide(reader: MetricReader, service: str, meters: Meters) -> MeterProvider:
+    """Every counter as an observable instrument, made when it is first counted."""
+    provider = MeterProvider([reader], Resource({SERVICE_NAME: service}), shutdown_on_exit=False)
+    meter = provider.get_meter(SCOPE)
+
+    def observe(name: str) -> None:
+        def counts(_: CallbackOptions) -> Iterable[Observation]:
+            return [Observation(count, dict(labels_of(name, label))) for label, count in meters.counts(name)]
+
+        meter.create_observable_counter(name, [counts])
+
+    # The SDK calls no reader as long as there is no instrument.
+    meter.create_observable_gauge("alate.up", [lambda _: [Observation(1, {"service": service})]])
+    meters.on_counter(observe)
+    return provider
+
+
+def exposed(service: str, meters: Meters) -> Callable[[], bytes]:
+    """Prometheus' text format, of this process and its memory."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    provide(_Pull(meters, registry), service, meters)
+    return lambda: generate_latest(registry)
+
+
+def exported(endpoint: str, service: str, meters: Meters) -> Callable[[], None]:
+    """Metrics sent to an OTLP endpoint over HTTP; gives what to call at the end."""
+    exporter = OTLPMetricExporter(endpoint=f"{endpoint.rstrip('/')}/v1/metrics")
+    return provide(_Push(meters, exporter), service, meters).shutdown
