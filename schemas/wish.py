@@ -1,6 +1,7 @@
 """What a person or a program wants, one cluster at a time, as the gateway reads it off a Colony."""
 
 from enum import StrEnum
+from hashlib import sha256
 
 import msgspec
 
@@ -70,6 +71,11 @@ class AddonRef(msgspec.Struct, frozen=True):
 
     name: str
     digest: str
+
+
+def digest(text: str) -> str:
+    """What names an add-on's contents."""
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 @level("observed.wish.{tenant}.{cluster}", owner="gateway")

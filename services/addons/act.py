@@ -1,0 +1,105 @@
+"""Addons' calls on the world: writing an add-on's objects, waiting for them, taking them away."""
+
+import yaml
+
+from events.faults import Denied, NotFound, TryLater
+from events.kinds import COLONIES, find
+from events.kube import Kube, Object, Resource
+from schemas.addon import Apply, Failed, Removed, Settled, Withdraw
+from schemas.wish import cluster_name, digest
+from services.addons.health import health
+from services.clouds.port import GROUP
+from services.machine import Event
+from services.runtime import Act, acts
+from services.workloads import Workloads
+
+MANAGER = "alate-addons"
+LABEL = f"{GROUP}/addon"
+LOOK_AGAIN = 1.0
+"""Seconds between two looks at what is coming up or going."""
+
+
+def act(management: Kube, workloads: Workloads) -> Act:
+    """The one place where addons meets the world."""
+
+    async def apply(command: Apply) -> tuple[Event, ...]:
+        try:
+            text = await _manifests(management, command.tenant, command.colony, command.cluster, command.addon)
+            if digest(text) != command.digest:
+                raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", LOOK_AGAIN)
+            kube = await _reached(workloads, command)
+            await _wait(kube, [await _write(kube, document, command.addon) for document in documents(text)])
+        except (Denied, NotFound) as refused:
+            return (Failed(command.digest, refused.message),)
+        return (Settled(command.digest),)
+
+    async def withdraw(command: Withdraw) -> tuple[Event, ...]:
+        try:
+            kube = await workloads.open(command.tenant, command.kubeconfig)
+            text = await _manifests(management, command.tenant, command.colony, command.cluster, command.addon)
+        except NotFound:  # no cluster, no Colony, or no such add-on in it: nothing that could be taken away
+            return (Removed(),)
+        left = [document for document in reversed(documents(text)) if await _delete(kube, document)]
+        if left:
+            raise TryLater(f"{len(left)} objects of {command.addon} are going", LOOK_AGAIN)
+        return (Removed(),)
+
+    return acts({Apply: apply, Withdraw: withdraw})
+
+
+def documents(text: str) -> list[Object]:
+    """The objects of an add-on, in the order they are written."""
+    return [document for document in yaml.safe_load_all(text) if document]
+
+
+async def _reached(workloads: Workloads, command: Apply) -> Kube:
+    try:
+        return await workloads.open(command.tenant, command.kubeconfig)
+    except NotFound as missing:
+        raise TryLater(missing.message, LOOK_AGAIN) from missing
+
+
+async def _manifests(management: Kube, tenant: str, colony: str, cluster: str, addon: str) -> str:
+    """What the Colony says the add-on is made of. Raises NotFound."""
+    spec = (await management.get(COLONIES, colony, tenant))["spec"]
+    for each in spec["clusters"]:
+        if cluster_name(colony, each["name"]) == cluster:
+            for one in each.get("addons", ()):
+                if one["name"] == addon:
+                    return str(one["manifests"])
+    raise NotFound(f"the Colony {tenant}/{colony} has no add-on {addon} on {cluster} any more")
+
+
+async def _write(kube: Kube, document: Object, addon: str) -> tuple[Resource, Object]:
+    """Server-side apply of one object; a kind that is not served yet (its CRD may be on its way) is waited for."""
+    try:
+        resource = await find(kube, document["apiVersion"], document["kind"])
+    except NotFound as missing:
+        raise TryLater(missing.message, LOOK_AGAIN) from missing
+    meta = document.setdefault("metadata", {})
+    meta["labels"] = meta.get("labels", {}) | {LABEL: addon}
+    if resource.namespaced:
+        meta.setdefault("namespace", "default")
+    return resource, await kube.apply(resource, document, manager=MANAGER)
+
+
+async def _wait(kube: Kube, written: list[tuple[Resource, Object]]) -> None:
+    """Raises TryLater while any object is not healthy, Denied if one never will be."""
+    for resource, was in written:
+        meta = was["metadata"]
+        verdict = health(await kube.get(resource, meta["name"], meta.get("namespace")))
+        if verdict.failed:
+            raise Denied(verdict.message, "Failed")
+        if not verdict.well:
+            raise TryLater(verdict.message, LOOK_AGAIN)
+
+
+async def _delete(kube: Kube, document: Object) -> bool:
+    """Ask for one object's end; False once it is gone."""
+    meta = document["metadata"]
+    try:
+        resource = await find(kube, document["apiVersion"], document["kind"])
+        await kube.delete(resource, meta["name"], meta.get("namespace", "default") if resource.namespaced else None)
+    except NotFound:
+        return False
+    return True

@@ -1,0 +1,121 @@
+"""What is true of an add-on next."""
+
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import msgspec
+
+from schemas.addon import (
+    LIFECYCLE,
+    AddonState,
+    Applied,
+    Applying,
+    Degraded,
+    Failed,
+    Planned,
+    Removed,
+    Settled,
+    Unwanted,
+    Wanted,
+    Withdrawing,
+    Withdrawn,
+)
+from schemas.entity import Due
+from services.machine import machine, on
+
+A = TypeVar("A", bound=AddonState)
+HEALTHY_WITHIN = timedelta(minutes=10)
+RETRY_AFTER = timedelta(minutes=5)
+
+
+def plan(_: None, wanted: Wanted, now: datetime) -> Planned | Applying:
+    fields = msgspec.structs.asdict(wanted)
+    planned = Planned(**fields)
+    return _apply(planned, now) if planned.kubeconfig else planned
+
+
+def plan_again(state: Withdrawn, wanted: Wanted, now: datetime) -> Withdrawn | Planned | Applying:
+    """Another incarnation of the cluster has it, or the Colony asks for it again."""
+    if wanted.uid == state.uid and wanted.digest == state.digest:
+        return state
+    return plan(None, wanted, now)
+
+
+def begin(state: Planned, wanted: Wanted, now: datetime) -> Planned | Applying:
+    if wanted.uid != state.uid:
+        return state
+    known = _known(state, wanted)
+    return _apply(known, now) if known.kubeconfig else known
+
+
+def change(state: A, wanted: Wanted, now: datetime) -> A | Applying:
+    """Another content is asked for than what is, or is being, applied."""
+    if wanted.uid != state.uid or wanted.digest == state.digest:
+        return state
+    return _apply(_known(state, wanted), now)
+
+
+def settle(state: Applying, settled: Settled) -> Applying | Applied:
+    return state.to(Applied) if settled.digest == state.digest else state
+
+
+def fail(state: Applying, failed: Failed, now: datetime) -> Applying | Degraded:
+    if failed.digest != state.digest:
+        return state
+    return state.to(Degraded, message=failed.message, retry_at=now + RETRY_AFTER)
+
+
+def degrade(state: Applying, _: Due, now: datetime) -> Applying | Degraded:
+    message = f"not healthy within {HEALTHY_WITHIN.total_seconds() / 60:.0f} minutes"
+    return state.to(Degraded, message=message, retry_at=now + RETRY_AFTER) if now >= state.until else state
+
+
+def retry(state: Degraded, _: Due, now: datetime) -> Degraded | Applying:
+    return _apply(state, now) if now >= state.retry_at else state
+
+
+def skip(state: Planned, unwanted: Unwanted) -> Planned | Withdrawn:
+    return state.to(Withdrawn) if unwanted.uid == state.uid else state
+
+
+def withdraw(
+    state: Applying | Applied | Degraded, unwanted: Unwanted
+) -> Applying | Applied | Degraded | Withdrawing | Withdrawn:
+    """Where there is no cluster any more, there is nothing to take away."""
+    if unwanted.uid != state.uid:
+        return state
+    return state.to(Withdrawn) if unwanted.lost else state.to(Withdrawing)
+
+
+def abandon(state: Withdrawing, unwanted: Unwanted) -> Withdrawing | Withdrawn:
+    return state.to(Withdrawn) if unwanted.lost and unwanted.uid == state.uid else state
+
+
+def finish(state: Withdrawing, _: Removed) -> Withdrawn:
+    return state.to(Withdrawn)
+
+
+def _apply(state: AddonState, now: datetime) -> Applying:
+    return state.to(Applying, until=now + HEALTHY_WITHIN)
+
+
+def _known(state: A, wanted: Wanted) -> A:
+    return msgspec.structs.replace(state, digest=wanted.digest, kubeconfig=wanted.kubeconfig)
+
+
+decide = machine(
+    LIFECYCLE,
+    on(type(None), Wanted, plan),
+    on(Withdrawn, Wanted, plan_again),
+    on(Planned, Wanted, begin),
+    on((Applied, Degraded), Wanted, change),
+    on(Applying, Wanted, change),
+    on(Applying, Settled, settle),
+    on(Applying, Failed, fail),
+    on(Applying, Due, degrade),
+    on(Degraded, Due, retry),
+    on(Planned, Unwanted, skip),
+    on((Applying, Applied, Degraded), Unwanted, withdraw),
+    on(Withdrawing, Unwanted, abandon),
+    on(Withdrawing, Removed, finish),
+)

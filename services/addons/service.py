@@ -1,0 +1,62 @@
+"""Addons as the runtime knows it: what it owns, hears, decides and does."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from events.kube import Kube
+from schemas import cluster
+from schemas.addon import Unwanted, Wanted, addon_name
+from schemas.cluster import ClusterState, Released, Releasing, Stalled
+from schemas.subjects import Key
+from schemas.teardown import Cleaning
+from services.addons.act import act
+from services.addons.decide import decide
+from services.addons.todo import todo
+from services.hearing import hears, hears_every
+from services.machine import Event
+from services.runtime import Service
+from services.workloads import Workloads
+
+NOT_FOR_LONG = (Releasing, Stalled)
+"""A cluster in one of these is no place to put anything on."""
+
+
+def on_cluster(names: tuple[str, ...], state: msgspec.Struct) -> Iterator[tuple[Key, Event]]:
+    """What a cluster's state means for each add-on it shall have."""
+    if not isinstance(state, ClusterState) or isinstance(state, NOT_FOR_LONG):
+        return
+    for addon in state.wish.addons:
+        key = Key("addon", names[2], addon_name(names[3], addon.name))
+        if isinstance(state, Released):
+            yield key, Unwanted(state.uid, lost=True)
+        elif not state.wish.deleting:
+            yield key, wanted(state, addon.name, addon.digest)
+
+
+def wanted(state: ClusterState, addon: str, digest: str) -> Wanted:
+    """The cluster shall have the add-on, now or once its API is up."""
+    return Wanted(
+        uid=state.uid,
+        tenant=state.wish.tenant,
+        colony=state.wish.colony,
+        cluster=state.wish.name,
+        addon=addon,
+        digest=digest,
+        correlation=state.correlation,
+        kubeconfig=getattr(state, "kubeconfig", ""),
+    )
+
+
+def on_cleaning(names: tuple[str, ...], order: Cleaning) -> Iterator[tuple[Key, Event]]:
+    """The cluster is ending: every add-on goes, in the order it was not put on."""
+    for addon in reversed(order.addons):
+        yield Key("addon", names[2], addon_name(names[3], addon)), Unwanted(order.uid)
+
+
+HEARS = (hears_every(cluster.LIFECYCLE, on_cluster), hears(Cleaning, on_cleaning))
+
+
+def service(management: Kube, workloads: Workloads) -> Service:
+    """The service."""
+    return Service("addons", decide, todo, HEARS, act(management, workloads))

@@ -1,0 +1,18 @@
+"""What each state of an add-on asks for."""
+
+from schemas.addon import AddonState, Apply, Applying, Degraded, Withdraw, Withdrawing
+from schemas.entity import Wake
+from services.machine import asks
+
+
+def apply(state: AddonState) -> Apply:
+    return Apply(state.tenant, state.colony, state.cluster, state.addon, state.digest, state.kubeconfig)
+
+
+todo = asks(
+    {
+        Applying: lambda s: (apply(s), Wake(s.until)),
+        Degraded: lambda s: (Wake(s.retry_at),),
+        Withdrawing: lambda s: (Withdraw(s.tenant, s.colony, s.cluster, s.addon, s.kubeconfig),),
+    }
+)

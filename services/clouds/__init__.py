@@ -1,0 +1,15 @@
+"""One file per back end that can found clusters; dropping in a file adds one."""
+
+import importlib
+import pkgutil
+
+from events.kube import Kube
+from services.clouds.port import Cloud, backend_of
+
+
+def backends(kube: Kube) -> dict[str, Cloud]:
+    """Every back end there is, by the name a Colony calls it."""
+    names = (info.name for info in pkgutil.iter_modules(__path__))
+    modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
+    found = [backend for module in modules if (backend := backend_of(module)) is not None]
+    return {backend.name: backend(kube) for backend in found}

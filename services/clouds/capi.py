@@ -1,0 +1,162 @@
+"""Founds clusters through plain Cluster API, from manifests a user keeps in a ConfigMap."""
+
+from string import Template
+from typing import ClassVar
+
+import msgspec
+import yaml
+
+from events.faults import Denied, NotFound
+from events.kinds import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, find
+from events.kube import Kube, Object, Resource
+from schemas.cluster import Attempt, InfraSeen, Lot
+from schemas.wish import Wish
+from services.clouds.conditions import ABSENT, conditions, failure
+from services.clouds.objects import ensure, identity
+from services.clouds.port import CLUSTER, GROUP, labels, owner
+
+PREFIX = "alate-capi-"
+"""A template's ConfigMap is named ``alate-capi-<cloud>``, unless the Colony names another."""
+KEY = "cluster.yaml"
+CLOUD_LABEL = f"{GROUP}/cloud"
+
+
+class Capi:
+    """The back end: one Cluster per attempt, with what its template puts around it."""
+
+    name: ClassVar[str] = "capi"
+    watched: ClassVar[Resource] = CLUSTERS
+
+    def __init__(self, kube: Kube) -> None:
+        self._kube = kube
+
+    async def reach(self, wish: Wish) -> dict[str, bool]:
+        """The clouds that have a template; one that mentions ``${SPOT}`` can buy spot machines."""
+        maps = (await self._kube.list(CONFIGMAPS, wish.tenant, labels=CLOUD_LABEL)).items
+        found = {
+            each["metadata"]["labels"][CLOUD_LABEL]: "${SPOT}" in each.get("data", {}).get(KEY, "")
+            for each in maps
+            if KEY in each.get("data", {}) and wish.need.template in ("", each["metadata"]["name"])
+        }
+        if not found:
+            wanted = wish.need.template or f"{PREFIX}<cloud>"
+            raise Denied(
+                f"namespace {wish.tenant} has no ConfigMap {wanted} with the label {CLOUD_LABEL} "
+                f"and Cluster API manifests under the key {KEY}",
+                "NotInstalled",
+            )
+        return found
+
+    async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        """See that the Cluster exists, then all that belongs to it: each owned by the Cluster."""
+        text = await self._template(wish, attempt.placement.cloud)
+        documents = render(text, wish, attempt)
+        ours = labels(wish.name, attempt, uid)
+        cluster, others = _split(documents)
+        _name(cluster, wish.tenant, ours, owner(wish))
+        there = await ensure(self._kube, CLUSTERS, cluster)
+        for document in others:
+            _name(document, wish.tenant, ours, _owned_by(there))
+            await ensure(self._kube, await self._kind(document), document)
+
+    async def release(self, wish: Wish, attempt: Attempt) -> None:
+        """Delete the Cluster; its controllers and the garbage collector take the rest with it."""
+        await self._kube.delete(CLUSTERS, attempt.object_name(wish.name), wish.tenant)
+
+    async def leftovers(self, tenant: str, cluster: str) -> dict[str, int]:
+        """Clusters, pools and machines that carry the cluster's label."""
+        counted = {}
+        for resource in (CLUSTERS, MACHINEDEPLOYMENTS, MACHINES):
+            try:
+                left = await self._kube.list(resource, tenant, labels=f"{CLUSTER}={cluster}")
+            except NotFound:  # Cluster API is not installed: nothing can be left of it
+                continue
+            counted[resource.plural] = len(left.items)
+        return counted
+
+    @staticmethod
+    def read(seen: Object) -> InfraSeen | None:
+        """Reachable once the control plane is initialised and the probe to its API succeeds, for this generation."""
+        who = identity(seen)
+        if who is None:
+            return None
+        shown = conditions(seen)
+        probe = shown.get("RemoteConnectionProbe", ABSENT)
+        initialised = seen.get("status", {}).get("initialization", {}).get("controlPlaneInitialized", False)
+        told = [shown[name].message for name in TELLING if name in shown and shown[name].status != "True"]
+        message = next(filter(None, told), "")
+        return msgspec.structs.replace(
+            who,
+            reachable=bool(initialised) and probe.true and not seen["metadata"].get("deletionTimestamp"),
+            failure=failure(" ".join(told)),
+            message=message,
+        )
+
+    async def _template(self, wish: Wish, cloud: str) -> str:
+        name = wish.need.template or f"{PREFIX}{cloud}"
+        try:
+            text = (await self._kube.get(CONFIGMAPS, name, wish.tenant)).get("data", {}).get(KEY)
+        except NotFound as missing:
+            raise Denied(f"the template is gone: {missing.message}", "NotInstalled") from missing
+        if not isinstance(text, str):
+            raise Denied(f"ConfigMap {wish.tenant}/{name} has no key {KEY}", "BadTemplate")
+        return text
+
+    async def _kind(self, document: Object) -> Resource:
+        try:
+            return await find(self._kube, document["apiVersion"], document["kind"])
+        except NotFound as missing:
+            raise Denied(missing.message, "NotInstalled") from missing
+
+
+TELLING = ("WorkersAvailable", "InfrastructureReady", "ControlPlaneAvailable", "Available")
+"""The conditions whose messages say what is being waited for, the most telling first."""
+
+
+def render(text: str, wish: Wish, attempt: Attempt) -> list[Object]:
+    """The template's documents, filled in; those that mention ``${POOL}`` once per pool. Raises Denied."""
+    try:
+        filled = [
+            Template(part).substitute(_values(wish, attempt, lot))
+            for part in text.split("\n---")
+            for lot in (attempt.placement.lots if "${POOL}" in part else attempt.placement.lots[:1])
+        ]
+        return [document for part in filled for document in yaml.safe_load_all(part) if document]
+    except (KeyError, ValueError, yaml.YAMLError) as wrong:
+        raise Denied(f"the Cluster API template cannot be filled in: {wrong}", "BadTemplate") from wrong
+
+
+def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
+    return {
+        "CLUSTER_NAME": attempt.object_name(wish.name),
+        "NAMESPACE": wish.tenant,
+        "KUBERNETES_VERSION": wish.need.kubernetes_version,
+        "REGION": attempt.placement.region,
+        "ZONE": lot.zone,
+        "POOL": lot.pool,
+        "REPLICAS": str(lot.nodes),
+        "INSTANCE_TYPE": lot.instance,
+        "SPOT": str(lot.spot).lower(),
+    }
+
+
+def _split(documents: list[Object]) -> tuple[Object, list[Object]]:
+    clusters = [document for document in documents if document.get("kind") == CLUSTERS.kind]
+    if len(clusters) != 1:
+        raise Denied(f"the Cluster API template must hold one Cluster, it holds {len(clusters)}", "BadTemplate")
+    return clusters[0], [document for document in documents if document is not clusters[0]]
+
+
+def _name(document: Object, tenant: str, ours: dict[str, str], owners: list[dict[str, str]]) -> None:
+    meta = document.setdefault("metadata", {})
+    meta["namespace"] = tenant
+    meta["labels"] = meta.get("labels", {}) | ours
+    meta["ownerReferences"] = owners
+
+
+def _owned_by(cluster: Object) -> list[dict[str, str]]:
+    meta = cluster["metadata"]
+    return [{"apiVersion": CLUSTERS.api_version, "kind": CLUSTERS.kind, "name": meta["name"], "uid": meta["uid"]}]
+
+
+BACKEND = Capi

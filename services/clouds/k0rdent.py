@@ -1,0 +1,185 @@
+"""Founds clusters through k0rdent: a ClusterDeployment on a discovered ClusterTemplate."""
+
+import re
+from collections.abc import Callable
+from typing import ClassVar
+
+import msgspec
+
+from events.faults import Denied, NotFound
+from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CREDENTIALS
+from events.kube import Kube, Object, Resource
+from schemas.cluster import Attempt, InfraSeen, Lot, Placement
+from schemas.wish import Wish
+from services.clouds.conditions import ABSENT, conditions, failure
+from services.clouds.objects import ensure, identity
+from services.clouds.port import CLUSTER, GROUP, labels, owner
+
+Config = dict[str, object]
+
+IDENTITIES = {
+    "AWSClusterStaticIdentity": "aws",
+    "AWSClusterRoleIdentity": "aws",
+    "AzureClusterIdentity": "azure",
+}
+"""Which cloud a Credential is for, by the kind of its identity; others say so by the label ``alate.dev/cloud``."""
+
+
+def _aws(placement: Placement, lot: Lot) -> Config:
+    worker: Config = {"instanceType": lot.instance} | ({"spotMarketOptions": {}} if lot.spot else {})
+    return {"region": placement.region, "controlPlane": {"instanceType": "m5.large"}, "worker": worker}
+
+
+def _azure(placement: Placement, lot: Lot) -> Config:
+    worker: Config = {"vmSize": lot.instance} | ({"spotVMOptions": {}} if lot.spot else {})
+    return {"location": placement.region, "controlPlane": {"vmSize": "Standard_D4s_v5"}, "worker": worker}
+
+
+def _gcp(placement: Placement, lot: Lot) -> Config:
+    worker = {"instanceType": lot.instance} | ({"provisioningModel": "Spot"} if lot.spot else {})
+    return {"region": placement.region, "controlPlane": {"instanceType": "n2-standard-4"}, "worker": worker}
+
+
+CONFIGS: dict[str, Callable[[Placement, Lot], Config]] = {"aws": _aws, "azure": _azure, "gcp": _gcp}
+SPOT_FIELDS = ("spotMarketOptions", "spotVMOptions", "provisioningModel")
+"""A template whose config schema has one of these under ``worker`` can buy spot machines."""
+
+
+class K0rdent:
+    """The back end: one ClusterDeployment per attempt."""
+
+    name: ClassVar[str] = "k0rdent"
+    watched: ClassVar[Resource] = CLUSTERDEPLOYMENTS
+
+    def __init__(self, kube: Kube) -> None:
+        self._kube = kube
+
+    async def reach(self, wish: Wish) -> dict[str, bool]:
+        """The clouds with a valid template and a ready credential."""
+        templates = await self._templates(wish)
+        credentials = await self._credentials(wish.tenant)
+        found = {cloud: _spot(template) for cloud, template in templates.items() if cloud in credentials}
+        if not found:
+            raise Denied(
+                f"namespace {wish.tenant} has no valid ClusterTemplate with a ready Credential of the same cloud "
+                f"(templates for: {_names(templates)}; credentials for: {_names(credentials)})",
+                "NotInstalled",
+            )
+        return found
+
+    async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        """See that the ClusterDeployment exists."""
+        placement = attempt.placement
+        if len(placement.lots) != 1:
+            raise Denied("k0rdent's templates make one pool a cluster: use one pool, or the backend capi", "OnePool")
+        templates = await self._templates(wish)
+        credentials = await self._credentials(wish.tenant)
+        if placement.cloud not in templates or placement.cloud not in credentials:
+            raise Denied(f"no template or credential for {placement.cloud} any more", "NotInstalled")
+        lot = placement.lots[0]
+        spec = {
+            "template": templates[placement.cloud]["metadata"]["name"],
+            "credential": credentials[placement.cloud],
+            "dryRun": False,
+            "propagateCredentials": True,
+            "cleanupOnDeletion": True,
+            # Never left out: without a config, k0rdent's webhook makes it a dry run.
+            "config": CONFIGS[placement.cloud](placement, lot) | _counts(lot),
+        }
+        await ensure(self._kube, CLUSTERDEPLOYMENTS, _object(wish, attempt, uid, spec))
+
+    async def release(self, wish: Wish, attempt: Attempt) -> None:
+        """Delete the ClusterDeployment; k0rdent takes the rest with it."""
+        await self._kube.delete(CLUSTERDEPLOYMENTS, attempt.object_name(wish.name), wish.tenant)
+
+    async def leftovers(self, tenant: str, cluster: str) -> dict[str, int]:
+        """ClusterDeployments that carry the cluster's label."""
+        try:
+            left = await self._kube.list(CLUSTERDEPLOYMENTS, tenant, labels=f"{CLUSTER}={cluster}")
+        except NotFound:  # k0rdent is not installed: nothing can be left of it
+            return {}
+        return {CLUSTERDEPLOYMENTS.plural: len(left.items)}
+
+    @staticmethod
+    def read(seen: Object) -> InfraSeen | None:
+        """Ready, with everything beneath it ready too: k0rdent's Ready alone can be true of nothing."""
+        who = identity(seen)
+        if who is None:
+            return None
+        shown = conditions(seen)
+        ready, beneath = shown.get("Ready", ABSENT), shown.get("CAPIClusterSummary", ABSENT)
+        message = beneath.message or ready.message
+        given_up = "Failed" if ready.status == "False" and ready.reason == "Failed" else ""
+        return msgspec.structs.replace(
+            who,
+            reachable=ready.true and beneath.true and not seen["metadata"].get("deletionTimestamp"),
+            failure="" if beneath.true else failure(message) or given_up,
+            message=message,
+        )
+
+    async def _templates(self, wish: Wish) -> dict[str, Object]:
+        listed = await self._installed(CLUSTERTEMPLATES, wish.tenant)
+        valid = [t for t in listed if t.get("status", {}).get("valid") and _wanted(t, wish.need.template)]
+        newest = sorted(valid, key=lambda template: _natural(template["metadata"]["name"]))
+        return {cloud: template for template in newest for cloud in CONFIGS if _founds(template, cloud)}
+
+    async def _credentials(self, tenant: str) -> dict[str, str]:
+        listed = await self._installed(CREDENTIALS, tenant)
+        ready = [c for c in listed if c.get("status", {}).get("ready")]
+        return {cloud: c["metadata"]["name"] for c in ready if (cloud := _cloud(c))}
+
+    async def _installed(self, resource: Resource, tenant: str) -> tuple[Object, ...]:
+        try:
+            return (await self._kube.list(resource, tenant)).items
+        except NotFound as missing:
+            raise Denied(
+                "k0rdent is not installed: the API server has no ClusterTemplates", "NotInstalled"
+            ) from missing
+
+
+def _object(wish: Wish, attempt: Attempt, uid: str, spec: Config) -> Object:
+    return {
+        "apiVersion": CLUSTERDEPLOYMENTS.api_version,
+        "kind": CLUSTERDEPLOYMENTS.kind,
+        "metadata": {
+            "name": attempt.object_name(wish.name),
+            "namespace": wish.tenant,
+            "labels": labels(wish.name, attempt, uid),
+            "ownerReferences": owner(wish),
+        },
+        "spec": spec,
+    }
+
+
+def _counts(lot: Lot) -> Config:
+    return {"controlPlaneNumber": 1, "workersNumber": lot.nodes}
+
+
+def _wanted(template: Object, name: str) -> bool:
+    """The one that was named, or any whose control plane runs on machines of its own."""
+    return bool(template["metadata"]["name"] == name if name else "-standalone-cp-" in template["metadata"]["name"])
+
+
+def _founds(template: Object, cloud: str) -> bool:
+    return f"infrastructure-{cloud}" in template.get("status", {}).get("providers", ())
+
+
+def _spot(template: Object) -> bool:
+    worker = template.get("status", {}).get("config", {}).get("worker", {})
+    return any(field in worker for field in SPOT_FIELDS)
+
+
+def _cloud(credential: Object) -> str:
+    told = credential["metadata"].get("labels", {}).get(f"{GROUP}/cloud", "")
+    return told or IDENTITIES.get(credential["spec"].get("identityRef", {}).get("kind", ""), "")
+
+
+def _natural(name: str) -> list[int | str]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def _names(found: dict[str, Object] | dict[str, str]) -> str:
+    return ", ".join(sorted(found)) or "none"
+
+
+BACKEND = K0rdent

@@ -1,0 +1,43 @@
+"""What both back ends do alike with the one object whose life is the attempt's life."""
+
+from events.faults import Denied, NotFound, TryLater
+from events.kube import Kube, Object, Resource
+from schemas.cluster import InfraSeen
+from services.clouds.port import ATTEMPT, CLUSTER, UID
+
+
+async def ensure(kube: Kube, resource: Resource, wanted: Object) -> Object:
+    """See that the object exists; gives it as it is. Never touches one that is there.
+
+    Raises TryLater while a predecessor of the name is still going, Denied if somebody else's stands in the way.
+    """
+    meta = wanted["metadata"]
+    try:
+        there = await kube.get(resource, meta["name"], meta["namespace"])
+    except NotFound:
+        return await _create(kube, resource, wanted)
+    if there["metadata"].get("deletionTimestamp"):
+        raise TryLater(f"{resource.plural}/{meta['name']} is still being deleted", 2.0)
+    if there["metadata"].get("labels", {}).get(UID) != meta["labels"][UID]:
+        raise Denied(f"{resource.plural}/{meta['name']} is there already, and is not ours", "AlreadyExists")
+    return there
+
+
+async def _create(kube: Kube, resource: Resource, wanted: Object) -> Object:
+    try:
+        return await kube.create(resource, wanted)
+    except NotFound as missing:  # the namespace, or the kind
+        raise Denied(f"{wanted['kind']} cannot be made: {missing.message}", "NotInstalled") from missing
+    except Denied as denied:
+        if denied.reason == "AlreadyExists":  # made since we looked
+            raise TryLater(denied.message, 0.5) from denied
+        raise
+
+
+def identity(seen: Object) -> InfraSeen | None:
+    """Whose attempt the object is, by its labels; None if it is not one of ours."""
+    labels = seen["metadata"].get("labels", {})
+    try:
+        return InfraSeen(cluster=labels[CLUSTER], uid=labels[UID], attempt=int(labels[ATTEMPT]))
+    except (KeyError, ValueError):
+        return None

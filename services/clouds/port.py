@@ -1,0 +1,71 @@
+"""What a back end must be able to do: four calls and one pure reading, with four named errors."""
+
+from types import ModuleType
+from typing import ClassVar, Protocol
+
+from events.kube import Kube, Object, Resource
+from schemas.cluster import Attempt, InfraSeen
+from schemas.wish import Wish
+
+GROUP = "alate.dev"
+CLUSTER = f"{GROUP}/cluster"
+UID = f"{GROUP}/uid"
+ATTEMPT = f"{GROUP}/attempt"
+MANAGER = "alate"
+"""Our field manager, and the value of ``app.kubernetes.io/managed-by``."""
+
+
+class Cloud(Protocol):
+    """One back end. Every call is an ensure: idempotent, named deterministically, safe to repeat."""
+
+    name: ClassVar[str]
+    """What a Colony calls it."""
+    watched: ClassVar[Resource]
+    """The kind of the one object per attempt whose conditions tell how it is."""
+
+    def __init__(self, kube: Kube) -> None: ...
+
+    async def reach(self, wish: Wish) -> dict[str, bool]:
+        """The clouds on which this back end can found the wish now, and whether on spot machines too.
+
+        Raises Denied, with what is missing, if there is none; TryLater.
+        """
+        ...
+
+    async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        """See that the attempt's objects exist. Raises NoCapacity, Denied, TryLater."""
+        ...
+
+    async def release(self, wish: Wish, attempt: Attempt) -> None:
+        """See that the attempt's objects are going. Raises NotFound once none is left, Denied, TryLater."""
+        ...
+
+    async def leftovers(self, tenant: str, cluster: str) -> dict[str, int]:
+        """What is left of any attempt of a cluster, counted by plural. Raises Denied, TryLater."""
+        ...
+
+    @staticmethod
+    def read(seen: Object) -> InfraSeen | None:
+        """What the watched object says, or None if it is not one of ours. Pure."""
+        ...
+
+
+def backend_of(module: ModuleType) -> type[Cloud] | None:
+    """The back end a file declares as ``BACKEND``, if it does."""
+    found: type[Cloud] | None = getattr(module, "BACKEND", None)
+    return found
+
+
+def labels(cluster: str, attempt: Attempt, uid: str) -> dict[str, str]:
+    """What every object of an attempt carries, so that it is found again whatever happens."""
+    return {
+        "app.kubernetes.io/managed-by": MANAGER,
+        CLUSTER: cluster,
+        UID: uid,
+        ATTEMPT: str(attempt.number),
+    }
+
+
+def owner(wish: Wish) -> list[dict[str, str]]:
+    """The Colony as owner: should all of us be gone, Kubernetes itself lets the cluster go with it."""
+    return [{"apiVersion": f"{GROUP}/v1alpha1", "kind": "Colony", "name": wish.colony, "uid": wish.uid}]

@@ -1,0 +1,123 @@
+"""The composition root: every service is put together here, from real or from fake ports."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from events.bus import Bus
+from events.kube import Kube
+from events.telemetry import Meters
+from schemas.inventory import Offer
+from services.addons.service import service as addons_service
+from services.clouds.port import Cloud
+from services.gateway.service import Gateway
+from services.inventory.service import Inventory
+from services.provisioning.service import service as provisioning_service
+from services.runtime import Runtime, Service
+from services.teardown.service import service as teardown_service
+from services.view import View
+from services.workloads import Workloads
+
+
+class Running(Protocol):
+    """A service, put together."""
+
+    @property
+    def ready(self) -> asyncio.Event:
+        """Set once it has seen everything."""
+        ...
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Everything a service meets the world through, and everything that comes in from outside."""
+
+    bus: Bus
+    management: Kube
+    open_cluster: Callable[[str], Awaitable[Kube]]
+    """From a kubeconfig's text to a client."""
+    clouds: Mapping[str, Cloud]
+    clock: Callable[[], datetime]
+    jitter: Callable[[], float]
+    """0 to 1, to spread retries."""
+    meters: Meters
+    offers: tuple[Offer, ...]
+    backend: str
+    """What founds a cluster whose Colony does not say."""
+    retention: timedelta = timedelta(days=7)
+
+    def workloads(self) -> Workloads:
+        """Founded clusters, each opened once per service."""
+        return Workloads(self.management, self.open_cluster)
+
+
+class Machinery:
+    """A runtime with the views its service reads."""
+
+    def __init__(self, ports: Ports, service: Service, views: tuple[View[Any, Any], ...] = ()) -> None:
+        self.runtime = Runtime(
+            service,
+            ports.bus,
+            clock=ports.clock,
+            meters=ports.meters,
+            jitter=ports.jitter,
+            retention=ports.retention,
+        )
+        self._views = views
+
+    @property
+    def ready(self) -> asyncio.Event:
+        """Set once every entity's state is known."""
+        return self.runtime.ready
+
+    async def run(self) -> None:
+        """Views first: nothing is decided before they are complete."""
+        async with asyncio.TaskGroup() as group:
+            for view in self._views:
+                group.create_task(view.run())
+                await view.ready.wait()
+            await self.runtime.run()
+
+
+def gateway(ports: Ports) -> Running:
+    return Gateway(
+        ports.bus,
+        ports.management,
+        ports.clouds,
+        clock=ports.clock,
+        meters=ports.meters,
+        jitter=ports.jitter,
+        backend=ports.backend,
+    )
+
+
+def inventory(ports: Ports) -> Running:
+    return Inventory(ports.bus, ports.workloads(), ports.offers, clock=ports.clock, meters=ports.meters)
+
+
+def provisioning(ports: Ports) -> Running:
+    return Machinery(ports, *provisioning_service(ports.bus, ports.clouds))
+
+
+def addons(ports: Ports) -> Running:
+    return Machinery(ports, addons_service(ports.management, ports.workloads()))
+
+
+def teardown(ports: Ports) -> Running:
+    return Machinery(ports, teardown_service(ports.bus, ports.management, ports.workloads(), ports.clouds))
+
+
+SERVICES: Mapping[str, Callable[[Ports], Running]] = {
+    "gateway": gateway,
+    "inventory": inventory,
+    "provisioning": provisioning,
+    "addons": addons,
+    "teardown": teardown,
+}
+"""Every service, by the name the Procfile and ``python -m services`` use."""

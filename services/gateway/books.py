@@ -1,0 +1,112 @@
+"""The gateway's books: everything it knows of every Colony's clusters, by Colony."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from events.bus import Bus
+from schemas import addon, cluster, teardown
+from schemas.addon import AddonState, addon_name
+from schemas.cluster import ClusterState, Founded, InfraSeen
+from schemas.entity import State
+from schemas.inventory import ClusterSeen
+from schemas.registry import declared
+from schemas.subjects import Key, names_of
+from schemas.teardown import Gone, TeardownState
+from schemas.wish import Wish
+from services.gateway.status import Facts
+from services.view import View, entities, levels
+
+Name = tuple[str, str]
+"""A Colony's namespace and name."""
+
+
+class Books:
+    """Views of every history and of what inventory and back ends show."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE)
+        self.teardowns: View[Key, State] = entities(bus, teardown.LIFECYCLE)
+        self.addons: View[Key, State] = entities(bus, addon.LIFECYCLE)
+        self.seen: View[str, ClusterSeen] = levels(bus, ClusterSeen)
+        self.infra: View[str, InfraSeen] = levels(bus, InfraSeen)
+        self._of: dict[Name, set[Key]] = {}
+        self.clusters.listen(self._enter)
+
+    def _enter(self, key: Key, state: State) -> None:
+        self._of.setdefault((key.tenant, _colony(state)), set()).add(key)
+
+    @property
+    def views(self) -> tuple[View[Any, Any], ...]:
+        """All of them."""
+        return (self.clusters, self.teardowns, self.addons, self.seen, self.infra)
+
+    def listen(self, changed: Callable[[Name], None]) -> None:
+        """Call `changed` with the Colony each news is about."""
+        for view in (self.clusters, self.teardowns, self.addons):
+            view.listen(lambda key, state: changed((key.tenant, _colony(state))))
+        for level in (self.seen, self.infra):
+            level.listen(lambda subject, news: self._about(subject, news, changed))
+
+    def _about(self, subject: str, news: ClusterSeen | InfraSeen, changed: Callable[[Name], None]) -> None:
+        tenant = names_of(subject)[2]
+        state = self.cluster(tenant, news.cluster)
+        if state is not None:
+            changed((tenant, state.wish.colony))
+
+    def cluster(self, tenant: str, name: str) -> ClusterState | None:
+        """A cluster's state."""
+        state = self.clusters.get(Key("cluster", tenant, name))
+        return state if isinstance(state, ClusterState) else None
+
+    def teardown(self, tenant: str, name: str) -> TeardownState | None:
+        """A cluster's teardown."""
+        state = self.teardowns.get(Key("teardown", tenant, name))
+        return state if isinstance(state, TeardownState) else None
+
+    def of(self, name: Name) -> Iterator[ClusterState]:
+        """Every cluster whose last incarnation is of a Colony of this name."""
+        for key in self._of.get(name, ()):
+            state = self.cluster(key.tenant, key.name)
+            if state is not None and state.wish.colony == name[1]:
+                yield state
+
+    def alive(self) -> Iterator[Name]:
+        """Every Colony of which something is not over yet."""
+        return (name for name in tuple(self._of) if not all(map(self.over, self.of(name))))
+
+    def facts(self, wish: Wish, refused: str = "") -> Facts:
+        """All that is known of a wish's cluster."""
+        state = self.cluster(wish.tenant, wish.name)
+        if refused or (state is not None and state.wish.uid != wish.uid):
+            return Facts(wish, refused)
+        teardown = self.teardown(wish.tenant, wish.name)
+        return Facts(
+            wish,
+            cluster=state,
+            teardown=teardown if teardown and state and teardown.uid == state.uid else None,
+            addons=tuple(self._addons(wish, state)) if state else (),
+            seen=self.seen.get(declared(ClusterSeen).at(wish.tenant, wish.name)),
+            infra=self._infra(wish, state),
+        )
+
+    def _addons(self, wish: Wish, state: ClusterState) -> Iterator[AddonState]:
+        for ref in wish.addons:
+            found = self.addons.get(Key("addon", wish.tenant, addon_name(wish.name, ref.name)))
+            if isinstance(found, AddonState) and found.uid == state.uid:
+                yield found
+
+    def _infra(self, wish: Wish, state: ClusterState | None) -> InfraSeen | None:
+        if not isinstance(state, Founded):
+            return None
+        return self.infra.get(declared(InfraSeen).at(wish.tenant, state.attempt.object_name(wish.name)))
+
+    def over(self, state: ClusterState) -> bool:
+        """Whether a cluster's teardown has reached its end, with its proof."""
+        teardown = self.teardown(state.wish.tenant, state.wish.name)
+        return isinstance(teardown, Gone) and teardown.uid == state.uid
+
+
+def _colony(state: msgspec.Struct) -> str:
+    return state.colony if isinstance(state, AddonState) else str(state.wish.colony)  # type: ignore[attr-defined]

@@ -1,0 +1,147 @@
+"""A Colony is followed here: its wishes go to the bus, its status and its finalizer come back."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+import structlog
+
+from events.faults import Denied, NotFound
+from events.kinds import COLONIES
+from events.kube import Kube, Object
+from schemas.cluster import ClusterState, InfraSeen, Released
+from schemas.crds import Refused, read_colony
+from schemas.wish import Wish
+from services.clouds.port import GROUP
+from services.gateway import status
+from services.gateway.books import Books, Name
+from services.gateway.wishes import no_more, wishes
+from services.levels import Levels
+
+FINALIZER = f"{GROUP}/teardown"
+MANAGER = "alate-gateway"
+
+log = structlog.get_logger()
+
+
+class Colonies:
+    """All Colonies of a management cluster, as they are now."""
+
+    def __init__(self, kube: Kube, levels: Levels, books: Books, clock: Callable[[], datetime], backend: str) -> None:
+        self._kube = kube
+        self._levels = levels
+        self._books = books
+        self._clock = clock
+        self._backend = backend
+        self.objects: dict[Name, Object] = {}
+        """What the watch last showed."""
+
+    async def follow(self, name: Name) -> None:
+        """Bring one Colony and the bus together. Level-driven: does nothing where nothing is to be done."""
+        colony = self.objects.get(name)
+        if colony is None:
+            await self._orphans(name)
+            return
+        try:
+            asked = wishes(read_colony(colony), self._backend)
+        except Refused as why:
+            await self._show(colony, status.refused(colony, str(why), self._clock()))
+            await self._let_go(colony, ())
+            return
+        if await self._hold(colony):
+            await self._speak(colony, asked)
+
+    async def _speak(self, colony: Object, asked: tuple[Wish, ...]) -> None:
+        meta = colony["metadata"]
+        refusals = {wish.name: self._collision(wish) for wish in asked}
+        for wish in asked:
+            if not refusals[wish.name]:
+                await self._wish(wish)
+        names = {wish.name for wish in asked}
+        for state in self._own(meta):
+            if state.wish.name not in names and not isinstance(state, Released):
+                await self._say(no_more(state.wish, meta["generation"]))
+        facts = [self._books.facts(wish, refusals[wish.name]) for wish in asked]
+        await self._show(colony, status.status(colony, facts, self._clock()))
+        await self._let_go(colony, [wish for wish in asked if not refusals[wish.name]])
+
+    async def _wish(self, wish: Wish) -> None:
+        """Say what is wanted of a cluster; of one that an earlier Colony of the name left behind, its end first."""
+        state = self._books.cluster(wish.tenant, wish.name)
+        if state is None or state.wish.uid == wish.uid:
+            await self._say(wish)
+        elif self._books.over(state):
+            await self._levels.say(wish, wish.tenant, wish.name, again=self._unheard(wish))
+        else:
+            await self._say(no_more(state.wish, state.wish.generation))
+
+    def _unheard(self, wish: Wish) -> bool:
+        """It was said while the name was still taken, so nobody could follow it."""
+        return not wish.deleting and self._levels.last(Wish, wish.tenant, wish.name) == wish
+
+    async def _say(self, wish: Wish) -> None:
+        await self._levels.say(wish, wish.tenant, wish.name)
+
+    def _collision(self, wish: Wish) -> str:
+        """Why a wish cannot be followed: another Colony's cluster has its name."""
+        state = self._books.cluster(wish.tenant, wish.name)
+        if state is None or state.wish.colony == wish.colony or self._books.over(state):
+            return ""
+        return (
+            f"the name {wish.name} is taken by cluster {state.wish.cluster} of Colony {state.wish.colony}: rename one"
+        )
+
+    async def _orphans(self, name: Name) -> None:
+        """The Colony is not there any more: whatever of it still is has to go."""
+        for state in self._books.of(name):
+            if not self._books.over(state) and not state.wish.deleting:
+                await self._say(no_more(state.wish, state.wish.generation))
+
+    def _own(self, meta: Object) -> list[ClusterState]:
+        """The clusters this incarnation of the Colony ever asked for."""
+        return [s for s in self._books.of((meta["namespace"], meta["name"])) if s.wish.uid == meta["uid"]]
+
+    async def _hold(self, colony: Object) -> bool:
+        """Put our finalizer on before anything is founded; False until the watch shows it there."""
+        meta = colony["metadata"]
+        if FINALIZER in meta.get("finalizers", ()):
+            return True
+        if not meta.get("deletionTimestamp"):
+            await self._finalizers(colony, [*meta.get("finalizers", ()), FINALIZER])
+        return False
+
+    async def _let_go(self, colony: Object, asked: Iterable[Wish]) -> None:
+        """Take the finalizer off once every cluster of the Colony is gone, with its proof."""
+        meta = colony["metadata"]
+        if not meta.get("deletionTimestamp") or FINALIZER not in meta.get("finalizers", ()):
+            return
+        states = self._own(meta)
+        known = {state.wish.name for state in states}
+        if all(map(self._books.over, states)) and all(wish.name in known for wish in asked):
+            for state in states:
+                await self._forget(state)
+            await self._finalizers(colony, [one for one in meta["finalizers"] if one != FINALIZER])
+
+    async def _forget(self, state: ClusterState) -> None:
+        tenant, name = state.wish.tenant, state.wish.name
+        await self._levels.forget(Wish, tenant, name)
+        for number in range(1, state.attempts + 1):
+            await self._levels.forget(InfraSeen, tenant, f"{name}-{number}")
+
+    async def _finalizers(self, colony: Object, wanted: list[str]) -> None:
+        meta = colony["metadata"]
+        patch = {"metadata": {"resourceVersion": meta["resourceVersion"], "finalizers": wanted}}
+        try:
+            await self._kube.patch(COLONIES, meta["name"], meta["namespace"], patch, manager=MANAGER)
+        except (NotFound, Denied) as late:  # it has changed since: the watch shows it anew, and we come again
+            log.debug("colony.changed", name=meta["name"], reason=late.message)
+
+    async def _show(self, colony: Object, computed: Object) -> None:
+        """Write the status if it differs from what the watch last showed."""
+        if status.same(computed, colony.get("status", {})):
+            return
+        meta = colony["metadata"]
+        wanted = {"metadata": {"name": meta["name"], "namespace": meta["namespace"]}, "status": computed}
+        try:
+            await self._kube.apply(COLONIES, wanted, manager=MANAGER, subresource="status")
+        except NotFound:
+            log.debug("colony.gone", name=meta["name"])

@@ -1,0 +1,113 @@
+"""The gateway's loops: Colonies in and out, back ends' objects in, requests in."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+import structlog
+
+from events.bus import Bus, Unavailable
+from events.faults import Fault
+from events.kinds import COLONIES
+from events.kube import Changed, Kube, Listed, Lost, Object
+from events.telemetry import Meters
+from schemas.cluster import InfraSeen
+from schemas.wish import Wish
+from services.clouds.port import Cloud
+from services.gateway.books import Books, Name
+from services.gateway.colonies import Colonies
+from services.gateway.infra import InfraWatch
+from services.gateway.intake import Intake
+from services.levels import Levels
+from services.mailbox import Mailboxes
+
+AGAIN = 1.0
+"""Seconds until a Colony is followed again after the bus or the API server could not be had."""
+AT_ONCE = 32
+"""How many Colonies are followed at the same time."""
+
+log = structlog.get_logger()
+
+
+class Gateway:
+    """The service."""
+
+    def __init__(  # noqa: PLR0913 - its ports, its clock, its dice, its one setting
+        self,
+        bus: Bus,
+        kube: Kube,
+        clouds: Mapping[str, Cloud],
+        *,
+        clock: Callable[[], datetime],
+        meters: Meters,
+        jitter: Callable[[], float],
+        backend: str,
+    ) -> None:
+        self.ready = asyncio.Event()
+        self._kube = kube
+        self._levels = Levels(bus, clock, meters, Wish, InfraSeen)
+        self._books = Books(bus)
+        self._colonies = Colonies(kube, self._levels, self._books, clock, backend)
+        self._infra = [InfraWatch(cloud, self._levels) for cloud in clouds.values()]
+        self._intake = Intake(bus, kube, jitter)
+        self._waiting: set[Name] = set()
+        self._mail: Mailboxes[Name, None] = Mailboxes(self._open)
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def run(self) -> None:
+        """Boot, then follow everything for ever."""
+        await self._levels.boot()
+        async with asyncio.TaskGroup() as group:
+            for view in self._books.views:
+                group.create_task(view.run())
+                await view.ready.wait()
+            self._books.listen(self._touch)
+            for infra in self._infra:
+                group.create_task(infra.run(self._kube))
+            group.create_task(self._watch())
+            group.create_task(self._intake.run())
+
+    def _touch(self, name: Name) -> None:
+        """Follow a Colony soon; news that come before its turn need no turn of their own."""
+        if self.ready.is_set() and name not in self._waiting:
+            self._waiting.add(name)
+            self._mail.put(name, None)
+
+    async def _watch(self) -> None:
+        async for sight in self._kube.watch(COLONIES):
+            match sight:
+                case Listed(items):
+                    self._listed(items)
+                case Changed(item, gone):
+                    self._changed(item, gone=gone)
+                case Lost(reason):
+                    log.warning("kubernetes.unheard", reason=reason)
+
+    def _listed(self, items: tuple[Object, ...]) -> None:
+        """A complete list: every Colony is looked at, and every cluster whose Colony is not in it."""
+        if not self.ready.is_set():
+            self.ready.set()
+            log.info("service.ready", colonies=len(items))
+        self._colonies.objects.clear()
+        for item in items:
+            self._changed(item, gone=False)
+        for name in self._books.alive():
+            self._touch(name)
+
+    def _changed(self, item: Object, *, gone: bool) -> None:
+        name = (item["metadata"]["namespace"], item["metadata"]["name"])
+        if gone:
+            self._colonies.objects.pop(name, None)
+        else:
+            self._colonies.objects[name] = item
+        self._touch(name)
+
+    async def _open(self, name: Name, _: None) -> None:
+        """Follow one Colony; one that cannot be followed now is put off, the others go on."""
+        self._waiting.discard(name)
+        try:
+            async with self._turns:
+                await self._colonies.follow(name)
+        except (Fault, Unavailable) as why:
+            log.warning("colony.put_off", tenant=name[0], name=name[1], reason=str(why))
+            asyncio.get_running_loop().call_later(AGAIN, self._touch, name)

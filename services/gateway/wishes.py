@@ -1,0 +1,68 @@
+"""What a Colony asks for, as wishes: a pure reading."""
+
+from datetime import timedelta
+
+import msgspec
+
+from schemas.crds import ClusterSpec, Colony, PoolSpec
+from schemas.wish import AddonRef, Limits, Need, Pool, Wish, digest
+
+
+def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
+    """One wish per cluster of the Colony, in its order. `backend` is what founds those that do not say."""
+    meta = colony.metadata
+    return tuple(
+        Wish(
+            tenant=meta.namespace,
+            colony=meta.name,
+            cluster=cluster.name,
+            uid=meta.uid,
+            generation=meta.generation,
+            deleting=meta.deletion_timestamp is not None,
+            need=_need(cluster, backend),
+            limits=_limits(cluster),
+            addons=tuple(AddonRef(addon.name, digest(addon.manifests)) for addon in cluster.addons),
+        )
+        for cluster in colony.spec.clusters
+    )
+
+
+def no_more(wish: Wish, generation: int) -> Wish:
+    """The wish that a cluster which is asked for no more shall go."""
+    return msgspec.structs.replace(wish, deleting=True, generation=max(generation, wish.generation))
+
+
+def _need(cluster: ClusterSpec, backend: str) -> Need:
+    return Need(
+        pools=tuple(_pool(pool) for pool in cluster.pools),
+        clouds=tuple(cluster.clouds),
+        regions=tuple(cluster.regions),
+        max_price_per_hour=cluster.max_price_per_hour,
+        kubernetes_version=cluster.kubernetes_version,
+        backend=cluster.backend or backend,
+        template=cluster.template or "",
+    )
+
+
+def _pool(pool: PoolSpec) -> Pool:
+    return Pool(
+        name=pool.name,
+        accelerator=pool.accelerator,
+        accelerators_per_node=pool.accelerators_per_node,
+        nodes=pool.nodes,
+        spot=pool.spot,
+        cpu=pool.cpu or 0,
+        memory_gib=pool.memory_gib or 0,
+    )
+
+
+def _limits(cluster: ClusterSpec) -> Limits:
+    return Limits(
+        time_to_live=_seconds(cluster.time_to_live),
+        idle_after=_seconds(cluster.idle_after),
+        warn_before=cluster.warn_before.total_seconds(),
+    )
+
+
+def _seconds(span: timedelta | None) -> float | None:
+    return None if span is None else span.total_seconds()

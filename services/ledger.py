@@ -1,0 +1,139 @@
+"""The ledger holds the last state of every entity of one domain, as the stream has it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from events.bus import Bus, CaughtUp, Expect, Message, Stored, Timer
+from events.cloudevents import CloudEvent, encode, msg_id
+from events.telemetry import Meters, sending
+from schemas.entity import State
+from schemas.lifecycle import Lifecycle
+from schemas.registry import Stream, declared
+from schemas.subjects import Key, key_of
+
+Clock = Callable[[], datetime]
+
+SCHEDULED_AT = "Nats-Schedule"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entity's last state, and its place in the stream: what the next compare-and-swap expects."""
+
+    state: State | None = None
+    sequence: int = 0
+
+
+NOTHING = Entry()
+
+
+class Ledger:
+    """Reads states from the bus, and writes them with compare-and-swap."""
+
+    def __init__(self, bus: Bus, lifecycle: Lifecycle, clock: Clock, meters: Meters) -> None:
+        self._bus = bus
+        self._domain = lifecycle.domain
+        self._clock = clock
+        self._meters = meters
+        self._decoders: dict[str, msgspec.json.Decoder[Any]] = {
+            declared(s).event: msgspec.json.Decoder(s) for s in lifecycle.states
+        }
+        self._encoder = msgspec.json.Encoder()
+        self._types = {s: declared(s).type for s in lifecycle.states}
+        self._entries: dict[Key, Entry] = {}
+        self._timers: dict[Key, datetime] = {}
+
+    def __iter__(self) -> Iterator[tuple[Key, Entry]]:
+        return iter(tuple(self._entries.items()))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    async def boot(self) -> None:
+        """Read every entity's last state and every timer, and write nothing."""
+        newest: dict[Key, Stored] = {}
+        async for stored in self._bus.feed(Stream.EVENTS, f"{self._domain}.*.*.*", f"timer.{self._domain}.*.*"):
+            if isinstance(stored, CaughtUp):
+                break
+            self._note(stored, newest)
+        self._entries = {key: self._read(stored) for key, stored in newest.items()}
+
+    def _note(self, stored: Stored, newest: dict[Key, Stored]) -> None:
+        key = key_of(stored.subject)
+        if stored.subject.startswith("timer."):
+            self._timers[key] = datetime.fromisoformat(stored.headers[SCHEDULED_AT].removeprefix("@at "))
+        elif key not in newest or newest[key].sequence < stored.sequence:
+            newest[key] = stored
+
+    def _read(self, stored: Stored) -> Entry:
+        return Entry(self._decoders[stored.subject.split(".", 2)[1]].decode(stored.data), stored.sequence)
+
+    def entry(self, key: Key) -> Entry:
+        """What is known of an entity; `NOTHING` if it is not there."""
+        return self._entries.get(key, NOTHING)
+
+    async def reload(self, key: Key) -> None:
+        """Read one entity again: somebody else was faster."""
+        stored = await self._bus.last(Stream.EVENTS, key.history)
+        if stored is None:
+            self._entries.pop(key, None)
+        else:
+            self._entries[key] = self._read(stored)
+
+    async def write(self, key: Key, new: State, *, cause: str, keeps_timer: bool) -> State:
+        """Publish the next state: event, state and lock in one message. Raises Conflict, Unavailable."""
+        old = self.entry(key)
+        state = self._stamped(old.state, new)
+        kind = self._types[type(state)]
+        event = CloudEvent(
+            id=f"{state.uid}.{state.revision}",
+            source=f"/alate/{key.domain}/{key.tenant}/{key.name}",
+            type=kind,
+            subject=f"{key.tenant}/{key.name}",
+            time=state.since,
+            extensions=_lineage(state, cause),
+            data=self._encoder.encode(state),
+        )
+        headers, data = encode(event)
+        subject = key.state(kind.rsplit(".", 1)[1])
+        with sending(subject, headers, self._meters):
+            sequence = await self._bus.publish(
+                Message(subject, data, headers),
+                expect=Expect(key.history, old.sequence),
+                cancels=key.timer if not keeps_timer and key in self._timers else None,
+                msg_id=msg_id(event),
+            )
+        self._entries[key] = Entry(state, sequence)
+        if not keeps_timer:
+            self._timers.pop(key, None)
+        return state
+
+    def _stamped(self, old: State | None, new: State) -> State:
+        revision = old.revision + 1 if old is not None and old.uid == new.uid else 1
+        return msgspec.structs.replace(new, revision=revision, since=self._clock())
+
+    async def arm(self, key: Key, at: datetime) -> None:
+        """See that the entity is woken at a time; says nothing if its timer already stands there."""
+        if self._timers.get(key) != at:
+            await self._bus.wake(Timer(key.timer, key.due, at))
+            self._timers[key] = at
+
+    def fired(self, key: Key) -> None:
+        """The entity's timer has come: it stands no more."""
+        self._timers.pop(key, None)
+
+    async def forget(self, key: Key) -> None:
+        """Purge an entity's whole history."""
+        await self._bus.purge(Stream.EVENTS, key.history)
+        self._entries.pop(key, None)
+
+
+def _lineage(state: State, cause: str) -> dict[str, str]:
+    lineage = {"correlationid": state.correlation or state.uid}
+    if cause:
+        lineage["causationid"] = cause
+    return lineage

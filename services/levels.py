@@ -1,0 +1,91 @@
+"""Levels are said when they differ from what was said last, and never again otherwise."""
+
+from collections.abc import Callable
+from datetime import datetime
+from hashlib import blake2b
+from typing import TypeVar
+
+import msgspec
+
+from events.bus import Bus, CaughtUp, Conflict, Expect, Message
+from events.cloudevents import CloudEvent, encode, msg_id
+from events.telemetry import Meters, sending
+from schemas.registry import Stream, declared
+from schemas.subjects import names_of
+from services.hearing import wildcard
+
+V = TypeVar("V", bound=msgspec.Struct)
+
+
+class Levels:
+    """Says the levels of some kinds; knows, across restarts, what was said last."""
+
+    def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters, *kinds: type[msgspec.Struct]) -> None:
+        self._bus = bus
+        self._clock = clock
+        self._meters = meters
+        self._filters = tuple(wildcard(declared(kind).subject) for kind in kinds)
+        self._said: dict[str, tuple[bytes, int]] = {}
+        self._encoder = msgspec.json.Encoder()
+
+    async def boot(self) -> None:
+        """Read what was said last."""
+        async for stored in self._bus.feed(Stream.LEVELS, *self._filters):
+            if isinstance(stored, CaughtUp):
+                return
+            self._said[stored.subject] = (stored.data, stored.sequence)
+
+    def last(self, struct: type[V], *names: str) -> V | None:
+        """What was said last under these names."""
+        said = self._said.get(declared(struct).at(*names))
+        return msgspec.json.decode(said[0], type=struct) if said else None
+
+    def named(self, struct: type[V]) -> tuple[tuple[tuple[str, ...], V], ...]:
+        """All that was said of one kind, the last of each, with its names."""
+        head = wildcard(declared(struct).subject).rstrip("*.") + "."
+        found = [(subject, data) for subject, (data, _) in self._said.items() if subject.startswith(head)]
+        skip = head.count(".")
+        return tuple((names_of(subject)[skip:], msgspec.json.decode(data, type=struct)) for subject, data in found)
+
+    async def say(self, level: msgspec.Struct, *names: str, cause: str = "", again: bool = False) -> bool:
+        """Publish a level under its names; False if it is what was said last (unless it is to be said `again`)."""
+        declaration = declared(type(level))
+        subject = declaration.at(*names)
+        data = self._encoder.encode(level)
+        while again or self._said.get(subject, (b"", 0))[0] != data:
+            _, last = self._said.get(subject, (b"", 0))
+            event = CloudEvent(
+                id=f"{blake2b(data, digest_size=8).hexdigest()}.{last}",
+                source=f"/alate/{subject}",
+                type=declaration.type,
+                subject="/".join(names),
+                time=self._clock(),
+                extensions={"causationid": cause} if cause else {},
+                data=data,
+            )
+            headers, _ = encode(event)
+            message, expect = Message(subject, data, headers), Expect(subject, last)
+            try:
+                with sending(subject, headers, self._meters):
+                    sequence = await self._bus.publish(message, expect=expect, msg_id=msg_id(event))
+            except Conflict:
+                await self._reload(subject)
+            else:
+                self._said[subject] = (data, sequence)
+                return True
+        return False
+
+    async def _reload(self, subject: str) -> None:
+        stored = await self._bus.last(Stream.LEVELS, subject)
+        self._said.pop(subject, None)
+        if stored is not None:
+            self._said[subject] = (stored.data, stored.sequence)
+
+    async def forget(self, struct: type[msgspec.Struct], *names: str) -> None:
+        """Purge what was said under these names (the first of the subject's, or all of them): it is gone for good."""
+        subject = declared(struct).under(*names)
+        stale = [said for said in self._said if said == subject or said.startswith(subject.rstrip("*"))]
+        if stale:
+            await self._bus.purge(Stream.LEVELS, subject)
+        for said in stale:
+            del self._said[said]

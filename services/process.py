@@ -1,0 +1,102 @@
+"""One process: settings in, ports opened, the named services run until somebody says stop."""
+
+import asyncio
+import random
+import signal
+import time
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import structlog
+
+from events.jetstream import connect
+from events.kube import Kube
+from events.kube_config import transport, transport_of
+from events.telemetry import Meters
+from schemas.inventory import Offer
+from services import logs, telemetry_setup
+from services.clouds import backends
+from services.compose import SERVICES, Ports, Running
+from services.health import Health, served
+from services.inventory.catalog import read_folder
+from services.settings import Settings
+
+SAMPLE = Path(__file__).parent / "sandbox" / "prices"
+"""The prices that are shipped: a sample, for the laptop."""
+
+log = structlog.get_logger()
+
+
+async def run(names: tuple[str, ...], settings: Settings) -> None:
+    """Run services in this process until SIGTERM or SIGINT. Raises Unavailable, Denied, OSError at the start."""
+    title = "+".join(names)
+    logs.set_up(title, form=settings.log_format, level=settings.log_level)
+    meters = Meters()
+    async with AsyncExitStack() as stack:
+        stack.callback(telemetry_setup.set_up(settings, title, meters))
+        ports = await stack.enter_async_context(_ports(title, settings, meters))
+        running = [SERVICES[name](ports) for name in names]
+        health = Health(time.monotonic)
+        metrics = telemetry_setup.exposition(title, meters) if settings.prometheus else None
+        address = await stack.enter_async_context(served(settings.health_address, health, metrics))
+        log.info("process.serving", health=address, services=names)
+        await _until_told(running, health)
+        log.info("process.left", services=names)
+
+
+async def _until_told(running: Iterable[Running], health: Health) -> None:
+    """Run all; SIGTERM and SIGINT cancel them, and they finish what they have begun."""
+    task = asyncio.ensure_future(_all(running, health))
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        log.info("process.leaving")
+
+
+async def _all(running: Iterable[Running], health: Health) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(health.beat())
+        services = [(one, group.create_task(one.run())) for one in running]
+        for one, _ in services:
+            await one.ready.wait()
+        health.ready = True
+
+
+@asynccontextmanager
+async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerator[Ports]:
+    kube = Kube(await transport(settings.kubeconfig, settings.context), random=random.random)
+    bus = await connect(settings.nats_url, name=title)
+    try:
+        yield Ports(
+            bus=bus,
+            management=kube,
+            open_cluster=_open_cluster,
+            clouds=backends(kube),
+            clock=lambda: datetime.now(UTC),
+            jitter=random.random,
+            meters=meters,
+            offers=_offers(settings.catalog),
+            backend=settings.backend,
+            retention=timedelta(days=settings.retention_days),
+        )
+    finally:
+        await bus.close()
+        await kube.close()
+
+
+async def _open_cluster(kubeconfig: str) -> Kube:
+    return Kube(await transport_of(kubeconfig), random=random.random)
+
+
+def _offers(catalog: str) -> tuple[Offer, ...]:
+    """The offers of a catalog; each row that is left out is logged with its reason."""
+    read = read_folder(Path(catalog) if catalog else SAMPLE)
+    for cloud, found in read.items():
+        for reason in found.refused:
+            log.warning("catalog.refused", cloud=cloud, reason=reason)
+    return tuple(offer for found in read.values() for offer in found.offers)

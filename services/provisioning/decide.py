@@ -1,0 +1,229 @@
+"""What is true of a cluster next."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from schemas.cluster import (
+    LIFECYCLE,
+    Attempt,
+    ClusterState,
+    Founded,
+    Gone,
+    InfraSeen,
+    LaunchFailed,
+    Launching,
+    Placement,
+    Placing,
+    Provisioned,
+    Ranked,
+    Ready,
+    Released,
+    Releasing,
+    Requested,
+    Stalled,
+)
+from schemas.entity import Due
+from schemas.inventory import ClusterSeen
+from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.wish import Wish
+from services.machine import machine, on
+
+LAUNCH_LIMIT = timedelta(minutes=30)
+"""From choosing an offer to an answering API; k0rdent itself calls a cluster failed after 30 minutes."""
+JOIN_LIMIT = timedelta(minutes=20)
+"""From an answering API to every accelerator usable."""
+CANNOT_CHANGE = "pools and placement of a running cluster stay as they are: remove the cluster and add it anew"
+
+
+def request(_: None, wish: Wish) -> Requested | Released:
+    if wish.deleting:
+        return Released(uid=_incarnation(wish), correlation=wish.uid, wish=wish, because="Deleted")
+    return Requested(uid=_incarnation(wish), correlation=wish.uid, wish=wish)
+
+
+def request_again(state: Released, wish: Wish) -> Released | Requested:
+    """It is wanted anew: by another Colony of the name, after a deletion, or because what is asked has changed."""
+    if wish.uid == state.wish.uid and not wish.newer_than(state.wish):
+        return state
+    if wish.deleting:
+        return msgspec.structs.replace(state, wish=wish) if wish.uid == state.wish.uid else state
+    if wish.uid == state.wish.uid and not state.wish.deleting and wish.asks_as(state.wish):
+        return state  # its Colony changed elsewhere: what ran out of time or work is not founded again
+    return Requested(uid=_incarnation(wish), correlation=wish.uid, wish=wish)
+
+
+def reconsider(state: Requested | Placing | Releasing, wish: Wish) -> Requested | Placing | Releasing:
+    """Nothing is founded, or nothing will be: the newest wish simply counts."""
+    return msgspec.structs.replace(state, wish=wish) if wish.newer_than(state.wish) else state
+
+
+def try_again(state: Stalled, wish: Wish) -> Stalled | Requested:
+    """What could not be founded as asked may be founded as asked now."""
+    if not wish.newer_than(state.wish):
+        return state
+    if wish.deleting:
+        return msgspec.structs.replace(state, wish=wish)
+    return state.to(Requested, wish=wish, tried=())
+
+
+def amend(state: Founded, wish: Wish) -> Founded:
+    """Limits and add-ons follow the newest wish; what runs stays what was asked for when it was founded."""
+    if not wish.newer_than(state.wish):
+        return state
+    refused = "" if wish.deleting or wish.need == state.wish.need else CANNOT_CHANGE
+    kept = msgspec.structs.replace(wish, need=state.wish.need)
+    return msgspec.structs.replace(state, wish=kept, refused=refused)
+
+
+def choose(state: Requested | Placing, market: Ranked, now: datetime) -> Requested | Placing | Launching | Stalled:
+    if state.wish.deleting or getattr(state, "attempt", None) is not None:
+        return state
+    if not market.placements:
+        return state.to(Stalled, reason=market.reason, message=market.message)
+    best, *rest = market.placements
+    return state.to(
+        Launching,
+        attempt=Attempt(number=state.attempts + 1, placement=best),
+        attempts=state.attempts + 1,
+        billed_since=now,
+        deadline=now + LAUNCH_LIMIT,
+        next_best_per_hour=rest[0].price_per_hour if rest else None,
+    )
+
+
+def fall_back(state: Launching, failure: LaunchFailed) -> Launching | Placing:
+    if failure.attempt != state.attempt.number:
+        return state  # the echo of an earlier try
+    return _give_up(state, failure.reason, failure.message)
+
+
+def rise(state: Launching, seen: InfraSeen, now: datetime) -> Launching | Placing | Provisioned:
+    if not _concerns(state, seen):
+        return state
+    if seen.failure:
+        return _give_up(state, seen.failure, seen.message)
+    if not (seen.present and seen.reachable):
+        return state
+    secret = f"{state.attempt.object_name(state.wish.name)}-kubeconfig"
+    return state.to(Provisioned, kubeconfig=secret, deadline=now + JOIN_LIMIT)
+
+
+def give_up(state: Launching | Provisioned, _: Due, now: datetime) -> Launching | Provisioned | Placing:
+    if now < state.deadline:
+        return state
+    limit = LAUNCH_LIMIT if isinstance(state, Launching) else JOIN_LIMIT
+    return _give_up(state, "NeverReady", f"not ready after {limit.total_seconds():.0f} seconds")
+
+
+def lose(state: Provisioned | Ready, seen: InfraSeen) -> Provisioned | Ready | Placing:
+    """Somebody else deleted it: whatever may be left is let go, then it is founded anew."""
+    if not _concerns(state, seen) or seen.present:
+        return state
+    return _give_up(state, "Lost", "the cluster was deleted by somebody else")
+
+
+def complete(state: Provisioned, seen: ClusterSeen) -> Provisioned | Ready:
+    return state.to(Ready) if _whole(state, seen) else state
+
+
+def shrink(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisioned:
+    """A cluster that is heard, and has less than was bought, is not ready; one that is not heard stays what it was."""
+    if seen.uid != state.uid or not seen.known or _whole(state, seen):
+        return state
+    return state.to(Provisioned, deadline=now + JOIN_LIMIT)
+
+
+def let_go(state: Launching | Provisioned | Ready, order: ReleaseOrdered) -> Founded | Releasing:
+    return state.to(Releasing, because=order.why) if order.uid == state.uid else state
+
+
+def let_go_place(state: Placing, order: ReleaseOrdered) -> Placing | Releasing | Released:
+    if order.uid != state.uid:
+        return state
+    if state.attempt is None or state.billed_since is None:
+        return state.to(Released, because=order.why)
+    return state.to(Releasing, because=order.why, attempt=state.attempt, billed_since=state.billed_since)
+
+
+def drop(state: Requested | Stalled, order: ReleaseOrdered) -> Requested | Stalled | Released:
+    return state.to(Released, because=order.why) if order.uid == state.uid else state
+
+
+def finish(state: Releasing, gone: Gone, now: datetime) -> Releasing | Released:
+    if gone.attempt != state.attempt.number:
+        return state
+    return state.to(Released, cost_usd=_cost(state, state.attempt.placement, state.billed_since, now))
+
+
+def finish_seen(state: Releasing, seen: InfraSeen, now: datetime) -> Releasing | Released:
+    if seen.present or not _concerns(state, seen):
+        return state
+    return finish(state, Gone(seen.attempt), now)
+
+
+def try_next(state: Placing, gone: Gone, now: datetime) -> Placing:
+    """The failed try is gone: it joins the tried ones, and the market is asked again."""
+    if state.attempt is None or gone.attempt != state.attempt.number:
+        return state
+    return state.to(
+        Placing,
+        attempt=None,
+        billed_since=None,
+        tried=(*state.tried, state.attempt),
+        cost_usd=_cost(state, state.attempt.placement, state.billed_since, now),
+    )
+
+
+def try_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> Placing:
+    if state.attempt is None or seen.present or seen.uid != state.uid:
+        return state
+    return try_next(state, Gone(seen.attempt), now)
+
+
+def _give_up(state: Founded, reason: str, message: str) -> Placing:
+    failed = msgspec.structs.replace(state.attempt, reason=reason, message=message)
+    return state.to(Placing, attempt=failed)
+
+
+def _concerns(state: Founded | Releasing, seen: InfraSeen) -> bool:
+    return seen.uid == state.uid and seen.attempt == state.attempt.number
+
+
+def _whole(state: Founded, seen: ClusterSeen) -> bool:
+    need = state.wish.need
+    there = seen.known and seen.nodes >= need.nodes and seen.accelerators >= need.accelerators
+    return seen.uid == state.uid and there
+
+
+def _cost(state: ClusterState, placement: Placement, since: datetime | None, now: datetime) -> float:
+    hours = (now - (since or now)).total_seconds() / 3600
+    return round(state.cost_usd + placement.price_per_hour * hours, 6)
+
+
+def _incarnation(wish: Wish) -> str:
+    return f"{wish.uid}.{wish.generation}"
+
+
+decide = machine(
+    LIFECYCLE,
+    on(type(None), Wish, request),
+    on(Released, Wish, request_again),
+    on((Requested, Placing, Releasing), Wish, reconsider),
+    on(Stalled, Wish, try_again),
+    on((Launching, Provisioned, Ready), Wish, amend),
+    on((Requested, Placing), Ranked, choose),
+    on(Launching, LaunchFailed, fall_back),
+    on(Launching, InfraSeen, rise),
+    on((Launching, Provisioned), Due, give_up),
+    on((Provisioned, Ready), InfraSeen, lose),
+    on(Provisioned, ClusterSeen, complete),
+    on(Ready, ClusterSeen, shrink),
+    on((Launching, Provisioned, Ready), ReleaseOrdered, let_go),
+    on(Placing, ReleaseOrdered, let_go_place),
+    on((Requested, Stalled), ReleaseOrdered, drop),
+    on(Placing, Gone, try_next),
+    on(Placing, InfraSeen, try_next_seen),
+    on(Releasing, Gone, finish),
+    on(Releasing, InfraSeen, finish_seen),
+)

@@ -1,0 +1,288 @@
+"""The one loop: hear, decide, publish, do what the new truth asks for, answer."""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import groupby
+from typing import Any
+
+import structlog
+
+from events.bus import Bus, Conflict, Consumer, Delivery, Unavailable
+from events.faults import TryLater
+from events.telemetry import NOWHERE, Meters, Trace, extract, template_of, working_on
+from schemas.entity import Due, State, Wake
+from schemas.registry import Stream
+from schemas.subjects import Key, key_of
+from services.hearing import Ears, Hears, Undecodable
+from services.ledger import Clock, Ledger
+from services.machine import Command, Event, Machine, Todo
+from services.mailbox import Mailboxes
+
+Act = Callable[[Key, Command], Awaitable[Iterable[Event]]]
+"""Turns one command into a call on a port, and its outcome into events. The only place that meets the world."""
+
+log = structlog.get_logger()
+
+GRACE = 5.0
+"""Seconds a service may take to finish what it has begun when it is told to leave."""
+SWEEP = 3600.0
+"""Seconds between two looks for histories that nobody needs any more."""
+
+
+def acts(table: Mapping[type[Command], Callable[[Any], Awaitable[Iterable[Event]]]]) -> Act:
+    """An `Act` that looks a command's function up by its type."""
+
+    async def act(_: Key, command: Command) -> Iterable[Event]:
+        return await table[type(command)](command)
+
+    return act
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service is what it owns, what it hears, two pure functions, and one that acts."""
+
+    name: str
+    machine: Machine
+    todo: Todo
+    hears: tuple[Hears, ...]
+    act: Act
+
+
+class Answer:
+    """Answers one delivery when every entity it concerns has taken it in."""
+
+    def __init__(self, delivery: Delivery, waiting_for: int) -> None:
+        self._delivery = delivery
+        self._left = waiting_for
+        self._failed = False
+
+    async def done(self) -> None:
+        """One entity has taken it in."""
+        self._left -= 1
+        if not self._left and not self._failed:
+            await self._delivery.ack()
+
+    async def failed(self, after: float) -> None:
+        """One entity could not: the message comes again, for all of them."""
+        if not self._failed:
+            self._failed = True
+            await self._delivery.retry(after)
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """What an entity is told: an event, or (None) to do again what its state asks for."""
+
+    event: Event | None
+    cause: str = ""
+    answer: Answer | None = None
+    trace: Trace = NOWHERE
+    template: str = "resume"
+
+
+class Runtime:
+    """Runs one service on a bus, until it is cancelled."""
+
+    def __init__(  # noqa: PLR0913 - what it runs, its one port, and all that comes in from outside
+        self,
+        service: Service,
+        bus: Bus,
+        *,
+        clock: Clock,
+        meters: Meters,
+        jitter: Callable[[], float],
+        retention: timedelta = timedelta(days=7),
+    ) -> None:
+        self.service = service
+        self.ledger = Ledger(bus, service.machine.lifecycle, clock, meters)
+        self.ready = asyncio.Event()
+        self._bus = bus
+        self._clock = clock
+        self._meters = meters
+        self._jitter = jitter
+        self._retention = retention
+        self._ears = Ears(service.hears)
+        self._mail: Mailboxes[Key, Letter] = Mailboxes(self._open)
+        self._again: dict[Key, asyncio.TimerHandle] = {}
+
+    async def run(self) -> None:
+        """Boot, do what unsettled states ask for, then listen for ever."""
+        await self.ledger.boot()
+        for key, entry in self.ledger:
+            if entry.state is not None and self.service.todo(entry.state):
+                self._mail.put(key, Letter(None))
+        self.ready.set()
+        log.info("service.ready", service=self.service.name, entities=len(self.ledger))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for consumer in self.consumers():
+                    group.create_task(self._listen(consumer))
+                group.create_task(self._forget_old())
+        finally:
+            await self._leave()
+
+    async def _leave(self) -> None:
+        """Finish what has been begun, within `GRACE`; what is not answered then comes again."""
+        for handle in self._again.values():
+            handle.cancel()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._mail.drain(), GRACE)
+        await self._mail.close()
+
+    async def _forget_old(self) -> None:
+        """Purge the histories of entities that have been at their end for the retention time."""
+        terminal = self.service.machine.lifecycle.terminal
+        while True:
+            for key, entry in self.ledger:
+                if isinstance(entry.state, terminal) and self._clock() - entry.state.since > self._retention:
+                    await self.ledger.forget(key)
+            await asyncio.sleep(SWEEP)
+
+    def consumers(self) -> tuple[Consumer, ...]:
+        """One durable place per stream the service hears; its own timers among them."""
+        domain = self.service.machine.lifecycle.domain
+        lines = [(Stream.EVENTS, f"due.{domain}.*.*"), *((line.stream, line.filter) for line in self.service.hears)]
+        streams = groupby(sorted(lines), key=lambda line: line[0])
+        return tuple(
+            Consumer(f"{self.service.name}-{stream.lower()}", stream, tuple(f for _, f in group))
+            for stream, group in streams
+        )
+
+    async def _listen(self, consumer: Consumer) -> None:
+        deliveries: AsyncIterator[Delivery] = self._bus.consume(consumer)
+        async for delivery in deliveries:
+            await self._hear(delivery)
+
+    async def _hear(self, delivery: Delivery) -> None:
+        stored = delivery.stored
+        try:
+            told = self._due(stored.subject) or self._ears.read(stored)
+        except Undecodable as wrong:
+            log.warning("message.undecodable", subject=stored.subject, reason=str(wrong))
+            await delivery.dead(str(wrong))
+            return
+        if not told:
+            await delivery.ack()
+        answer, cause = Answer(delivery, len(told)), stored.headers.get("ce-id", "")
+        trace, template = extract(stored.headers), template_of(stored.subject)
+        self._meters.consumed(template)
+        for key, event in told:
+            self._mail.put(key, Letter(event, cause, answer, trace, template))
+
+    def _due(self, subject: str) -> tuple[tuple[Key, Event], ...]:
+        if not subject.startswith("due."):
+            return ()
+        key = key_of(subject)
+        self.ledger.fired(key)
+        return ((key, Due()),)
+
+    async def _open(self, key: Key, letter: Letter) -> None:
+        started = self._meters.timer()
+        try:
+            with working_on(key, letter.trace, letter.template):
+                await self._advance(key, letter)
+        except Unavailable as away:
+            log.warning("bus.unavailable", entity=key.path, reason=str(away))
+            await self._put_off(key, letter, 1.0)
+        except Exception:  # a fault of ours must not stop the other entities: logged, counted, tried again
+            log.exception("entity.failed", entity=key.path, domain=key.domain)
+            self._meters.count("alate.failures", key.domain)
+            await self._put_off(key, letter, 5.0)
+        else:
+            self._meters.processed(letter.template, self._meters.timer() - started)
+            if letter.answer is not None:
+                await letter.answer.done()
+
+    async def _put_off(self, key: Key, letter: Letter, after: float) -> None:
+        if letter.answer is not None:
+            await letter.answer.failed(self._spread(after))
+        else:
+            self._later(key, after)
+
+    async def _advance(self, key: Key, letter: Letter) -> None:
+        events: deque[Event] = deque()
+        if letter.event is None:
+            events.extend(await self._do(key))
+        else:
+            events.append(letter.event)
+        while events:
+            event = events.popleft()
+            if await self._step(key, event, letter.cause):
+                events.extend(await self._do(key))
+            elif isinstance(event, Due):
+                await self._rearm(key)
+
+    async def _step(self, key: Key, event: Event, cause: str) -> bool:
+        """Decide, then publish; whoever loses the compare-and-swap reads again, then decides again."""
+        while True:
+            state = self.ledger.entry(key).state
+            new = self.service.machine.decide(state, event, self._clock())
+            if new is None or new == state:
+                self._meters.count("alate.ignored", key.domain)
+                return False
+            try:
+                await self._transition(key, state, new, cause)
+            except Conflict:
+                self._meters.count("alate.conflicts", key.domain)
+                await self.ledger.reload(key)
+            else:
+                return True
+
+    async def _transition(self, key: Key, old: State | None, new: State, cause: str) -> None:
+        keeps = any(isinstance(command, Wake) for command in self.service.todo(new))
+        written = await self.ledger.write(key, new, cause=cause, keeps_timer=keeps)
+        self._meters.transition(key.domain, type(written).__name__)
+        log.info(
+            f"{key.domain}.{type(written).__name__.lower()}",
+            tenant=key.tenant,
+            name=key.name,
+            was=type(old).__name__.lower() if old else None,
+            revision=written.revision,
+        )
+
+    async def _do(self, key: Key) -> list[Event]:
+        """Do all that the state asks for; gives what came of it."""
+        state = self.ledger.entry(key).state
+        outcomes: list[Event] = []
+        for command in self.service.todo(state) if state else ():
+            if isinstance(command, Wake):
+                outcomes.extend(await self._wake(key, command))
+                continue
+            try:
+                outcomes.extend(await self.service.act(key, command))
+            except TryLater as later:
+                log.debug("command.later", entity=key.path, command=type(command).__name__, reason=later.message)
+                self._later(key, later.after)
+        return outcomes
+
+    async def _wake(self, key: Key, wake: Wake) -> tuple[Event, ...]:
+        if wake.at <= self._clock():
+            return (Due(),)
+        await self.ledger.arm(key, wake.at)
+        return ()
+
+    async def _rearm(self, key: Key) -> None:
+        """The timer came too early (the bus's clock is ahead of ours): set it again."""
+        state = self.ledger.entry(key).state
+        for command in self.service.todo(state) if state else ():
+            if isinstance(command, Wake) and command.at > self._clock():
+                await self.ledger.arm(key, command.at)
+
+    def _later(self, key: Key, after: float) -> None:
+        """Do again in a while what the state asks for; a crash until then is no loss: boot does it too."""
+        if key in self._again:
+            return
+        loop = asyncio.get_running_loop()
+        self._again[key] = loop.call_later(self._spread(after), self._do_again, key)
+
+    def _do_again(self, key: Key) -> None:
+        del self._again[key]
+        self._mail.put(key, Letter(None))
+
+    def _spread(self, after: float) -> float:
+        return after * (0.9 + 0.2 * self._jitter())

@@ -1,0 +1,97 @@
+"""Teardown's calls on the world: stopping work, sweeping the cluster, and looking for what is left."""
+
+from events.bus import Bus
+from events.faults import Denied, NotFound, TryLater
+from events.kinds import NODES, PODS, PVCS, SECRETS, SERVICES
+from events.kube import Kube, Object, Resource
+from schemas.addon import Withdrawn, addon_name
+from schemas.registry import Stream
+from schemas.subjects import Key
+from schemas.teardown import Audit, Audited, Count, Drain, Drained, Sweep, Swept
+from services.clouds.port import CLUSTER, MANAGER, Cloud
+from services.machine import Event
+from services.pods import finished, held
+from services.runtime import Act, acts
+from services.workloads import Workloads
+
+LOOK_AGAIN = 1.0
+"""Seconds between two looks at what is going."""
+
+
+def act(bus: Bus, management: Kube, workloads: Workloads, clouds: dict[str, Cloud]) -> Act:
+    """The one place where teardown meets the world."""
+
+    async def drain(command: Drain) -> tuple[Event, ...]:
+        kube = await _open(workloads, command.tenant, command.kubeconfig)
+        if kube is not None:
+            await _cordon(kube)
+            busy = [pod for pod in (await kube.list(PODS)).items if held(pod) and not finished(pod)]
+            await _delete(kube, PODS, busy)
+        return (Drained(),)
+
+    async def sweep(command: Sweep) -> tuple[Event, ...]:
+        kube = await _open(workloads, command.tenant, command.kubeconfig)
+        if kube is not None:
+            services = (await kube.list(SERVICES)).items
+            balancers = [s for s in services if s["spec"].get("type") == "LoadBalancer"]
+            await _delete(kube, SERVICES, balancers)
+            await _delete(kube, PVCS, list((await kube.list(PVCS)).items))
+        return (Swept(),)
+
+    async def count(command: Count) -> tuple[Event, ...]:
+        return tuple([e for name in command.addons if (e := await _withdrawn(bus, command, name)) is not None])
+
+    async def audit(command: Audit) -> tuple[Event, ...]:
+        tenant, name = command.wish.tenant, command.wish.name
+        found = await clouds[command.wish.need.backend].leftovers(tenant, name) if known(command) else {}
+        secrets = await management.list(SECRETS, tenant, labels=f"{CLUSTER}={name}")
+        found["secrets"] = len(secrets.items)
+        found["timers"] = await bus.count(Stream.EVENTS, Key("cluster", tenant, name).timer)
+        if any(found.values()):
+            left = ", ".join(f"{count} {what}" for what, count in sorted(found.items()) if count)
+            raise TryLater(f"{tenant}/{name} is not gone yet: {left} left", LOOK_AGAIN)
+        return (Audited(found),)
+
+    def known(command: Audit) -> bool:
+        return command.wish.need.backend in clouds
+
+    return acts({Drain: drain, Sweep: sweep, Count: count, Audit: audit})
+
+
+async def _open(workloads: Workloads, tenant: str, secret: str) -> Kube | None:
+    """The cluster's API; None where it never was up, or its kubeconfig is gone: there is nothing to do in it."""
+    try:
+        return await workloads.open(tenant, secret) if secret else None
+    except NotFound:
+        return None
+
+
+async def _cordon(kube: Kube) -> None:
+    for node in (await kube.list(NODES)).items:
+        if not node["spec"].get("unschedulable"):
+            patch: Object = {"spec": {"unschedulable": True}}
+            await kube.patch(NODES, node["metadata"]["name"], None, patch, manager=MANAGER)
+
+
+async def _delete(kube: Kube, resource: Resource, items: list[Object]) -> None:
+    """Ask for the end of each; raises TryLater as long as any is there."""
+    for item in items:
+        meta = item["metadata"]
+        try:
+            await kube.delete(resource, meta["name"], meta["namespace"], uid=meta["uid"])
+        except NotFound:
+            continue
+        except Denied as denied:  # another incarnation bears the name: it is looked at the next time
+            if denied.reason != "Conflict":
+                raise
+    if items:
+        raise TryLater(f"{len(items)} {resource.plural} are going", LOOK_AGAIN)
+
+
+async def _withdrawn(bus: Bus, command: Count, addon: str) -> Withdrawn | None:
+    """The add-on's last word if that is withdrawn; one that never was anything counts as withdrawn."""
+    key = Key("addon", command.tenant, addon_name(command.cluster, addon))
+    stored = await bus.last(Stream.EVENTS, key.history)
+    if stored is not None and not stored.subject.startswith("addon.withdrawn."):
+        return None
+    return Withdrawn(uid=command.uid, tenant=command.tenant, colony="", cluster=command.cluster, addon=addon, digest="")

@@ -1,0 +1,28 @@
+"""Teardown as the runtime knows it: what it owns, hears, decides and does."""
+
+from collections.abc import Mapping
+
+from events.bus import Bus
+from events.kube import Kube
+from schemas import cluster
+from schemas.addon import Withdrawn
+from schemas.inventory import ClusterSeen
+from schemas.subjects import Key
+from services.clouds.port import Cloud
+from services.hearing import hears, hears_every
+from services.runtime import Service
+from services.teardown.act import act
+from services.teardown.decide import decide
+from services.teardown.todo import todo
+from services.workloads import Workloads
+
+HEARS = (
+    hears_every(cluster.LIFECYCLE, lambda names, state: ((Key("teardown", names[2], names[3]), state),)),
+    hears(ClusterSeen, lambda names, seen: ((Key("teardown", names[2], seen.cluster), seen),)),
+    hears(Withdrawn, lambda _, addon: ((Key("teardown", addon.tenant, addon.cluster), addon),)),
+)
+
+
+def service(bus: Bus, management: Kube, workloads: Workloads, clouds: Mapping[str, Cloud]) -> Service:
+    """The service."""
+    return Service("teardown", decide, todo, HEARS, act(bus, management, workloads, dict(clouds)))

@@ -1,0 +1,45 @@
+"""What each state of a teardown asks for."""
+
+from schemas.entity import Wake
+from schemas.teardown import (
+    Armed,
+    Audit,
+    Cleaning,
+    Count,
+    Drain,
+    Draining,
+    Releasing,
+    Stuck,
+    Sweep,
+    Verifying,
+    Warned,
+)
+from services.machine import Command, asks
+from services.teardown.decide import next_end, warn_at
+
+
+def watch_limits(state: Armed) -> tuple[Command, ...]:
+    nearest = next_end(state)
+    return (Wake(warn_at(state, nearest[0])),) if nearest else ()
+
+
+def clean(state: Cleaning) -> tuple[Command | None, ...]:
+    tenant = state.wish.tenant
+    return (
+        None if state.swept else Sweep(tenant, state.kubeconfig),
+        Count(tenant, state.wish.name, state.uid, state.addons) if state.addons else None,
+        Wake(state.deadline),
+    )
+
+
+todo = asks(
+    {
+        Armed: watch_limits,
+        Warned: lambda s: (Wake(s.until),),
+        Draining: lambda s: (Drain(s.wish.tenant, s.kubeconfig), Wake(s.deadline)),
+        Cleaning: clean,
+        Releasing: lambda s: (Wake(s.deadline),),
+        Verifying: lambda s: (Audit(s.wish, s.uid), Wake(s.deadline)),
+        Stuck: lambda s: (Wake(s.deadline),),
+    }
+)
