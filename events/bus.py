@@ -1,6 +1,6 @@
 """The bus as services see it: publish with compare-and-swap, read the last state, listen, be woken."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -113,14 +113,14 @@ class Bus(Protocol):
         """The newest message on any subject the filter matches."""
         ...
 
-    def feed(self, stream: str, *filters: str) -> AsyncIterator[Stored | CaughtUp]:
+    def feed(self, stream: str, *filters: str) -> AsyncGenerator[Stored | CaughtUp, None]:
         """The last message of every matching subject, in stream order, then `CaughtUp`, then all that comes, for ever.
 
         Survives reconnects without a gap: after one, some messages may come again.
         """
         ...
 
-    def consume(self, consumer: Consumer) -> AsyncIterator[Delivery]:
+    def consume(self, consumer: Consumer) -> AsyncGenerator[Delivery, None]:
         """Messages of a durable consumer (made if it is not there), for ever."""
         ...
 

@@ -1,6 +1,7 @@
 """The ledger holds the last state of every entity of one domain, as the stream has it."""
 
 from collections.abc import Callable, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -56,10 +57,12 @@ class Ledger:
     async def boot(self) -> None:
         """Read every entity's last state and every timer, and write nothing."""
         newest: dict[Key, Stored] = {}
-        async for stored in self._bus.feed(Stream.EVENTS, f"{self._domain}.*.*.*", f"timer.{self._domain}.*.*"):
-            if isinstance(stored, CaughtUp):
-                break
-            self._note(stored, newest)
+        filters = (f"{self._domain}.*.*.*", f"timer.{self._domain}.*.*")
+        async with aclosing(self._bus.feed(Stream.EVENTS, *filters)) as feed:
+            async for stored in feed:
+                if isinstance(stored, CaughtUp):
+                    break
+                self._note(stored, newest)
         self._entries = {key: self._read(stored) for key, stored in newest.items()}
 
     def _note(self, stored: Stored, newest: dict[Key, Stored]) -> None:

@@ -1,6 +1,7 @@
 """Levels are said when they differ from what was said last, and never again otherwise."""
 
 from collections.abc import Callable
+from contextlib import aclosing
 from datetime import datetime
 from hashlib import blake2b
 from typing import TypeVar
@@ -30,10 +31,11 @@ class Levels:
 
     async def boot(self) -> None:
         """Read what was said last."""
-        async for stored in self._bus.feed(Stream.LEVELS, *self._filters):
-            if isinstance(stored, CaughtUp):
-                return
-            self._said[stored.subject] = (stored.data, stored.sequence)
+        async with aclosing(self._bus.feed(Stream.LEVELS, *self._filters)) as feed:
+            async for stored in feed:
+                if isinstance(stored, CaughtUp):
+                    return
+                self._said[stored.subject] = (stored.data, stored.sequence)
 
     def last(self, struct: type[V], *names: str) -> V | None:
         """What was said last under these names."""

@@ -12,8 +12,10 @@ T = TypeVar("T")
 class Mailboxes(Generic[K, T]):
     """Hands every letter to `open_letter`, one at a time per entity."""
 
-    def __init__(self, open_letter: Callable[[K, T], Awaitable[None]]) -> None:
+    def __init__(self, open_letter: Callable[[K, T], Awaitable[None]], at_once: int) -> None:
+        """`at_once` is how many entities are worked on at the same time."""
         self._open = open_letter
+        self._turns = asyncio.Semaphore(at_once)
         self._boxes: dict[K, deque[T]] = {}
         self._workers: set[asyncio.Task[None]] = set()
 
@@ -31,8 +33,9 @@ class Mailboxes(Generic[K, T]):
     async def _work(self, key: K) -> None:
         box = self._boxes[key]
         try:
-            while box:
-                await self._open(key, box.popleft())
+            async with self._turns:
+                while box:
+                    await self._open(key, box.popleft())
         finally:
             del self._boxes[key]
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
@@ -29,6 +29,8 @@ log = structlog.get_logger()
 
 GRACE = 5.0
 """Seconds a service may take to finish what it has begun when it is told to leave."""
+AT_ONCE = 256
+"""How many entities of one service are worked on at the same time."""
 SWEEP = 3600.0
 """Seconds between two looks for histories that nobody needs any more."""
 
@@ -107,7 +109,7 @@ class Runtime:
         self._jitter = jitter
         self._retention = retention
         self._ears = Ears(service.hears)
-        self._mail: Mailboxes[Key, Letter] = Mailboxes(self._open)
+        self._mail: Mailboxes[Key, Letter] = Mailboxes(self._open, AT_ONCE)
         self._again: dict[Key, asyncio.TimerHandle] = {}
 
     async def run(self) -> None:
@@ -154,9 +156,9 @@ class Runtime:
         )
 
     async def _listen(self, consumer: Consumer) -> None:
-        deliveries: AsyncIterator[Delivery] = self._bus.consume(consumer)
-        async for delivery in deliveries:
-            await self._hear(delivery)
+        async with contextlib.aclosing(self._bus.consume(consumer)) as deliveries:
+            async for delivery in deliveries:
+                await self._hear(delivery)
 
     async def _hear(self, delivery: Delivery) -> None:
         stored = delivery.stored
@@ -168,6 +170,7 @@ class Runtime:
             return
         if not told:
             await delivery.ack()
+            return
         answer, cause = Answer(delivery, len(told)), stored.headers.get("ce-id", "")
         trace, template = extract(stored.headers), template_of(stored.subject)
         self._meters.consumed(template)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import aclosing
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -53,11 +54,12 @@ class View(Generic[K, V]):
 
     async def run(self) -> None:
         """Follow the stream, for ever."""
-        async for stored in self._bus.feed(self._stream, *self._filters):
-            if isinstance(stored, CaughtUp):
-                self.ready.set()
-            else:
-                self._take(stored)
+        async with aclosing(self._bus.feed(self._stream, *self._filters)) as feed:
+            async for stored in feed:
+                if isinstance(stored, CaughtUp):
+                    self.ready.set()
+                else:
+                    self._take(stored)
 
     def _take(self, stored: Stored) -> None:
         key = self._key(stored.subject)

@@ -1,6 +1,7 @@
 """What anyone asks for on the bus becomes a Colony, so that kubectl shows it and can delete it."""
 
 from collections.abc import Callable
+from contextlib import aclosing
 
 import msgspec
 import structlog
@@ -36,8 +37,9 @@ class Intake:
 
     async def run(self) -> None:
         """Listen for ever."""
-        async for delivery in self._bus.consume(CONSUMER):
-            await self._take(delivery)
+        async with aclosing(self._bus.consume(CONSUMER)) as deliveries:
+            async for delivery in deliveries:
+                await self._take(delivery)
 
     async def _take(self, delivery: Delivery) -> None:
         """Make a Colony of a request; what can never be one goes to the dead letters, with one clear sentence."""

@@ -51,8 +51,7 @@ class Gateway:
         self._infra = [InfraWatch(cloud, self._levels) for cloud in clouds.values()]
         self._intake = Intake(bus, kube, jitter)
         self._waiting: set[Name] = set()
-        self._mail: Mailboxes[Name, None] = Mailboxes(self._open)
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._mail: Mailboxes[Name, None] = Mailboxes(self._open, AT_ONCE)
 
     async def run(self) -> None:
         """Boot, then follow everything for ever."""
@@ -106,8 +105,7 @@ class Gateway:
         """Follow one Colony; one that cannot be followed now is put off, the others go on."""
         self._waiting.discard(name)
         try:
-            async with self._turns:
-                await self._colonies.follow(name)
+            await self._colonies.follow(name)
         except (Fault, Unavailable) as why:
             log.warning("colony.put_off", tenant=name[0], name=name[1], reason=str(why))
             asyncio.get_running_loop().call_later(AGAIN, self._touch, name)

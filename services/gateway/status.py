@@ -1,15 +1,15 @@
 """A Colony's status is computed from what its clusters are, by one pure function."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from events.kube_port import Object
 from schemas.addon import AddonState, Applied, Degraded
-from schemas.cluster import ClusterState, Founded, InfraSeen, Ready, Released, Stalled
+from schemas.cluster import ClusterState, Founded, InfraSeen, Placing, Ready, Released, Releasing, Requested, Stalled
 from schemas.crds import AddonStatus, ClusterStatus, ColonyStatus, Condition, OfferStatus, TeardownStatus
 from schemas.entity import EPOCH
 from schemas.inventory import ClusterSeen
@@ -231,21 +231,24 @@ def _whole(moment: datetime) -> datetime:
 def _message(facts: Facts) -> str:
     """The one thing a person should know of the cluster now."""
     state, teardown = facts.cluster, facts.teardown
-    if facts.refused:
-        return facts.refused
-    if isinstance(teardown, Stuck):
-        return teardown.message
+    if facts.refused or isinstance(teardown, Stuck):
+        return facts.refused or getattr(teardown, "message", "")
     if isinstance(teardown, Warned):
         return f"goes at {_whole(teardown.until):%H:%M:%S}Z: {teardown.why}"
-    if isinstance(state, Stalled):
-        return state.message
-    if isinstance(state, Released):
-        return f"released: {state.because}"
-    if isinstance(state, Founded) and state.refused:
-        return state.refused
-    if isinstance(state, Founded) and not isinstance(state, Ready):
-        return _progress(facts, state)
-    return ""
+    if isinstance(state, Founded) and (state.refused or not isinstance(state, Ready)):
+        return state.refused or _progress(facts, state)
+    return TELLS.get(type(state), lambda _: "")(state)
+
+
+TELLS: dict[type, Callable[[Any], str]] = {
+    type(None): lambda _: "waiting for provisioning",
+    Requested: lambda _: "waiting for the market",
+    Placing: lambda s: f"the next offer is looked for: {s.attempt.message or s.attempt.reason}" if s.attempt else "",
+    Stalled: lambda s: s.message,
+    Releasing: lambda s: f"its machines are being given back: {s.because}",
+    Released: lambda s: f"released: {s.because}",
+}
+"""What the states without a story of their own say."""
 
 
 def _progress(facts: Facts, state: Founded) -> str:

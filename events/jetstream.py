@@ -1,0 +1,119 @@
+"""The bus on NATS JetStream: `connect` gives one, the files beside this one do the work."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+
+from events.bus import CaughtUp, Consumer, Delivery, Expect, Message, Stored, Timer
+from events.jetstream_api import Purged, Refused, call, direct, stored_direct
+from events.jetstream_feed import Feed
+from events.jetstream_publish import publish, read_ack, timer_headers
+from events.jetstream_pull import Pull
+from events.jetstream_setup import ensure_consumer, ensure_stream
+from events.jetstream_wire import NOBODY, Credentials, Wire, dial
+from events.streams import STREAMS, StreamSpec
+
+
+async def connect(
+    url: str,
+    *,
+    name: str,
+    streams: Iterable[StreamSpec] = STREAMS,
+    credentials: Credentials = NOBODY,
+    patience: float = 30.0,
+) -> "JetStreamBus":
+    """Connect, and make the streams that are absent.
+
+    `name` is shown by the server and begins the inbox (``_INBOX_<name>``), so that permissions can name it.
+    `patience` is how many seconds a call is repeated. Raises `Unavailable` within a few seconds if nobody
+    answers at the url, `Denied` if the server refuses a stream.
+    """
+    wire = await dial(url, name, credentials, patience)
+    try:
+        for spec in streams:
+            await ensure_stream(wire, spec)
+    except BaseException:
+        await wire.close()
+        raise
+    return JetStreamBus(wire)
+
+
+class JetStreamBus:
+    """See `events.bus.Bus`."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._pulls: set[Pull] = set()
+
+    async def publish(
+        self,
+        message: Message,
+        *,
+        expect: Expect | None = None,
+        cancels: str | None = None,
+        msg_id: str | None = None,
+    ) -> int:
+        """See the port; also raises `Denied` for a message larger than the server takes."""
+        return await publish(self._wire, message, expect, cancels, msg_id)
+
+    async def last(self, stream: str, filter: str) -> Stored | None:  # noqa: A002 - JetStream's own word
+        """See the port."""
+        msg = await direct(self._wire, stream, {"last_by_subj": filter})
+        return stored_direct(msg) if msg else None
+
+    def feed(self, stream: str, *filters: str) -> AsyncGenerator[Stored | CaughtUp, None]:
+        """See the port."""
+        return Feed(self._wire, stream, filters, "last_per_subject").run()
+
+    async def consume(self, consumer: Consumer) -> AsyncGenerator[Delivery, None]:
+        """See the port; also raises `Denied` if the server refuses the consumer."""
+        pull = Pull(self._wire, consumer)
+        self._pulls.add(pull)
+        try:
+            async with aclosing(pull.run()) as deliveries:
+                async for handed in deliveries:
+                    yield handed
+        finally:
+            self._pulls.discard(pull)
+
+    async def wake(self, timer: Timer) -> None:
+        """See the port."""
+        headers = timer_headers(timer)
+        ack = await self._wire.insist(timer.subject, b"", headers, read_ack)
+        if ack.error:
+            raise Refused(ack.error, timer.subject).denied()
+
+    async def purge(self, stream: str, filter: str) -> int:  # noqa: A002 - JetStream's own word
+        """See the port."""
+        try:
+            return (await call(self._wire, f"STREAM.PURGE.{stream}", {"filter": filter}, Purged)).purged
+        except Refused as no:
+            raise no.denied() from no
+
+    async def count(self, stream: str, filter: str) -> int:  # noqa: A002 - JetStream's own word
+        """See the port."""
+        msg = await direct(self._wire, stream, {"seq": 1, "next_by_subj": filter, "batch": 1})
+        return int((msg.headers or {})["Nats-Num-Pending"]) + 1 if msg else 0
+
+    async def read(self, stream: str, filter: str) -> tuple[Stored, ...]:  # noqa: A002 - JetStream's own word
+        """See the port."""
+        found: dict[int, Stored] = {}
+        async with aclosing(Feed(self._wire, stream, (filter,), "all").run()) as feed:
+            async for stored in feed:
+                if isinstance(stored, CaughtUp):
+                    break
+                found[stored.sequence] = stored  # a feed that had to begin again repeats itself
+        return tuple(found.values())
+
+    async def unanswered(self, consumer: Consumer) -> int:
+        """See the port; a consumer that was not there is made."""
+        try:
+            info = await ensure_consumer(self._wire, consumer)
+        except Refused as no:
+            raise no.denied() from no
+        return info.num_pending + info.num_ack_pending
+
+    async def close(self) -> None:
+        """See the port; what is out unanswered comes again at once."""
+        await asyncio.gather(*(pull.leave(unanswered=True) for pull in tuple(self._pulls)))
+        await self._wire.close()

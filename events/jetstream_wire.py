@@ -1,0 +1,287 @@
+"""One NATS connection with an inbox of its own, on which every answer finds its question by number."""
+
+import asyncio
+import itertools
+import logging
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.js.api import Header
+
+from events.bus import Unavailable
+from events.jetstream_mailbox import Mailbox
+from events.timers import SCHEDULE
+from schemas.subjects import token
+
+if TYPE_CHECKING:
+    from nats.aio.subscription import Subscription
+
+T = TypeVar("T")
+Letter = Msg
+"""A message as it comes from the wire."""
+Post = Mailbox[Letter]
+
+CONNECT = 3.0
+"""Seconds until a server that does not answer counts as not there."""
+ANSWER = 3.0
+"""Seconds after which a question is asked again."""
+PAUSE = 0.1
+"""Seconds between two tries of the same question, and between two tries to reconnect."""
+PING = 10
+"""Seconds between pings: a peer that vanished without a word is noticed after three."""
+
+REFUSAL = "nats: '"
+"""How nats-py quotes the server's own words, which say more than the reset connection that follows them."""
+
+_log = logging.getLogger(__name__)
+
+
+class Lost(Exception):
+    """A question stayed without an answer; the next try may have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What to show at the door; all empty where there is none."""
+
+    user: str | None = None
+    password: str | None = None
+    token: str | None = None
+    tls: ssl.SSLContext | None = None
+
+
+NOBODY = Credentials()
+"""For a server that lets everyone in."""
+
+
+class ApiError(msgspec.Struct, frozen=True):
+    """What JetStream says when it refuses."""
+
+    code: int = 0
+    err_code: int = 0
+    description: str = ""
+
+
+def status(msg: Letter) -> str:
+    """The three digits of a control message, or nothing for a message with contents."""
+    return (msg.headers or {}).get(Header.STATUS.value, "")
+
+
+def description(msg: Letter) -> str:
+    """What a control message says in words."""
+    # Only nats-py's own constant finds it: the key is an enum member whose hash is not that of its text.
+    return (msg.headers or {}).get(Header.DESCRIPTION, "").strip()
+
+
+class Wire:
+    """Questions and answers over one connection that is renewed for ever."""
+
+    def __init__(self, client: Client, url: str, patience: float) -> None:
+        self._client = client
+        self._loop = asyncio.get_running_loop()
+        self._numbers = itertools.count(1)
+        self._open: dict[str, tuple[float, asyncio.Future[Letter]]] = {}
+        self._boxes: dict[Post, Subscription] = {}
+        self._sweeping: asyncio.TimerHandle | None = None
+        self._up = asyncio.Event()
+        self._trouble = ""
+        self._inbox = ""
+        self._url = url
+        self._patience = patience
+        self.closed = False
+
+    async def start(self, name: str, credentials: Credentials) -> None:
+        """Connect and listen; raises `Unavailable` with one clear sentence."""
+        try:
+            async with asyncio.timeout(CONNECT):
+                await self._connect(name, credentials)
+        except (TimeoutError, OSError, NatsError) as error:
+            self.closed = True
+            await self._client.close()
+            raise Unavailable(f"no NATS at {self.place}: {self._trouble or error or 'no answer'}") from error
+        self._inbox = self._client.new_inbox() + "."
+        await self._client.subscribe(self._inbox + "*", cb=self._answered)
+        self._up.set()
+
+    async def _connect(self, name: str, credentials: Credentials) -> None:
+        await self._client.connect(
+            self._url,
+            name=name,
+            inbox_prefix=f"_INBOX_{token(name)}",
+            user=credentials.user,
+            password=credentials.password,
+            token=credentials.token,
+            tls=credentials.tls,
+            error_cb=self._erred,
+            disconnected_cb=self._went_down,
+            reconnected_cb=self._came_up,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=PAUSE,  # type: ignore[arg-type]  # nats-py says int and sleeps for it
+            ping_interval=PING,
+        )
+
+    async def ask(self, subject: str, data: bytes, headers: dict[str, str] | None = None) -> Letter:
+        """One question, one answer; `Lost` when there is none in time."""
+        number = str(next(self._numbers))
+        future: asyncio.Future[Letter] = self._loop.create_future()
+        self._open[number] = (self._loop.time() + ANSWER, future)
+        if self._sweeping is None:
+            self._sweeping = self._loop.call_later(ANSWER, self._sweep)
+        try:
+            await self._client.publish(subject, data, self._inbox + number, headers)
+            return await future
+        except NatsError as error:
+            raise Lost(str(error)) from error
+        finally:
+            self._open.pop(number, None)
+
+    async def insist(self, subject: str, data: bytes, headers: dict[str, str] | None, read: Callable[[Letter], T]) -> T:
+        """Ask until there is an answer that can be read; raises `Unavailable` when patience is at its end."""
+        until = self._loop.time() + self._patience
+        while True:
+            try:
+                if not self._up.is_set():
+                    await self._wait_up(until)
+                return read(await self.ask(subject, data, headers))
+            except Lost as lost:
+                if self.closed:
+                    raise Unavailable("the bus was left") from lost
+                if self._loop.time() + PAUSE >= until:
+                    raise Unavailable(self._why(subject, lost)) from lost
+            await asyncio.sleep(PAUSE)
+
+    async def tell(self, subject: str, data: bytes = b"", reply: str = "") -> None:
+        """Say something and do not wait for an answer; kept and sent later while the server is away."""
+        try:
+            await self._client.publish(subject, data, reply)
+        except NatsError as error:
+            raise Unavailable(f"NATS at {self.place} could not be told: {error}") from error
+
+    async def open(self, *, wildcard: bool = False) -> Post:
+        """A mailbox with a subject of its own; with `wildcard` one for every subject below it."""
+        box = Mailbox[Letter](self._client.new_inbox())
+        try:
+            subject = box.subject + ".*" if wildcard else box.subject
+            self._boxes[box] = await self._client.subscribe(subject, cb=box.receive)
+        except NatsError as error:
+            raise Unavailable(f"NATS at {self.place} takes no subscription: {error}") from error
+        return box
+
+    async def shut(self, box: Post) -> None:
+        """Listen no more."""
+        subscription = self._boxes.pop(box, None)
+        if subscription and not self.closed:
+            await subscription.unsubscribe()
+
+    def unique(self) -> str:
+        """A name nobody else has used, for a message that was given none."""
+        return f"{self._inbox}{next(self._numbers)}"
+
+    @property
+    def place(self) -> str:
+        """The url without what opens the door."""
+        return re.sub(r"[^/@]*@", "", self._url)
+
+    @property
+    def limit(self) -> int:
+        """Bytes a message may have, headers included."""
+        return self._client.max_payload
+
+    async def up(self) -> None:
+        """Wait until there is a connection."""
+        await self._up.wait()
+
+    async def close(self) -> None:
+        """Wait for open answers, flush, disconnect; every mailbox learns of it."""
+        if self.closed:
+            return
+        if self._up.is_set():
+            if self._open:
+                await asyncio.wait([future for _, future in self._open.values()], timeout=ANSWER)
+            await self._flush()
+        self.closed = True
+        self._lose("the bus was left")
+        self._up.set()  # who waits for a connection learns that there will be none
+        self._ring()
+        await self._client.close()
+
+    async def _flush(self) -> None:
+        try:
+            await self._client.flush(timeout=int(ANSWER))
+        except NatsError as error:
+            _log.warning("leaving NATS at %s without a last word: %s", self.place, error)
+
+    async def _wait_up(self, until: float) -> None:
+        try:
+            async with asyncio.timeout_at(until):
+                await self._up.wait()
+        except TimeoutError as error:
+            raise Lost(self._trouble or "not connected") from error
+
+    def _why(self, subject: str, lost: Lost) -> str:
+        trouble = f" ({self._trouble})" if self._trouble and self._trouble not in str(lost) else ""
+        return f"NATS at {self.place} gave no answer on {subject}: {lost}{trouble}"
+
+    async def _answered(self, msg: Letter) -> None:
+        asked = self._open.get(msg.subject[len(self._inbox) :])
+        if asked is None or asked[1].done():
+            return
+        if msg.headers and status(msg) == "503":
+            asked[1].set_exception(Lost("nothing answers there"))
+        else:
+            asked[1].set_result(msg)
+
+    def _sweep(self) -> None:
+        now = self._loop.time()
+        for deadline, future in list(self._open.values()):
+            if deadline > now:
+                break
+            if not future.done():
+                future.set_exception(Lost(f"no answer in {ANSWER:g} s"))
+        self._sweeping = self._loop.call_later(ANSWER / 4, self._sweep) if self._open else None
+
+    def _lose(self, why: str) -> None:
+        for _, future in self._open.values():
+            if not future.done():
+                future.set_exception(Lost(why))
+        if self.closed and self._sweeping:
+            self._sweeping.cancel()
+
+    def _ring(self) -> None:
+        for box in self._boxes:
+            box.put(None)
+
+    async def _went_down(self) -> None:
+        if not self.closed:
+            self._up.clear()
+        self._lose("the connection broke")
+
+    async def _came_up(self) -> None:
+        self._trouble = ""
+        self._up.set()
+        self._ring()
+
+    async def _erred(self, error: Exception) -> None:
+        said = str(error) or type(error).__name__
+        if not self._trouble.startswith(REFUSAL) or said.startswith(REFUSAL):
+            self._trouble = said
+        _log.log(logging.DEBUG if self.closed else logging.WARNING, "NATS at %s: %s", self.place, said)
+
+
+def plain(headers: Mapping[str, str] | None) -> dict[str, str]:
+    """A message's own headers, without those that spoke to the server; a timer's time is its own."""
+    return {name: value for name, value in (headers or {}).items() if name[:5] != "Nats-" or name == SCHEDULE}
+
+
+async def dial(url: str, name: str, credentials: Credentials, patience: float) -> Wire:
+    """A started wire; `patience` is how many seconds a question is repeated."""
+    wire = Wire(Client(), url, patience)
+    await wire.start(name, credentials)
+    return wire

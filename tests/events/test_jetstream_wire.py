@@ -1,0 +1,104 @@
+"""Every question gets its answer, or a name for why not."""
+
+import asyncio
+
+import pytest
+
+from events import jetstream_wire
+from events.bus import Unavailable
+from events.jetstream_wire import NOBODY, Credentials, Lost, dial, plain
+from events.nats_server import NatsServer
+
+
+@pytest.fixture
+async def wire(nats_server):
+    wire = await dial(nats_server.url, "test", NOBODY, 1.0)
+    yield wire
+    await wire.close()
+
+
+async def echo(wire, subject: str):
+    """Answers every question on the subject with its own contents."""
+
+    async def answer(msg) -> None:
+        await wire.tell(msg.reply, msg.data)
+
+    return await wire._client.subscribe(subject, cb=answer)
+
+
+async def test_many_answers_find_their_questions(wire):
+    await echo(wire, "echo")
+    answers = await asyncio.gather(*(wire.ask("echo", b"%d" % number) for number in range(200)))
+    assert [int(msg.data) for msg in answers] == list(range(200))
+
+
+async def test_a_question_nobody_hears_is_lost_at_once(wire):
+    with pytest.raises(Lost, match="nothing answers there"):
+        await wire.ask("nobody", b"")
+
+
+async def test_a_question_that_is_heard_and_not_answered_is_lost_in_time(nats_server, monkeypatch):
+    monkeypatch.setattr(jetstream_wire, "ANSWER", 0.1)
+    wire = await dial(nats_server.url, "test", NOBODY, 1.0)
+
+    async def silent(msg) -> None:
+        """Hears and says nothing."""
+
+    await wire._client.subscribe("silent", cb=silent)
+    with pytest.raises(Lost, match=r"no answer in 0\.1 s"):
+        await wire.ask("silent", b"")
+    assert not wire._open
+    await wire.close()
+
+
+async def test_open_questions_are_lost_with_the_connection(nats_server, wire):
+    async def silent(msg) -> None:
+        heard.set()
+
+    heard = asyncio.Event()
+    await wire._client.subscribe("silent", cb=silent)
+    asking = asyncio.create_task(wire.ask("silent", b""))
+    await heard.wait()
+    await nats_server.kill()
+    with pytest.raises(Lost, match="the connection broke"):
+        await asking
+
+
+async def test_who_waits_for_a_connection_learns_that_the_bus_was_left(nats_server):
+    wire = await dial(nats_server.url, "test", NOBODY, 30.0)
+    await nats_server.kill()
+    async with asyncio.timeout(5):
+        while wire._up.is_set():  # noqa: ASYNC110 - the kernel tells when it likes
+            await asyncio.sleep(0.01)
+        asking = asyncio.create_task(wire.insist("x", b"", None, bytes))
+        await asyncio.sleep(0)
+        await wire.close()
+        with pytest.raises(Unavailable, match="the bus was left"):
+            await asking
+
+
+async def test_a_name_of_any_letters_makes_an_inbox(nats_server):
+    wire = await dial(nats_server.url, "alate édge 1.0", NOBODY, 1.0)
+    await echo(wire, "echo")
+    assert (await wire.ask("echo", b"heard")).data == b"heard"
+    await wire.close()
+
+
+async def test_names_that_were_never_used_are_never_the_same(wire):
+    assert len({wire.unique() for _ in range(100)}) == 100
+
+
+async def test_the_wrong_password_is_unavailable_with_the_servers_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(jetstream_wire, "CONNECT", 1.0)
+    right, wrong = (Credentials("u", secret) for secret in ("right", "wrong"))
+    async with NatsServer(tmp_path, extra='authorization { user: "u", password: "right" }') as server:
+        with pytest.raises(Unavailable, match="Authorization Violation"):
+            await dial(server.url, "test", wrong, 1.0)
+        wire = await dial(server.url, "test", right, 1.0)
+        await wire.close()
+
+
+def test_headers_for_the_server_are_not_the_messages_own():
+    own = {"ce-id": "1", "traceparent": "2", "Nats-Schedule": "@at 2026-01-01T00:00:00Z"}
+    assert plain({**own, "Nats-Msg-Id": "3", "Nats-Schedule-TTL": "4"}) == own
+    assert plain(None) == {}
