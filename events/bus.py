@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Protocol
+
+EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class Unavailable(Exception):
@@ -32,7 +34,7 @@ class Stored(Message):
 
     sequence: int = 0
     """Its place in the stream; the expected value of the next compare-and-swap."""
-    time: datetime = datetime.min
+    time: datetime = EPOCH
     """When the server stored it (UTC)."""
 
 

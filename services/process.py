@@ -20,7 +20,7 @@ from services import logs, telemetry_setup
 from services.clouds import backends
 from services.compose import SERVICES, Ports, Running
 from services.health import Health, served
-from services.inventory.catalog import read_folder
+from services.catalog import read_folder
 from services.settings import Settings
 
 SAMPLE = Path(__file__).parent / "sandbox" / "prices"

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+import msgspec
+
 from events.kube_port import Object
 from schemas.accelerators import canonical
 from schemas.inventory import ClusterSeen, NodeSeen
@@ -10,12 +12,13 @@ from services.pods import RESOURCES, bound, finished, held
 
 PRODUCT = "nvidia.com/gpu.product"
 """Written by NVIDIA's GPU feature discovery."""
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 
 
 def node_seen(uid: str, node: Object) -> NodeSeen:
     """One node: whether it is ready, and what can be allocated on it."""
-    status = node.get("status", {})
-    product = node["metadata"].get("labels", {}).get(PRODUCT, "")
+    status, labels = node.get("status", {}), node["metadata"].get("labels", {})
+    product = labels.get(PRODUCT, "")
     allocatable = status.get("allocatable", {})
     return NodeSeen(
         uid=uid,
@@ -23,21 +26,25 @@ def node_seen(uid: str, node: Object) -> NodeSeen:
         ready=any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions", ())),
         accelerator=canonical(product) or product,
         accelerators=sum(int(allocatable.get(name, 0)) for name in RESOURCES),
+        control_plane=CONTROL_PLANE in labels,
     )
 
 
 def cluster_seen(
-    cluster: str, nodes: Iterable[NodeSeen], pods: Iterable[Object], before: ClusterSeen | None, uid: str, now: datetime
+    blank: ClusterSeen, nodes: Iterable[NodeSeen], pods: Iterable[Object], before: ClusterSeen | None, now: datetime
 ) -> ClusterSeen:
-    """All of it together. `before` is what was said last: idle since then, if it was idle then."""
+    """All of it together, of the cluster that `blank` names.
+
+    `before` is what was said last: idle since then, if it was idle then, and the same attempt's.
+    """
     ready = [node for node in nodes if node.ready]
     takers = [pod for pod in pods if held(pod)]
     live = [pod for pod in takers if not finished(pod)]
-    was_idle = before.idle_since if before is not None and before.uid == uid else None
-    return ClusterSeen(
-        cluster=cluster,
-        uid=uid,
-        nodes=len(ready),
+    same = before is not None and (before.uid, before.attempt) == (blank.uid, blank.attempt)
+    was_idle = before.idle_since if before is not None and same else None
+    return msgspec.structs.replace(
+        blank,
+        nodes=sum(not node.control_plane for node in ready),
         accelerators=sum(node.accelerators for node in ready),
         allocated=sum(held(pod) for pod in live if bound(pod)),
         pods=len(live),

@@ -13,7 +13,7 @@ from schemas.cluster import Provisioned, Ready, Released
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen, Offer, Offers
 from schemas.subjects import Key
-from services.inventory.catalog import regions
+from services.catalog import regions
 from services.inventory.watcher import Watcher
 from services.levels import Levels
 from services.view import View, entities
@@ -67,8 +67,8 @@ class Inventory:
         watched = self._watched.get(key)
         if watched is not None and watched[0] != mark:
             await self._leave(key)
-        if secret and state is not None and key not in self._watched:
-            watcher = Watcher(key, state.uid, self._levels, self._clock)
+        if isinstance(state, Provisioned | Ready) and key not in self._watched:
+            watcher = Watcher(key, state, self._levels, self._clock)
             self._watched[key] = (mark, group.create_task(watcher.run(self._workloads, secret)))
         if isinstance(state, Released):
             await self._forget(key)

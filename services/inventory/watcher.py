@@ -10,6 +10,7 @@ import structlog
 from events.faults import Fault
 from events.kinds import NODES, PODS
 from events.kube import Changed, Kube, Listed, Lost, Object, Resource
+from schemas.cluster import Founded
 from schemas.inventory import ClusterSeen, NodeSeen
 from schemas.subjects import Key
 from services.inventory.count import cluster_seen, node_seen
@@ -25,9 +26,9 @@ log = structlog.get_logger()
 class Watcher:
     """Says what one incarnation of a cluster has and uses, each time it differs."""
 
-    def __init__(self, key: Key, uid: str, levels: Levels, clock: Callable[[], datetime]) -> None:
+    def __init__(self, key: Key, state: Founded, levels: Levels, clock: Callable[[], datetime]) -> None:
         self._key = key
-        self._uid = uid
+        self._blank = ClusterSeen(cluster=key.name, uid=state.uid, attempt=state.attempt.number)
         self._levels = levels
         self._clock = clock
         self._seen: dict[Resource, dict[str, Object]] = {}
@@ -81,7 +82,7 @@ class Watcher:
                 await self._say()
 
     async def _say(self) -> None:
-        nodes = {n["metadata"]["name"]: node_seen(self._uid, n) for n in self._seen[NODES].values()}
+        nodes = {n["metadata"]["name"]: node_seen(self._blank.uid, n) for n in self._seen[NODES].values()}
         gone = {
             name: msgspec.structs.replace(self._nodes[name], present=False, ready=False)
             for name in self._nodes.keys() - nodes
@@ -90,7 +91,7 @@ class Watcher:
         for name, node in (nodes | gone).items():
             await self._levels.say(node, self._key.tenant, self._key.name, name)
         pods = self._seen[PODS].values()
-        whole = cluster_seen(self._key.name, nodes.values(), pods, self._said, self._uid, self._clock())
+        whole = cluster_seen(self._blank, nodes.values(), pods, self._said, self._clock())
         whole = msgspec.structs.replace(whole, known=not self._deaf)
         if await self._levels.say(whole, self._key.tenant, self._key.name):
             self._said = whole

@@ -1,6 +1,7 @@
 """Price catalogs in SkyPilot's schema become offers; a row that makes no sense is refused with its reason."""
 
 import csv
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,8 @@ def read(cloud: str, rows: Iterable[Row]) -> Catalog:
     """Read one cloud's rows: prices are USD per hour for the whole machine, memory is GiB."""
     offers: dict[tuple[str, str, str], Offer] = {}
     refused = []
-    for number, row in enumerate(_joined(cloud, list(rows)), start=2):
+    numbered = enumerate(rows, start=2)  # the first line names the columns
+    for number, row in _gcp(list(numbered)) if cloud == "gcp" else numbered:
         try:
             offer = _offer(cloud, row)
         except Nonsense as why:
@@ -72,35 +74,33 @@ def regions(offers: Iterable[Offer]) -> Iterator[Offers]:
         yield Offers(cloud=cloud, region=region, offers=tuple(held))
 
 
-def _joined(cloud: str, rows: list[Row]) -> Iterable[Row]:
-    return _gcp(rows) if cloud == "gcp" else rows
-
-
-def _gcp(rows: list[Row]) -> Iterator[Row]:
+def _gcp(rows: list[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
     """Each host row with its GPUs' row of the same zone, prices added up."""
     gpus = {
-        (row["AcceleratorName"], _number(row, "AcceleratorCount"), row["AvailabilityZone"]): row
-        for row in rows
-        if row["AcceleratorName"] and not row["InstanceType"]
+        (row["AcceleratorName"], row["AcceleratorCount"].removesuffix(".0"), row.get("AvailabilityZone")): row
+        for _, row in rows
+        if row.get("AcceleratorName") and row.get("AcceleratorCount") and not row.get("InstanceType")
     }
-    for row in rows:
-        name, count = GCP_HOSTS.get(row["InstanceType"], ("", 0))
-        gpu = gpus.get((name, float(count), row["AvailabilityZone"]))
+    for number, row in rows:
+        name, count = GCP_HOSTS.get(row.get("InstanceType", ""), ("", 0))
+        gpu = gpus.get((name, str(count), row.get("AvailabilityZone")))
         if gpu is not None:
-            yield {**row, "AcceleratorName": name, "AcceleratorCount": str(count)} | {
-                column: _sum(row, gpu, column) for column in ("Price", "SpotPrice")
-            }
+            prices = {column: _sum(row, gpu, column) for column in ("Price", "SpotPrice")}
+            yield number, {**row, "AcceleratorName": name, "AcceleratorCount": str(count)} | prices
 
 
 def _sum(host: Row, gpu: Row, column: str) -> str:
-    parts = (host.get(column, ""), gpu.get(column, ""))
-    return str(round(sum(map(float, parts)), 6)) if all(parts) else ""
+    parts = (host.get(column) or "", gpu.get(column) or "")
+    try:
+        return str(round(sum(map(float, parts)), 6)) if all(parts) else ""
+    except ValueError:  # refused as it is
+        return " + ".join(parts)
 
 
 def _offer(cloud: str, row: Row) -> Offer:
-    accelerator = canonical(row["AcceleratorName"])
+    accelerator = canonical(row.get("AcceleratorName") or "")
     if accelerator is None:
-        raise Nonsense(f"AcceleratorName {row['AcceleratorName']!r} is no accelerator that is known")
+        raise Nonsense(f"AcceleratorName {row.get('AcceleratorName')!r} is no accelerator that is known")
     count, price = _number(row, "AcceleratorCount"), _number(row, "Price")
     if count < 1 or count != int(count):
         raise Nonsense(f"AcceleratorCount {row['AcceleratorCount']!r} must be a whole number of at least 1")
@@ -109,9 +109,9 @@ def _offer(cloud: str, row: Row) -> Offer:
     spot = _number(row, "SpotPrice") if row.get("SpotPrice") else 0.0
     return Offer(
         cloud=cloud,
-        region=row["Region"],
+        region=_name(row, "Region"),
         zone=row.get("AvailabilityZone") or "",
-        instance=row["InstanceType"],
+        instance=_name(row, "InstanceType"),
         accelerator=accelerator,
         accelerators=int(count),
         cpu=_number(row, "vCPUs"),
@@ -123,6 +123,15 @@ def _offer(cloud: str, row: Row) -> Offer:
 
 def _number(row: Row, column: str) -> float:
     try:
-        return float(row[column])
+        number = float(row[column])
     except (KeyError, TypeError, ValueError):
-        raise Nonsense(f"{column} {row.get(column)!r} must be a number") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise Nonsense(f"{column} {row.get(column)!r} must be a number")
+    return number
+
+
+def _name(row: Row, column: str) -> str:
+    if not row.get(column):
+        raise Nonsense(f"{column} {row.get(column)!r} must be given")
+    return row[column]

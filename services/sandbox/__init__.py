@@ -1,0 +1,1 @@
+"""The laptop: what the real services talk to when there is no real world at hand."""

@@ -1,0 +1,166 @@
+"""What the server itself says of an object is set here, whatever a client sends for it."""
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+
+from events.kube import Object
+from services.sandbox.api.fields import json_text
+from services.sandbox.api.kinds import Kind
+from services.sandbox.api.schema import default, prune
+from services.sandbox.api.status import Cause, bad_request, invalid
+from services.sandbox.api.validate import validate
+
+_SYSTEM = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "generateName")
+_SUFFIX = "bcdfghjklmnpqrstvwxz2456789"  # no vowels: a generated name is never a word
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_KEEPS_STATUS = {"Node", "APIService"}  # who creates them knows how they are
+
+
+def generated(prefix: str, uid: str) -> str:
+    """A name from ``generateName``: five characters drawn from the object's uid."""
+    digest = sha256(uid.encode()).digest()
+    return prefix + "".join(_SUFFIX[byte % len(_SUFFIX)] for byte in digest[:5])
+
+
+def named(kind: Kind, name: str) -> Iterator[Cause]:
+    """What is wrong with a name."""
+    if not name:
+        yield Cause("metadata.name", "FieldValueRequired", "Required value: name or generateName is required")
+    elif kind.group == "rbac.authorization.k8s.io":
+        if name in (".", "..") or {"/", "%"} & set(name):
+            text = f"Invalid value: {json_text(name)}: may not be '.' or '..' or contain '/' or '%'"
+            yield Cause("metadata.name", "FieldValueInvalid", text)
+    elif not (_LABEL if kind.kind == "Namespace" else _SUBDOMAIN).fullmatch(name) or len(name) > 253:
+        yield Cause("metadata.name", "FieldValueInvalid", f"Invalid value: {json_text(name)}: {_RFC_1123}")
+
+
+_RFC_1123 = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
+    f"and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN.pattern}')"
+)
+
+
+def born(kind: Kind, new: Object, namespace: str, uid: str, now: str) -> None:
+    """Give a new object its identity, in place."""
+    meta = {k: v for k, v in new["metadata"].items() if k not in (*_SYSTEM[:-1], "resourceVersion", "selfLink")}
+    if not meta.get("name") and meta.get("generateName"):
+        meta["name"] = generated(meta["generateName"], uid)
+    where = {"namespace": namespace} if kind.namespaced else {}
+    new["metadata"] = {"name": "", **meta, **where, "uid": uid, "creationTimestamp": now}
+    if not kind.namespaced:
+        new["metadata"].pop("namespace", None)
+    if kind.generation:
+        new["metadata"]["generation"] = 1
+    if kind.status and kind.kind not in _KEEPS_STATUS:
+        new.pop("status", None)
+
+
+def kept(kind: Kind, old: Object, new: Object, subresource: str) -> Object:
+    """The object after an update: what a client cannot change is as it was."""
+    if subresource == "status":
+        meta = {**old["metadata"], "managedFields": new["metadata"].get("managedFields")}
+        status = {"status": new["status"]} if "status" in new else {}
+        return {**{k: v for k, v in old.items() if k != "status"}, "metadata": _present(meta), **status}
+    system = {name: old["metadata"].get(name) for name in ("name", "namespace", *_SYSTEM)}
+    rest = {k: v for k, v in new["metadata"].items() if k not in {*system, "resourceVersion", "selfLink"}}
+    whole = {**new, "apiVersion": old["apiVersion"], "metadata": _present({**system, **rest})}
+    if kind.status:
+        whole.pop("status", None)
+        whole |= {"status": old["status"]} if "status" in old else {}
+    return whole
+
+
+def _present(meta: Object) -> Object:
+    return {name: value for name, value in meta.items() if value is not None}
+
+
+def counted(kind: Kind, old: Object, new: Object) -> None:
+    """Count a change of what is wanted in ``metadata.generation``, in place."""
+    if kind.generation and _wanted(kind, old) != _wanted(kind, new):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _wanted(kind: Kind, value: Object) -> Object:
+    apart = ("metadata", "apiVersion", "kind", *(("status",) if kind.status else ()))
+    return {name: below for name, below in value.items() if name not in apart}
+
+
+def shaped(kind: Kind, new: Object) -> list[str]:
+    """Prune and default by the schema, in place; gives the paths of unknown fields. Raises `Refused`."""
+    unknown = list(prune(new, kind.schema))
+    _builtin_types(kind, new)
+    default(new, kind.schema)
+    return unknown
+
+
+def _builtin_types(kind: Kind, new: Object) -> None:
+    if kind.custom:
+        return
+    for cause in validate(new, kind.schema, ""):
+        if cause.reason == "FieldValueTypeInvalid":  # the rest is for each kind's own validation
+            text = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {cause.message}'
+            raise bad_request(text)
+
+
+def checked(kind: Kind, old: Object | None, new: Object, more: Iterable[Cause] = ()) -> None:
+    """Hold an object against its schema and the rules of the server. Raises `Refused` (422)."""
+    name = new["metadata"]["name"]
+    causes = [*_finalizers(old, new), *more]
+    causes += named(kind, name) if old is None else ()
+    causes += validate(new, kind.schema, "") if kind.custom else ()
+    if causes:
+        raise invalid(kind, name, causes)
+
+
+def _finalizers(old: Object | None, new: Object) -> Iterator[Cause]:
+    if old and "deletionTimestamp" in old["metadata"]:
+        had = old["metadata"].get("finalizers", ())
+        if added := [f for f in new["metadata"].get("finalizers", ()) if f not in had]:
+            text = (
+                "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers "
+                f"[]string{{{', '.join(map(json_text, added))}}}"
+            )
+            yield Cause("metadata.finalizers", "FieldValueForbidden", text)
+
+
+Prepare = Callable[[Object | None, Object], None]
+
+
+def prepared(kind: Kind, old: Object | None, new: Object) -> None:
+    """What the server fills in for a kind of its own, in place."""
+    if kind.kind in _PREPARE and not kind.custom:
+        _PREPARE[kind.kind](old, new)
+
+
+def _namespace(old: Object | None, new: Object) -> None:
+    labels = new["metadata"].get("labels", {})
+    new["metadata"]["labels"] = {**labels, "kubernetes.io/metadata.name": new["metadata"]["name"]}
+    if old is None:
+        new["spec"] = {"finalizers": ["kubernetes"]}
+        new["status"] = {"phase": "Active"}
+
+
+def _secret(_: Object | None, new: Object) -> None:
+    texts = new.pop("stringData", None) or {}
+    if texts:
+        new["data"] = {**new.get("data", {}), **{k: b64encode(str(v).encode()).decode() for k, v in texts.items()}}
+
+
+def _starts_as(status: Object) -> Prepare:
+    def prepare(old: Object | None, new: Object) -> None:
+        if old is None:
+            new["status"] = dict(status)
+
+    return prepare
+
+
+_PREPARE: dict[str, Prepare] = {
+    "Namespace": _namespace,
+    "Secret": _secret,
+    "Pod": _starts_as({"phase": "Pending", "qosClass": "BestEffort"}),
+    "PersistentVolume": _starts_as({"phase": "Pending"}),
+    "PersistentVolumeClaim": _starts_as({"phase": "Pending"}),
+}

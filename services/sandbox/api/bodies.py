@@ -1,0 +1,62 @@
+"""A body comes as JSON, YAML or protobuf; behind this file there are only objects."""
+
+import msgspec
+import yaml
+
+from events.kube import Object
+from services.sandbox.api import protobuf
+from services.sandbox.api.ask import Ask
+from services.sandbox.api.status import bad_request, unsupported
+
+_JSON = ("application/json", "text/json")
+_YAML = ("application/yaml", "application/x-yaml", "text/yaml", "application/apply-patch+yaml")
+
+
+class _Plain(yaml.CSafeLoader):
+    """YAML as Kubernetes reads it: what looks like a time is text."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own class attribute
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+def value(ask: Ask) -> object:
+    """The body, whatever it is. Raises `Refused` (400, 415)."""
+    media, body = ask.media, ask.request.body
+    if media == protobuf.MEDIA:
+        return protobuf.decode(body)
+    if media in _YAML and not body.lstrip().startswith((b"{", b"[")):
+        return _yaml(body)
+    if media in (*_JSON, *_YAML) or media.endswith("+json"):
+        return _json(body)
+    raise unsupported(f"the body of the request was in an unknown format: {media}")
+
+
+def object_of(ask: Ask) -> Object:
+    """The body as an object of the kind asked for; clients may leave apiVersion and kind out."""
+    found = value(ask)
+    if not isinstance(found, dict):
+        raise bad_request(f"the body is no {ask.kind.kind}: expected an object")
+    for name, wanted in (("apiVersion", ask.kind.api_version), ("kind", ask.kind.kind)):
+        if found.setdefault(name, wanted) != wanted:
+            text = f"the {name} in the data ({found[name]}) does not match the expected {name} ({wanted})"
+            raise bad_request(text)
+    if not isinstance(found.setdefault("metadata", {}), dict):
+        raise bad_request(f"the body is no {ask.kind.kind}: metadata must be an object")
+    return {"apiVersion": None, "kind": None, "metadata": None, **found}
+
+
+def _json(body: bytes) -> object:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise bad_request(f"the body is no JSON: {error}") from None
+
+
+def _yaml(body: bytes) -> object:
+    try:
+        found: object = yaml.load(body, Loader=_Plain)  # noqa: S506 - a SafeLoader, less its timestamps
+    except yaml.YAMLError as error:
+        raise bad_request(f"the body is no YAML: {error}") from None
+    return found

@@ -1,0 +1,111 @@
+"""Deleting is a wish: an object goes at once, or when the last who holds it lets go."""
+
+from dataclasses import dataclass
+
+from events.kube import Object
+from services.sandbox.api import bodies
+from services.sandbox.api.ask import Ask, Clock, stamp
+from services.sandbox.api.custom import DEFINITIONS
+from services.sandbox.api.kinds import Kind
+from services.sandbox.api.status import conflict, forbidden, not_found
+from services.sandbox.api.store import Entry, Key, Store
+from services.sandbox.api.write import gone
+
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+"""Holds a definition until its last object is gone."""
+PROTECTED = ("default", "kube-system", "kube-public")
+
+_POLICIES = {"Foreground": [FOREGROUND], "Orphan": [ORPHAN], "Background": []}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to delete; an empty policy keeps what the object's finalizers say."""
+
+    policy: str = ""
+    uid: str = ""
+    version: str = ""
+    dry: bool = False
+
+
+def options(ask: Ask) -> Options:
+    """From the query, or else from DeleteOptions in the body. Raises `Refused`."""
+    body = bodies.value(ask) if ask.request.body.strip() else {}
+    given = body if isinstance(body, dict) else {}
+    query = ask.request.query
+    orphan = {True: "Orphan", False: "Background"}.get(given.get("orphanDependents", ""), "")
+    policy = query.get("propagationPolicy") or given.get("propagationPolicy") or orphan
+    must = given.get("preconditions") or {}
+    dry = ask.dry or given.get("dryRun") == ["All"]
+    return Options(policy, must.get("uid", ""), must.get("resourceVersion", ""), dry)
+
+
+class Remover:
+    """Deletes objects."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def delete(self, kind: Kind, key: Key, how: Options) -> tuple[Entry, bool]:
+        """The object's last shape, and whether it is gone. Raises `Refused`: 404, 403, 409."""
+        async with self._store.alone(key):
+            entry = self._store.get(key)
+            if entry is None:
+                raise not_found(kind, key.name)
+            old = entry.object()
+            _allowed(kind, key, old, how)
+            new = self._leaving(kind, key, old, how)
+            if how.dry:
+                return entry, gone(new)
+            if gone(new):
+                return await self._store.remove(key, new), True
+            return (entry if new == _bare(old) else await self._store.put(key, new)), False
+
+    def _leaving(self, kind: Kind, key: Key, old: Object, how: Options) -> Object:
+        new = _bare(old)
+        meta = new["metadata"] = dict(new["metadata"])
+        held = _held(meta.get("finalizers", []), how.policy)
+        if self._has_objects(key) and CLEANUP not in held:
+            held.append(CLEANUP)
+        meta["finalizers"] = held
+        if not held:
+            del meta["finalizers"]
+        if "deletionTimestamp" not in meta:
+            meta |= {"deletionTimestamp": stamp(self._clock), "deletionGracePeriodSeconds": 0}
+            if "generation" in meta:
+                meta["generation"] += 1
+            if kind.kind == "Namespace" and not kind.custom:
+                new["status"] = {**new.get("status", {}), "phase": "Terminating"}
+        return new
+
+    def _has_objects(self, key: Key) -> bool:
+        if key[1:3] != DEFINITIONS:
+            return False
+        plural, _, group = key.name.partition(".")
+        return bool(self._store.clusters[key.cluster].get((group, plural)))
+
+
+def _held(finalizers: list[str], policy: str) -> list[str]:
+    if not policy:
+        return list(finalizers)
+    others = [f for f in finalizers if f not in (FOREGROUND, ORPHAN)]
+    return others + _POLICIES.get(policy, [])
+
+
+def _bare(old: Object) -> Object:
+    return {**old, "metadata": {k: v for k, v in old["metadata"].items() if k != "resourceVersion"}}
+
+
+def _allowed(kind: Kind, key: Key, old: Object, how: Options) -> None:
+    meta = old["metadata"]
+    for name, wanted, given in (
+        ("UID", how.uid, meta["uid"]),
+        ("ResourceVersion", how.version, meta["resourceVersion"]),
+    ):
+        if wanted and wanted != given:
+            why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {given}"
+            raise conflict(kind, key.name, why)
+    if key[1:3] == ("", "namespaces") and key.name in PROTECTED:
+        raise forbidden(kind, key.name, "this namespace may not be deleted")

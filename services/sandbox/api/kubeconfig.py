@@ -1,0 +1,23 @@
+"""A kubeconfig is all a client needs to reach one cluster, so it is written in one place."""
+
+from base64 import b64encode
+
+import yaml
+
+
+def kubeconfig(server: str, cluster: str, ca_pem: bytes | str, token: str = "") -> str:
+    """YAML for the cluster at ``<server>/clusters/<cluster>``, with its CA and its token if it has one."""
+    authority = b64encode(ca_pem if isinstance(ca_pem, bytes) else ca_pem.encode()).decode()
+    where = {"server": f"{server}/clusters/{cluster}", "certificate-authority-data": authority}
+    # kubectl asks for a user name where there is no credential, so there always is one.
+    user = {"token": token or "sandbox"}
+    context = {"cluster": cluster, "user": cluster, "namespace": "default"}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": cluster, "cluster": where}],
+        "users": [{"name": cluster, "user": user}],
+        "contexts": [{"name": cluster, "context": context}],
+        "current-context": cluster,
+    }
+    return yaml.safe_dump(config, sort_keys=False)

@@ -1,0 +1,81 @@
+"""A structural schema decides what of an object is kept, and fills in what it leaves out."""
+
+import copy
+from collections.abc import Iterator
+
+from events.kube import Object
+
+_META = ("apiVersion", "kind", "metadata")
+
+
+def child(schema: Object, name: str) -> Object | None:
+    """The schema of a field; {} if anything may be there, None if the field is not declared."""
+    declared: Object | None = schema.get("properties", {}).get(name)
+    if declared is not None:
+        return declared
+    more = schema.get("additionalProperties")
+    if isinstance(more, dict):
+        return more
+    return {} if more is True or loose(schema) else None
+
+
+def loose(schema: Object) -> bool:
+    """Whether fields that are not declared may stay."""
+    return not schema or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+
+
+def prune(value: object, schema: Object, path: str = "") -> Iterator[str]:
+    """Drop fields that are not declared, in place; gives the path of each. Nulls count as absent."""
+    if isinstance(value, dict) and not _is_scalar(schema):
+        yield from _prune_fields(value, schema, path)
+    elif isinstance(value, list) and "items" in schema:
+        for index, item in enumerate(value):
+            yield from prune(item, schema["items"], f"{path}[{index}]")
+
+
+def _prune_fields(value: Object, schema: Object, path: str) -> Iterator[str]:
+    embedded = schema.get("x-kubernetes-embedded-resource")
+    for name in list(value):
+        if embedded and name in _META:
+            continue
+        below = child(schema, name)
+        where = f"{path}.{name}" if path else name
+        if below is None:
+            del value[name]
+            yield where
+        elif value[name] is None and below and not below.get("nullable") and not loose(below):
+            del value[name]
+        else:
+            yield from prune(value[name], below, where)
+
+
+def _is_scalar(schema: Object) -> bool:
+    return schema.get("type") in ("string", "integer", "number", "boolean")
+
+
+def default(value: object, schema: Object) -> None:
+    """Fill in the defaults of what is absent, in place; a quantity written as a number becomes a string."""
+    if isinstance(value, dict):
+        _default_fields(value, schema)
+    elif isinstance(value, list) and (below := schema.get("items")):
+        for item in value:
+            default(item, below)
+
+
+def _default_fields(value: Object, schema: Object) -> None:
+    for name, below in schema.get("properties", {}).items():
+        if name not in value and "default" in below:
+            value[name] = copy.deepcopy(below["default"])
+        if name in value:
+            _default_value(value, name, below)
+    if isinstance(more := schema.get("additionalProperties"), dict):
+        for name in value:
+            _default_value(value, name, more)
+
+
+def _default_value(holder: Object, name: str, schema: Object) -> None:
+    value = holder[name]
+    if schema.get("format") == "quantity" and isinstance(value, int | float):
+        holder[name] = str(value)
+    elif isinstance(value, dict | list):
+        default(value, schema)

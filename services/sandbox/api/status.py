@@ -1,0 +1,124 @@
+"""Every refusal is a Kubernetes Status, so that any client reads from it what to do next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from events.kube import Object, Response
+
+JSON = {"Content-Type": "application/json"}
+
+
+class Named(Protocol):
+    """What a refusal needs to know of a kind."""
+
+    @property
+    def group(self) -> str: ...
+    @property
+    def plural(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+
+
+class Cause(NamedTuple):
+    """One field that is wrong, and why."""
+
+    field: str
+    reason: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+@dataclass(eq=False)
+class Refused(Exception):
+    """A request that is answered with a Status instead of what it asked for."""
+
+    code: int
+    reason: str
+    message: str
+    details: Object = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def status(self) -> Object:
+        """The Status object."""
+        details = {"details": self.details} if self.details else {}
+        body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
+        return {**body, **({"reason": self.reason} if self.reason else {}), **details, "code": self.code}
+
+    def response(self) -> Response:
+        """The HTTP answer."""
+        retry = {"Retry-After": "1"} if self.code in {429, 503} else {}
+        return Response(self.code, {**JSON, **retry}, msgspec.json.encode(self.status()))
+
+
+def qualified(kind: Named) -> str:
+    """``<plural>.<group>``, or the plural alone in the core group."""
+    return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+
+
+def _details(kind: Named, name: str, called: str, **more: object) -> Object:
+    group = {"group": kind.group} if kind.group else {}
+    return {**({"name": name} if name else {}), **group, "kind": called, **more}
+
+
+def not_found(kind: Named, name: str) -> Refused:
+    return Refused(404, "NotFound", f'{qualified(kind)} "{name}" not found', _details(kind, name, kind.plural))
+
+
+def unknown_path() -> Refused:
+    return Refused(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def exists(kind: Named, name: str) -> Refused:
+    message = f'{qualified(kind)} "{name}" already exists'
+    return Refused(409, "AlreadyExists", message, _details(kind, name, kind.plural))
+
+
+def conflict(kind: Named, name: str, why: str = "") -> Refused:
+    why = why or "the object has been modified; please apply your changes to the latest version and try again"
+    message = f'Operation cannot be fulfilled on {qualified(kind)} "{name}": {why}'
+    return Refused(409, "Conflict", message, _details(kind, name, kind.plural))
+
+
+def apply_conflict(message: str, causes: Sequence[Cause]) -> Refused:
+    return Refused(409, "Conflict", message, {"causes": list(map(_cause, causes))})
+
+
+def invalid(kind: Named, name: str, causes: Sequence[Cause]) -> Refused:
+    said = list(dict.fromkeys(map(str, causes)))
+    text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+    called = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
+    details = _details(kind, name, kind.kind, causes=list(map(_cause, causes)))
+    return Refused(422, "Invalid", f'{called} "{name}" is invalid: {text}', details)
+
+
+def forbidden(kind: Named, name: str, why: str, *causes: Cause) -> Refused:
+    more = {"causes": list(map(_cause, causes))} if causes else {}
+    message = f'{qualified(kind)} "{name}" is forbidden: {why}'
+    return Refused(403, "Forbidden", message, _details(kind, name, kind.plural, **more))
+
+
+def bad_request(message: str) -> Refused:
+    return Refused(400, "BadRequest", message)
+
+
+def unsupported(message: str) -> Refused:
+    return Refused(415, "UnsupportedMediaType", message)
+
+
+def not_allowed() -> Refused:
+    return Refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+
+def expired(asked: int, oldest: int) -> Refused:
+    return Refused(410, "Expired", f"too old resource version: {asked} ({oldest})")
+
+
+def _cause(cause: Cause) -> Object:
+    return {"reason": cause.reason, "message": cause.message, "field": cause.field}

@@ -1,0 +1,125 @@
+"""A method and the form of its path name one verb; this is where each verb meets the parts that do it."""
+
+from collections.abc import Awaitable, Callable
+
+from events.kube import Object, Response
+from services.sandbox.api import bodies, delete, scale
+from services.sandbox.api.ask import Ask
+from services.sandbox.api.delete import Remover
+from services.sandbox.api.patch import APPLY
+from services.sandbox.api.read import Reader, versioned
+from services.sandbox.api.status import JSON, Refused, not_allowed, unknown_path
+from services.sandbox.api.store import Entry, encode
+from services.sandbox.api.watch import Watch
+from services.sandbox.api.write import Writer, Written, patching
+
+Answer = Response | Watch
+Verb = Callable[[Ask], Awaitable[Answer]]
+_LIMIT = 3 * 1024 * 1024
+"""The largest body, as the real server has it; the bus's own limit is for the chosen journal to keep."""
+
+
+class Verbs:
+    """Answers requests for objects."""
+
+    def __init__(self, reader: Reader, writer: Writer, remover: Remover) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._remover = remover
+        self._whole: dict[tuple[str, bool], Verb] = {
+            ("GET", False): self._list,
+            ("GET", True): self._get,
+            ("POST", False): self._create,
+            ("PUT", True): self._update,
+            ("PATCH", True): self._patch,
+            ("DELETE", True): self._delete,
+            ("DELETE", False): self._delete_all,
+        }
+
+    async def answer(self, ask: Ask) -> Answer:
+        """Raises `Refused` for whatever is not answered as asked."""
+        if len(ask.request.body) > _LIMIT:
+            raise Refused(413, "RequestEntityTooLarge", f"Request entity too large: limit is {_LIMIT}")
+        subresource, method = ask.place.subresource, ask.request.method
+        if subresource == "scale" and ask.kind.scale:
+            return await self._scale(ask)
+        if subresource == "eviction" and ask.kind.kind == "Pod" and method == "POST":
+            return await self._evict(ask)
+        if subresource and not (subresource == "status" and ask.kind.status):
+            raise unknown_path()
+        verb = self._whole.get((method, bool(ask.place.name)))
+        if verb is None or (subresource and method not in ("GET", "PUT", "PATCH")):
+            raise not_allowed()
+        if ask.kind.namespaced and not ask.place.namespace and (method != "GET" or ask.place.name):
+            raise not_allowed()
+        return await verb(ask)
+
+    async def _get(self, ask: Ask) -> Answer:
+        return self._reader.watch(ask) if ask.flag("watch") else self._reader.get(ask)
+
+    async def _list(self, ask: Ask) -> Answer:
+        return self._reader.watch(ask) if ask.flag("watch") else self._reader.list(ask)
+
+    async def _create(self, ask: Ask) -> Answer:
+        return _answer(ask, await self._writer.create(ask, bodies.object_of(ask)))
+
+    async def _update(self, ask: Ask) -> Answer:
+        new = bodies.object_of(ask)
+        return _answer(ask, await self._writer.update(ask, lambda _: new))
+
+    async def _patch(self, ask: Ask) -> Answer:
+        if ask.media == APPLY:
+            return _answer(ask, await self._writer.apply(ask, bodies.object_of(ask)))
+        return _answer(ask, await self._writer.update(ask, patching(ask)))
+
+    async def _delete(self, ask: Ask) -> Answer:
+        entry, gone = await self._remover.delete(ask.kind, ask.key(), delete.options(ask))
+        if gone and ask.kind.kind not in _SHOWN_WHEN_GONE:
+            return Response(200, JSON, encode(_gone(ask, entry)))
+        return _answer(ask, Written(entry))
+
+    async def _delete_all(self, ask: Ask) -> Answer:
+        how = delete.options(ask)
+        found = self._reader.selected(ask)
+        for (namespace, name), _ in found:
+            key = ask.key(name)._replace(namespace=namespace)
+            try:
+                await self._remover.delete(ask.kind, key, how)
+            except Refused as refused:
+                if refused.code != 404:  # somebody else deleted it first: as it should be
+                    raise
+        items = [entry.data for _, entry in found]
+        head = encode({"kind": ask.kind.list_kind, "apiVersion": ask.kind.api_version, "metadata": {}})
+        return Response(200, JSON, head[:-1] + b',"items":[' + b",".join(items) + b"]}")
+
+    async def _evict(self, ask: Ask) -> Answer:
+        how = delete.options(ask)
+        await self._remover.delete(ask.kind, ask.key(), how)
+        done = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+        return Response(201, JSON, encode(done))
+
+    async def _scale(self, ask: Ask) -> Answer:
+        if ask.request.method == "GET":
+            whole = self._reader.get(ask)
+            return Response(200, JSON, scale.shown(ask.kind, whole.body))
+        if ask.request.method not in ("PUT", "PATCH"):
+            raise not_allowed()
+        written = await self._writer.update(scale.on_the_whole(ask), scale.change(ask))
+        return Response(200, JSON, scale.shown(ask.kind, written.entry.data))
+
+
+_SHOWN_WHEN_GONE = {"Pod", "ServiceAccount", "Namespace", "PersistentVolume", "PersistentVolumeClaim"}
+
+
+def _answer(ask: Ask, written: Written) -> Response:
+    said = {"Warning": ", ".join(f"299 - {encode(w).decode()}" for w in written.warnings)} if written.warnings else {}
+    shape = versioned(ask.kind)
+    data = shape(written.entry.data) if shape else written.entry.data
+    return Response(201 if written.created else 200, {**JSON, **said}, data)
+
+
+def _gone(ask: Ask, entry: Entry) -> Object:
+    group = {"group": ask.kind.group} if ask.kind.group else {}
+    uid = entry.object()["metadata"]["uid"]
+    details = {"name": ask.place.name, **group, "kind": ask.kind.plural, "uid": uid}
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
