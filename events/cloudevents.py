@@ -45,22 +45,20 @@ class CloudEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 def encode(event: CloudEvent) -> tuple[dict[str, str], bytes]:
     """Headers and data in binary mode; raises `Malformed` for what no receiver could read."""
-    headers = {
-        "ce-specversion": VERSION,
-        "ce-id": escape(event.id),
-        "ce-source": escape(event.source),
-        "ce-type": escape(event.type),
-    }
+    headers = {"ce-specversion": VERSION, "ce-id": event.id, "ce-source": event.source, "ce-type": event.type}
     if event.subject:
-        headers["ce-subject"] = escape(event.subject)
+        headers["ce-subject"] = event.subject
     if event.time:
         headers["ce-time"] = _stamp(event.time)
     if event.datacontenttype:
-        headers["ce-datacontenttype"] = escape(event.datacontenttype)
+        headers["ce-datacontenttype"] = event.datacontenttype
     if event.dataschema:
-        headers["ce-dataschema"] = escape(event.dataschema)
+        headers["ce-dataschema"] = event.dataschema
     for name, value in event.extensions.items():
-        headers[_header(name)] = escape(value)
+        headers[_header(name)] = value
+    # One look at all values together: nearly all of ours are plain.
+    if not _PLAIN.fullmatch("".join(headers.values())):
+        headers = {name: escape(value) for name, value in headers.items()}
     return headers, event.data
 
 
@@ -113,7 +111,8 @@ def _percent(value: str) -> str:
 def _stamp(time: datetime) -> str:
     if time.tzinfo is None:
         raise Malformed(f"time {time} has no time zone")
-    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    stamp: str = msgspec.to_builtins(time.astimezone(UTC))  # a tenth of what isoformat costs
+    return stamp
 
 
 @lru_cache(maxsize=256)

@@ -19,20 +19,15 @@ HEARD = 30.0
 
 class _Event(msgspec.Struct):
     type: str
+    object: Object
+
+
+class _Failure(msgspec.Struct):
     object: msgspec.Raw
 
 
-class _Meta(msgspec.Struct):
-    version: str = msgspec.field(name="resourceVersion")
-
-
-class _Versioned(msgspec.Struct):
-    metadata: _Meta
-
-
 _event = msgspec.json.Decoder(_Event)
-_versioned = msgspec.json.Decoder(_Versioned)
-_object: msgspec.json.Decoder[Object] = msgspec.json.Decoder(dict)
+_failure = msgspec.json.Decoder(_Failure)
 
 
 @dataclass
@@ -134,9 +129,8 @@ class Watch:
         try:
             event = _event.decode(line)
             if event.type == "ERROR":
-                raise fault_in(bytes(event.object))
-            self.version = _versioned.decode(event.object).metadata.version
-            seen = None if event.type == "BOOKMARK" else _object.decode(event.object)
-        except msgspec.DecodeError as error:
+                raise fault_in(bytes(_failure.decode(line).object))
+            self.version = str(event.object["metadata"]["resourceVersion"])
+        except (msgspec.DecodeError, KeyError, TypeError) as error:
             raise TryLater(f"the watch said what is no event: {error}", after=0.0) from error
-        return None if seen is None else Changed(seen, gone=event.type == "DELETED")
+        return None if event.type == "BOOKMARK" else Changed(event.object, gone=event.type == "DELETED")

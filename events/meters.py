@@ -15,6 +15,12 @@ CONSUMED = "messaging.client.consumed.messages"
 OPERATION = "messaging.client.operation.duration"
 PROCESS = "messaging.process.duration"
 TRANSITIONS = "alate.transitions"
+CATALOG_REFUSED = "alate.catalog.refused"
+"""Rows that were left out of a catalog when it was new."""
+CATALOG_FAILURES = "alate.catalog.failures"
+"""Readings of a catalog that came to nothing, or to something damaged."""
+CAPACITY_SIGNALS = "alate.capacity.signals"
+"""Refusals learnt from what failed."""
 
 Labels = Mapping[str, str]
 
@@ -36,12 +42,19 @@ def _domain(domain: str) -> Labels:
     return {"domain": domain}
 
 
+def _cloud(cloud: str) -> Labels:
+    return {"cloud": cloud}
+
+
 LABELS: Mapping[str, Callable[[str], Labels]] = {
     SENT: _messaging("send"),
     OPERATION: _messaging("send"),
     CONSUMED: _messaging("receive"),
     PROCESS: _messaging("process"),
     TRANSITIONS: _transition,
+    CATALOG_REFUSED: _cloud,
+    CATALOG_FAILURES: _cloud,
+    CAPACITY_SIGNALS: _cloud,
 }
 """What the one label value stands for when it is exported; any other name counts by ``domain``."""
 
@@ -75,6 +88,30 @@ class Meters:
         self._counts: dict[str, dict[str, int]] = {}
         self._times: dict[str, dict[str, Histogram]] = {}
         self._told: list[Callable[[str], None]] = []
+        self._gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+        self._told_gauges: list[Callable[[str], None]] = []
+
+    def gauge(self, name: str, of: str, series: Mapping[tuple[tuple[str, str], ...], float]) -> None:
+        """All values of `name` whose first label has the value `of`, by their labels; they replace those before.
+
+        What comes beyond `SERIES` is left out, never an old one.
+        """
+        kept = {labels: value for labels, value in self._gauges.get(name, {}).items() if labels[0][1] != of}
+        room = max(0, SERIES - len(kept))
+        new = name not in self._gauges
+        self._gauges[name] = kept | dict(tuple(series.items())[:room])
+        for told in self._told_gauges if new else ():
+            told(name)
+
+    def on_gauge(self, told: Callable[[str], None]) -> None:
+        """Tell every gauge's name: now those that are there, later each new one once."""
+        self._told_gauges.append(told)
+        for name in tuple(self._gauges):
+            told(name)
+
+    def gauges(self, name: str) -> tuple[tuple[Labels, float], ...]:
+        """Labels and values; safe to call from another thread."""
+        return tuple((dict(labels), value) for labels, value in self._gauges.get(name, {}).items())
 
     def count(self, name: str, domain: str) -> None:
         """One more of `name`, for a domain (or another label value of few)."""

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from schemas.entity import State
+from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import state
 
@@ -28,6 +28,8 @@ class AddonState(State, frozen=True, kw_only=True):
     """Of the manifests it should be made of."""
     kubeconfig: str = ""
     """Name of the Secret; empty until the cluster's API is up."""
+    as_of: datetime = EPOCH
+    """Since when the cluster is what this follows: what it said before is no news."""
 
 
 @state("addon", "planned", owner=OWNER)
@@ -77,6 +79,7 @@ LIFECYCLE = Lifecycle(
         Withdrawing: (Withdrawn,),
         Withdrawn: (Planned, Applying),
     },
+    ends=(Withdrawn,),
 )
 
 
@@ -91,6 +94,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     correlation: str
     kubeconfig: str = ""
+    as_of: datetime = EPOCH
 
 
 class Unwanted(msgspec.Struct, frozen=True):

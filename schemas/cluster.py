@@ -150,6 +150,7 @@ LIFECYCLE = Lifecycle(
         Releasing: (Released,),
         Released: (Requested,),
     },
+    ends=(Released,),
 )
 
 

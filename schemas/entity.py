@@ -1,6 +1,7 @@
 """What every entity's state has in common: whose incarnation it is, and its place in the history."""
 
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -24,8 +25,14 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def to(self, kind: type[T], **fields: Any) -> T:  # noqa: ANN401 - the fields of `kind`, checked by its constructor
         """The next state: what both have in common is carried over, the rest is given."""
-        shared = {name: getattr(self, name) for name in kind.__struct_fields__ if name in self.__struct_fields__}
+        shared = {name: getattr(self, name) for name in _shared(type(self), kind)}
         return kind(**(shared | fields))
+
+
+@cache
+def _shared(one: type[State], other: type[State]) -> tuple[str, ...]:
+    """The fields both have; asked at every transition, and always the same."""
+    return tuple(name for name in other.__struct_fields__ if name in one.__struct_fields__)
 
 
 class Due(msgspec.Struct, frozen=True):

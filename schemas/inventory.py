@@ -1,6 +1,7 @@
 """What the inventory sees: the nodes and accelerators of every cluster, and what the market offers."""
 
 from datetime import datetime
+from typing import Literal
 
 import msgspec
 
@@ -23,6 +24,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     zone: str = ""
     cpu: float = 0.0
     memory_gib: float = 0.0
+    limit: int | None = None
+    """How many nodes of it there are to be had, all clusters together; None: as many as one likes."""
 
 
 @level("inventory.offers.{cloud}.{region}", owner=OWNER)
@@ -32,10 +35,88 @@ class Offers(msgspec.Struct, frozen=True, kw_only=True):
     cloud: str
     region: str
     offers: tuple[Offer, ...]
+    """None: it has none any more."""
+    as_of: datetime | None = None
+    """How old the prices are: when the catalog's file was written, or first read so."""
+
+
+class Amount(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of one resource there is, in thousandths of its unit (cores, bytes, pieces).
+
+    0 ≤ allocated, available ≤ allocatable always; where the raw numbers say otherwise, a `Trouble` tells them.
+    """
+
+    allocatable: int = 0
+    allocated: int = 0
+    available: int = 0
+
+
+class ModelAmount(Amount, frozen=True, kw_only=True):
+    """The same of one accelerator model, on all ready nodes that have it."""
+
+    nodes: int = 0
+
+
+class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is not as it should be; what can be trusted is served all the same."""
+
+    reason: str
+    """CamelCase, for programs."""
+    message: str
+    """One sentence, for people."""
+    raw: dict[str, int] = {}
+    """The numbers as they were read, by where."""
+
+
+class Device(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One accelerator, or one part of a partitioned one."""
+
+    id: str
+    """Its UUID or its name in its pool; a place in the row where no source tells them apart."""
+    model: str
+    """Canonical; ``vendor:device`` if it is not known."""
+    source: str
+    """What told of it: dra, gfd, amd, pci or allocatable."""
+    product: str = ""
+    """What the source calls it."""
+    memory_mib: int = 0
+    mig: str = ""
+    """MIG profile, e.g. ``1g.10gb``."""
+    partition: str = ""
+    """AMD's partition mode, e.g. ``cpx_nps4``."""
+    shares: int = 1
+    """How many pods may have it at once."""
+    sharing: str = ""
+    """How: time-slicing or mps."""
+    driver: str = ""
+    health: Literal["healthy", "unhealthy", "unknown"] = "unknown"
+    numa: int | None = None
+    pci: str = ""
+    parent: str = ""
+    """UUID of the device it is a part of."""
+    allocated_to: tuple[str, ...] = ()
+    """``namespace/name`` of the pods that hold it, where that can be known."""
+
+
+class Level(msgspec.Struct, frozen=True, kw_only=True):
+    """What every level of the inventory says about itself."""
+
+    schema_version: int = 1
+    source: str = ""
+    """What was read, e.g. ``kubernetes/acme/train-gpu``."""
+    observed_at: datetime | None = None
+    """When it came to be so; reading the same again is not said again."""
+    revision: int = 0
+    """One more each time anything about it differs."""
+    freshness: Literal["known", "stale", "gone"] = "known"
+    """Stale: its API cannot be heard, the rest is what was last seen. Gone: a complete list is without it."""
+    fresh_since: datetime | None = None
+    """Since when it is so fresh, or not."""
+    degraded: tuple[Trouble, ...] = ()
 
 
 @level("inventory.nodes.{tenant}.{cluster}.{node}", owner=OWNER)
-class NodeSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NodeSeen(Level, frozen=True, kw_only=True):
     """One node of a founded cluster."""
 
     uid: str
@@ -45,26 +126,62 @@ class NodeSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     accelerator: str
     accelerators: int
     """Allocatable."""
+    control_plane: bool = False
+    """It runs the cluster itself, not workloads."""
     present: bool = True
+    schedulable: bool = True
+    """It is not cordoned."""
+    pods: int = 0
+    """How many there are on it that have not finished."""
+    resources: dict[str, Amount] = {}
+    """By name: cpu, memory, ephemeral-storage, pods, and each accelerator's."""
+    models: dict[str, Amount] = {}
+    """Accelerators by model (and MIG profile)."""
+    devices: tuple[Device, ...] = ()
 
 
 @level("inventory.cluster.{tenant}.{cluster}", owner=OWNER)
-class ClusterSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ClusterSeen(Level, frozen=True, kw_only=True):
     """What a founded cluster has and uses, all nodes together."""
 
     cluster: str
     uid: str
+    attempt: int = 0
+    """Which attempt's cluster it is; 0: not said."""
     nodes: int = 0
-    """Ready ones."""
+    """Ready ones, those of the control plane aside."""
     accelerators: int = 0
     """Allocatable on ready nodes."""
     allocated: int = 0
-    """Held by pods that have not finished."""
+    """Held on ready nodes by pods that have not finished."""
     pods: int = 0
-    """How many of those pods there are."""
+    """How many pods hold accelerators or wait for them."""
     finished: int = 0
     """Pods that held accelerators, and have finished."""
     idle_since: datetime | None = None
     """When the last accelerator was let go (or the first could have been taken); None while one is held."""
     known: bool = True
     """False: the cluster's API cannot be heard, the rest is what was last seen."""
+    resources: dict[str, Amount] = {}
+    """Of all ready nodes together, by name."""
+    models: dict[str, ModelAmount] = {}
+    """Accelerators of all ready nodes, by model (and MIG profile)."""
+
+
+@level("inventory.storage.{tenant}.{cluster}.{storage_class}", owner=OWNER)
+class StorageSeen(Level, frozen=True, kw_only=True):
+    """One storage class of a cluster; sizes are bytes."""
+
+    uid: str
+    """The cluster's incarnation."""
+    storage_class: str
+    provisioner: str
+    default: bool = False
+    present: bool = True
+    volumes: int = 0
+    allocated: int = 0
+    """Capacity of the class's volumes."""
+    available: int | None = None
+    """What its driver says can still be had, everywhere together; None: it says nothing."""
+    largest: int | None = None
+    """The largest single volume that can still be had."""

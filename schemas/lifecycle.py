@@ -18,6 +18,8 @@ class Lifecycle:
     """The first token of its subjects, e.g. ``cluster``."""
     leads_to: Mapping[State | None, tuple[State, ...]]
     """What each state may turn into; ``None`` is an entity that is not yet there."""
+    ends: tuple[State, ...] = ()
+    """Where it ends; not said: what `leads_to` lets one guess, which is too much where a life can begin late."""
 
     @property
     def first(self) -> tuple[State, ...]:
@@ -32,10 +34,12 @@ class Lifecycle:
 
     @property
     def terminal(self) -> tuple[State, ...]:
-        """Where it ends: states that lead nowhere, or only to a new beginning.
+        """Where it ends: as declared, or else the states that lead nowhere, or only to a new beginning.
 
         A state that may also turn into such an end is not one, even where that end can be a beginning too.
         """
+        if self.ends:
+            return self.ends
         ends = {state for state in self.states if self._after(state) <= set(self.first)}
         return tuple(state for state in self.states if state in ends and not self._after(state) & ends)
 

@@ -9,12 +9,23 @@ _ESCAPED = re.compile(r"((?:_[0-9A-F]{2})+)")
 
 def token(text: str) -> str:
     """Escape one name to a subject token of ``[A-Za-z0-9_-]``: any other byte becomes ``_XX`` (hex)."""
-    return _UNSAFE.sub(lambda m: "".join(f"_{byte:02X}" for byte in m[0].encode()), text)
+    return _UNSAFE.sub(_escaped, text) if _UNSAFE.search(text) else text
+
+
+def _escaped(unsafe: re.Match[str]) -> str:
+    return "".join(f"_{byte:02X}" for byte in unsafe[0].encode())
 
 
 def text(escaped: str) -> str:
-    """Read a token back: the inverse of `token`."""
-    return _ESCAPED.sub(lambda m: bytes.fromhex(m[0].replace("_", "")).decode(), escaped)
+    """Read a token back: the inverse of `token`. What `token` never writes stays as it is."""
+    return _ESCAPED.sub(_read, escaped)
+
+
+def _read(escapes: re.Match[str]) -> str:
+    try:
+        return bytes.fromhex(escapes[0].replace("_", "")).decode()
+    except UnicodeDecodeError:  # anyone may publish a request on a subject of their own making
+        return escapes[0]
 
 
 class Key(NamedTuple):

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from schemas.entity import State
+from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import state
 from schemas.wish import Wish
@@ -21,6 +21,8 @@ class TeardownState(State, frozen=True, kw_only=True):
     ready_since: datetime | None = None
     """When it was first ready."""
     idle_since: datetime | None = None
+    as_of: datetime = EPOCH
+    """Since when the cluster is what this follows: what it said before is no news."""
 
 
 @state("teardown", "armed", owner=OWNER)
@@ -100,6 +102,7 @@ LIFECYCLE = Lifecycle(
         Stuck: (Draining, Verifying),
         Gone: (Armed, Draining, Verifying),
     },
+    ends=(Gone,),
 )
 
 

@@ -103,6 +103,10 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Whether this says something later than `other` did, of the same Colony."""
         return self.uid == other.uid and (self.generation, self.deleting) > (other.generation, other.deleting)
 
+    def asks_anew(self, over: "Wish") -> bool:
+        """Whether a cluster that is over, or going, shall be founded again because of this."""
+        return self.newer_than(over) and not self.deleting and (over.deleting or not self.asks_as(over))
+
     def asks_as(self, other: "Wish") -> bool:
         """Whether both ask for the same cluster under the same limits."""
         return (self.need, self.limits, self.addons) == (other.need, other.limits, other.addons)

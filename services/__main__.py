@@ -1,6 +1,7 @@
 """``python -m services NAME…`` runs one or several services in this process."""
 
 import sys
+from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
 
 import uvloop
 
@@ -11,6 +12,8 @@ from services.process import run
 from services.settings import BadSetting, load
 
 SANDBOX = "sandbox"
+FILES = 65_536
+"""Every cluster is several watches and every watch a socket; a usual soft limit (1024, or 256) is for a few hundred."""
 
 
 def main(names: tuple[str, ...]) -> int:
@@ -19,6 +22,7 @@ def main(names: tuple[str, ...]) -> int:
     if unknown := [name for name in names if name not in known] or (not names and ["(none)"]):
         print(f"no service {', '.join(unknown)}: name one or several of {', '.join(known)}", file=sys.stderr)  # noqa: T201 - the command's answer
         return 2
+    _allow_many_files()
     try:
         if SANDBOX in names:
             from services.sandbox.run import main as sandbox  # noqa: PLC0415 - services need none of what it loads
@@ -32,6 +36,14 @@ def main(names: tuple[str, ...]) -> int:
         print(why, file=sys.stderr)  # noqa: T201 - the command's answer
         return 1
     return 0
+
+
+def _allow_many_files() -> None:
+    """Raise our own limit as far as we may."""
+    soft, hard = getrlimit(RLIMIT_NOFILE)
+    wanted = FILES if hard == RLIM_INFINITY else min(FILES, hard)
+    if soft not in (RLIM_INFINITY, wanted) and soft < wanted:
+        setrlimit(RLIMIT_NOFILE, (wanted, hard))
 
 
 if __name__ == "__main__":

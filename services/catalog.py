@@ -1,10 +1,11 @@
 """Price catalogs in SkyPilot's schema become offers; a row that makes no sense is refused with its reason."""
 
-import csv
 import math
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import datetime
 
 from schemas.accelerators import canonical
 from schemas.inventory import Offer, Offers
@@ -28,50 +29,92 @@ GCP_HOSTS: dict[str, tuple[str, int]] = {
 }
 
 
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+UNITS = {
+    "Price": "USD an hour",
+    "SpotPrice": "USD an hour",
+    "MemoryGiB": "GiB",
+    "vCPUs": "",
+    "AcceleratorCount": "",
+    "Limit": "nodes",
+}
+"""What each column of numbers is measured in."""
+MOST_ACCELERATORS = 128
+"""In one machine: more is a broken count. Source: support issue 429 of Akash proposes the same cap."""
+MOST_NODES = 1_000_000
+FROM_THE_SECOND = range(2, sys.maxsize)
+"""The first line names the columns."""
+
+
 @dataclass(frozen=True)
 class Catalog:
     """What was read of one cloud's prices."""
 
     offers: tuple[Offer, ...]
-    refused: tuple[str, ...]
+    refused: tuple[str, ...] = ()
     """One sentence per row that was left out: where, what, what would be right."""
+    damaged: str = ""
+    """What is wrong with the text as a whole, in one sentence; its good rows are read all the same."""
 
 
 class Nonsense(ValueError):
     """A row that cannot be an offer."""
 
 
-def read(cloud: str, rows: Iterable[Row]) -> Catalog:
-    """Read one cloud's rows: prices are USD per hour for the whole machine, memory is GiB."""
-    offers: dict[tuple[str, str, str], Offer] = {}
-    refused = []
-    numbered = enumerate(rows, start=2)  # the first line names the columns
-    for number, row in _gcp(list(numbered)) if cloud == "gcp" else numbered:
+def read(cloud: str, rows: Iterable[Row], numbers: Iterable[int] = FROM_THE_SECOND, called: str = "row") -> Catalog:
+    """Read one cloud's rows: prices are USD per hour for the whole machine, memory is GiB, `Limit` is nodes.
+
+    What is wrong is said of the row by its number, and by what the text calls it. A machine without
+    accelerators is no matter of ours, and passed over.
+    """
+    offers: dict[tuple[str, str, str], tuple[int, Offer]] = {}
+    refused = {}
+    whole: list[tuple[int, Row]] = []
+    for number, row in zip(numbers, rows, strict=False):
+        if why := _misshapen(row):
+            refused[number] = why
+        else:
+            whole.append((number, row))
+    for number, row in _gcp(whole) if cloud == "gcp" else filter(_accelerated, whole):
         try:
             offer = _offer(cloud, row)
         except Nonsense as why:
-            refused.append(f"{cloud} row {number}: {why}")
+            refused[number] = str(why)
         else:
-            offers.setdefault((offer.region, offer.zone, offer.instance), offer)
-    return Catalog(tuple(offers.values()), tuple(refused))
+            first, _ = offers.setdefault((offer.region, offer.zone, offer.instance), (number, offer))
+            if first != number:
+                refused[number] = f"{offer.instance} of {_where(offer)} is in {called} {first} already, which counts"
+    said = tuple(f"{cloud} {called} {number}: {refused[number]}" for number in sorted(refused))
+    return Catalog(tuple(offer for _, offer in offers.values()), said)
 
 
-def read_folder(folder: Path) -> dict[str, Catalog]:
-    """Every ``<cloud>.csv`` of a folder. Raises OSError if it is not there."""
-    found = {}
-    for path in sorted(folder.glob("*.csv")):
-        with path.open(newline="", encoding="utf-8") as file:
-            found[path.stem] = read(path.stem, csv.DictReader(file))
-    return found
+def _misshapen(row: Row) -> str:
+    """What is wrong with the row before anything of it is read; empty if nothing is."""
+    given: dict[str | None, object] = dict(row.items())
+    if None in given:  # as csv.DictReader marks what is beyond the first line's columns
+        return f"has more than the {len(row) - 1} fields that the first line names"
+    missing = sum(value is None for value in given.values())
+    if missing:
+        return f"has {len(row) - missing} of {len(row)} fields: it is cut off"
+    return "" if any(given.values()) else "is empty"
 
 
-def regions(offers: Iterable[Offer]) -> Iterator[Offers]:
+def _accelerated(numbered: tuple[int, Row]) -> bool:
+    row = numbered[1]
+    return bool(row.get("AcceleratorName") or row.get("AcceleratorCount") or not row.get("InstanceType"))
+
+
+def _where(offer: Offer) -> str:
+    return f"{offer.region} {offer.zone}".strip()
+
+
+def regions(offers: Iterable[Offer], as_of: datetime | None = None) -> Iterator[Offers]:
     """The offers, region by region, as they are said on the bus."""
     sorted_out: dict[tuple[str, str], list[Offer]] = {}
     for offer in offers:
         sorted_out.setdefault((offer.cloud, offer.region), []).append(offer)
     for (cloud, region), held in sorted_out.items():
-        yield Offers(cloud=cloud, region=region, offers=tuple(held))
+        yield Offers(cloud=cloud, region=region, offers=tuple(held), as_of=as_of)
 
 
 def _gcp(rows: list[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
@@ -101,11 +144,7 @@ def _offer(cloud: str, row: Row) -> Offer:
     accelerator = canonical(row.get("AcceleratorName") or "")
     if accelerator is None:
         raise Nonsense(f"AcceleratorName {row.get('AcceleratorName')!r} is no accelerator that is known")
-    count, price = _number(row, "AcceleratorCount"), _number(row, "Price")
-    if count < 1 or count != int(count):
-        raise Nonsense(f"AcceleratorCount {row['AcceleratorCount']!r} must be a whole number of at least 1")
-    if price <= 0:
-        raise Nonsense(f"Price {row['Price']!r} must be more than 0")
+    limit = _whole(row, "Limit", 1, MOST_NODES) if row.get("Limit") else None
     spot = _number(row, "SpotPrice") if row.get("SpotPrice") else 0.0
     return Offer(
         cloud=cloud,
@@ -113,22 +152,39 @@ def _offer(cloud: str, row: Row) -> Offer:
         zone=row.get("AvailabilityZone") or "",
         instance=_name(row, "InstanceType"),
         accelerator=accelerator,
-        accelerators=int(count),
+        accelerators=_whole(row, "AcceleratorCount", 1, MOST_ACCELERATORS),
         cpu=_number(row, "vCPUs"),
         memory_gib=_number(row, "MemoryGiB"),
-        price=price,
+        price=_price(row, free=limit is not None),
         spot_price=spot if spot > 0 else None,
+        limit=limit,
     )
 
 
+def _price(row: Row, *, free: bool) -> float:
+    """Own nodes may cost nothing, and there are only so many; a cloud's free machine is a gap in its list."""
+    price = _number(row, "Price")
+    if price <= 0 and not free:
+        raise Nonsense(f"Price {row['Price']!r} must be more than 0 where no Limit is given")
+    return price
+
+
+def _whole(row: Row, column: str, least: int, most: int) -> int:
+    number = _number(row, column)
+    if not least <= number <= most or number != int(number):
+        raise Nonsense(f"{column} {row[column]!r} must be a whole number from {least} to {most}")
+    return int(number)
+
+
 def _number(row: Row, column: str) -> float:
-    try:
-        number = float(row[column])
-    except (KeyError, TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise Nonsense(f"{column} {row.get(column)!r} must be a number")
-    return number
+    """A number that is not negative; units, signs of currency and separators are nobody's guess."""
+    value = row.get(column)
+    if value is None or not NUMBER.fullmatch(value.strip()) or not math.isfinite(float(value)):
+        unit = f" ({UNITS[column]}, without the unit)" if UNITS[column] and value else ""
+        raise Nonsense(f"{column} {value!r} must be a number{unit}")
+    if float(value) < 0:
+        raise Nonsense(f"{column} {value!r} must not be negative")
+    return float(value)
 
 
 def _name(row: Row, column: str) -> str:

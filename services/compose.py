@@ -9,13 +9,14 @@ from typing import Any, Protocol
 from events.bus import Bus
 from events.kube import Kube
 from events.telemetry import Meters
-from schemas.inventory import Offer
 from services.addons.service import service as addons_service
 from services.clouds.port import Cloud
 from services.gateway.service import Gateway
+from services.inventory.market import Market
 from services.inventory.service import Inventory
 from services.provisioning.service import service as provisioning_service
 from services.runtime import Runtime, Service
+from services.sources import Source
 from services.teardown.service import service as teardown_service
 from services.view import View
 from services.workloads import Workloads
@@ -47,10 +48,15 @@ class Ports:
     jitter: Callable[[], float]
     """0 to 1, to spread retries."""
     meters: Meters
-    offers: tuple[Offer, ...]
+    sources: tuple[Source, ...]
+    """Of prices."""
     backend: str
     """What founds a cluster whose Colony does not say."""
     retention: timedelta = timedelta(days=7)
+    refresh: timedelta = timedelta(hours=6)
+    """Between two readings of the prices."""
+    half_life: timedelta = timedelta(minutes=30)
+    """After so long, what a cloud refused counts half."""
 
     def workloads(self) -> Workloads:
         """Founded clusters, each opened once per service."""
@@ -97,12 +103,30 @@ def gateway(ports: Ports) -> Running:
     )
 
 
+def _market(ports: Ports) -> Market:
+    return Market(
+        ports.bus,
+        ports.sources,
+        refresh=ports.refresh,
+        half_life=ports.half_life,
+        clock=ports.clock,
+        meters=ports.meters,
+    )
+
+
 def inventory(ports: Ports) -> Running:
-    return Inventory(ports.bus, ports.workloads(), ports.offers, clock=ports.clock, meters=ports.meters)
+    return Inventory(
+        ports.bus,
+        ports.workloads(),
+        _market(ports),
+        clock=ports.clock,
+        meters=ports.meters,
+        management=ports.management,
+    )
 
 
 def provisioning(ports: Ports) -> Running:
-    return Machinery(ports, *provisioning_service(ports.bus, ports.clouds))
+    return Machinery(ports, *provisioning_service(ports.bus, ports.clouds, ports.clock))
 
 
 def addons(ports: Ports) -> Running:
@@ -110,7 +134,7 @@ def addons(ports: Ports) -> Running:
 
 
 def teardown(ports: Ports) -> Running:
-    return Machinery(ports, teardown_service(ports.bus, ports.management, ports.workloads(), ports.clouds))
+    return Machinery(ports, teardown_service(ports.bus, ports.workloads(), ports.clouds))
 
 
 SERVICES: Mapping[str, Callable[[Ports], Running]] = {

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from schemas.subjects import Key, key_of
 Clock = Callable[[], datetime]
 
 SCHEDULED_AT = "Nats-Schedule"
+TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +80,17 @@ class Ledger:
         """What is known of an entity; `NOTHING` if it is not there."""
         return self._entries.get(key, NOTHING)
 
-    async def reload(self, key: Key) -> None:
-        """Read one entity again: somebody else was faster."""
+    async def reload(self, key: Key) -> bool:
+        """Read one entity again, as somebody else may have been faster; says whether somebody was."""
+        known = self.entry(key).sequence
         stored = await self._bus.last(Stream.EVENTS, key.history)
         if stored is None:
             self._entries.pop(key, None)
         else:
             self._entries[key] = self._read(stored)
+        return self.entry(key).sequence != known
 
-    async def write(self, key: Key, new: State, *, cause: str, keeps_timer: bool) -> State:
+    async def write(self, key: Key, new: State, *, cause: str, cancels_timer: bool) -> State:
         """Publish the next state: event, state and lock in one message. Raises Conflict, Unavailable."""
         old = self.entry(key)
         state = self._stamped(old.state, new)
@@ -107,17 +110,19 @@ class Ledger:
             sequence = await self._bus.publish(
                 Message(subject, data, headers),
                 expect=Expect(key.history, old.sequence),
-                cancels=key.timer if not keeps_timer and key in self._timers else None,
+                cancels=key.timer if cancels_timer else None,
                 msg_id=msg_id(event),
             )
         self._entries[key] = Entry(state, sequence)
-        if not keeps_timer:
+        if cancels_timer:
             self._timers.pop(key, None)
         return state
 
     def _stamped(self, old: State | None, new: State) -> State:
         revision = old.revision + 1 if old is not None and old.uid == new.uid else 1
-        return msgspec.structs.replace(new, revision=revision, since=self._clock())
+        # Never at the same time as the one before, nor earlier: by `since`, others tell a late echo from news.
+        since = max(self._clock(), old.since + TICK) if old is not None else self._clock()
+        return msgspec.structs.replace(new, revision=revision, since=since)
 
     async def arm(self, key: Key, at: datetime) -> None:
         """See that the entity is woken at a time; says nothing if its timer already stands there."""

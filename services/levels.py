@@ -42,11 +42,11 @@ class Levels:
         said = self._said.get(declared(struct).at(*names))
         return msgspec.json.decode(said[0], type=struct) if said else None
 
-    def named(self, struct: type[V]) -> tuple[tuple[tuple[str, ...], V], ...]:
-        """All that was said of one kind, the last of each, with its names."""
-        head = wildcard(declared(struct).subject).rstrip("*.") + "."
+    def named(self, struct: type[V], *names: str) -> tuple[tuple[tuple[str, ...], V], ...]:
+        """All that was said of one kind under these first names (or any), the last of each, with all its names."""
+        head = declared(struct).under(*names).rstrip("*.") + "."
         found = [(subject, data) for subject, (data, _) in self._said.items() if subject.startswith(head)]
-        skip = head.count(".")
+        skip = declared(struct).subject.split("{", maxsplit=1)[0].count(".")
         return tuple((names_of(subject)[skip:], msgspec.json.decode(data, type=struct)) for subject, data in found)
 
     async def say(self, level: msgspec.Struct, *names: str, cause: str = "", again: bool = False) -> bool:
@@ -56,12 +56,14 @@ class Levels:
         data = self._encoder.encode(level)
         while again or self._said.get(subject, (b"", 0))[0] != data:
             _, last = self._said.get(subject, (b"", 0))
+            now = self._clock()
             event = CloudEvent(
-                id=f"{blake2b(data, digest_size=8).hexdigest()}.{last}",
+                # With the time: after a purge the same words follow nothing again, and are no repeat of the first ones.
+                id=f"{blake2b(data, digest_size=8).hexdigest()}.{last}.{now.timestamp():.6f}",
                 source=f"/alate/{subject}",
                 type=declaration.type,
                 subject="/".join(names),
-                time=self._clock(),
+                time=now,
                 extensions={"causationid": cause} if cause else {},
                 data=data,
             )

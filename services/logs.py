@@ -4,6 +4,8 @@ import logging
 import re
 import sys
 from collections.abc import MutableMapping
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Literal, TextIO
 
 import msgspec
@@ -18,13 +20,29 @@ SECRET = re.compile(
 )
 """Names of fields whose value is never shown, even if it only names a Secret."""
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]{8,}")
+_PLAIN = frozenset({str, bool, int, float, type(None)})
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
 def redact(_: object, __: str, event: EventDict) -> EventDict:
     """Hide the values of fields named like a secret, at any depth, and Authorization headers inside texts."""
+    if _harmless(event):
+        return event
     return {key: _shown(key, value) for key, value in event.items()}
+
+
+def _harmless(event: EventDict) -> bool:
+    """Whether one look at all fields together shows that there is nothing to hide: nearly always."""
+    if _secretive(tuple(event)) or not _PLAIN.issuperset(map(type, event.values())):
+        return False
+    text = "".join(map(str, event.values()))
+    return "Bearer" not in text and "Basic" not in text
+
+
+@lru_cache(maxsize=1024)
+def _secretive(names: tuple[str, ...]) -> bool:
+    return any(map(SECRET.search, names))
 
 
 def _shown(key: object, value: object) -> object:
@@ -46,6 +64,12 @@ def whereabouts(_: object, __: str, event: EventDict) -> EventDict:
         event.setdefault("entity", "/".join(work.key))
         if work.trace.sampled:
             event.setdefault("trace_id", work.trace.parent[3:35])
+    return event
+
+
+def stamp(_: object, __: str, event: EventDict) -> EventDict:
+    """When it was, as structlog's own stamp for a tenth of its cost."""
+    event["timestamp"] = msgspec.to_builtins(datetime.now(UTC))
     return event
 
 
@@ -71,7 +95,7 @@ def set_up(
         whereabouts,
         _named(service),
         structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        stamp,
         structlog.processors.format_exc_info,
         redact,
     ]

@@ -15,13 +15,12 @@ from events.jetstream import connect
 from events.kube import Kube
 from events.kube_config import transport, transport_of
 from events.telemetry import Meters
-from schemas.inventory import Offer
 from services import logs, telemetry_setup
 from services.clouds import backends
 from services.compose import SERVICES, Ports, Running
 from services.health import Health, served
-from services.catalog import read_folder
 from services.settings import Settings
+from services.sources import sources
 
 SAMPLE = Path(__file__).parent / "sandbox" / "prices"
 """The prices that are shipped: a sample, for the laptop."""
@@ -80,7 +79,9 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
             clock=lambda: datetime.now(UTC),
             jitter=random.random,
             meters=meters,
-            offers=_offers(settings.catalog),
+            sources=sources(settings.catalog or str(SAMPLE)),
+            refresh=timedelta(hours=settings.catalog_hours),
+            half_life=timedelta(minutes=settings.capacity_half_life_minutes),
             backend=settings.backend,
             retention=timedelta(days=settings.retention_days),
         )
@@ -91,12 +92,3 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
 
 async def _open_cluster(kubeconfig: str) -> Kube:
     return Kube(await transport_of(kubeconfig), random=random.random)
-
-
-def _offers(catalog: str) -> tuple[Offer, ...]:
-    """The offers of a catalog; each row that is left out is logged with its reason."""
-    read = read_folder(Path(catalog) if catalog else SAMPLE)
-    for cloud, found in read.items():
-        for reason in found.refused:
-            log.warning("catalog.refused", cloud=cloud, reason=reason)
-    return tuple(offer for found in read.values() for offer in found.offers)

@@ -13,12 +13,13 @@ import structlog
 
 from events.bus import Bus, Conflict, Consumer, Delivery, Unavailable
 from events.faults import TryLater
-from events.telemetry import NOWHERE, Meters, Trace, extract, template_of, working_on
+from events.telemetry import Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
 from services.hearing import Ears, Hears, Undecodable
 from services.ledger import Clock, Ledger
+from services.letters import Answer, Letter
 from services.machine import Command, Event, Machine, Todo
 from services.mailbox import Mailboxes
 
@@ -33,6 +34,10 @@ AT_ONCE = 256
 """How many entities of one service are worked on at the same time."""
 SWEEP = 3600.0
 """Seconds between two looks for histories that nobody needs any more."""
+SOONEST = 0.9
+"""The least part of a wait: retries are spread from there over a fifth of it."""
+SKEW = 60.0
+"""Seconds by which the bus's clock may be ahead of ours: so long before its time, a timer is waited for here."""
 
 
 def acts(table: Mapping[type[Command], Callable[[Any], Awaitable[Iterable[Event]]]]) -> Act:
@@ -53,38 +58,6 @@ class Service:
     todo: Todo
     hears: tuple[Hears, ...]
     act: Act
-
-
-class Answer:
-    """Answers one delivery when every entity it concerns has taken it in."""
-
-    def __init__(self, delivery: Delivery, waiting_for: int) -> None:
-        self._delivery = delivery
-        self._left = waiting_for
-        self._failed = False
-
-    async def done(self) -> None:
-        """One entity has taken it in."""
-        self._left -= 1
-        if not self._left and not self._failed:
-            await self._delivery.ack()
-
-    async def failed(self, after: float) -> None:
-        """One entity could not: the message comes again, for all of them."""
-        if not self._failed:
-            self._failed = True
-            await self._delivery.retry(after)
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """What an entity is told: an event, or (None) to do again what its state asks for."""
-
-    event: Event | None
-    cause: str = ""
-    answer: Answer | None = None
-    trace: Trace = NOWHERE
-    template: str = "resume"
 
 
 class Runtime:
@@ -111,6 +84,7 @@ class Runtime:
         self._ears = Ears(service.hears)
         self._mail: Mailboxes[Key, Letter] = Mailboxes(self._open, AT_ONCE)
         self._again: dict[Key, asyncio.TimerHandle] = {}
+        self._leaving = False
 
     async def run(self) -> None:
         """Boot, do what unsettled states ask for, then listen for ever."""
@@ -130,6 +104,7 @@ class Runtime:
 
     async def _leave(self) -> None:
         """Finish what has been begun, within `GRACE`; what is not answered then comes again."""
+        self._leaving = True
         for handle in self._again.values():
             handle.cancel()
         with contextlib.suppress(TimeoutError):
@@ -138,12 +113,25 @@ class Runtime:
 
     async def _forget_old(self) -> None:
         """Purge the histories of entities that have been at their end for the retention time."""
-        terminal = self.service.machine.lifecycle.terminal
         while True:
-            for key, entry in self.ledger:
-                if isinstance(entry.state, terminal) and self._clock() - entry.state.since > self._retention:
-                    await self.ledger.forget(key)
+            for key, _ in self.ledger:
+                if self._is_old(key):
+                    await self._forget(key)
             await asyncio.sleep(SWEEP)
+
+    async def _forget(self, key: Key) -> None:
+        """Purge one history, unless another replica has carried it on."""
+        try:
+            await self.ledger.reload(key)
+            if self._is_old(key):
+                await self.ledger.forget(key)
+        except Unavailable as away:
+            log.warning("bus.unavailable", entity=key.path, reason=str(away))
+
+    def _is_old(self, key: Key) -> bool:
+        state = self.ledger.entry(key).state
+        ended = isinstance(state, self.service.machine.lifecycle.terminal)
+        return state is not None and ended and self._clock() - state.since > self._retention
 
     def consumers(self) -> tuple[Consumer, ...]:
         """One durable place per stream the service hears; its own timers among them."""
@@ -158,7 +146,10 @@ class Runtime:
     async def _listen(self, consumer: Consumer) -> None:
         async with contextlib.aclosing(self._bus.consume(consumer)) as deliveries:
             async for delivery in deliveries:
-                await self._hear(delivery)
+                try:
+                    await self._hear(delivery)
+                except Unavailable as away:  # it could not be answered, so it comes again
+                    log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
 
     async def _hear(self, delivery: Delivery) -> None:
         stored = delivery.stored
@@ -189,6 +180,8 @@ class Runtime:
         try:
             with working_on(key, letter.trace, letter.template):
                 await self._advance(key, letter)
+            if letter.answer is not None:
+                await letter.answer.done()
         except Unavailable as away:
             log.warning("bus.unavailable", entity=key.path, reason=str(away))
             await self._put_off(key, letter, 1.0)
@@ -198,18 +191,19 @@ class Runtime:
             await self._put_off(key, letter, 5.0)
         else:
             self._meters.processed(letter.template, self._meters.timer() - started)
-            if letter.answer is not None:
-                await letter.answer.done()
 
     async def _put_off(self, key: Key, letter: Letter, after: float) -> None:
+        """Hear it again in a while; and do again what the state asks for, for what was heard may be part of it."""
+        self._later(key, after)
         if letter.answer is not None:
-            await letter.answer.failed(self._spread(after))
-        else:
-            self._later(key, after)
+            with contextlib.suppress(Unavailable):  # unanswered, it comes again as well
+                await letter.answer.failed(self._spread(after))
 
     async def _advance(self, key: Key, letter: Letter) -> None:
         events: deque[Event] = deque()
         if letter.event is None:
+            if letter.since_boot:
+                await self.ledger.reload(key)
             events.extend(await self._do(key))
         else:
             events.append(letter.event)
@@ -217,6 +211,8 @@ class Runtime:
             event = events.popleft()
             if await self._step(key, event, letter.cause):
                 events.extend(await self._do(key))
+            elif event is letter.event and await self.ledger.reload(key):
+                events.append(event)  # it meant nothing to what we knew, but another replica has moved on
             elif isinstance(event, Due):
                 await self._rearm(key)
 
@@ -237,8 +233,8 @@ class Runtime:
                 return True
 
     async def _transition(self, key: Key, old: State | None, new: State, cause: str) -> None:
-        keeps = any(isinstance(command, Wake) for command in self.service.todo(new))
-        written = await self.ledger.write(key, new, cause=cause, keeps_timer=keeps)
+        cancels = self._has_timer(old) and not self._has_timer(new)
+        written = await self.ledger.write(key, new, cause=cause, cancels_timer=cancels)
         self._meters.transition(key.domain, type(written).__name__)
         log.info(
             f"{key.domain}.{type(written).__name__.lower()}",
@@ -247,6 +243,9 @@ class Runtime:
             was=type(old).__name__.lower() if old else None,
             revision=written.revision,
         )
+
+    def _has_timer(self, state: State | None) -> bool:
+        return state is not None and any(isinstance(command, Wake) for command in self.service.todo(state))
 
     async def _do(self, key: Key) -> list[Event]:
         """Do all that the state asks for; gives what came of it."""
@@ -270,22 +269,24 @@ class Runtime:
         return ()
 
     async def _rearm(self, key: Key) -> None:
-        """The timer came too early (the bus's clock is ahead of ours): set it again."""
+        """It is not time yet: the timer was an earlier state's, or the bus's clock is ahead of ours."""
         state = self.ledger.entry(key).state
         for command in self.service.todo(state) if state else ():
-            if isinstance(command, Wake) and command.at > self._clock():
+            if isinstance(command, Wake) and (left := (command.at - self._clock()).total_seconds()) > SKEW:
                 await self.ledger.arm(key, command.at)
+            elif isinstance(command, Wake):  # on the bus it would fire at once, again and again
+                self._later(key, max(0.0, left) / SOONEST)
 
     def _later(self, key: Key, after: float) -> None:
         """Do again in a while what the state asks for; a crash until then is no loss: boot does it too."""
-        if key in self._again:
+        if key in self._again or self._leaving:
             return
         loop = asyncio.get_running_loop()
         self._again[key] = loop.call_later(self._spread(after), self._do_again, key)
 
     def _do_again(self, key: Key) -> None:
         del self._again[key]
-        self._mail.put(key, Letter(None))
+        self._mail.put(key, Letter(None, since_boot=True))
 
     def _spread(self, after: float) -> float:
-        return after * (0.9 + 0.2 * self._jitter())
+        return after * (SOONEST + 0.2 * self._jitter())

@@ -100,7 +100,20 @@ class Settings(BaseSettings):
     )
     catalog: str = Field(
         "",
-        description="Path of the price catalog. Empty: the sample that is shipped. An old one founds on old prices.",
+        description="Price catalogs, with commas between: folders, files (SkyPilot's CSV; own nodes in YAML), URLs; "
+        "`aws=` before one says whose it is. Empty: the sample that is shipped. An old one founds on old prices.",
+    )
+    catalog_hours: float = Field(
+        6.0,
+        gt=0,
+        description="Hours between two readings of the catalogs; a file that has changed is read at once. Too long: "
+        "bought at prices of yesterday; too short: the servers of the URLs may refuse us.",
+    )
+    capacity_half_life_minutes: float = Field(
+        30.0,
+        gt=0,
+        description="Minutes after which what a cloud refused counts half. Too short: asked again and again where "
+        "there is no room; too long: a cheap offer is passed over although there is room again.",
     )
     backend: Literal["k0rdent", "capi"] = Field(
         "capi",

@@ -95,9 +95,16 @@ def provide(reader: MetricReader, service: str, meters: Meters) -> MeterProvider
 
         meter.create_observable_counter(name, [counts])
 
+    def show(name: str) -> None:
+        def values(_: CallbackOptions) -> Iterable[Observation]:
+            return [Observation(value, dict(labels)) for labels, value in meters.gauges(name)]
+
+        meter.create_observable_gauge(name, [values])
+
     # The SDK calls no reader as long as there is no instrument.
     meter.create_observable_gauge("alate.up", [lambda _: [Observation(1, {"service": service})]])
     meters.on_counter(observe)
+    meters.on_gauge(show)
     return provider
 
 

@@ -1,11 +1,15 @@
 """Real parts for every test: a nats-server of its own, in a folder that goes away."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from events.nats_server import NatsServer
+
+# Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.
+asyncio.set_event_loop(None)
 
 
 @pytest.fixture

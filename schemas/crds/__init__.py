@@ -11,6 +11,7 @@ from schemas.crds.status import (
     ClusterStatus,
     ColonyStatus,
     Condition,
+    GpuStatus,
     OfferStatus,
     TeardownStatus,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "ColonySpec",
     "ColonyStatus",
     "Condition",
+    "GpuStatus",
     "Metadata",
     "OfferStatus",
     "PoolSpec",

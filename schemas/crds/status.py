@@ -108,6 +108,19 @@ class ClusterStatus(Shown):
     """What it waits for, or what went wrong."""
 
 
+class GpuStatus(Shown):
+    """All accelerators of one model in the Colony."""
+
+    model: str
+    """Canonical name, with the MIG profile if it is a part."""
+    total: float
+    """How many can be allocated on ready nodes."""
+    allocated: float
+    """How many of them pods hold."""
+    nodes: int
+    """On how many nodes they are."""
+
+
 class ColonyStatus(Shown):
     """All clusters of the Colony at a glance."""
 
@@ -129,5 +142,7 @@ class ColonyStatus(Shown):
     """What it waits for, or what went wrong."""
     conditions: Annotated[list[Condition], ListMap("type")] = Field(default_factory=list)
     """Its aspects, for kubectl wait."""
+    gpu_inventory: Annotated[list[GpuStatus], ListMap("model")] | None = None
+    """What its clusters have, by model."""
     clusters: Annotated[list[ClusterStatus], ListMap()] = Field(default_factory=list)
     """Cluster by cluster."""

@@ -36,23 +36,20 @@ def plan(_: None, wanted: Wanted, now: datetime) -> Planned | Applying:
 
 def plan_again(state: Withdrawn, wanted: Wanted, now: datetime) -> Withdrawn | Planned | Applying:
     """Another incarnation of the cluster has it, or the Colony asks for it again."""
-    if wanted.uid == state.uid and wanted.digest == state.digest:
+    if wanted.as_of < state.as_of or (wanted.uid == state.uid and wanted.digest == state.digest):
         return state
     return plan(None, wanted, now)
 
 
 def begin(state: Planned, wanted: Wanted, now: datetime) -> Planned | Applying:
-    if wanted.uid != state.uid:
-        return state
     known = _known(state, wanted)
     return _apply(known, now) if known.kubeconfig else known
 
 
 def change(state: A, wanted: Wanted, now: datetime) -> A | Applying:
-    """Another content is asked for than what is, or is being, applied."""
-    if wanted.uid != state.uid or wanted.digest == state.digest:
-        return state
-    return _apply(_known(state, wanted), now)
+    """Other contents, or another cluster for the same contents: its first one was lost."""
+    known = _known(state, wanted)
+    return state if known is state else _apply(known, now)
 
 
 def settle(state: Applying, settled: Settled) -> Applying | Applied:
@@ -100,7 +97,12 @@ def _apply(state: AddonState, now: datetime) -> Applying:
 
 
 def _known(state: A, wanted: Wanted) -> A:
-    return msgspec.structs.replace(state, digest=wanted.digest, kubeconfig=wanted.kubeconfig)
+    """What is wanted now; the very same state if that is nothing new, or late, or of another incarnation."""
+    kubeconfig = wanted.kubeconfig or state.kubeconfig
+    same = (wanted.digest, kubeconfig) == (state.digest, state.kubeconfig)
+    if same or wanted.uid != state.uid or wanted.as_of < state.as_of:
+        return state
+    return msgspec.structs.replace(state, digest=wanted.digest, kubeconfig=kubeconfig, as_of=wanted.as_of)
 
 
 decide = machine(

@@ -45,6 +45,7 @@ def wanted(state: ClusterState, addon: str, digest: str) -> Wanted:
         digest=digest,
         correlation=state.correlation,
         kubeconfig=getattr(state, "kubeconfig", ""),
+        as_of=state.since,
     )
 
 

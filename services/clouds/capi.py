@@ -7,13 +7,13 @@ import msgspec
 import yaml
 
 from events.faults import Denied, NotFound
-from events.kinds import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, find
+from events.kinds import CLUSTERS, CONFIGMAPS, find
 from events.kube import Kube, Object, Resource
 from schemas.cluster import Attempt, InfraSeen, Lot
 from schemas.wish import Wish
 from services.clouds.conditions import ABSENT, conditions, failure
-from services.clouds.objects import ensure, identity
-from services.clouds.port import CLUSTER, GROUP, labels, owner
+from services.clouds.objects import ensure, identity, leftovers
+from services.clouds.port import GROUP, labels, owner
 
 PREFIX = "alate-capi-"
 """A template's ConfigMap is named ``alate-capi-<cloud>``, unless the Colony names another."""
@@ -53,10 +53,10 @@ class Capi:
         documents = render(text, wish, attempt)
         ours = labels(wish.name, attempt, uid)
         cluster, others = _split(documents)
-        _name(cluster, wish.tenant, ours, owner(wish))
+        _name(cluster, wish, ours, owner(wish))
         there = await ensure(self._kube, CLUSTERS, cluster)
         for document in others:
-            _name(document, wish.tenant, ours, _owned_by(there))
+            _name(document, wish, ours, _owned_by(there))
             await ensure(self._kube, await self._kind(document), document)
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
@@ -64,15 +64,8 @@ class Capi:
         await self._kube.delete(CLUSTERS, attempt.object_name(wish.name), wish.tenant)
 
     async def leftovers(self, tenant: str, cluster: str) -> dict[str, int]:
-        """Clusters, pools and machines that carry the cluster's label."""
-        counted = {}
-        for resource in (CLUSTERS, MACHINEDEPLOYMENTS, MACHINES):
-            try:
-                left = await self._kube.list(resource, tenant, labels=f"{CLUSTER}={cluster}")
-            except NotFound:  # Cluster API is not installed: nothing can be left of it
-                continue
-            counted[resource.plural] = len(left.items)
-        return counted
+        """Clusters, pools and machines of any attempt."""
+        return await leftovers(self._kube, tenant, cluster)
 
     @staticmethod
     def read(seen: Object) -> InfraSeen | None:
@@ -109,7 +102,7 @@ class Capi:
             raise Denied(missing.message, "NotInstalled") from missing
 
 
-TELLING = ("WorkersAvailable", "InfrastructureReady", "ControlPlaneAvailable", "Available")
+TELLING = ("WorkerMachinesReady", "WorkersAvailable", "InfrastructureReady", "ControlPlaneAvailable", "Available")
 """The conditions whose messages say what is being waited for, the most telling first."""
 
 
@@ -147,9 +140,11 @@ def _split(documents: list[Object]) -> tuple[Object, list[Object]]:
     return clusters[0], [document for document in documents if document is not clusters[0]]
 
 
-def _name(document: Object, tenant: str, ours: dict[str, str], owners: list[dict[str, str]]) -> None:
+def _name(document: Object, wish: Wish, ours: dict[str, str], owners: list[dict[str, str]]) -> None:
     meta = document.setdefault("metadata", {})
-    meta["namespace"] = tenant
+    meta["namespace"] = wish.tenant
+    # Cluster API's in-memory provider (v1.12.3) writes into the annotations without looking whether there are any.
+    meta["annotations"] = meta.get("annotations", {}) | {f"{GROUP}/colony": wish.colony}
     meta["labels"] = meta.get("labels", {}) | ours
     meta["ownerReferences"] = owners
 

@@ -12,8 +12,8 @@ from events.kube import Kube, Object, Resource
 from schemas.cluster import Attempt, InfraSeen, Lot, Placement
 from schemas.wish import Wish
 from services.clouds.conditions import ABSENT, conditions, failure
-from services.clouds.objects import ensure, identity
-from services.clouds.port import CLUSTER, GROUP, labels, owner
+from services.clouds.objects import ensure, identity, leftovers
+from services.clouds.port import GROUP, labels, owner
 
 Config = dict[str, object]
 
@@ -93,12 +93,8 @@ class K0rdent:
         await self._kube.delete(CLUSTERDEPLOYMENTS, attempt.object_name(wish.name), wish.tenant)
 
     async def leftovers(self, tenant: str, cluster: str) -> dict[str, int]:
-        """ClusterDeployments that carry the cluster's label."""
-        try:
-            left = await self._kube.list(CLUSTERDEPLOYMENTS, tenant, labels=f"{CLUSTER}={cluster}")
-        except NotFound:  # k0rdent is not installed: nothing can be left of it
-            return {}
-        return {CLUSTERDEPLOYMENTS.plural: len(left.items)}
+        """ClusterDeployments of any attempt, and what Cluster API has beneath them."""
+        return await leftovers(self._kube, tenant, cluster, CLUSTERDEPLOYMENTS)
 
     @staticmethod
     def read(seen: Object) -> InfraSeen | None:

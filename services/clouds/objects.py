@@ -1,9 +1,13 @@
 """What both back ends do alike with the one object whose life is the attempt's life."""
 
 from events.faults import Denied, NotFound, TryLater
+from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
 from events.kube import Kube, Object, Resource
 from schemas.cluster import InfraSeen
 from services.clouds.port import ATTEMPT, CLUSTER, UID
+
+CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
+"""What Cluster API puts on everything that belongs to a Cluster."""
 
 
 async def ensure(kube: Kube, resource: Resource, wanted: Object) -> Object:
@@ -32,6 +36,25 @@ async def _create(kube: Kube, resource: Resource, wanted: Object) -> Object:
         if denied.reason == "AlreadyExists":  # made since we looked
             raise TryLater(denied.message, 0.5) from denied
         raise
+
+
+async def leftovers(kube: Kube, tenant: str, cluster: str, *more: Resource) -> dict[str, int]:
+    """How many objects of any attempt of a cluster are left, by plural; what is not installed has none."""
+    counted = {}
+    for resource in (*more, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS):
+        try:
+            listed = (await kube.list(resource, tenant)).items
+        except NotFound:
+            continue
+        counted[resource.plural] = sum(_is_of(item, cluster) for item in listed)
+    return counted
+
+
+def _is_of(item: Object, cluster: str) -> bool:
+    """By our label, or by Cluster API's: its controllers do not hand ours on to all they make."""
+    marks = item["metadata"].get("labels", {})
+    name, _, number = marks.get(CLUSTER_NAME, "").rpartition("-")
+    return bool(marks.get(CLUSTER) == cluster or (name == cluster and number.isdigit()))
 
 
 def identity(seen: Object) -> InfraSeen | None:

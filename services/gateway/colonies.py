@@ -8,7 +8,7 @@ import structlog
 from events.faults import Denied, NotFound
 from events.kinds import COLONIES
 from events.kube import Kube, Object
-from schemas.cluster import ClusterState, InfraSeen, Released
+from schemas.cluster import ClusterState, InfraSeen, Released, Releasing
 from schemas.crds import Refused, read_colony
 from schemas.wish import Wish
 from services.clouds.port import GROUP
@@ -65,13 +65,13 @@ class Colonies:
         await self._let_go(colony, [wish for wish in asked if not refusals[wish.name]])
 
     async def _wish(self, wish: Wish) -> None:
-        """Say what is wanted of a cluster; of one that an earlier Colony of the name left behind, its end first."""
+        """Say what is wanted of a cluster; of one to be founded anew, only once the proof of its end is there."""
         state = self._books.cluster(wish.tenant, wish.name)
-        if state is None or state.wish.uid == wish.uid:
+        if state is None or (state.wish.uid == wish.uid and not _anew(state, wish)):
             await self._say(wish)
         elif self._books.over(state):
             await self._levels.say(wish, wish.tenant, wish.name, again=self._unheard(wish))
-        else:
+        elif state.wish.uid != wish.uid:  # an earlier Colony of the name left it behind
             await self._say(no_more(state.wish, state.wish.generation))
 
     def _unheard(self, wish: Wish) -> bool:
@@ -145,3 +145,7 @@ class Colonies:
             await self._kube.apply(COLONIES, wanted, manager=MANAGER, subresource="status")
         except NotFound:
             log.debug("colony.gone", name=meta["name"])
+
+
+def _anew(state: ClusterState, wish: Wish) -> bool:
+    return isinstance(state, Releasing | Released) and wish.asks_anew(state.wish)

@@ -6,7 +6,7 @@ from contextlib import aclosing
 import msgspec
 import structlog
 
-from events.bus import Bus, Consumer, Delivery
+from events.bus import Bus, Consumer, Delivery, Unavailable
 from events.cloudevents import CloudEvent, Malformed, decode
 from events.faults import Denied, NotFound, TryLater
 from events.kinds import COLONIES
@@ -39,14 +39,16 @@ class Intake:
         """Listen for ever."""
         async with aclosing(self._bus.consume(CONSUMER)) as deliveries:
             async for delivery in deliveries:
-                await self._take(delivery)
+                try:
+                    await self._take(delivery)
+                except Unavailable as away:  # it could not be answered, so it comes again
+                    log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
 
     async def _take(self, delivery: Delivery) -> None:
         """Make a Colony of a request; what can never be one goes to the dead letters, with one clear sentence."""
         subject = delivery.stored.subject
         try:
-            event = read_event(delivery)
-            colony = colony_of(event, names_of(subject)[2:])
+            colony = read_request(delivery)
             await self._kube.apply(COLONIES, colony, manager=MANAGER)
         except TryLater as later:
             await delivery.retry(later.after * (1 + self._jitter()))
@@ -56,6 +58,16 @@ class Intake:
         else:
             log.info("intake.accepted", subject=subject, name=colony["metadata"]["name"])
             await delivery.ack()
+
+
+def read_request(delivery: Delivery) -> Object:
+    """The Colony a message asks for. Raises msgspec.DecodeError, Refused, Malformed."""
+    try:
+        return colony_of(read_event(delivery), names_of(delivery.stored.subject)[2:])
+    except UnicodeDecodeError as wrong:
+        raise Malformed(f"the request must be UTF-8 text: {wrong}") from wrong
+    except RecursionError as wrong:  # what a decoder says of brackets without end
+        raise Malformed("the request is nested too deep to be read") from wrong
 
 
 def read_event(delivery: Delivery) -> CloudEvent:

@@ -1,11 +1,9 @@
 """A Colony's status is computed from what its clusters are, by one pure function."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
-
-import msgspec
 
 from events.kube_port import Object
 from schemas.addon import AddonState, Applied, Degraded
@@ -15,6 +13,7 @@ from schemas.entity import EPOCH
 from schemas.inventory import ClusterSeen
 from schemas.teardown import Gone, Stuck, TeardownState, Warned
 from schemas.wish import Wish
+from services.gateway.gpus import gpu_inventory
 
 
 @dataclass(frozen=True)
@@ -99,6 +98,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime) -> Object:
             known.condition("Ready", verdict),
             known.condition("AddonsApplied", _addons_applied(listed)),
         ],
+        gpu_inventory=gpu_inventory(_seen_of(listed)) or None,
         clusters=clusters,
     )
     return _dumped(whole)
@@ -173,7 +173,7 @@ def _addons_applied(facts: tuple[Facts, ...]) -> Verdict:
 def _cluster(facts: Facts) -> ClusterStatus:
     state, need = facts.cluster, facts.wish.need
     founded = state if isinstance(state, Founded) else None
-    seen = facts.seen if facts.seen and state and facts.seen.uid == state.uid and founded else None
+    seen = _seen(facts, founded) if founded else None
     return ClusterStatus(
         name=facts.wish.cluster,
         phase=_cluster_phase(facts),
@@ -252,8 +252,8 @@ TELLS: dict[type, Callable[[Any], str]] = {
 
 
 def _progress(facts: Facts, state: Founded) -> str:
-    seen = facts.seen
-    if seen is not None and seen.uid == state.uid:
+    seen = _seen(facts, state)
+    if seen is not None:
         need = facts.wish.need
         return f"{seen.nodes} of {need.nodes} nodes, {seen.accelerators} of {need.accelerators} accelerators ready"
     infra = facts.infra
@@ -261,6 +261,20 @@ def _progress(facts: Facts, state: Founded) -> str:
     return told or "waiting for the back end"
 
 
+def _seen(facts: Facts, state: Founded) -> ClusterSeen | None:
+    """What was counted on the cluster of this very attempt."""
+    seen = facts.seen
+    known = seen is not None and seen.uid == state.uid and seen.attempt in (0, state.attempt.number)
+    return seen if known else None
+
+
+def _seen_of(facts: tuple[Facts, ...]) -> Iterator[ClusterSeen]:
+    for each in facts:
+        seen = _seen(each, each.cluster) if isinstance(each.cluster, Founded) else None
+        if seen is not None:
+            yield seen
+
+
 def same(computed: Object, shown: Object) -> bool:
     """Whether the object shows already what was computed."""
-    return bool(msgspec.json.encode(computed, order="sorted") == msgspec.json.encode(shown, order="sorted"))
+    return computed == shown  # as values, for an API server writes 2.0 as 2

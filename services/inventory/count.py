@@ -1,53 +1,107 @@
-"""What a cluster has and uses is counted from scratch each time, from all its nodes and pods."""
+"""What a cluster has and uses is counted from its nodes, never by adding and subtracting what changed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
-from events.kube_port import Object
-from schemas.accelerators import canonical
-from schemas.inventory import ClusterSeen, NodeSeen
-from services.pods import RESOURCES, bound, finished, held
+from schemas.inventory import Amount, ClusterSeen, ModelAmount, NodeSeen, Trouble
+from services.inventory.amounts import added
 
-PRODUCT = "nvidia.com/gpu.product"
-"""Written by NVIDIA's GPU feature discovery."""
-CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+NAMED = 3
+"""How many of the nodes that are not right are named."""
 
 
-def node_seen(uid: str, node: Object) -> NodeSeen:
-    """One node: whether it is ready, and what can be allocated on it."""
-    status, labels = node.get("status", {}), node["metadata"].get("labels", {})
-    product = labels.get(PRODUCT, "")
-    allocatable = status.get("allocatable", {})
-    return NodeSeen(
-        uid=uid,
-        node=node["metadata"]["name"],
-        ready=any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions", ())),
-        accelerator=canonical(product) or product,
-        accelerators=sum(int(allocatable.get(name, 0)) for name in RESOURCES),
-        control_plane=CONTROL_PLANE in labels,
+class Takers(msgspec.Struct, frozen=True):
+    """How many pods hold accelerators or wait for them, and how many did and have finished."""
+
+    live: int = 0
+    finished: int = 0
+
+
+class Part(NamedTuple):
+    """What some of the nodes come to, or all of them."""
+
+    nodes: int
+    """Ready ones, those of the control plane aside."""
+    accelerators: int
+    resources: dict[str, Amount]
+    models: dict[str, ModelAmount]
+    wrong: tuple[tuple[str, str], ...]
+    """Nodes that are not right, each with its first reason."""
+
+
+def part(nodes: Iterable[NodeSeen]) -> Part:
+    """Some nodes together: amounts of the ready ones, troubles of all."""
+    everyone = list(nodes)
+    ready = [node for node in everyone if node.ready and node.present]
+    return Part(
+        nodes=sum(not node.control_plane for node in ready),
+        accelerators=sum(node.accelerators for node in ready),
+        resources=_added(node.resources for node in ready),
+        models=_models([{name: _one(amount) for name, amount in node.models.items()} for node in ready]),
+        wrong=tuple((node.node, node.degraded[0].reason) for node in everyone if node.degraded),
+    )
+
+
+def whole(parts: Iterable[Part]) -> Part:
+    """All parts together."""
+    every = list(parts)
+    return Part(
+        nodes=sum(each.nodes for each in every),
+        accelerators=sum(each.accelerators for each in every),
+        resources=_added(each.resources for each in every),
+        models=_models([each.models for each in every]),
+        wrong=tuple(one for each in every for one in each.wrong),
     )
 
 
 def cluster_seen(
-    blank: ClusterSeen, nodes: Iterable[NodeSeen], pods: Iterable[Object], before: ClusterSeen | None, now: datetime
+    blank: ClusterSeen, nodes: Part, takers: Takers, before: ClusterSeen | None, now: datetime
 ) -> ClusterSeen:
-    """All of it together, of the cluster that `blank` names.
+    """The level of the cluster that `blank` names.
 
     `before` is what was said last: idle since then, if it was idle then, and the same attempt's.
     """
-    ready = [node for node in nodes if node.ready]
-    takers = [pod for pod in pods if held(pod)]
-    live = [pod for pod in takers if not finished(pod)]
     same = before is not None and (before.uid, before.attempt) == (blank.uid, blank.attempt)
     was_idle = before.idle_since if before is not None and same else None
     return msgspec.structs.replace(
         blank,
-        nodes=sum(not node.control_plane for node in ready),
-        accelerators=sum(node.accelerators for node in ready),
-        allocated=sum(held(pod) for pod in live if bound(pod)),
-        pods=len(live),
-        finished=len(takers) - len(live),
-        idle_since=None if live else was_idle or now,
+        nodes=nodes.nodes,
+        accelerators=nodes.accelerators,
+        allocated=-(-sum(model.allocated for model in nodes.models.values()) // 1000),
+        pods=takers.live,
+        finished=takers.finished,
+        idle_since=None if takers.live else was_idle or now,
+        resources=nodes.resources,
+        models=nodes.models,
+        degraded=tuple(_troubles(sorted(nodes.wrong))),
     )
+
+
+def _added(many: Iterable[Mapping[str, Amount]]) -> dict[str, Amount]:
+    by_name: dict[str, list[Amount]] = {}
+    for amounts in many:
+        for name, amount in amounts.items():
+            by_name.setdefault(name, []).append(amount)
+    return {name: added(by_name[name]) for name in sorted(by_name)}
+
+
+def _one(amount: Amount) -> ModelAmount:
+    return ModelAmount(allocatable=amount.allocatable, allocated=amount.allocated, available=amount.available, nodes=1)
+
+
+def _models(many: list[dict[str, ModelAmount]]) -> dict[str, ModelAmount]:
+    nodes: dict[str, int] = {}
+    for models in many:
+        for name, amount in models.items():
+            nodes[name] = nodes.get(name, 0) + amount.nodes
+    return {name: msgspec.structs.replace(_one(amount), nodes=nodes[name]) for name, amount in _added(many).items()}
+
+
+def _troubles(wrong: list[tuple[str, str]]) -> Iterable[Trouble]:
+    if wrong:
+        named = ", ".join(f"{name} ({reason})" for name, reason in wrong[:NAMED])
+        more = f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else ""
+        yield Trouble(reason="NodesDegraded", message=f"{named}{more}", raw={"nodes": len(wrong)})

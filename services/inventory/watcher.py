@@ -1,24 +1,35 @@
-"""One founded cluster is watched here, from the moment its API answers until it is let go."""
+"""One cluster is watched here, from the moment its API answers until it is let go."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
+from itertools import chain
 
 import msgspec
 import structlog
 
-from events.faults import Fault
-from events.kinds import NODES, PODS
-from events.kube import Changed, Kube, Listed, Lost, Object, Resource
-from schemas.cluster import Founded
-from schemas.inventory import ClusterSeen, NodeSeen
+from events.faults import Fault, NotFound
+from events.kinds import find
+from events.kube import Kube, Lost, Resource
+from events.telemetry import Meters
+from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
 from schemas.subjects import Key
-from services.inventory.count import cluster_seen, node_seen
-from services.levels import Levels
-from services.workloads import Workloads
+from services.inventory.book import Book
+from services.inventory.gauges import gauges
+from services.inventory.kinds import BESIDE, CORE
+from services.inventory.voice import Voice
 
 OPEN_AGAIN = 1.0
-"""Seconds between two tries to open a cluster whose kubeconfig is not there yet."""
+"""Seconds between two tries to open a cluster whose kubeconfig is not there yet, or that cannot be heard."""
+LOOK_AGAIN = 300.0
+"""Seconds until a kind that was not served is looked for again."""
+NOBODY = "-"
+"""The tenant of what is no tenant's."""
+VIOLATIONS = "alate.inventory.violations"
+"""Counter of the numbers that could not be, by reason."""
+
+Open = Callable[[], Awaitable[Kube]]
+"""Gives the cluster's API: the same object again as long as its kubeconfig is the same."""
 
 log = structlog.get_logger()
 
@@ -26,72 +37,164 @@ log = structlog.get_logger()
 class Watcher:
     """Says what one incarnation of a cluster has and uses, each time it differs."""
 
-    def __init__(self, key: Key, state: Founded, levels: Levels, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, key: Key, blank: ClusterSeen, voice: Voice, *, clock: Callable[[], datetime], meters: Meters
+    ) -> None:
+        """`blank` names the cluster's incarnation."""
+        self.settled = asyncio.Event()
+        """Set once it was seen whole, or could not be."""
         self._key = key
-        self._blank = ClusterSeen(cluster=key.name, uid=state.uid, attempt=state.attempt.number)
-        self._levels = levels
+        self._book = Book(blank)
+        self._voice = voice
         self._clock = clock
-        self._seen: dict[Resource, dict[str, Object]] = {}
-        self._deaf = False
-        self._said: ClusterSeen | None = None
-        self._nodes: dict[str, NodeSeen] = {}
+        self._meters = meters
+        self._settled: set[Resource] = set()
+        self._deaf: dict[Resource, str] = {}
+        self._stale = False
         self._news = asyncio.Event()
 
-    async def run(self, workloads: Workloads, secret: str) -> None:
-        """Watch until cancelled."""
-        self._said = self._levels.last(ClusterSeen, self._key.tenant, self._key.name)
-        kube = await self._opened(workloads, secret)
+    async def run(self, open_: Open) -> None:
+        """Watch until cancelled; with a new client whenever the kubeconfig is another."""
         async with asyncio.TaskGroup() as group:
-            for resource in (NODES, PODS):
-                group.create_task(self._follow(kube, resource))
             group.create_task(self._tell())
+            kube = await self._opened(open_)
+            while True:
+                following = [group.create_task(self._follow(kube, resource)) for resource in CORE]
+                following += [group.create_task(self._look_for(kube, resource)) for resource in BESIDE]
+                kube = await self._renewed(kube, open_)
+                for task in following:
+                    task.cancel()
+                await asyncio.wait(following)
 
-    async def _opened(self, workloads: Workloads, secret: str) -> Kube:
+    async def _opened(self, open_: Open) -> Kube:
         while True:
             try:
-                return await workloads.open(self._key.tenant, secret)
+                return await open_()
             except Fault as not_yet:
                 log.info("cluster.unopened", entity=self._key.path, reason=not_yet.message)
+                self._lose(CORE[0], not_yet.message)
                 await asyncio.sleep(OPEN_AGAIN)
+
+    async def _renewed(self, kube: Kube, open_: Open) -> Kube:
+        """The next client: while nothing is heard, the kubeconfig is looked at again, as it may have been rotated."""
+        while True:
+            await asyncio.sleep(OPEN_AGAIN)
+            if self._deaf:
+                try:
+                    found = await open_()
+                except Fault as fault:
+                    log.debug("cluster.unopened", entity=self._key.path, reason=fault.message)
+                else:
+                    if found is not kube:
+                        return found
+
+    async def _look_for(self, kube: Kube, resource: Resource) -> None:
+        """Follow a kind once it is served."""
+        while True:
+            try:
+                await find(kube, resource.api_version, resource.kind)
+            except NotFound:
+                self._settle(resource)
+                await asyncio.sleep(LOOK_AGAIN)
+            except Fault as fault:
+                self._lose(resource, fault.message)
+                await asyncio.sleep(OPEN_AGAIN)
+            else:
+                await self._follow(kube, resource)
 
     async def _follow(self, kube: Kube, resource: Resource) -> None:
         async for sight in kube.watch(resource):
-            match sight:
-                case Listed(items):
-                    self._seen[resource] = {item["metadata"]["uid"]: item for item in items}
-                    self._deaf = False
-                case Changed(item, gone):
-                    self._take(resource, item, gone=gone)
-                case Lost(reason):
-                    log.warning("cluster.unheard", entity=self._key.path, reason=reason)
-                    self._deaf = True
-            self._news.set()
+            if isinstance(sight, Lost):
+                self._lose(resource, sight.reason)
+            elif self._book.take(resource, sight) or resource in self._deaf or resource not in self._settled:
+                self._deaf.pop(resource, None)
+                self._settle(resource)
 
-    def _take(self, resource: Resource, item: Object, *, gone: bool) -> None:
-        held, uid = self._seen[resource], item["metadata"]["uid"]
-        if gone:
-            held.pop(uid, None)
-        else:
-            held[uid] = item
+    def _lose(self, resource: Resource, reason: str) -> None:
+        if resource not in self._deaf:
+            log.warning("cluster.unheard", entity=self._key.path, kind=resource.kind, reason=reason)
+        self._deaf[resource] = reason
+        self._settle(resource)
+
+    def _settle(self, resource: Resource) -> None:
+        self._settled.add(resource)
+        self._news.set()
 
     async def _tell(self) -> None:
         while True:
             await self._news.wait()
             self._news.clear()
-            if len(self._seen) == 2:  # only after a complete list of both is anything known
-                await self._say()
+            stale = any(resource in self._deaf for resource in CORE)
+            if self._book.complete and self._settled.issuperset(BESIDE):
+                await self._say(stale=stale)
+                self.settled.set()
+            elif stale:
+                await self._say_stale()
+                self.settled.set()
 
-    async def _say(self) -> None:
-        nodes = {n["metadata"]["name"]: node_seen(self._blank.uid, n) for n in self._seen[NODES].values()}
-        gone = {
-            name: msgspec.structs.replace(self._nodes[name], present=False, ready=False)
-            for name in self._nodes.keys() - nodes
-        }
-        self._nodes = nodes
-        for name, node in (nodes | gone).items():
-            await self._levels.say(node, self._key.tenant, self._key.name, name)
-        pods = self._seen[PODS].values()
-        whole = cluster_seen(self._blank, nodes.values(), pods, self._said, self._clock())
-        whole = msgspec.structs.replace(whole, known=not self._deaf)
-        if await self._levels.say(whole, self._key.tenant, self._key.name):
-            self._said = whole
+    async def _say(self, *, stale: bool) -> None:
+        """Nodes first: whoever hears the cluster's level can find them."""
+        changed = self._book.changed()
+        if not self._book.nodes and self._voice.last(ClusterSeen) is None and self._key.tenant == NOBODY:
+            return  # a management cluster whose nodes are hosted elsewhere has nothing to tell of
+        if stale != self._stale:
+            changed, self._stale = dict(self._book.nodes), stale
+        await self._voice.say_all(
+            (name, self._fresh(node)) for name, node in changed.items() if self._differs(name, node)
+        )
+        await self._voice.say_all(list(self._gone(NodeSeen, self._book.nodes)))
+        whole = self._book.cluster(self._voice.last(ClusterSeen), self._clock())
+        whole = msgspec.structs.replace(whole, degraded=(*whole.degraded, *self._unheard()))
+        if await self._voice.say(self._fresh(whole)):
+            self._measure()
+        storage = self._book.storage()
+        await self._voice.say_all((name, self._fresh(one)) for name, one in storage.items())
+        if storage or not any(resource in self._deaf for resource in BESIDE):
+            await self._voice.say_all(list(self._gone(StorageSeen, storage)))
+
+    def _measure(self) -> None:
+        said = self._voice.last(ClusterSeen)
+        if said is not None:
+            for name, series in gauges(self._key.path, said, self._book.nodes.values()).items():
+                self._meters.gauge(name, self._key.path, series)
+
+    def _differs(self, name: str, node: NodeSeen) -> bool:
+        """Tell of each number that could not be, once; gives True, as the voice knows best what was said."""
+        last = self._voice.last(NodeSeen, name)
+        before = last.degraded if last is not None else ()
+        for trouble in node.degraded:
+            if trouble.raw and trouble not in before:
+                self._meters.count(VIOLATIONS, trouble.reason)
+                log.warning(
+                    "inventory.violation", entity=self._key.path, node=name, reason=trouble.reason,
+                    message=trouble.message, raw=trouble.raw,
+                )  # fmt: skip
+        return True
+
+    async def _say_stale(self) -> None:
+        """Nothing was seen whole yet: what was said in an earlier life is all there is."""
+        said: Iterable[tuple[str, Level]] = chain(
+            self._voice.said(NodeSeen), self._voice.said(StorageSeen), self._voice.said(ClusterSeen)
+        )
+        self._stale = True
+        await self._voice.say_all([(name, self._fresh(level)) for name, level in said])
+
+    def _fresh(self, level: Level) -> Level:
+        if not self._stale:
+            return level
+        if isinstance(level, ClusterSeen):
+            level = msgspec.structs.replace(level, known=False)
+        return msgspec.structs.replace(level, freshness="stale")
+
+    def _gone(self, kind: type[NodeSeen | StorageSeen], there: Iterable[str]) -> Iterable[tuple[str, Level]]:
+        """What was said and is not in a complete list."""
+        names = frozenset(there)
+        for name, level in self._voice.said(kind):
+            if name not in names:
+                gone = msgspec.structs.replace(level, present=False, freshness="gone", degraded=())
+                yield name, msgspec.structs.replace(gone, ready=False) if isinstance(gone, NodeSeen) else gone
+
+    def _unheard(self) -> Iterable[Trouble]:
+        for resource, reason in sorted(self._deaf.items(), key=lambda each: each[0].plural):
+            if resource not in CORE:
+                yield Trouble(reason="SourceUnheard", message=f"{resource.plural} cannot be watched: {reason}")

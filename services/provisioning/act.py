@@ -1,30 +1,28 @@
 """Provisioning's calls on the world: the market, and the back ends."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from events.faults import Denied, NoCapacity, NotFound, TryLater
 from schemas.cluster import Gone, InfraSeen, Launch, LaunchFailed, Look, Rank, Ranked, Release
-from schemas.inventory import ClusterSeen, Offer, Offers
+from schemas.inventory import ClusterSeen
 from schemas.registry import declared
 from schemas.wish import Wish
 from services.clouds.port import Cloud
 from services.machine import Event
 from services.provisioning.placement import rank
+from services.provisioning.stall import Stall
 from services.runtime import Act, acts
 from services.view import View
 
 STILL_GOING = 5.0
 """Seconds until a release is looked at again, should the word that it is done get lost."""
-
-
-def market(offers: View[str, Offers]) -> Iterable[Offer]:
-    """Every offer there is now."""
-    return (offer for _, region in offers for offer in region.offers)
+BEST = 10
+"""Placements that are looked at: the best is taken, the next tells what it saved."""
 
 
 def act(
     clouds: Mapping[str, Cloud],
-    offers: View[str, Offers],
+    stall: Stall,
     infra: View[str, InfraSeen],
     inventory: View[str, ClusterSeen],
 ) -> Act:
@@ -35,13 +33,14 @@ def act(
             reach = await _cloud(clouds, command.wish).reach(command.wish)
         except Denied as denied:
             return (Ranked((), denied.reason, denied.message),)
-        if not any(True for _ in offers):
+        if not stall.open:
             raise TryLater("the inventory has not said what the market offers yet")
-        return (rank(command.wish, market(offers), reach, command.tried),)
+        return (rank(command.wish, stall.market, reach, command.tried, known=stall.known(command.wish), most=BEST),)
 
     async def launch(command: Launch) -> tuple[Event, ...]:
         number = command.attempt.number
         try:
+            await stall.claim(command)
             await _cloud(clouds, command.wish).launch(command.wish, command.attempt, command.uid)
         except NoCapacity as none:
             return (LaunchFailed(number, "NoCapacity", none.message),)

@@ -44,18 +44,25 @@ def request(_: None, wish: Wish) -> Requested | Released:
 
 def request_again(state: Released, wish: Wish) -> Released | Requested:
     """It is wanted anew: by another Colony of the name, after a deletion, or because what is asked has changed."""
-    if wish.uid == state.wish.uid and not wish.newer_than(state.wish):
-        return state
+    if wish.uid == state.wish.uid and not wish.asks_anew(state.wish):
+        # Where its Colony changed elsewhere, what ran out of time or work is not founded again.
+        deleted = wish.deleting and wish.newer_than(state.wish)
+        return msgspec.structs.replace(state, wish=wish) if deleted else state
     if wish.deleting:
-        return msgspec.structs.replace(state, wish=wish) if wish.uid == state.wish.uid else state
-    if wish.uid == state.wish.uid and not state.wish.deleting and wish.asks_as(state.wish):
-        return state  # its Colony changed elsewhere: what ran out of time or work is not founded again
+        return state
     return Requested(uid=_incarnation(wish), correlation=wish.uid, wish=wish)
 
 
-def reconsider(state: Requested | Placing | Releasing, wish: Wish) -> Requested | Placing | Releasing:
-    """Nothing is founded, or nothing will be: the newest wish simply counts."""
+def reconsider(state: Requested | Placing, wish: Wish) -> Requested | Placing:
+    """Nothing is founded yet: the newest wish simply counts."""
     return msgspec.structs.replace(state, wish=wish) if wish.newer_than(state.wish) else state
+
+
+def let_ask_again(state: Releasing, wish: Wish) -> Releasing:
+    """What is asked for anew is asked for once this is gone."""
+    if not wish.newer_than(state.wish) or wish.asks_anew(state.wish):
+        return state
+    return msgspec.structs.replace(state, wish=wish)
 
 
 def try_again(state: Stalled, wish: Wish) -> Stalled | Requested:
@@ -116,11 +123,11 @@ def give_up(state: Launching | Provisioned, _: Due, now: datetime) -> Launching 
     return _give_up(state, "NeverReady", f"not ready after {limit.total_seconds():.0f} seconds")
 
 
-def lose(state: Provisioned | Ready, seen: InfraSeen) -> Provisioned | Ready | Placing:
-    """Somebody else deleted it: whatever may be left is let go, then it is founded anew."""
+def lose(state: Provisioned | Ready, seen: InfraSeen, now: datetime) -> Provisioned | Ready | Placing:
+    """Somebody else deleted it: there is nothing to let go, and it is founded anew."""
     if not _concerns(state, seen) or seen.present:
         return state
-    return _give_up(state, "Lost", "the cluster was deleted by somebody else")
+    return try_next(_give_up(state, "Lost", "the cluster was deleted by somebody else"), Gone(seen.attempt), now)
 
 
 def complete(state: Provisioned, seen: ClusterSeen) -> Provisioned | Ready:
@@ -129,7 +136,7 @@ def complete(state: Provisioned, seen: ClusterSeen) -> Provisioned | Ready:
 
 def shrink(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisioned:
     """A cluster that is heard, and has less than was bought, is not ready; one that is not heard stays what it was."""
-    if seen.uid != state.uid or not seen.known or _whole(state, seen):
+    if not _is_of(state, seen) or not seen.known or _whole(state, seen):
         return state
     return state.to(Provisioned, deadline=now + JOIN_LIMIT)
 
@@ -193,7 +200,12 @@ def _concerns(state: Founded | Releasing, seen: InfraSeen) -> bool:
 def _whole(state: Founded, seen: ClusterSeen) -> bool:
     need = state.wish.need
     there = seen.known and seen.nodes >= need.nodes and seen.accelerators >= need.accelerators
-    return seen.uid == state.uid and there
+    return _is_of(state, seen) and there
+
+
+def _is_of(state: Founded, seen: ClusterSeen) -> bool:
+    """What was counted on the cluster of an earlier attempt says nothing of this one."""
+    return seen.uid == state.uid and seen.attempt in (0, state.attempt.number)
 
 
 def _cost(state: ClusterState, placement: Placement, since: datetime | None, now: datetime) -> float:
@@ -209,7 +221,8 @@ decide = machine(
     LIFECYCLE,
     on(type(None), Wish, request),
     on(Released, Wish, request_again),
-    on((Requested, Placing, Releasing), Wish, reconsider),
+    on((Requested, Placing), Wish, reconsider),
+    on(Releasing, Wish, let_ask_again),
     on(Stalled, Wish, try_again),
     on((Launching, Provisioned, Ready), Wish, amend),
     on((Requested, Placing), Ranked, choose),

@@ -1,11 +1,12 @@
 """Provisioning as the runtime knows it: what it owns, hears, decides and does."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from events.bus import Bus
 from schemas.cluster import InfraSeen
-from schemas.inventory import ClusterSeen, Offers
+from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from schemas.teardown import Releasing
 from schemas.wish import Wish
@@ -13,6 +14,7 @@ from services.clouds.port import Cloud
 from services.hearing import hears
 from services.provisioning.act import act
 from services.provisioning.decide import decide
+from services.provisioning.stall import Stall
 from services.provisioning.todo import todo
 from services.runtime import Service
 from services.view import View, levels
@@ -25,8 +27,10 @@ HEARS = (
 )
 
 
-def service(bus: Bus, clouds: Mapping[str, Cloud]) -> tuple[Service, tuple[View[Any, Any], ...]]:
+def service(
+    bus: Bus, clouds: Mapping[str, Cloud], clock: Callable[[], datetime]
+) -> tuple[Service, tuple[View[Any, Any], ...]]:
     """The service, and the views that must run beside it."""
-    offers, infra, inventory = levels(bus, Offers), levels(bus, InfraSeen), levels(bus, ClusterSeen)
-    provisioning = Service("provisioning", decide, todo, HEARS, act(clouds, offers, infra, inventory))
-    return provisioning, (offers, infra, inventory)
+    stall, infra, inventory = Stall(bus, clock), levels(bus, InfraSeen), levels(bus, ClusterSeen)
+    provisioning = Service("provisioning", decide, todo, HEARS, act(clouds, stall, infra, inventory))
+    return provisioning, (*stall.views, infra, inventory)

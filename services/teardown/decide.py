@@ -48,28 +48,26 @@ LIVING = (Requested, Placing, Launching, Provisioned, Ready, Stalled, ClusterRel
 
 
 def arm(_: None, cluster: ClusterState, now: datetime) -> Armed | Draining:
-    armed = Armed(uid=cluster.uid, correlation=cluster.correlation, wish=cluster.wish)
-    return follow(armed, cluster, now)
+    return follow(_fresh(cluster), cluster, now)
 
 
 def arm_again(state: Gone, cluster: ClusterState, now: datetime) -> Gone | Armed | Draining:
     """A cluster of the same name is founded anew."""
-    return state if cluster.uid == state.uid else arm(None, cluster, now)
+    return state if _late(state, cluster) else arm(None, cluster, now)
 
 
 def verify_unfounded(_: None, cluster: Released, now: datetime) -> Verifying:
     """It was deleted before anything was made; that nothing is left is looked at all the same."""
-    fresh = Armed(uid=cluster.uid, correlation=cluster.correlation, wish=cluster.wish)
-    return fresh.to(Verifying, why=cluster.because, deadline=now + STEP_LIMIT)
+    return _fresh(cluster).to(Verifying, why=cluster.because, deadline=now + STEP_LIMIT)
 
 
 def verify_unfounded_again(state: Gone, cluster: Released, now: datetime) -> Gone | Verifying:
-    return state if cluster.uid == state.uid else verify_unfounded(None, cluster, now)
+    return state if _late(state, cluster) else verify_unfounded(None, cluster, now)
 
 
 def follow(state: Armed, cluster: ClusterState, now: datetime) -> Armed | Draining:
     """What the cluster has become: its wish, its API, whether it was ever ready."""
-    if cluster.uid != state.uid:
+    if cluster.uid != state.uid or cluster.since < state.as_of:
         return state
     known = _up_to_date(state, cluster)
     return end(known, "Deleted", now) if cluster.wish.deleting else known
@@ -77,7 +75,7 @@ def follow(state: Armed, cluster: ClusterState, now: datetime) -> Armed | Draini
 
 def follow_warned(state: Warned, cluster: ClusterState, now: datetime) -> Warned | Armed | Draining:
     """A limit that was moved takes its warning back."""
-    if cluster.uid != state.uid:
+    if cluster.uid != state.uid or cluster.since < state.as_of:
         return state
     known = _up_to_date(state, cluster)
     if cluster.wish.deleting:
@@ -161,8 +159,13 @@ def get_stuck(state: Ending, _: Due, now: datetime) -> Ending | Stuck:
     return state.to(Stuck, step=step, message=message, deadline=now + RETRY_AFTER)
 
 
-def retry(state: Stuck, _: Due, now: datetime) -> Stuck | Draining:
-    return state.to(Draining, deadline=now + STEP_LIMIT) if now >= state.deadline else state
+def retry(state: Stuck, _: Due, now: datetime) -> Stuck | Draining | Verifying:
+    """From the start; but a release that was heard of is not said again, so its proof is only looked for again."""
+    if now < state.deadline:
+        return state
+    if state.step == Verifying.__name__:
+        return state.to(Verifying, deadline=now + STEP_LIMIT)
+    return state.to(Draining, deadline=now + STEP_LIMIT)
 
 
 def verify_stuck(state: Stuck, cluster: Released, now: datetime) -> Stuck | Verifying:
@@ -191,10 +194,20 @@ def _limits(state: TeardownState) -> list[tuple[datetime, str]]:
     return [(since + timedelta(seconds=span), why) for since, span, why in pairs if since and span is not None]
 
 
+def _fresh(cluster: ClusterState) -> Armed:
+    return Armed(uid=cluster.uid, correlation=cluster.correlation, wish=cluster.wish, as_of=cluster.since)
+
+
+def _late(state: Gone, cluster: ClusterState) -> bool:
+    """It is of the incarnation that is gone, or of one before."""
+    return cluster.uid == state.uid or cluster.since < state.as_of
+
+
 def _up_to_date(state: W, cluster: ClusterState) -> W:
     ready_since = state.ready_since or (cluster.since if isinstance(cluster, Ready) else None)
     kubeconfig = getattr(cluster, "kubeconfig", "")
-    return msgspec.structs.replace(state, wish=cluster.wish, ready_since=ready_since, kubeconfig=kubeconfig)
+    known = msgspec.structs.replace(state, wish=cluster.wish, ready_since=ready_since, kubeconfig=kubeconfig)
+    return state if known == state else msgspec.structs.replace(known, as_of=cluster.since)
 
 
 def _release_if_clean(state: Cleaning, now: datetime) -> Cleaning | Releasing:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from events.bus import Bus
-from events.kube import Kube
 from schemas import cluster
 from schemas.addon import Withdrawn
 from schemas.inventory import ClusterSeen
@@ -23,6 +22,6 @@ HEARS = (
 )
 
 
-def service(bus: Bus, management: Kube, workloads: Workloads, clouds: Mapping[str, Cloud]) -> Service:
+def service(bus: Bus, workloads: Workloads, clouds: Mapping[str, Cloud]) -> Service:
     """The service."""
-    return Service("teardown", decide, todo, HEARS, act(bus, management, workloads, dict(clouds)))
+    return Service("teardown", decide, todo, HEARS, act(bus, workloads, dict(clouds)))

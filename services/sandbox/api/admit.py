@@ -8,7 +8,8 @@ from hashlib import sha256
 from events.kube import Object
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.kinds import Kind
-from services.sandbox.api.schema import default, prune
+from services.sandbox.api import meta
+from services.sandbox.api.schema import default, lean, prune
 from services.sandbox.api.status import Cause, bad_request, invalid
 from services.sandbox.api.validate import validate
 
@@ -33,6 +34,8 @@ def named(kind: Kind, name: str) -> Iterator[Cause]:
         if name in (".", "..") or {"/", "%"} & set(name):
             text = f"Invalid value: {json_text(name)}: may not be '.' or '..' or contain '/' or '%'"
             yield Cause("metadata.name", "FieldValueInvalid", text)
+    elif kind.kind == "Namespace" and "." in name:
+        yield Cause("metadata.name", "FieldValueInvalid", f"Invalid value: {json_text(name)}: must not contain dots")
     elif not (_LABEL if kind.kind == "Namespace" else _SUBDOMAIN).fullmatch(name) or len(name) > 253:
         yield Cause("metadata.name", "FieldValueInvalid", f"Invalid value: {json_text(name)}: {_RFC_1123}")
 
@@ -56,6 +59,8 @@ def born(kind: Kind, new: Object, namespace: str, uid: str, now: str) -> None:
         new["metadata"]["generation"] = 1
     if kind.status and kind.kind not in _KEEPS_STATUS:
         new.pop("status", None)
+        if not kind.custom:
+            default(new, kind.schema)  # an empty status is shown
 
 
 def kept(kind: Kind, old: Object, new: Object, subresource: str) -> Object:
@@ -92,8 +97,20 @@ def shaped(kind: Kind, new: Object) -> list[str]:
     """Prune and default by the schema, in place; gives the paths of unknown fields. Raises `Refused`."""
     unknown = list(prune(new, kind.schema))
     _builtin_types(kind, new)
+    if kind.custom:
+        _metadata_types(kind, new)
+    else:
+        lean(new, kind.schema)
     default(new, kind.schema)
+    if kind.kind in _COMPUTED and not kind.custom:
+        _COMPUTED[kind.kind](new)
     return unknown
+
+
+def _metadata_types(kind: Kind, new: Object) -> None:
+    for cause in validate(new["metadata"], kind.schema["properties"]["metadata"], "metadata"):
+        if cause.reason == "FieldValueTypeInvalid":
+            raise bad_request(f"unable to decode the metadata of a {kind.kind}: {cause.message}")
 
 
 def _builtin_types(kind: Kind, new: Object) -> None:
@@ -108,7 +125,7 @@ def _builtin_types(kind: Kind, new: Object) -> None:
 def checked(kind: Kind, old: Object | None, new: Object, more: Iterable[Cause] = ()) -> None:
     """Hold an object against its schema and the rules of the server. Raises `Refused` (422)."""
     name = new["metadata"]["name"]
-    causes = [*_finalizers(old, new), *more]
+    causes = [*_finalizers(old, new), *meta.wrong(new["metadata"], custom=kind.custom), *more]
     causes += named(kind, name) if old is None else ()
     causes += validate(new, kind.schema, "") if kind.custom else ()
     if causes:
@@ -126,6 +143,53 @@ def _finalizers(old: Object | None, new: Object) -> Iterator[Cause]:
             yield Cause("metadata.finalizers", "FieldValueForbidden", text)
 
 
+def _label_of_its_name(new: Object) -> None:
+    labels = new["metadata"].get("labels", {})
+    if name := new["metadata"].get("name"):
+        new["metadata"]["labels"] = {**labels, "kubernetes.io/metadata.name": name}
+
+
+def _secret(new: Object) -> None:
+    texts = new.pop("stringData", None) or {}
+    if texts:
+        new["data"] = {**new.get("data", {}), **{k: b64encode(str(v).encode()).decode() for k, v in texts.items()}}
+
+
+def _pod_spec(new: Object) -> None:
+    _pulled(new["spec"])
+    new["spec"].setdefault("enableServiceLinks", True)
+
+
+def _templated(new: Object) -> None:
+    _pulled(new["spec"].get("template", {}).get("spec", {}))
+
+
+def _pulled(spec: Object) -> None:
+    for container in (*spec.get("containers", ()), *spec.get("initContainers", ())):
+        name, _, tag = container.get("image", "").rpartition("/")[2].partition(":")
+        newest = name and tag in ("", "latest") and "@" not in container["image"]
+        container.setdefault("imagePullPolicy", "Always" if newest else "IfNotPresent")
+
+
+def _service(new: Object) -> None:
+    for port in new["spec"].get("ports", ()):
+        port.setdefault("targetPort", port.get("port"))
+
+
+_COMPUTED: dict[str, Callable[[Object], None]] = {
+    "Namespace": _label_of_its_name,
+    "Secret": _secret,
+    "Service": _service,
+    "Deployment": _templated,
+    "StatefulSet": _templated,
+    "DaemonSet": _templated,
+    "ReplicaSet": _templated,
+    "Job": _templated,
+    "Pod": _pod_spec,
+}
+"""Defaults that follow from what was sent; whoever sent it owns them."""
+
+
 Prepare = Callable[[Object | None, Object], None]
 
 
@@ -136,17 +200,10 @@ def prepared(kind: Kind, old: Object | None, new: Object) -> None:
 
 
 def _namespace(old: Object | None, new: Object) -> None:
-    labels = new["metadata"].get("labels", {})
-    new["metadata"]["labels"] = {**labels, "kubernetes.io/metadata.name": new["metadata"]["name"]}
+    _label_of_its_name(new)  # generateName has made the name by now
     if old is None:
         new["spec"] = {"finalizers": ["kubernetes"]}
         new["status"] = {"phase": "Active"}
-
-
-def _secret(_: Object | None, new: Object) -> None:
-    texts = new.pop("stringData", None) or {}
-    if texts:
-        new["data"] = {**new.get("data", {}), **{k: b64encode(str(v).encode()).decode() for k, v in texts.items()}}
 
 
 def _starts_as(status: Object) -> Prepare:
@@ -157,10 +214,22 @@ def _starts_as(status: Object) -> Prepare:
     return prepare
 
 
+def _pod(old: Object | None, new: Object) -> None:
+    if old is None:
+        new["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
+        new["spec"] = {"priority": 0, "preemptionPolicy": "PreemptLowerPriority", **new["spec"]}
+        tolerated = {each.get("key") for each in new["spec"].get("tolerations", ())}
+        more = [{**_FIVE_MINUTES, "key": key} for key in _UNREACHABLE if key not in tolerated]
+        new["spec"]["tolerations"] = [*new["spec"].get("tolerations", ()), *more]
+
+
+_FIVE_MINUTES = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+_UNREACHABLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
 _PREPARE: dict[str, Prepare] = {
     "Namespace": _namespace,
-    "Secret": _secret,
-    "Pod": _starts_as({"phase": "Pending", "qosClass": "BestEffort"}),
+    "Pod": _pod,
     "PersistentVolume": _starts_as({"phase": "Pending"}),
     "PersistentVolumeClaim": _starts_as({"phase": "Pending"}),
 }

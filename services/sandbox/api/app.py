@@ -25,6 +25,7 @@ MANAGEMENT = "management"
 """The cluster that is always there."""
 HEALTH = ("/healthz", "/livez", "/readyz")
 """Of the process, not of a cluster: these need no cluster in their path."""
+_OF_A_CLUSTER = 3  # slashes in ``/clusters/<name>/readyz``
 SEEDED = ("default", "kube-system")
 """The namespaces every cluster has from the start."""
 
@@ -101,6 +102,8 @@ class Api:
         if request.path in HEALTH:
             return Response(200, {"Content-Type": "text/plain"}, b"ok")
         try:
+            if request.path.endswith(HEALTH) and request.path.count("/") == _OF_A_CLUSTER:
+                return Response(200, {"Content-Type": "text/plain"}, b"ok")
             cluster, path = self._cluster(request)
             if request.method in ("GET", "HEAD"):
                 return await self._answer(request, cluster, path)

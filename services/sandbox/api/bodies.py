@@ -6,7 +6,9 @@ import yaml
 from events.kube import Object
 from services.sandbox.api import protobuf
 from services.sandbox.api.ask import Ask
-from services.sandbox.api.status import bad_request, unsupported
+from services.sandbox.api.fields import json_text
+from services.sandbox.api.kinds import Kind
+from services.sandbox.api.status import Cause, Refused, bad_request, invalid, unsupported
 
 _JSON = ("application/json", "text/json")
 _YAML = ("application/yaml", "application/x-yaml", "text/yaml", "application/apply-patch+yaml")
@@ -38,13 +40,22 @@ def object_of(ask: Ask) -> Object:
     found = value(ask)
     if not isinstance(found, dict):
         raise bad_request(f"the body is no {ask.kind.kind}: expected an object")
-    for name, wanted in (("apiVersion", ask.kind.api_version), ("kind", ask.kind.kind)):
+    for name, called, wanted in (("apiVersion", "API version", ask.kind.api_version), ("kind", "kind", ask.kind.kind)):
         if found.setdefault(name, wanted) != wanted:
-            text = f"the {name} in the data ({found[name]}) does not match the expected {name} ({wanted})"
-            raise bad_request(text)
+            raise _other(ask, name, called, found)
     if not isinstance(found.setdefault("metadata", {}), dict):
         raise bad_request(f"the body is no {ask.kind.kind}: metadata must be an object")
     return {"apiVersion": None, "kind": None, "metadata": None, **found}
+
+
+def _other(ask: Ask, name: str, called: str, found: Object) -> Refused:
+    kind, given = ask.kind, found[name]
+    if name == "kind" and kind.custom:
+        sent = Kind(kind.group, kind.version, kind.plural, given)
+        text = f"Invalid value: {json_text(given)}: must be {kind.kind}"
+        return invalid(sent, (found.get("metadata") or {}).get("name", ""), [Cause("kind", "FieldValueInvalid", text)])
+    wanted = kind.kind if name == "kind" else kind.api_version
+    return bad_request(f"the {called} in the data ({given}) does not match the expected {called} ({wanted})")
 
 
 def _json(body: bytes) -> object:

@@ -2,7 +2,8 @@
 
 ``data/types.json`` holds the field names and types of Kubernetes 1.36 as the models of kubernetes-asyncio 36
 (Apache-2.0) name them; ``data/listkeys.json`` holds list types, merge keys and patch strategies as the OpenAPI
-document of kube-apiserver 1.36 gives them; ``data/defaults.json`` holds the constants the API server fills in.
+document of kube-apiserver 1.36 gives them; ``data/defaults.json`` holds the constants the API server fills in;
+``data/zeros.json`` holds the fields that Go's types cannot leave out (they are shown empty and belong to nobody).
 """
 
 import json
@@ -12,6 +13,8 @@ from typing import Any
 
 from events.kube import Object
 
+ZERO = "x-alate-zero"
+"""What a field is that nobody sent: Go's types cannot leave it out."""
 _SCALARS: dict[str, Object] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},
@@ -73,6 +76,11 @@ def _field(name: str) -> Object:
     if name in facts["psm"]:
         strategy, key = facts["psm"][name]
         found |= {"x-kubernetes-patch-strategy": strategy, "x-kubernetes-patch-merge-key": key}
+    zeros = data("zeros")
+    if name in zeros["objects"]:
+        found |= {"default": {}, ZERO: {}}
+    if name in zeros["lists"]:
+        found[ZERO] = []
     if name in data("defaults"):
         found["default"] = data("defaults")[name]
     return found

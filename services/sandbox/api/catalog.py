@@ -52,7 +52,7 @@ class Catalog:
     def _follow(self, change: Change) -> None:
         if change.key[1:3] != DEFINITIONS:
             return
-        definition = change.after.object() if change.after else None
+        definition = change.after.read() if change.after else None
         if definition and not _refused(definition):
             self._serve(change.key.cluster, change.key.name, kinds_of(definition))
         else:

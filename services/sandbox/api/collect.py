@@ -55,7 +55,7 @@ class Collector:
         try:
             entry = self._store.get(key)
             if entry and key.cluster in self._store.clusters:
-                await self._judge(key, entry.object())
+                await self._judge(key, entry.read())
         except Refused as refused:  # somebody else was faster; the next change is looked at again
             _log.info("garbage collection skipped an object", key=key, reason=str(refused))
         except Unavailable:
@@ -98,7 +98,7 @@ class Collector:
 
     def _blocks(self, dependent: Key, uid: str) -> bool:
         entry = self._store.get(dependent)
-        owners = entry.object()["metadata"].get("ownerReferences", ()) if entry else ()
+        owners = entry.read()["metadata"].get("ownerReferences", ()) if entry else ()
         return any(owner["uid"] == uid and owner.get("blockOwnerDeletion") for owner in owners)
 
     async def _empty(self, key: Key, contents: list[Key], release: Callable[[Object], None]) -> None:
@@ -148,7 +148,7 @@ class Collector:
             return None
         namespace = key.namespace if kind.namespaced else ""
         entry = self._store.get(Key(key.cluster, kind.group, kind.plural, namespace, reference["name"]))
-        found = entry.object() if entry else None
+        found = entry.read() if entry else None
         return found if found and found["metadata"]["uid"] == reference["uid"] else None
 
     def _owned_by(self, owner: Object) -> list[Key]:
@@ -165,12 +165,12 @@ class Collector:
     def _follow(self, change: Change) -> None:
         self._note(change.key, change.after)
         if change.after is None and change.before:
-            self._gone(change.key, change.before.object())
+            self._gone(change.key, change.before.read())
 
     def _note(self, key: Key, entry: Entry | None) -> None:
         if entry is None or not (b'"ownerReferences"' in entry.data or b'"deletionTimestamp"' in entry.data):
             return
-        for owner in entry.object()["metadata"].get("ownerReferences", ()):
+        for owner in entry.read()["metadata"].get("ownerReferences", ()):
             self._dependents.setdefault(owner["uid"], set()).add(key)
         self._again(key)
 
@@ -231,4 +231,4 @@ def _disowned(uids: set[str]) -> Callable[[Object], None]:
 
 
 def _unheld(namespace: Object) -> None:
-    namespace["spec"]["finalizers"] = []
+    namespace["spec"] = {**namespace["spec"], "finalizers": []}

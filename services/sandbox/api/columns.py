@@ -166,8 +166,8 @@ BUILTIN: dict[str, tuple[Printed, ...]] = {
         _column("Current", _at(".status.replicas", 0), "integer"),
         _column("Ready", _at(".status.readyReplicas", 0), "integer"), _AGE,
     ),
-    "Secret": (_column("Type", _at(".type")), _column("Data", _count(".data"), "integer"), _AGE),
-    "ConfigMap": (_column("Data", _count(".data"), "integer"), _AGE),
+    "Secret": (_column("Type", _at(".type")), _column("Data", _count(".data")), _AGE),
+    "ConfigMap": (_column("Data", _count(".data")), _AGE),
     "Service": (
         _column("Type", _at(".spec.type")), _column("Cluster-IP", _at(".spec.clusterIP", "<none>")),
         _column("External-IP", _joined(".status.loadBalancer.ingress[*].ip")), _column("Port(s)", _ports), _AGE,

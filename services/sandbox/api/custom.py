@@ -62,7 +62,8 @@ def _scale(scale: Object | None) -> Scale | None:
 def _column(column: Object) -> Column:
     return Column(
         column["name"], column["type"], column["jsonPath"], column.get("priority", 0),
-        column.get("description", ""), column.get("format", ""),
+        column.get("description", f"Custom resource definition column (in JSONPath format): {column['jsonPath']}"),
+        column.get("format", ""),
     )  # fmt: skip
 
 
@@ -76,19 +77,21 @@ def wrong(definition: Object) -> Iterator[Cause]:
     if sum(bool(version.get("storage")) for version in spec["versions"]) != 1:
         text = "Invalid value: must have exactly one version marked as storage version"
         yield Cause("spec.versions", "FieldValueInvalid", text)
-    yield from chain.from_iterable(_version(i, version) for i, version in enumerate(spec["versions"]))
+    alone = len(spec["versions"]) == 1
+    yield from chain.from_iterable(_version(i, version, alone=alone) for i, version in enumerate(spec["versions"]))
 
 
-def _version(index: int, version: Object) -> Iterator[Cause]:
+def _version(index: int, version: Object, *, alone: bool) -> Iterator[Cause]:
     path = f"spec.versions[{index}].schema.openAPIV3Schema"
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
     if schema is None:
-        yield Cause(path, "FieldValueRequired", "Required value: schemas are required")
+        yield Cause(path, "FieldValueRequired", "Required value")
     elif schema.get("type") != "object":
         text = f'Invalid value: "{schema.get("type", "")}": must be object at the root'
         yield Cause(f"{path}.type", "FieldValueInvalid", text)
     else:
-        yield from _structural(schema, path)
+        # The schema of a single version is the one of the whole definition, and called so.
+        yield from _structural(schema, "spec.validation.openAPIV3Schema" if alone else path)
 
 
 _FORBIDDEN = ("$ref", "definitions", "dependencies", "patternProperties", "uniqueItems", "additionalItems")

@@ -1,13 +1,15 @@
 """Deleting is a wish: an object goes at once, or when the last who holds it lets go."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from events.kube import Object
 from services.sandbox.api import bodies
 from services.sandbox.api.ask import Ask, Clock, stamp
 from services.sandbox.api.custom import DEFINITIONS
+from services.sandbox.api.fields import json_text
 from services.sandbox.api.kinds import Kind
-from services.sandbox.api.status import conflict, forbidden, not_found
+from services.sandbox.api.status import Cause, conflict, forbidden, invalid, not_found
 from services.sandbox.api.store import Entry, Key, Store
 from services.sandbox.api.write import gone
 
@@ -16,7 +18,7 @@ CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 """Holds a definition until its last object is gone."""
 PROTECTED = ("default", "kube-system", "kube-public")
 
-_POLICIES = {"Foreground": [FOREGROUND], "Orphan": [ORPHAN], "Background": []}
+_POLICIES = {"Foreground": [FOREGROUND], "Background": [], "Orphan": [ORPHAN]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ def options(ask: Ask) -> Options:
     policy = query.get("propagationPolicy") or given.get("propagationPolicy") or orphan
     must = given.get("preconditions") or {}
     dry = ask.dry or given.get("dryRun") == ["All"]
-    return Options(policy, must.get("uid", ""), must.get("resourceVersion", ""), dry)
+    return Options(_known(policy), must.get("uid", ""), must.get("resourceVersion", ""), dry)
 
 
 class Remover:
@@ -60,7 +62,7 @@ class Remover:
             if how.dry:
                 return entry, gone(new)
             if gone(new):
-                return await self._store.remove(key, new), True
+                return await self._store.remove(key, _bare(old)), True
             return (entry if new == _bare(old) else await self._store.put(key, new)), False
 
     def _leaving(self, kind: Kind, key: Key, old: Object, how: Options) -> Object:
@@ -94,18 +96,39 @@ def _held(finalizers: list[str], policy: str) -> list[str]:
     return others + _POLICIES.get(policy, [])
 
 
+class _ByKind:
+    """A kind that is called by its kind, not its plural, as this one refusal does."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.group, self.plural, self.kind = kind.group, kind.kind, kind.kind
+
+
+class _Options(NamedTuple):
+    group: str = "meta.k8s.io"
+    plural: str = "deleteoptions"
+    kind: str = "DeleteOptions"
+
+
+def _known(policy: str) -> str:
+    if policy and policy not in _POLICIES:
+        named = ", ".join(map(json_text, (*_POLICIES, "nil")))
+        text = f"Unsupported value: {json_text(policy)}: supported values: {named}"
+        raise invalid(_Options(), "", [Cause("propagationPolicy", "FieldValueNotSupported", text)])
+    return policy
+
+
 def _bare(old: Object) -> Object:
     return {**old, "metadata": {k: v for k, v in old["metadata"].items() if k != "resourceVersion"}}
 
 
 def _allowed(kind: Kind, key: Key, old: Object, how: Options) -> None:
     meta = old["metadata"]
-    for name, wanted, given in (
-        ("UID", how.uid, meta["uid"]),
-        ("ResourceVersion", how.version, meta["resourceVersion"]),
+    for name, wanted, given, then in (
+        ("UID", how.uid, meta["uid"], "deleted and then recreated"),
+        ("ResourceVersion", how.version, meta["resourceVersion"], "modified"),
     ):
         if wanted and wanted != given:
-            why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {given}"
-            raise conflict(kind, key.name, why)
+            why = f"the {name} in the precondition ({wanted}) does not match the {name} in record ({given})."
+            raise conflict(_ByKind(kind), key.name, f"{why} The object might have been {then}")
     if key[1:3] == ("", "namespaces") and key.name in PROTECTED:
         raise forbidden(kind, key.name, "this namespace may not be deleted")

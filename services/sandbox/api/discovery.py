@@ -12,7 +12,7 @@ from services.sandbox.api.status import JSON, unknown_path
 from services.sandbox.api.store import encode
 
 VERSION = {
-    "major": "1", "minor": "33", "gitVersion": "v1.33.0+alate", "gitCommit": "", "gitTreeState": "clean",
+    "major": "1", "minor": "36", "gitVersion": "v1.36.0+alate", "gitCommit": "", "gitTreeState": "clean",
     "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "", "platform": "linux/amd64",
 }  # fmt: skip
 _AGGREGATED = ("v2", "v2beta1")
@@ -92,7 +92,11 @@ def _json(value: object) -> Response:
 
 def verbs(kind: Kind) -> tuple[str, ...]:
     """What can be done with a kind."""
-    return ("create",) if (kind.group, kind.version, kind.plural) in REVIEWS else VERBS
+    if (kind.group, kind.version, kind.plural) in REVIEWS:
+        return ("create",)
+    if kind.kind == "Namespace" and not kind.custom:
+        return tuple(verb for verb in VERBS if verb != "deletecollection")
+    return VERBS
 
 
 def subresources(kind: Kind) -> dict[str, tuple[str, str, str]]:
@@ -134,7 +138,7 @@ def _legacy(kind: Kind) -> list[Object]:
         {**head, "verbs": verbs(kind), **short, **categories},
         *(
             {**head, "name": f"{kind.plural}/{sub}", "singularName": "", "kind": speaks[2], "verbs": _SUB_VERBS[sub]}
-            | {"group": speaks[0], "version": speaks[1]}
+            | ({"group": speaks[0], "version": speaks[1]} if speaks[:2] != (kind.group, kind.version) else {})
             for sub, speaks in subresources(kind).items()
         ),
     ]
@@ -175,4 +179,4 @@ def _resource(kind: Kind) -> Object:
 
 
 def _speaks(group: str, version: str, kind: str) -> Object:
-    return {"group": group, "version": version, "kind": kind}
+    return {"group": group, "version": version if group else "", "kind": kind}  # as the real one: none in the core

@@ -54,7 +54,9 @@ def step_of(item: object, schema: Object) -> str:
 def owned(value: object, schema: Object, path: Path = ()) -> Iterator[Path]:
     """What someone who applies this value owns."""
     below = parts(value, schema)
-    if path and (not below or path[-1][0] in "kv"):
+    # In content that no schema declares, a map is owned too (deduced types of structured-merge-diff).
+    deduced = not schema and isinstance(value, dict)
+    if path and (not below or path[-1][0] in "kv" or deduced):
         yield path
     for step, (inner, inner_schema) in below.items():
         yield from owned(inner, inner_schema, (*path, step))
@@ -110,7 +112,31 @@ def merged(live: object, config: object, schema: Object) -> object:
     result = {step: inner for step, (inner, _) in parts(live, schema).items()}
     for step, (inner, inner_schema) in parts(config, schema).items():
         result[step] = merged(result[step], inner, inner_schema) if step in result else inner
-    return {step[2:]: inner for step, inner in result.items()} if isinstance(config, dict) else list(result.values())
+    if isinstance(config, dict):
+        return {step[2:]: inner for step, inner in result.items()}
+    return [result[step] for step in _woven(list(parts(live, schema)), list(parts(config, schema)))]
+
+
+def _woven(live: list[str], config: list[str]) -> list[str]:
+    """The order of a merged list: the configuration's, and between it what only the live one has, where it stood.
+
+    As structured-merge-diff merges lists, so that both servers show them alike.
+    """
+    shared = [step for step in config if step in live]
+    left, right, woven = list(live), list(config), list[str]()
+    while left or right:
+        if left and left[0] not in config:
+            woven.append(left.pop(0))
+            continue
+        if left and right and left[0] != right[0] and shared and shared[0] != left[0]:
+            left.pop(0)  # shared, but its turn is another
+            continue
+        if left and (left[0] in woven or left[:1] == right[:1]):
+            left.pop(0)
+        if right:
+            woven.append(right.pop(0))
+            shared = shared[1:] if shared[:1] == woven[-1:] else shared
+    return woven
 
 
 def to_v1(fields: Fields | set[Path]) -> Object:

@@ -72,7 +72,7 @@ class Kind:
 _TABLE = """
 v1 namespaces Namespace s ns
 v1 nodes Node s no
-v1 pods Pod nsa po
+v1 pods Pod nsga po
 v1 services Service nsa svc
 v1 endpoints Endpoints n ep
 v1 configmaps ConfigMap n cm

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec.json import decode, encode
+
 from events.kube import Object
-from services.sandbox.api.fields import Fields, Path, compare, dotted, from_v1, merged, owned, to_v1, without
+from services.sandbox.api.fields import Fields, Path, compare, dotted, every, from_v1, merged, owned, to_v1, without
 from services.sandbox.api.status import Cause, apply_conflict
 
 # What the server says of an object, and what names it, belongs to nobody.
@@ -13,7 +16,7 @@ _NOBODYS = {
     ("f:apiVersion",), ("f:kind",), ("f:metadata",),
     *(("f:metadata", f"f:{name}") for name in (
         "name", "namespace", "uid", "generation", "resourceVersion", "managedFields", "creationTimestamp",
-        "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generateName",
+        "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
     )),
 }  # fmt: skip
 
@@ -61,7 +64,7 @@ class Ownership:
                 continue
             name, operation = entry["manager"], entry.get("operation", "Update")
             manager = Manager(name, operation, entry.get("apiVersion", ""), entry.get("subresource", ""))
-            found.put(manager, frozenset(from_v1(entry["fieldsV1"])), entry.get("time", ""))
+            found.put(manager, _read(encode(entry["fieldsV1"])), entry.get("time", ""))
         return found
 
     def put(self, manager: Manager, fields: Fields, time: str) -> None:
@@ -72,6 +75,10 @@ class Ownership:
 
     def fields(self, manager: Manager) -> Fields:
         return self.entries[manager.key][1] if manager.key in self.entries else frozenset()
+
+    def since(self, manager: Manager) -> str:
+        """When the manager last changed something; empty if it never did."""
+        return self.entries[manager.key][2] if manager.key in self.entries else ""
 
     def written(self) -> list[Object]:
         """As ``metadata.managedFields``."""
@@ -88,7 +95,17 @@ class Ownership:
 def _entry(manager: Manager, fields: Fields, time: str) -> Object:
     where = {"subresource": manager.subresource} if manager.subresource else {}
     head = {"manager": manager.name, "operation": manager.operation, "apiVersion": manager.api_version}
-    return {**head, "time": time, "fieldsType": "FieldsV1", "fieldsV1": to_v1(fields), **where}
+    since = {"time": time} if time else {}
+    return {**head, **since, "fieldsType": "FieldsV1", "fieldsV1": _written(fields), **where}
+
+
+# Objects of one kind that live the same life are owned alike: what is read or written once serves for all.
+_written = lru_cache(maxsize=1024)(to_v1)
+
+
+@lru_cache(maxsize=1024)
+def _read(fields: bytes) -> Fields:
+    return frozenset(from_v1(decode(fields)))
 
 
 def starting(old: Object | None, new: Object, *, subresource: bool) -> Ownership:
@@ -98,6 +115,14 @@ def starting(old: Object | None, new: Object, *, subresource: bool) -> Ownership
         return Ownership()
     kept = (old or new)["metadata"].get("managedFields") or []
     return Ownership.read(kept if subresource or not sent else sent)
+
+
+def unowned(live: Object, schema: Object, api_version: str, now: str) -> Ownership:
+    """Of an object that nobody owns anything of: whoever wrote it did so before the first apply."""
+    found = Ownership()
+    manager = Manager("before-first-apply", "Update", api_version)
+    found.put(manager, frozenset(every(live, schema)) - _NOBODYS, now)
+    return found
 
 
 def updated(old: Object, new: Object, schema: Object, ownership: Ownership, hand: Hand) -> None:
@@ -111,12 +136,14 @@ def updated(old: Object, new: Object, schema: Object, ownership: Ownership, hand
 
 def apply(live: Object, config: Object, schema: Object, ownership: Ownership, hand: Hand) -> Object:
     """Lay a configuration over the live object and settle who owns what. Raises `Refused` (409) on a conflict."""
-    before = ownership.fields(hand.by)
+    before, since = ownership.fields(hand.by), ownership.since(hand.by)
     mine = frozenset(owned(config, schema)) - _NOBODYS
     ownership.put(hand.by, mine, hand.now)
     whole = merged(live, config, schema)
     new = without(whole, schema, _given_up(before, ownership))
     changed, removed = compare(live, new, schema)
+    if not changed and not removed:  # who only says what is so already has changed nothing at any time
+        ownership.put(hand.by, mine, since)
     _settle(ownership, changed, removed, hand)
     return new if isinstance(new, dict) else {}
 
@@ -135,7 +162,7 @@ def _with_containers(paths: Iterable[Path]) -> set[Path]:
 
 def _settle(ownership: Ownership, changed: set[Path], removed: set[Path], hand: Hand) -> None:
     others = [(m, f & changed) for m, f, _ in ownership.entries.values() if m.key != hand.by.key]
-    conflicts = [(manager, path) for manager, lost in others for path in sorted(lost)]
+    conflicts = sorted(((m, path) for m, lost in others for path in lost), key=lambda c: (str(c[0]), c[1]))
     if conflicts and not hand.force:
         causes = [Cause(dotted(p), "FieldManagerConflict", f"conflict with {m}") for m, p in conflicts]
         raise apply_conflict(_message(conflicts), causes)

@@ -36,9 +36,8 @@ def patched(media: str, old: Object, body: Value, schema: Object, *, custom: boo
 def _json(old: Value, patch: Value, _: Object) -> Value:
     try:
         return jsonpatch.JsonPatch(cast("list[Object]", patch)).apply(old)
-    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError) as error:
-        message = f"the server rejected our request due to an error in our request: {error}"
-        raise Refused(422, "Invalid", message) from None
+    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError):
+        raise Refused(422, "Invalid", "the server rejected our request due to an error in our request", {}) from None
 
 
 def merge(old: Value, patch: Value, _: Object) -> Value:
@@ -97,7 +96,7 @@ def _lists(old: list[Value], patch: list[Value], order: list[Value] | None, sche
     if any(isinstance(item, dict) and item.get("$patch") == "replace" for item in patch):
         return [item for item in patch if not (isinstance(item, dict) and "$patch" in item)]
     if key is None:
-        return _sorted([*old, *(item for item in patch if item not in old)], order, json_text)
+        return _woven([*old, *(item for item in patch if item not in old)], old, order or patch, json_text)
     found = {_key(item, key): item for item in old}
     for item in patch:
         at = _key(item, key)
@@ -105,18 +104,30 @@ def _lists(old: list[Value], patch: list[Value], order: list[Value] | None, sche
             found.pop(at, None)
         else:
             found[at] = strategic(found.get(at), item, schema.get("items", {}))
-    return _sorted(list(found.values()), order, lambda item: _key(item, key))
+    return _woven(list(found.values()), old, order or patch, lambda item: _key(item, key))
 
 
 def _key(item: Value, key: str) -> str:
     if not isinstance(item, dict) or key not in item:
-        raise bad_request(f"map: {json_text(item)} does not contain declared merge key: {key}")
+        said = " ".join(f"{k}:{v}" for k, v in sorted(item.items())) if isinstance(item, dict) else item
+        raise Refused(500, "", f"map: map[{said}] does not contain declared merge key: {key}")
     return json_text(item[key])
 
 
-def _sorted(items: list[Value], order: list[Value] | None, key: Callable[[Value], str]) -> list[Value]:
-    places = {key(item): place for place, item in enumerate(order or ())}
-    return sorted(items, key=lambda item: places.get(key(item), len(places)))
+def _woven(items: list[Value], old: list[Value], order: list[Value], key: Callable[[Value], str]) -> list[Value]:
+    """What the patch names in its order, and the rest put before whatever it stood before; new items come first."""
+    wanted, before = _places(order, key), _places(old, key)
+    named = sorted((item for item in items if key(item) in wanted), key=lambda item: wanted[key(item)])
+    rest = [item for item in items if key(item) not in wanted]
+    woven: list[Value] = []
+    while named and rest:
+        there = before.get(key(named[0]))
+        woven.append(rest.pop(0) if there is not None and before[key(rest[0])] < there else named.pop(0))
+    return [*woven, *named, *rest]
+
+
+def _places(items: list[Value], key: Callable[[Value], str]) -> dict[str, int]:
+    return {key(item): place for place, item in enumerate(items)}
 
 
 def _less_primitives(kept: Object, patch: Object) -> Object:

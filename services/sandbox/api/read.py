@@ -3,6 +3,7 @@
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,6 +27,11 @@ class Reader:
         self._hub = hub
         self._tables = tables
 
+    @property
+    def head(self) -> int:
+        """The newest version there is."""
+        return self._store.head
+
     def get(self, ask: Ask) -> Response:
         """One object. Raises `Refused` (404)."""
         entry = self._store.get(ask.key())
@@ -37,11 +43,10 @@ class Reader:
     def list(self, ask: Ask) -> Response:
         """All objects that are selected, or one page of them. Raises `Refused` (400, 410)."""
         found, revision, rest = self._page(ask, self.selected(ask))
-        shape = versioned(ask.kind)
-        items = [shape(entry.data) if shape else entry.data for _, entry in found]
         meta = {"resourceVersion": str(revision), **rest}
         if whole := self._tables.many(ask):
-            return Response(200, JSON, whole(items, meta))
+            return Response(200, JSON, whole([entry.data for _, entry in found], meta))
+        items, meta = listed(ask.kind, found), {**unsaid(ask.kind), **meta}
         head = {"kind": ask.kind.list_kind, "apiVersion": ask.kind.api_version, "metadata": meta}
         return Response(200, JSON, encode(head)[:-1] + b',"items":[' + b",".join(items) + b"]}")
 
@@ -51,14 +56,14 @@ class Reader:
         found = self._store.scan(ask.topic, ask.place.namespace)
         if name:
             found = [item for item in found if item[0][1] == name]
-        return [item for item in found if chosen(item[1].object())] if chosen else found
+        return [item for item in found if chosen(item[1].read())] if chosen else found
 
     def watch(self, ask: Ask) -> Watch:
         """Open a watch. Raises `Refused` (400, 422)."""
         query = ask.request.query
         initial = ask.flag("sendInitialEvents")
         if initial and query.get("resourceVersionMatch") != "NotOlderThan":
-            raise _no_match(ask)
+            raise _no_match()
         since = _number(query.get("resourceVersion") or "0", "resourceVersion")
         seconds = _number(query.get("timeoutSeconds") or "0", "timeoutSeconds")
         return self._hub.open(self._view(ask), None if initial else since or None, seconds or None, initial_end=initial)
@@ -81,7 +86,8 @@ class Reader:
         if not limit or len(found) <= limit:
             return found, revision, {}
         page = found[:limit]
-        return page, revision, {"continue": _continue(revision, page[-1][0]), "remainingItemCount": len(found) - limit}
+        left = {"remainingItemCount": len(found) - limit} if not _selects(ask) else {}
+        return page, revision, {"continue": _continue(revision, page[-1][0]), **left}
 
 
 def _selection(ask: Ask) -> tuple[Matches | None, str]:
@@ -92,6 +98,23 @@ def _selection(ask: Ask) -> tuple[Matches | None, str]:
     if name != wanted and "," not in name:
         return labels(query.get("labelSelector", "")), name
     return both(labels(query.get("labelSelector", "")), fields(wanted, ask.kind.fields)), ""
+
+
+def _selects(ask: Ask) -> bool:
+    return bool(ask.request.query.get("labelSelector") or ask.request.query.get("fieldSelector"))
+
+
+def listed(kind: Kind, found: Found) -> list[bytes]:
+    """The items of a list; those of built-in kinds do not say their type."""
+    if not kind.custom:
+        return [b"{" + entry.data[entry.data.index(b'"metadata":{') :] for _, entry in found]
+    shape = versioned(kind)
+    return [shape(entry.data) if shape else entry.data for _, entry in found]
+
+
+def unsaid(kind: Kind) -> Object:
+    """What the real server says of a custom list although it is empty: it writes such lists from maps."""
+    return {"continue": ""} if kind.custom else {}
 
 
 @lru_cache(maxsize=1024)
@@ -106,21 +129,30 @@ def versioned(kind: Kind) -> Shape | None:
 def _bookmark(kind: Kind) -> Callable[[int, bool], bytes]:
     def line(revision: int, initial_end: bool) -> bytes:  # noqa: FBT001 - the shape `View` asks for
         marks: Object = {"annotations": {"k8s.io/initial-events-end": "true"}} if initial_end else {}
-        meta = {"resourceVersion": str(revision), "creationTimestamp": None, **marks}
+        meta = {"resourceVersion": str(revision), **marks}
         shown = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
         return encode({"type": "BOOKMARK", "object": shown}) + b"\n"
 
     return line
 
 
-def _no_match(ask: Ask) -> Exception:
+def _no_match() -> Exception:
     text = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-    return invalid(ask.kind, "", [Cause("resourceVersionMatch", "FieldValueForbidden", text)])
+    return invalid(_LIST_OPTIONS, "", [Cause("resourceVersionMatch", "FieldValueForbidden", text)])
+
+
+class _ListOptions(NamedTuple):
+    group: str = "meta.k8s.io"
+    plural: str = "listoptions"
+    kind: str = "ListOptions"
+
+
+_LIST_OPTIONS = _ListOptions()
 
 
 def _number(text: str, name: str) -> int:
     if not text.isdecimal():
-        raise bad_request(f"invalid {name}: {text!r} is no number")
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
     return int(text)
 
 

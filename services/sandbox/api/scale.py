@@ -1,5 +1,6 @@
 """Replicas are asked for and set in one shape for every kind that has some."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -67,7 +68,7 @@ def _replicated(kind: Kind, old: Object, new: Object) -> Object:
     replicas = new.get("spec", {}).get("replicas", 0)
     if not isinstance(replicas, int) or replicas < 0:
         raise bad_request(f"spec.replicas must be a number of at least 0, not {replicas!r}")
-    holder = old
+    holder = old = copy.deepcopy(old)
     *above, last = (kind.scale.spec if kind.scale else "").strip(".").split(".")
     for step in above:
         holder = holder.setdefault(step, {})

@@ -26,6 +26,8 @@ def loose(schema: Object) -> bool:
 
 def prune(value: object, schema: Object, path: str = "") -> Iterator[str]:
     """Drop fields that are not declared, in place; gives the path of each. Nulls count as absent."""
+    if not schema:
+        return  # anything may be there, however deep
     if isinstance(value, dict) and not _is_scalar(schema):
         yield from _prune_fields(value, schema, path)
     elif isinstance(value, list) and "items" in schema:
@@ -53,6 +55,25 @@ def _is_scalar(schema: Object) -> bool:
     return schema.get("type") in ("string", "integer", "number", "boolean")
 
 
+def lean(value: object, schema: Object) -> None:
+    """Drop empty lists and maps, in place: Go's types leave them out of built-in objects."""
+    if isinstance(value, list):
+        for item in value:
+            lean(item, schema.get("items", {}))
+        return
+    for name, below in list(value.items()) if isinstance(value, dict) else ():
+        inner = child(schema, name) or {}
+        lean(below, inner)
+        if below in ({}, []) and ("additionalProperties" in inner or "items" in inner) and "x-alate-zero" not in inner:
+            del value[name]  # type: ignore[union-attr]
+
+
+def zero(schema: Object) -> Object:
+    """What an object of a built-in type is before anybody says anything of it."""
+    found = {name: below for name, below in schema.get("properties", {}).items() if "x-alate-zero" in below}
+    return {name: zero(below) if below["x-alate-zero"] == {} else [] for name, below in found.items()}
+
+
 def default(value: object, schema: Object) -> None:
     """Fill in the defaults of what is absent, in place; a quantity written as a number becomes a string."""
     if isinstance(value, dict):
@@ -77,5 +98,7 @@ def _default_value(holder: Object, name: str, schema: Object) -> None:
     value = holder[name]
     if schema.get("format") == "quantity" and isinstance(value, int | float):
         holder[name] = str(value)
+    elif schema.get("type") == "integer" and isinstance(value, float) and value.is_integer():
+        holder[name] = int(value)
     elif isinstance(value, dict | list):
         default(value, schema)

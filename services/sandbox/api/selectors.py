@@ -10,7 +10,7 @@ Matches = Callable[[Object], bool]
 
 _TERM = re.compile(
     r"\s*(?:(?P<absent>!)\s*(?P<missing>[\w./-]+)"
-    r"|(?P<key>[\w./-]+)\s*(?:(?P<op>==|=|!=)\s*(?P<value>[\w.-]*)"
+    r"|(?P<key>[\w./-]+)\s*(?:(?P<op>==|=|!=|>|<)\s*(?P<value>[\w.-]*)"
     r"|\s(?P<set>in|notin)\s*\((?P<values>[^)]*)\))?)\s*(?:,|$)"
 )
 _FIELD = re.compile(r"^(?P<path>[\w.\-\[\]/]+?)(?P<op>==|=|!=)(?P<value>.*)$")
@@ -41,9 +41,23 @@ def _term(found: re.Match[str]) -> Callable[[dict[str, str]], bool]:
         return (lambda g: g.get(key) in values) if found["set"] == "in" else (lambda g: g.get(key) not in values)
     if found["op"] == "!=":
         return lambda given: given.get(key) != value
+    if found["op"] in (">", "<"):
+        return _compared(key, found["op"], value)
     if found["op"]:
         return lambda given: given.get(key) == value
     return lambda given: key in given
+
+
+def _compared(key: str, op: str, value: str) -> Callable[[dict[str, str]], bool]:
+    if not value.lstrip("-").isdecimal():
+        raise bad_request(f"unable to parse requirement: {value!r} is no whole number to compare with")
+    than = int(value)
+
+    def compare(given: dict[str, str]) -> bool:
+        found = given.get(key, "")
+        return found.lstrip("-").isdecimal() and (int(found) > than if op == ">" else int(found) < than)
+
+    return compare
 
 
 def fields(selector: str, known: frozenset[str]) -> Matches | None:

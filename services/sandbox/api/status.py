@@ -1,7 +1,7 @@
 """Every refusal is a Kubernetes Status, so that any client reads from it what to do next."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -40,14 +40,14 @@ class Refused(Exception):
     code: int
     reason: str
     message: str
-    details: Object = field(default_factory=dict)
+    details: Object | None = None
 
     def __str__(self) -> str:
         return self.message
 
     def status(self) -> Object:
         """The Status object."""
-        details = {"details": self.details} if self.details else {}
+        details = {} if self.details is None else {"details": self.details}
         body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
         return {**body, **({"reason": self.reason} if self.reason else {}), **details, "code": self.code}
 
@@ -64,15 +64,22 @@ def qualified(kind: Named) -> str:
 
 def _details(kind: Named, name: str, called: str, **more: object) -> Object:
     group = {"group": kind.group} if kind.group else {}
-    return {**({"name": name} if name else {}), **group, "kind": called, **more}
+    return {**({"name": name} if name else {}), **group, **({"kind": called} if called else {}), **more}
 
 
 def not_found(kind: Named, name: str) -> Refused:
     return Refused(404, "NotFound", f'{qualified(kind)} "{name}" not found', _details(kind, name, kind.plural))
 
 
+class NoSuchPath(Refused):
+    """A path that nothing is served at: the answer is plain text, as the real server gives it."""
+
+    def response(self) -> Response:
+        return Response(self.code, {"Content-Type": "text/plain"}, b"404 page not found\n")
+
+
 def unknown_path() -> Refused:
-    return Refused(404, "NotFound", "the server could not find the requested resource", {})
+    return NoSuchPath(404, "NotFound", "the server could not find the requested resource", {})
 
 
 def exists(kind: Named, name: str) -> Refused:
@@ -90,11 +97,13 @@ def apply_conflict(message: str, causes: Sequence[Cause]) -> Refused:
     return Refused(409, "Conflict", message, {"causes": list(map(_cause, causes))})
 
 
-def invalid(kind: Named, name: str, causes: Sequence[Cause]) -> Refused:
+def invalid(kind: Named, name: str, causes: Sequence[Cause], *, called: str = "") -> Refused:
+    """`called` is what the refusal calls the kind, if not by its name."""
     said = list(dict.fromkeys(map(str, causes)))
     text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
-    called = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
-    details = _details(kind, name, kind.kind, causes=list(map(_cause, causes)))
+    which = called or kind.kind
+    details = _details(kind, name, which, causes=list(map(_cause, causes)))
+    called = f"{which}.{kind.group}" if kind.group else which
     return Refused(422, "Invalid", f'{called} "{name}" is invalid: {text}', details)
 
 
@@ -113,7 +122,7 @@ def unsupported(message: str) -> Refused:
 
 
 def not_allowed() -> Refused:
-    return Refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    return Refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
 def expired(asked: int, oldest: int) -> Refused:

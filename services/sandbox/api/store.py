@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -17,6 +18,10 @@ from services.sandbox.api.status import Refused
 
 WINDOW = 10_000
 """How many changes a watch may look back; one from before is told to list again (410)."""
+WEIGHT = 16 * 2**20
+"""Bytes of objects such a watch may look back at the most, whichever is less."""
+RECENT = 512
+"""How many objects stay decoded: what was read or written just now is read again by the next write and its checks."""
 LARGEST = 1_000_000
 """Bytes of an object; NATS takes a message of up to 1 MiB (the real etcd: 1.5 MiB)."""
 
@@ -63,6 +68,10 @@ class Entry(NamedTuple):
         found: Object = _decode(self.data)
         return found
 
+    def read(self) -> Object:
+        """The same, shared with others who read it: not to be changed."""
+        return _decoded(self.data)
+
     def at(self, revision: int) -> bytes:
         """The same shape, shown at another revision."""
         return self.data.replace(b'"resourceVersion":"%d"' % self.revision, b'"resourceVersion":"%d"' % revision, 1)
@@ -91,7 +100,9 @@ class Store:
         self._order = Order()
         self._turns: dict[Key, tuple[asyncio.Lock, list[None]]] = {}
         self.clusters: dict[str, dict[tuple[str, str], Table]] = {}
-        self.log: deque[Change] = deque(maxlen=window)
+        self.log: deque[Change] = deque()
+        self._window = window
+        self._weight = 0
         self.oldest = 0
         """The lowest revision a watch can go on from."""
         self.graves: deque[Key] = deque()
@@ -198,14 +209,26 @@ class Store:
             self.clusters[key.cluster][key.topic[1:]].pop(key[3:], None)
             self.graves.append(key)
         change = Change(last.revision, key, before, entry, last)
-        if len(self.log) == self.log.maxlen:
-            self.oldest = self.log[0].revision
-        self.log.append(change)
+        self._remember(change)
         for listener in self.listeners:
             listener(change)
 
+    def _remember(self, change: Change) -> None:
+        self.log.append(change)
+        self._weight += len(change.last.data)
+        while len(self.log) > self._window or (self._weight > WEIGHT and len(self.log) > 1):
+            forgotten = self.log.popleft()
+            self.oldest = forgotten.revision
+            self._weight -= len(forgotten.last.data)
+
     def _put(self, key: Key, entry: Entry) -> None:
         self.clusters.setdefault(key.cluster, {}).setdefault(key.topic[1:], {})[key[3:]] = entry
+
+
+@lru_cache(maxsize=RECENT)
+def _decoded(data: bytes) -> Object:
+    found: Object = _decode(data)
+    return found
 
 
 def encode(new: object) -> bytes:

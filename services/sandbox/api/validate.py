@@ -28,9 +28,8 @@ def validate(value: object, schema: Object, path: str) -> Iterator[Cause]:
     if wrong := _wrong_type(value, schema, path):
         yield wrong
         return
-    for keyword, check in _CHECKS:
-        if keyword in schema:
-            yield from check(value, schema[keyword], schema, path)
+    for keyword, check in _checks(tuple(schema)):
+        yield from check(value, schema[keyword], schema, path)
 
 
 def has_type(value: object, type_: str) -> bool:
@@ -107,7 +106,8 @@ def _format(value: object, name: str, _: Object, path: str) -> Iterator[Cause]:
         try:
             datetime.fromisoformat(value)
         except ValueError:
-            yield _invalid(path, value, f"must be of type date-time: {json_text(value)}")
+            text = f"Invalid value: {json_text(value)}: {path} in body must be of type date-time: {json_text(value)}"
+            yield Cause(path, "FieldValueTypeInvalid", text)
 
 
 def _max_items(value: object, most: int, _: Object, path: str) -> Iterator[Cause]:
@@ -218,3 +218,9 @@ _CHECKS: tuple[tuple[str, Check], ...] = (
     ("oneOf", _one_of),
     ("not", _not),
 )
+
+
+@lru_cache(maxsize=1024)
+def _checks(keywords: tuple[str, ...]) -> tuple[tuple[str, Check], ...]:
+    """Those that a schema with these keywords asks for."""
+    return tuple(each for each in _CHECKS if each[0] in keywords)

@@ -2,13 +2,15 @@
 
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from events.kube import Object, Response
 from services.sandbox.api import bodies, delete, scale
 from services.sandbox.api.ask import Ask
 from services.sandbox.api.delete import Remover
 from services.sandbox.api.patch import APPLY
-from services.sandbox.api.read import Reader, versioned
-from services.sandbox.api.status import JSON, Refused, not_allowed, unknown_path
+from services.sandbox.api.read import Reader, listed, unsaid, versioned
+from services.sandbox.api.status import JSON, Refused, bad_request, not_allowed, not_found, unknown_path
 from services.sandbox.api.store import Entry, encode
 from services.sandbox.api.watch import Watch
 from services.sandbox.api.write import Writer, Written, patching
@@ -45,8 +47,10 @@ class Verbs:
             return await self._scale(ask)
         if subresource == "eviction" and ask.kind.kind == "Pod" and method == "POST":
             return await self._evict(ask)
+        if subresource == "log" and ask.kind.kind == "Pod":
+            return self._no_logs(ask)
         if subresource and not (subresource == "status" and ask.kind.status):
-            raise unknown_path()
+            raise not_found(ask.kind, ask.place.name) if ask.kind.custom else unknown_path()
         verb = self._whole.get((method, bool(ask.place.name)))
         if verb is None or (subresource and method not in ("GET", "PUT", "PATCH")):
             raise not_allowed()
@@ -88,9 +92,17 @@ class Verbs:
             except Refused as refused:
                 if refused.code != 404:  # somebody else deleted it first: as it should be
                     raise
-        items = [entry.data for _, entry in found]
-        head = encode({"kind": ask.kind.list_kind, "apiVersion": ask.kind.api_version, "metadata": {}})
+        items = listed(ask.kind, found)
+        meta = {**unsaid(ask.kind), "resourceVersion": str(self._reader.head)}
+        head = encode({"kind": ask.kind.list_kind, "apiVersion": ask.kind.api_version, "metadata": meta})
         return Response(200, JSON, head[:-1] + b',"items":[' + b",".join(items) + b"]}")
+
+    def _no_logs(self, ask: Ask) -> Answer:
+        """Nothing runs here. Raises `Refused` if there is no such pod, or if a node is said to have run it."""
+        pod = msgspec.json.decode(self._reader.get(ask).body)
+        if pod["spec"].get("nodeName"):
+            raise bad_request(f"the sandbox runs nothing: pod {ask.place.name} has no logs")
+        return Response(200, {"Content-Type": "text/plain"}, b"")  # so does the real server, before there is a node
 
     async def _evict(self, ask: Ask) -> Answer:
         how = delete.options(ask)
@@ -104,7 +116,7 @@ class Verbs:
             return Response(200, JSON, scale.shown(ask.kind, whole.body))
         if ask.request.method not in ("PUT", "PATCH"):
             raise not_allowed()
-        written = await self._writer.update(scale.on_the_whole(ask), scale.change(ask))
+        written = await self._writer.update(scale.on_the_whole(ask), scale.change(ask), through="scale")
         return Response(200, JSON, scale.shown(ask.kind, written.entry.data))
 
 
@@ -120,6 +132,6 @@ def _answer(ask: Ask, written: Written) -> Response:
 
 def _gone(ask: Ask, entry: Entry) -> Object:
     group = {"group": ask.kind.group} if ask.kind.group else {}
-    uid = entry.object()["metadata"]["uid"]
+    uid = entry.read()["metadata"]["uid"]
     details = {"name": ask.place.name, **group, "kind": ask.kind.plural, "uid": uid}
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}

@@ -34,7 +34,7 @@ class View:
 
     def shows(self, entry: Entry | None) -> bool:
         """Whether an object, in this shape, is one the watch selects."""
-        return entry is not None and (self.selected is None or self.selected(entry.object()))
+        return entry is not None and (self.selected is None or self.selected(entry.read()))
 
     def shaped(self, data: bytes) -> bytes:
         return self.shape(data) if self.shape else data

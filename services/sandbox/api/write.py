@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from events.kube import Object
-from services.sandbox.api import admit, bodies, managed, patch
+from services.sandbox.api import admit, bodies, managed, meta, patch
 from services.sandbox.api.ask import Ask, Clock, stamp
 from services.sandbox.api.catalog import Catalog
 from services.sandbox.api.custom import DEFINITIONS, established, wrong
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.managed import Hand, Manager
-from services.sandbox.api.schema import prune
+from services.sandbox.api.schema import prune, zero
 from services.sandbox.api.status import (
     Cause,
     Refused,
@@ -46,6 +46,8 @@ class Writer:
 
     async def create(self, ask: Ask, new: Object) -> Written:
         """Raises `Refused`: 409 if it is there, 404 without its namespace, 422 if it is not valid."""
+        if new["metadata"].get("resourceVersion"):
+            raise Refused(500, "", "resourceVersion should not be set on objects to be created")
         unknown = self._begin(ask, new)
         uid = self._new_uid()
         sent = new["metadata"].get("managedFields")
@@ -54,32 +56,40 @@ class Writer:
             if self._store.get(key):
                 raise exists(ask.kind, key.name)
             self._room(ask, key)
-            self._ready(ask, None, new)
             if sent != []:
-                self._own(ask, {"metadata": {}}, new)
-            return Written(await self._put(ask, key, new), created=True, warnings=unknown)
+                self._own(ask, {"metadata": {}, **({} if ask.kind.custom else zero(ask.kind.schema))}, new)
+            self._ready(ask, None, new)
+            warnings = [*unknown, *meta.advice(new["metadata"], custom=ask.kind.custom)]
+            return Written(await self._put(ask, key, new), created=True, warnings=warnings)
 
-    async def update(self, ask: Ask, change: Callable[[Object], Object]) -> Written:
-        """Put what `change` makes of the object in its place. Raises `Refused`: 404, 409, 422."""
+    async def update(self, ask: Ask, change: Callable[[Object], Object], *, through: str = "") -> Written:
+        """Put what `change` makes of the object in its place. Raises `Refused`: 404, 409, 422.
+
+        `through` is the subresource that shows a part of the whole, if that was written.
+        """
         async with self._store.alone(key := ask.key()):
             entry, old = self._found(ask, key)
-            asked = change(entry.object())
+            asked = change(entry.read())
             self._fresh(ask, entry, asked)
             unknown = self._begin(ask, asked)
             new = admit.kept(ask.kind, old, asked, ask.place.subresource)
             self._ready(ask, old, new)
-            self._own(ask, old, new)
+            self._own(ask, old, new, through=through)
             return Written(await self._settle(ask, key, entry, new), warnings=unknown)
 
     async def apply(self, ask: Ask, config: Object) -> Written:
         """Server-side apply. Raises `Refused`: 409 on conflicts, 422, 500 for undeclared fields."""
+        sent = config["metadata"]
         hand, config = self._applying(ask, config)
         async with self._store.alone(key := ask.key()):
             entry = self._store.get(key)
             if entry is None:
                 return await self._apply_new(ask, key, config, hand)
+            self._fresh(ask, entry, {"metadata": {"resourceVersion": entry.revision, **sent}})
             old = _bare(entry)
             ownership = managed.starting(old, old, subresource=True)
+            if not ownership.entries:
+                ownership = managed.unowned(old, ask.kind.schema, ask.kind.api_version, stamp(self._clock))
             new = managed.apply(old, config, ask.kind.schema, ownership, hand)
             new = admit.kept(ask.kind, old, new, ask.place.subresource)
             admit.shaped(ask.kind, new)
@@ -88,18 +98,29 @@ class Writer:
             return Written(await self._settle(ask, key, entry, new))
 
     async def edit(self, key: Key, change: Callable[[Object], None]) -> None:
-        """The server's own change of an object, if it is there."""
+        """The server's own change of an object, if it is there: of fields at its top or of its metadata."""
         async with self._store.alone(key):
             if entry := self._store.get(key):
                 new = _bare(entry)
                 change(new)
                 if new != _bare(entry):
+                    self._own_as_the_server(key, _bare(entry), new)
                     await self.store(key, new)
 
+    def _own_as_the_server(self, key: Key, old: Object, new: Object) -> None:
+        kind = self._catalog.by_kind(key.cluster, new["apiVersion"], new["kind"])
+        if kind and old["metadata"].get("managedFields"):
+            ownership = managed.starting(old, old, subresource=True)
+            by = Manager("kube-controller-manager", "Update", kind.api_version)
+            managed.updated(old, new, kind.schema, ownership, Hand(by, stamp(self._clock)))
+            _written_into(new, ownership)
+
     async def store(self, key: Key, new: Object) -> Entry:
-        """Write it, or drop it if it was only waiting for its last finalizer."""
-        if gone(new):
-            return await self._store.remove(key, new)
+        """Write it, or drop it if it was only waiting for its last finalizer (then it is last seen as it was)."""
+        entry = self._store.get(key)
+        if gone(new) and entry:
+            await self._store.remove(key, _bare(entry))
+            return Entry(entry.revision, encode(_with_version(_ordered(new), entry.revision)))
         return await self._store.put(key, new)
 
     async def _apply_new(self, ask: Ask, key: Key, config: Object, hand: Hand) -> Written:
@@ -126,6 +147,7 @@ class Writer:
         return Hand(by, stamp(self._clock), ask.flag("force")), _own_half(ask, config)
 
     def _begin(self, ask: Ask, new: Object) -> list[str]:
+        _known_mode(ask)
         self._same_place(ask, new)
         unknown = [f'unknown field "{path}"' for path in admit.shaped(ask.kind, new)]
         mode = ask.request.query.get("fieldValidation") or "Warn"
@@ -150,13 +172,17 @@ class Writer:
     def _fresh(self, ask: Ask, entry: Entry, asked: Object) -> None:
         meta = asked["metadata"]
         version = meta.get("resourceVersion") or ""
-        if version not in ("", "0", str(entry.revision)):
+        if str(version) not in ("", "0", str(entry.revision)):
             raise conflict(ask.kind, ask.place.name)
         if not version and ask.kind.custom:
             text = "Invalid value: 0: must be specified for an update"
-            raise invalid(ask.kind, ask.place.name, [Cause("metadata.resourceVersion", "FieldValueInvalid", text)])
-        old = entry.object()["metadata"]["uid"]
+            cause = Cause("metadata.resourceVersion", "FieldValueInvalid", text)
+            raise invalid(ask.kind, ask.place.name, [cause], called=ask.kind.plural)
+        old = entry.read()["metadata"]["uid"]
         if meta.get("uid") not in (None, "", old):
+            if ask.request.method == "PATCH":
+                text = f"Invalid value: {json_text(meta['uid'])}: field is immutable"
+                raise invalid(ask.kind, ask.place.name, [Cause("metadata.uid", "FieldValueInvalid", text)])
             why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {old}"
             raise conflict(ask.kind, ask.place.name, why)
 
@@ -166,7 +192,7 @@ class Writer:
         home = self._store.get(Key(key.cluster, "", "namespaces", "", key.namespace))
         if home is None:
             raise not_found(_NAMESPACES, key.namespace)
-        if b'"deletionTimestamp"' in home.data and "deletionTimestamp" in home.object()["metadata"]:
+        if b'"deletionTimestamp"' in home.data and "deletionTimestamp" in home.read()["metadata"]:
             why = f"unable to create new content in namespace {key.namespace} because it is being terminated"
             cause = Cause(
                 "metadata.namespace", "NamespaceTerminating", f"namespace {key.namespace} is being terminated"
@@ -185,11 +211,14 @@ class Writer:
         if old:
             admit.counted(kind, old, new)
 
-    def _own(self, ask: Ask, old: Object, new: Object) -> None:
+    def _own(self, ask: Ask, old: Object, new: Object, *, through: str = "") -> None:
         ownership = managed.starting(old, new, subresource=bool(ask.place.subresource))
-        by = Manager(ask.manager, "Update", ask.kind.api_version, ask.place.subresource)
+        if not ownership.entries and "uid" in old["metadata"]:
+            new["metadata"].pop("managedFields", None)
+            return  # nobody's object is nobody's until somebody applies to it
+        by = Manager(ask.manager, "Update", ask.kind.api_version, through or ask.place.subresource)
         managed.updated(old, new, ask.kind.schema, ownership, Hand(by, stamp(self._clock)))
-        new["metadata"]["managedFields"] = ownership.written()
+        _written_into(new, ownership)
 
     async def _settle(self, ask: Ask, key: Key, entry: Entry, new: Object) -> Entry:
         new = _ordered(new)
@@ -227,6 +256,12 @@ def gone(new: Object) -> bool:
     return "deletionTimestamp" in meta and not held
 
 
+def _written_into(new: Object, ownership: managed.Ownership) -> None:
+    new["metadata"].pop("managedFields", None)
+    if ownership.entries:
+        new["metadata"]["managedFields"] = ownership.written()
+
+
 def patching(ask: Ask) -> Callable[[Object], Object]:
     """The change a patch's body asks for."""
     body = bodies.value(ask)
@@ -234,9 +269,9 @@ def patching(ask: Ask) -> Callable[[Object], Object]:
 
 
 def _bare(entry: Entry) -> Object:
-    found = entry.object()
-    del found["metadata"]["resourceVersion"]
-    return found
+    # What is below the metadata is shared: whoever changes it puts something else in its place.
+    found = entry.read()
+    return {**found, "metadata": {k: v for k, v in found["metadata"].items() if k != "resourceVersion"}}
 
 
 def _ordered(new: Object) -> Object:
@@ -257,6 +292,19 @@ def _timeless(value: Object) -> Object:
     return {**value, "metadata": {**value["metadata"], "managedFields": entries}}
 
 
+_MODES = ("Ignore", "Strict", "Warn")
+
+
+def _known_mode(ask: Ask) -> None:
+    mode = ask.request.query.get("fieldValidation") or "Warn"
+    if mode not in _MODES:
+        supported = ", ".join(map(json_text, ("", *_MODES)))
+        text = f"Unsupported value: {json_text(mode)}: supported values: {supported}"
+        called = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(ask.request.method, "PatchOptions")
+        options = _Called("meta.k8s.io", called.lower(), called)
+        raise invalid(options, "", [Cause("fieldValidation", "FieldValueNotSupported", text)])
+
+
 def _strict(ask: Ask, new: Object, unknown: list[str]) -> Refused:
     text = f"strict decoding error: {', '.join(unknown)}"
     if ask.request.method == "PATCH":
@@ -268,9 +316,10 @@ def _strict(ask: Ask, new: Object, unknown: list[str]) -> Refused:
 
 def _declared(ask: Ask, config: Object) -> None:
     if unknown := list(prune(config, ask.kind.schema)):
-        place = "/".join(filter(None, (ask.place.namespace, ask.place.name)))
-        what = f"({place}; {ask.kind.api_version}, Kind={ask.kind.kind})"
-        said = "\n".join(f".{path}: field not declared in schema" for path in unknown)
+        place = f"{config['metadata'].get('namespace', '')}/{ask.place.name}"
+        what = f"({place}; {ask.kind.group}/{ask.kind.version}, Kind={ask.kind.kind})"
+        each = [f".{path}: field not declared in schema" for path in unknown]
+        said = each[0] if len(each) == 1 else "\n  ".join(("errors:", *each))
         raise Refused(500, "", f"failed to create typed patch object {what}: {said}")
 
 

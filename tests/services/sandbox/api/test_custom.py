@@ -34,7 +34,7 @@ async def test_a_definition_is_established_as_soon_as_it_is_written(client):
         (("metadata", "name"), "things.demo.io", 'must be spec.names.plural+"."+spec.group'),
         (("spec", "versions", 0, "storage"), False, "exactly one version marked as storage version"),
         ((*SCHEMA, "type"), "array", "must be object at the root"),
-        (SCHEMA, None, "schemas are required"),
+        (SCHEMA, None, "openAPIV3Schema: Required value"),
         ((*SCHEMA, "properties", "spec", "properties", "size"), {}, "must not be empty for specified object fields"),
         ((*SCHEMA, "properties", "spec", "$ref"), "#/x", "$ref is not supported"),
         ((*SCHEMA, "properties", "spec", "anyOf"), [{"type": "object"}], "must be empty to be structural"),

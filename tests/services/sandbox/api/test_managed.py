@@ -115,8 +115,7 @@ async def test_an_undeclared_field_cannot_be_applied(client):
     refused = await client.apply(ONE, {"spec": {"bogus": 1}})
     assert refused.status == 500
     assert refused.said == (
-        "failed to create typed patch object (default/one; demo.io/v1, Kind=Widget): "
-        ".spec.bogus: field not declared in schema"
+        "failed to create typed patch object (/one; demo.io/v1, Kind=Widget): .spec.bogus: field not declared in schema"
     )
 
 

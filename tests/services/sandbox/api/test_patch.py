@@ -29,7 +29,7 @@ def test_a_merge_patch_lays_over_and_takes_away(old, patch, new):
     ("patch", "new"),
     [
         (containers("a", image="2"), [{"name": "a", "image": "2"}, {"name": "b", "image": "1"}]),
-        (containers("c", image="3"), [{"name": n, "image": i} for n, i in (("a", "1"), ("b", "1"), ("c", "3"))]),
+        (containers("c", image="3"), [{"name": n, "image": i} for n, i in (("c", "3"), ("a", "1"), ("b", "1"))]),
         ({"containers": [{"name": "a", "$patch": "delete"}]}, [{"name": "b", "image": "1"}]),
         ({"containers": [{"$patch": "replace"}, {"name": "z"}]}, [{"name": "z"}]),
         (
@@ -61,7 +61,7 @@ def test_only_the_retained_keys_stay():
 
 def test_finalizers_are_merged_and_taken_out_one_by_one():
     meta = schema_of("ObjectMeta")
-    assert strategic({"finalizers": ["a"]}, {"finalizers": ["b"]}, meta) == {"finalizers": ["a", "b"]}
+    assert strategic({"finalizers": ["a"]}, {"finalizers": ["b"]}, meta) == {"finalizers": ["b", "a"]}
     gone = {"$deleteFromPrimitiveList/finalizers": ["a"]}
     assert strategic({"finalizers": ["a", "b"]}, gone, meta) == {"finalizers": ["b"]}
 

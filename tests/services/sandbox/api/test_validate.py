@@ -26,7 +26,12 @@ def says(value, **schema):
         ("", {"minLength": 1}, "Invalid", 'Invalid value: "": {} should be at least 1 chars long'),
         ("b", {"pattern": "^a$"}, "Invalid", "Invalid value: \"b\": {} should match '^a$'"),
         ([1, 2, 3, 4], {"maxItems": 3}, "TooMany", "Too many: 4: must have at most 3 items"),
-        ("no", {"format": "date-time"}, "Invalid", 'Invalid value: "no": {} must be of type date-time: "no"'),
+        (
+            "no",
+            {"format": "date-time"},
+            "TypeInvalid",
+            'Invalid value: "no": {} in body must be of type date-time: "no"',
+        ),
     ],
 )
 def test_a_wrong_value_is_named(value, schema, reason, message):

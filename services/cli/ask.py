@@ -1,0 +1,109 @@
+"""`alate request` and `alate delete` say to the management cluster what kubectl would say, and can wait for it."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from events.faults import NotFound
+from events.kinds import COLONIES
+from events.kube import Changed, Kube, Listed, Lost, Object
+from services.cli.bad import Failed
+from services.cli.where import Where
+
+MANAGER = "alate-cli"
+NEVER = ("Stalled", "Invalid", "Released")
+"""Phases that nothing but another wish ends."""
+Say = Callable[[str], object]
+
+
+def say(line: str) -> None:
+    """One line for people."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+async def request(where: Where, colonies: list[Object], *, wait: bool, tell: Say = say) -> None:
+    """Ask for Colonies, or amend those that are there. Raises Failed if one of them stalls while it is waited for."""
+    async with where.kube() as kube:
+        for colony in colonies:
+            meta = (await kube.apply(COLONIES, colony, manager=MANAGER))["metadata"]
+            tell(f"colony/{meta['name']} requested in namespace {meta['namespace']}")
+        if wait:
+            await asyncio.gather(*(_until_ready(kube, colony, tell) for colony in colonies))
+
+
+async def delete(where: Where, name: str, namespace: str, *, wait: bool, tell: Say = say) -> None:
+    """Ask for a Colony's end. Raises Failed if there is none."""
+    async with where.kube() as kube:
+        try:
+            await kube.delete(COLONIES, name, namespace)
+        except NotFound as absent:
+            raise Failed(f"there is no Colony {name} in namespace {namespace}: see `alate get colonies`") from absent
+        tell(f"colony/{name} is going")
+        if wait:
+            await _until_gone(kube, name, namespace, tell)
+
+
+async def _until_ready(kube: Kube, asked: Object, tell: Say) -> None:
+    name, namespace = asked["metadata"]["name"], asked["metadata"]["namespace"]
+    async with aclosing(_told(kube, name, namespace, tell)) as sights:
+        async for colony in sights:
+            if _ready(colony):
+                return
+            if _phase(colony) in NEVER:
+                why = colony["status"].get("message", "")
+                raise Failed(f"colony/{name} is {_phase(colony)} and will not become ready as it is: {why}")
+    raise Failed(f"colony/{name} was deleted while it was waited for")
+
+
+async def _until_gone(kube: Kube, name: str, namespace: str, tell: Say) -> None:
+    async for _ in _told(kube, name, namespace, tell):
+        pass
+    tell(f"colony/{name} is gone")
+
+
+async def _told(kube: Kube, name: str, namespace: str, tell: Say) -> AsyncGenerator[Object]:
+    """A Colony as it changes, until it is not there; each time it reads differently, that is told."""
+    last = ""
+    async with aclosing(_sights(kube, name, namespace)) as sights:
+        async for colony in sights:
+            if colony is None:
+                return
+            if (line := _line(colony)) != last:
+                tell(line)
+                last = line
+            yield colony
+
+
+async def _sights(kube: Kube, name: str, namespace: str) -> AsyncGenerator[Object | None]:
+    """One Colony as it changes; None once it is not there."""
+    async for sight in kube.watch(COLONIES, namespace):
+        match sight:
+            case Listed(items):
+                yield next((item for item in items if item["metadata"]["name"] == name), None)
+            case Changed(colony, gone) if colony["metadata"]["name"] == name:
+                yield None if gone else colony
+            case Lost(reason):
+                raise Failed(f"the management cluster cannot be heard: {reason}")
+
+
+def _line(colony: Object) -> str:
+    status = colony.get("status", {})
+    parts = (status.get("phase"), status.get("accelerators"), status.get("offer"), status.get("message"))
+    return f"colony/{colony['metadata']['name']}  " + "  ".join(str(part) for part in parts if part)
+
+
+def _current(colony: Object) -> Object:
+    """The status, if it answers to what is asked now; else empty."""
+    status: Object = colony.get("status", {})
+    return status if status.get("observedGeneration", 0) >= colony["metadata"].get("generation", 0) else {}
+
+
+def _phase(colony: Object) -> str:
+    return str(_current(colony).get("phase", ""))
+
+
+def _ready(colony: Object) -> bool:
+    conditions = _current(colony).get("conditions", ())
+    return any((one["type"], one["status"]) == ("Ready", "True") for one in conditions)

@@ -1,0 +1,74 @@
+"""Every process dies once, each at the moment in which it is needed most."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from schemas import addon, cluster, teardown
+from schemas.inventory import ClusterSeen, NodeSeen
+from services.cli.demo.story import Heard
+from services.stack.programs import NATS, SANDBOX
+
+Moment = Callable[[Heard], bool]
+
+
+def _says(kind: type) -> Moment:
+    return lambda heard: isinstance(heard.said, kind)
+
+
+MOMENTS: Mapping[str, Moment] = {
+    "provisioning": _says(cluster.Launching),
+    SANDBOX: _says(NodeSeen),
+    "addons": _says(addon.Applying),
+    NATS: lambda heard: isinstance(heard.said, ClusterSeen) and heard.said.allocated > 0,
+    "inventory": lambda heard: isinstance(heard.said, ClusterSeen) and heard.said.finished > 0,
+    "gateway": _says(teardown.Draining),
+    "teardown": _says(cluster.Releasing),
+}
+"""Which process dies when."""
+
+
+@dataclass(frozen=True)
+class Killed:
+    """One kill."""
+
+    process: str
+    at: float
+    """Seconds since the demo began."""
+    when: str
+    """What had just been said."""
+
+
+class Chaos:
+    """Hears the story, and kills."""
+
+    def __init__(self, kill: Callable[[str], bool], clock: Callable[[], float]) -> None:
+        """`kill` ends a process by its name, False if it is not there; `clock` is in seconds since the demo began."""
+        self.killed: list[Killed] = []
+        self.hurry = False
+        """Whatever is said next is moment enough."""
+        self._kill = kill
+        self._clock = clock
+        self._left = dict(MOMENTS)
+
+    @property
+    def done(self) -> bool:
+        """Every process was killed."""
+        return not self._left
+
+    def hear(self, heard: Heard) -> None:
+        """Kill whose moment this is."""
+        now = [name for name, moment in self._left.items() if moment(heard)]
+        for name in now or ([*self._left][:1] if self.hurry else []):
+            if self._kill(name):
+                del self._left[name]
+                self.killed.append(Killed(name, round(self._clock(), 2), _when(heard)))
+
+
+def _when(heard: Heard) -> str:
+    head, event = heard.names[:2]
+    match heard.said:
+        case ClusterSeen() as seen:
+            return f"job {'finished' if seen.finished else 'running'}"
+        case NodeSeen() as seen:
+            return f"node {seen.node} seen"
+    return f"{head}.{event}"

@@ -1,0 +1,116 @@
+"""What is left is counted from outside: every object the API serves, every machine ever bought, every timer."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from events.bus import Bus
+from events.kinds import CAPI, CLUSTERDEPLOYMENTS, COLONIES, CONFIGMAPS, SECRETS
+from events.kube import Kube, Object, Request, Resource
+from events.kube_config import transport_of
+from schemas.registry import Stream
+
+MUST_NAME = (COLONIES, CLUSTERDEPLOYMENTS, *CAPI, SECRETS)
+"""Kinds that are named in the answer even if there never was any."""
+BILL = "sandbox.alate.dev/bill"
+"""Label of the ConfigMaps in which the simulated clouds write down each machine they sell."""
+LEVELS = ("observed.>", "inventory.nodes.>", "inventory.cluster.>")
+"""What is seen of clusters; of one that is gone, nothing is."""
+NOT_COUNTED = frozenset({"events", "leases"})
+"""What Kubernetes itself forgets after a while."""
+
+Objects = frozenset[tuple[str, str]]
+"""Plural, and namespace/name."""
+
+
+async def objects(kube: Kube) -> Objects:
+    """Every object of every kind that can be listed, except the clouds' own books."""
+    found: set[tuple[str, str]] = set()
+    for resource in await _resources(kube):
+        listed = await kube.list(resource)
+        found |= {(resource.plural, _path(item)) for item in listed.items if not _is_bill(item)}
+    return frozenset(found)
+
+
+def counted(before: Objects, after: Objects) -> dict[str, int]:
+    """How many objects there are that were not there before, by plural."""
+    more = Counter(plural for plural, _ in after - before)
+    return {each.plural: more.pop(each.plural, 0) for each in MUST_NAME} | dict(sorted(more.items()))
+
+
+async def bills(kube: Kube) -> tuple[Object, ...]:
+    """The clouds' books of machines, one ConfigMap per cluster."""
+    return (await kube.list(CONFIGMAPS, labels=BILL)).items
+
+
+def running(books: Iterable[Object]) -> int:
+    """Machines that were bought and never given back."""
+    return sum(_started(book) - _ended(book) for book in books)
+
+
+def made(books: Iterable[Object]) -> Mapping[str, list[str]]:
+    """The instance type of every machine ever bought, by ``<namespace>/<name>`` of its cluster."""
+    found: dict[str, list[str]] = {}
+    for book in books:
+        cluster = book["metadata"]["annotations"][BILL]
+        lines = [msgspec.json.decode(text) for key, text in _data(book).items() if key.endswith(".start")]
+        found.setdefault(cluster, []).extend(line["instance"] for line in lines)
+    return found
+
+
+async def served(kubeconfig: Path, clusters: Iterable[str]) -> int:
+    """How many of the founded clusters (``<namespace>/<name>``) still have an API."""
+    return sum([await _is_served(kubeconfig, cluster.replace("/", ".")) for cluster in clusters])
+
+
+async def on_the_bus(bus: Bus) -> dict[str, int]:
+    """Timers that are still set, and what is still seen of clusters."""
+    timers = await bus.count(Stream.EVENTS, "timer.>")
+    return {"timers": timers, "levels": sum([await bus.count(Stream.LEVELS, each) for each in LEVELS])}
+
+
+async def _is_served(kubeconfig: Path, cluster: str) -> bool:
+    text = kubeconfig.read_text().replace("/clusters/management", f"/clusters/{cluster}")  # noqa: ASYNC240 - a small file
+    server = await transport_of(text)
+    try:
+        # A cluster that is there answers, if only with 401: the token is another's.
+        return (await server.send(Request("GET", "/version"))).status != 404
+    finally:
+        await server.close()
+
+
+async def _resources(kube: Kube) -> list[Resource]:
+    groups = (await kube.read("/apis"))["groups"]
+    versions = [("", "v1"), *((group["name"], group["preferredVersion"]["version"]) for group in groups)]
+    return [resource for group, version in versions for resource in await _listable(kube, group, version)]
+
+
+async def _listable(kube: Kube, group: str, version: str) -> list[Resource]:
+    document = await kube.read(f"/apis/{group}/{version}" if group else f"/api/{version}")
+    return [
+        Resource(group, version, item["name"], item["kind"], item["namespaced"])
+        for item in document["resources"]
+        if "list" in item["verbs"] and "/" not in item["name"] and item["name"] not in NOT_COUNTED
+    ]
+
+
+def _path(item: Object) -> str:
+    return f"{item['metadata'].get('namespace', '')}/{item['metadata']['name']}"
+
+
+def _is_bill(item: Object) -> bool:
+    return BILL in (item["metadata"].get("labels") or {})
+
+
+def _data(book: Object) -> dict[str, str]:
+    return book.get("data") or {}
+
+
+def _started(book: Object) -> int:
+    return sum(key.endswith(".start") for key in _data(book))
+
+
+def _ended(book: Object) -> int:
+    return sum(key.endswith(".end") for key in _data(book))

@@ -1,0 +1,105 @@
+"""The story itself: a Colony is asked for, its cluster comes, works and goes; then the Colony goes too."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
+
+from events.bus import Bus, CaughtUp
+from events.faults import NotFound, TryLater
+from events.kinds import COLONIES
+from events.kube import Kube, Object
+from schemas.addon import addon_name
+from schemas.cluster import Released
+from schemas.subjects import Key
+from schemas.teardown import Gone
+from schemas.wish import cluster_name
+from services.cli.bad import Failed
+from services.cli.demo.story import FILTERS, Heard, Story, event_of
+
+MANAGER = "alate-demo"
+T = TypeVar("T")
+
+
+class Play:
+    """Plays the story on a running stack; `story` is what was heard of it."""
+
+    def __init__(self, bus: Bus, kube: Kube, story: Story) -> None:
+        self.story = story
+        self.expected: set[Key] = set()
+        """Every entity that was asked for."""
+        self._bus = bus
+        self._kube = kube
+        self._news = asyncio.Event()
+        story.listeners.append(self._note)
+
+    async def follow(self) -> None:
+        """Hear everything, for ever."""
+        async with asyncio.TaskGroup() as group:
+            for stream, filters in FILTERS.items():
+                group.create_task(self._follow(stream, filters))
+
+    async def colony(self, colony: Object, within: float) -> None:
+        """Ask for a Colony, wait until its clusters are gone by themselves, let it go. Raises Failed after `within`."""
+        meta = colony["metadata"]
+        keys = entities(colony)
+        self.expected |= keys
+        try:
+            async with asyncio.timeout(within):
+                await insist(lambda: self._kube.apply(COLONIES, colony, manager=MANAGER))
+                await self._until(lambda: self._over(keys))
+                await insist(lambda: self._gone(meta["name"], meta["namespace"]))
+        except TimeoutError as late:
+            raise Failed(f"the story was not over after {within:g} s: {self._where(keys)}") from late
+
+    async def _follow(self, stream: str, filters: Iterable[str]) -> None:
+        async for stored in self._bus.feed(stream, *filters):
+            if not isinstance(stored, CaughtUp):
+                self.story.hear(stored)
+
+    def _note(self, _: Heard) -> None:
+        self._news.set()
+
+    async def _until(self, true: Callable[[], bool]) -> None:
+        while not true():
+            self._news.clear()
+            await self._news.wait()
+
+    def _over(self, keys: Iterable[Key]) -> bool:
+        """Every cluster is released, and every teardown has its proof."""
+        ends = {"cluster": Released, "teardown": Gone}
+        return all(isinstance(self.story.now(key), ends[key.domain]) for key in keys if key.domain in ends)
+
+    async def _gone(self, name: str, namespace: str) -> None:
+        """Delete the Colony. Raises TryLater until it is not there any more."""
+        try:
+            await self._kube.delete(COLONIES, name, namespace)
+        except NotFound:
+            return
+        raise TryLater(f"Colony {name} is still there", 0.2)
+
+    def _where(self, keys: Iterable[Key]) -> str:
+        states = {key: self.story.now(key) for key in sorted(keys)}
+        return ", ".join(
+            f"{'/'.join(key)} is {event_of(state) if state else 'absent'}" for key, state in states.items()
+        )
+
+
+async def insist(ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask until it is answered: what is asked may be away for a moment."""
+    while True:
+        try:
+            return await ask()
+        except TryLater as later:
+            await asyncio.sleep(min(later.after, 1.0))
+
+
+def entities(colony: Object) -> set[Key]:
+    """Every cluster, teardown and add-on that a Colony will have."""
+    meta = colony["metadata"]
+    found: set[Key] = set()
+    for cluster in colony["spec"]["clusters"]:
+        name = cluster_name(meta["name"], cluster["name"])
+        found |= {Key("cluster", meta["namespace"], name), Key("teardown", meta["namespace"], name)}
+        addons = cluster.get("addons", ())
+        found |= {Key("addon", meta["namespace"], addon_name(name, addon["name"])) for addon in addons}
+    return found

@@ -1,0 +1,122 @@
+"""When the story is over, everything that can be counted from outside is counted, until it is zero or time is up."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from events.bus import Bus, Stored, Unavailable
+from events.faults import Fault
+from events.kube import Kube
+from schemas.cluster import Attempt, Founded, Placing, Releasing
+from schemas.entity import State
+from schemas.registry import Stream
+from schemas.subjects import Key, key_of
+from services.cli.bad import Failed
+from services.cli.demo import leftovers
+from services.cli.demo.audit import Audit, Evidence, Purchase, Record, audit
+from services.cli.demo.leftovers import Objects
+from services.cli.demo.story import LIFECYCLES, read
+from services.cli.demo.unanswered import unanswered
+
+PAUSE = 0.5
+"""Seconds between two counts."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was counted."""
+
+    leftovers: dict[str, int]
+    audit: Audit
+
+    @property
+    def clean(self) -> bool:
+        """Nothing is left, lost or there twice."""
+        return not (any(self.leftovers.values()) or self.audit.lost or self.audit.duplicates)
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Counts, through connections of its own, what services should have left behind: nothing."""
+
+    bus: Bus
+    kube: Kube
+    kubeconfig: Path
+    monitor: int
+    before: Objects
+    """What was there before anything was asked for."""
+    expected: frozenset[Key]
+    """Entities that must have come and gone."""
+
+    async def settled(self, within: float) -> Proof:
+        """Count until it is clean, at most so many seconds; gives the last count. Raises Failed if none was made."""
+        end = asyncio.get_running_loop().time() + within
+        while True:
+            late = asyncio.get_running_loop().time() > end
+            try:
+                proof = await self.count()
+            except (Fault, Unavailable, Failed) as away:
+                if late:
+                    raise Failed(f"what is left could not be counted: {away}") from away
+            else:
+                if proof.clean or late:
+                    return proof
+            await asyncio.sleep(PAUSE)
+
+    async def count(self) -> Proof:
+        """Count once. Raises Fault, Unavailable, Failed."""
+        books = await leftovers.bills(self.kube)
+        after = await leftovers.objects(self.kube)
+        histories = await self._histories()
+        made = leftovers.made(books)
+        attempts = {f"{key.tenant}/{a.object_name(key.name)}": a for key, a in _attempts(histories)}
+        left = {
+            **leftovers.counted(self.before, after),
+            "machines at the cloud": leftovers.running(books),
+            "cluster APIs": await leftovers.served(self.kubeconfig, sorted({*made, *attempts})),
+            **await leftovers.on_the_bus(self.bus),
+        }
+        evidence = Evidence(
+            {key: [_record(stored) for stored, _ in history] for key, history in histories.items()},
+            self.expected,
+            await self.bus.count("DLQ", "dlq.>"),
+            await unanswered(self.monitor),
+            tuple(_purchase(name, attempts.get(name), made.get(name, ())) for name in sorted({*made, *attempts})),
+        )
+        return Proof(left, audit(evidence))
+
+    async def _histories(self) -> dict[Key, list[tuple[Stored, State]]]:
+        found: dict[Key, list[tuple[Stored, State]]] = {}
+        for lifecycle in LIFECYCLES:
+            for stored in await self.bus.read(Stream.EVENTS, f"{lifecycle.domain}.*.*.*"):
+                heard = read(stored)
+                if heard is not None and isinstance(heard.said, State):
+                    found.setdefault(key_of(stored.subject), []).append((stored, heard.said))
+        return found
+
+
+def _record(stored: Stored) -> Record:
+    state = msgspec.json.decode(stored.data, type=State)
+    return Record(
+        stored.sequence, stored.subject.split(".")[1], state.uid, state.revision, stored.headers.get("ce-id", "")
+    )
+
+
+def _attempts(histories: Mapping[Key, Iterable[tuple[Stored, State]]]) -> Iterable[tuple[Key, Attempt]]:
+    """Every attempt any cluster ever began."""
+    for key, history in histories.items():
+        for _, state in history:
+            if isinstance(state, Founded | Releasing | Placing) and state.attempt is not None:
+                yield key, state.attempt
+
+
+def _purchase(name: str, attempt: Attempt | None, made: Iterable[str]) -> Purchase:
+    """Machines of the kinds that were bought; what else the cloud made is a control plane, of which there is one."""
+    lots = attempt.placement.lots if attempt else ()
+    kinds = {lot.instance for lot in lots}
+    made = list(made)
+    others = max(0, sum(instance not in kinds for instance in made) - 1)
+    return Purchase(name, sum(lot.nodes for lot in lots), sum(instance in kinds for instance in made) + others)

@@ -1,0 +1,99 @@
+"""The demo is shown as a live picture on a terminal, as a line per change in a pipe, or not at all."""
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.panel import Panel
+
+from services.cli.demo.board import Row, drawn, live, rows
+from services.cli.demo.chaos import Chaos
+from services.cli.demo.story import Heard, Story
+from services.cli.demo.words import line
+from services.stack.child import Child, Phase
+from services.stack.supervisor import Supervisor
+
+Clock = Callable[[], float]
+"""Seconds since the demo began."""
+
+
+class Screen:
+    """Shows nothing: for whoever wants one JSON object."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def say(self, text: str) -> None:
+        """A line between the acts."""
+
+    def heard(self, heard: Heard) -> None:
+        """Something new was said on the bus."""
+
+    def process(self, child: Child) -> None:
+        """A process of the stack is in another phase."""
+
+    @asynccontextmanager
+    async def showing(self, story: Story, stack: Supervisor, chaos: Chaos | None) -> AsyncIterator[None]:  # noqa: ARG002 - others draw them
+        """While the story goes on."""
+        yield
+
+
+class Lines(Screen):
+    """One line per change."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self._said: dict[tuple[str, ...], str] = {}
+
+    def say(self, text: str) -> None:
+        sys.stdout.write(f"{self.clock():8.2f} s  {text}\n")
+        sys.stdout.flush()
+
+    def heard(self, heard: Heard) -> None:
+        text = line(heard)
+        if text is not None and self._said.get(heard.names) != text:  # a level may differ in what is not shown
+            self._said[heard.names] = text
+            self.say(text)
+
+    def process(self, child: Child) -> None:
+        self.say(f"process   {child.program.name:<34} {child.phase}")
+
+
+class Picture(Screen):
+    """A live display."""
+
+    def __init__(self, clock: Clock, console: Console) -> None:
+        super().__init__(clock)
+        self._console = console
+
+    def say(self, text: str) -> None:
+        self._console.print(text, style="dim", highlight=False)
+
+    @asynccontextmanager
+    async def showing(self, story: Story, stack: Supervisor, chaos: Chaos | None) -> AsyncIterator[None]:
+        def picture() -> Panel:
+            return drawn(
+                [*rows(story, datetime.now(UTC)), *_processes(stack, chaos)], f"alate demo {self.clock():.1f} s"
+            )
+
+        async with live(self._console, picture):
+            yield
+
+
+def screen(clock: Clock, *, as_json: bool) -> Screen:
+    """The one that fits where we write to."""
+    if as_json:
+        return Screen(clock)
+    console = Console()
+    return Picture(clock, console) if console.is_terminal else Lines(clock)
+
+
+COLOURS = {Phase.UP: "green", Phase.STARTING: "yellow", Phase.WAITING: "red", Phase.STOPPED: "dim"}
+
+
+def _processes(stack: Supervisor, chaos: Chaos | None) -> list[Row]:
+    shown = "  ".join(f"[{COLOURS[child.phase]}]{child.program.name}[/]" for child in stack.children)
+    killed = [("killed", ", ".join(f"{each.process} ({each.when})" for each in chaos.killed))] if chaos else []
+    return [("processes", shown), *killed]

@@ -1,0 +1,86 @@
+"""What each message means to somebody who watches, in a few words; the same for the display and for plain lines."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from schemas import addon, cluster, teardown
+from schemas.cluster import Attempt, Founded
+from schemas.entity import State
+from schemas.inventory import ClusterSeen, NodeSeen
+from services.cli.demo.story import Heard, event_of
+
+Words = Callable[[Any], str]
+
+
+def bought(attempt: Attempt) -> str:
+    """The offer, in short."""
+    place = attempt.placement
+    kinds = ", ".join(f"{lot.nodes} x {lot.instance}{' spot' if lot.spot else ''}" for lot in place.lots)
+    return f"{kinds} on {place.cloud} {place.region}"
+
+
+def price(state: Founded) -> str:
+    """The price against what the next best would have cost."""
+    paid = f"${state.attempt.placement.price_per_hour:.2f}/h"
+    if state.next_best_per_hour is None:
+        return f"{paid}, no other offer fits"
+    return f"{paid}, next best ${state.next_best_per_hour:.2f}/h"
+
+
+def _proof(gone: teardown.Gone) -> str:
+    return f"because {gone.why}; its own proof: no {', no '.join(gone.proof) or 'trace'}"
+
+
+WORDS: Mapping[type, Words] = {
+    cluster.Requested: lambda s: f"{s.wish.need.nodes} nodes, {s.wish.need.accelerators} accelerators wanted",
+    cluster.Launching: lambda s: f"{bought(s.attempt)} for {price(s)}",
+    cluster.Placing: lambda s: f"{s.attempt.reason}: {s.attempt.message}" if s.attempt else "looking for another offer",
+    cluster.Provisioned: lambda _: "its API answers",
+    cluster.Ready: lambda s: f"all {s.wish.need.accelerators} accelerators can be used",
+    cluster.Releasing: lambda s: f"because {s.because}",
+    cluster.Released: lambda s: f"cost ${s.cost_usd:.4f}",
+    cluster.Stalled: lambda s: f"{s.reason}: {s.message}",
+    addon.Degraded: lambda s: s.message,
+    teardown.Warned: lambda s: f"goes at {s.until:%H:%M:%S}: {s.why}",
+    teardown.Draining: lambda s: f"because {s.why}",
+    teardown.Cleaning: lambda s: f"withdrawing {', '.join(s.addons) or 'nothing'}",
+    teardown.Stuck: lambda s: s.message,
+    teardown.Gone: _proof,
+}
+"""By what was said; a state without words is told by its name alone."""
+
+
+def words(state: State) -> str:
+    """What a state means."""
+    tell = WORDS.get(type(state))
+    return tell(state) if tell else ""
+
+
+def usage(seen: ClusterSeen, now: datetime) -> str:
+    """What runs on a cluster."""
+    held = f"{seen.allocated} of {seen.accelerators} GPUs in use, {seen.pods} pods running, {seen.finished} finished"
+    if not seen.known:
+        return f"{held} (not heard right now)"
+    idle = f", idle for {max(0.0, (now - seen.idle_since).total_seconds()):.0f} s" if seen.idle_since else ""
+    return held + idle
+
+
+def line(heard: Heard) -> str | None:
+    """One line for one change; None if it is not worth one."""
+    names, said = heard.names, heard.said
+    match said:
+        case State():
+            return _columns(names[0], names[3], event_of(said), words(said))
+        case NodeSeen():
+            what = f"{said.accelerators} x {said.accelerator}" if said.accelerator else ""
+            shape = "gone" if not said.present else "ready" if said.ready else "joining"
+            return _columns("node", said.node, shape, what)
+        case ClusterSeen():
+            return _columns("usage", said.cluster, "", usage(said, heard.at))
+        case _:
+            return None
+
+
+def _columns(kind: str, name: str, state: str, more: str) -> str:
+    return f"{kind:<9} {name:<34} {state:<12} {more}".rstrip()

@@ -1,0 +1,210 @@
+"""What `alate get` shows of each kind is a table: where its items are, their names, their columns."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from events.bus import Stored
+from schemas.registry import Stream
+from schemas.subjects import names_of
+from services.cli import offers, seen
+from services.cli.item import Item, age
+
+Cell = Callable[[Item, datetime], str]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One word after `alate get`."""
+
+    columns: Mapping[str, Cell]
+    names: Callable[[Item], tuple[str, ...]]
+    """What an item can be asked for by; together they tell it from all others of its namespace."""
+    stream: Stream | None = None
+    """None: Colonies, which the management cluster keeps."""
+    filter: str = ""
+    also: tuple[str, ...] = ()
+    """Filters of what is not shown itself, but told with what is."""
+    items: Callable[[Stored], Iterator[Item]] = lambda _: iter(())
+    arranged: Callable[[Sequence[Item], Sequence[Item]], list[Item]] = lambda some, _: list(some)
+    """Some of the items as they are shown, in order; the second are all there are."""
+
+    def row(self, item: Item, now: datetime) -> tuple[str, ...]:
+        """Its cells."""
+        return tuple(cell(item, now) for cell in self.columns.values())
+
+
+def _text(*path: str) -> Cell:
+    """The value at a path; empty if it is not there."""
+
+    def cell(item: Item, _: datetime) -> str:
+        value: object = item
+        for part in path:
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return "" if value is None else str(value)
+
+    return cell
+
+
+def _since(*path: str) -> Cell:
+    read = _text(*path)
+    return lambda item, now: age(read(item, now), now)
+
+
+def _dollars(amount: float | None) -> str:
+    return "" if amount is None else f"{amount:.2f}"
+
+
+def _entity(stored: Stored) -> Iterator[Item]:
+    _, event, tenant, name = names_of(stored.subject)
+    yield {"namespace": tenant, "name": name, "state": event} | msgspec.json.decode(stored.data)
+
+
+def _placement(item: Item) -> Item:
+    found: Item = (item.get("attempt") or {}).get("placement", {})
+    return found
+
+
+def _bought(item: Item, _: datetime) -> str:
+    place = _placement(item)
+    kinds = {f"{lot['instance']}{' spot' if lot['spot'] else ''}" for lot in place.get("lots", ())}
+    return f"{place['cloud']} {place['region']} {', '.join(sorted(kinds))}" if place else ""
+
+
+def _price(item: Item, _: datetime) -> str:
+    lots = _placement(item).get("lots", ())
+    return _dollars(sum(lot["price_per_hour"] * lot["nodes"] for lot in lots)) if lots else ""
+
+
+def _said(item: Item, now: datetime) -> str:
+    return _text("message")(item, now) or item.get("refused", "") or item.get("because", "")
+
+
+COLONIES = Kind(
+    {
+        "NAME": _text("metadata", "name"),
+        "PHASE": _text("status", "phase"),
+        "READY": _text("status", "ready"),
+        "ACCELERATORS": _text("status", "accelerators"),
+        "OFFER": _text("status", "offer"),
+        "PRICE/H": lambda item, _: _dollars(item.get("status", {}).get("pricePerHour")),
+        "AGE": _since("metadata", "creationTimestamp"),
+        "MESSAGE": _text("status", "message"),
+    },
+    lambda item: (item["metadata"]["name"],),
+)
+
+NODE_NAMES = seen.names("cluster", "node")
+GPU_NAMES = seen.names("cluster", "node", "id")
+STORAGE_NAMES = seen.names("cluster", "storage_class")
+
+KINDS: Mapping[str, Kind] = {
+    "colonies": COLONIES,
+    "clusters": Kind(
+        {
+            "NAME": _text("name"),
+            "STATE": _text("state"),
+            "SINCE": _since("since"),
+            "OFFER": _bought,
+            "PRICE/H": _price,
+            "ATTEMPTS": lambda item, _: str(item.get("attempts", 0)),
+            "COST": lambda item, _: _dollars(item.get("cost_usd", 0.0)),
+            "MESSAGE": _said,
+        },
+        lambda item: (item["name"],),
+        Stream.EVENTS,
+        "cluster.*.{tenant}.*",
+        items=_entity,
+    ),
+    "nodes": Kind(
+        {
+            "CLUSTER": _text("cluster"),
+            "NODE": _text("node"),
+            "READY": _text("ready"),
+            "ACCELERATOR": _text("accelerator"),
+            "COUNT": _text("accelerators"),
+            "FREE": lambda item, _: f"{item['free']:g}",
+            "FRESH": _text("freshness"),
+            "DEGRADED": lambda item, _: seen.troubles(item),
+        },
+        NODE_NAMES,
+        Stream.LEVELS,
+        "inventory.nodes.{tenant}.*.*",
+        items=seen.nodes,
+        arranged=NODE_NAMES.arranged,
+    ),
+    "gpus": Kind(
+        {
+            "CLUSTER": _text("cluster"),
+            "NODE": _text("node"),
+            "ID": _text("id"),
+            "MODEL": _text("model"),
+            "MIB": _text("memory_mib"),
+            "MIG": _text("mig"),
+            "HEALTH": _text("health"),
+            "DRIVER": _text("driver"),
+            "HELD BY": lambda item, _: ", ".join(item.get("allocated_to", ())),
+            "SOURCE": _text("source"),
+            "FRESH": _text("freshness"),
+        },
+        GPU_NAMES,
+        Stream.LEVELS,
+        "inventory.nodes.{tenant}.*.*",
+        items=seen.gpus,
+        arranged=GPU_NAMES.arranged,
+    ),
+    "storage": Kind(
+        {
+            "CLUSTER": _text("cluster"),
+            "CLASS": _text("storage_class"),
+            "PROVISIONER": _text("provisioner"),
+            "VOLUMES": _text("volumes"),
+            "ALLOCATED": lambda item, _: seen.gibibytes(item.get("allocated")),
+            "AVAILABLE": lambda item, _: seen.gibibytes(item.get("available")),
+            "FRESH": _text("freshness"),
+            "DEGRADED": lambda item, _: seen.troubles(item),
+        },
+        STORAGE_NAMES,
+        Stream.LEVELS,
+        "inventory.storage.{tenant}.*.*",
+        items=seen.storage,
+        arranged=STORAGE_NAMES.arranged,
+    ),
+    "offers": Kind(
+        {
+            "CLOUD": _text("cloud"),
+            "REGION": _text("region"),
+            "ZONE": _text("zone"),
+            "INSTANCE": _text("instance"),
+            "ACCELERATOR": _text("accelerator"),
+            "COUNT": _text("accelerators"),
+            "PRICE/H": lambda item, _: _dollars(item["price"]),
+            "SPOT/H": lambda item, _: _dollars(item.get("spot_price")),
+            "LIMIT": _text("limit"),
+            "REFUSED": offers.refused,
+            "PRICES": _since("as_of"),
+        },
+        offers.names,
+        Stream.LEVELS,
+        "inventory.offers.*.*",
+        ("inventory.capacity.*.*",),
+        offers.items,
+        offers.arranged,
+    ),
+    "addons": Kind(
+        {
+            "CLUSTER": _text("cluster"),
+            "ADDON": _text("addon"),
+            "STATE": _text("state"),
+            "SINCE": _since("since"),
+            "MESSAGE": _text("message"),
+        },
+        lambda item: (item["cluster"], item["addon"]),
+        Stream.EVENTS,
+        "addon.*.{tenant}.*",
+        items=_entity,
+    ),
+}
+"""By the word that names them; the singular is understood too."""

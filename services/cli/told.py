@@ -1,0 +1,51 @@
+"""Every error that can reach the command line has its exit code here."""
+
+from pathlib import Path
+
+from events.bus import Unavailable
+from events.faults import Denied, Fault
+from events.nats_server import NotStarted as NatsNotStarted
+from schemas.crds import Refused
+from services.cli.bad import BadInput, Failed
+from services.stack.folder import Absent, Taken
+from services.stack.probe import Busy
+from services.stack.program import NotStarted
+
+FAILED, BAD_INPUT = 1, 2
+CODES: tuple[tuple[type[Exception], int], ...] = (
+    (BadInput, BAD_INPUT),
+    (Refused, BAD_INPUT),
+    (Taken, BAD_INPUT),
+    (Absent, BAD_INPUT),
+    (Busy, BAD_INPUT),
+    (Failed, FAILED),
+    (Fault, FAILED),
+    (Unavailable, FAILED),
+    (NotStarted, FAILED),
+    (NatsNotStarted, FAILED),
+)
+REASONS = ("BadKubeconfig", "Invalid", "BadRequest")
+"""What an API server refuses because of what somebody wrote."""
+
+
+def told(error: BaseException) -> tuple[str, int]:
+    """One sentence and an exit code."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, Denied) and error.reason in REASONS:
+        return _line(error), BAD_INPUT
+    for kind, code in CODES:
+        if isinstance(error, kind):
+            return _line(error), code
+    return f"this is a fault of alate itself, at {_place(error)}: {type(error).__name__}: {_line(error)}", FAILED
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+def _place(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "an unknown place"

@@ -1,0 +1,100 @@
+"""`alate up` keeps a stack running in a folder until it is told to stop; started again, it continues."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import schemas
+from events.faults import NotFound
+from events.kinds import COLONIES, find
+from events.kube import Kube
+from services.cli.bad import BadInput
+from services.cli.where import PATIENCE, joined, management
+from services.stack.child import Child, Phase
+from services.stack.folder import Folder
+from services.stack.programs import Wiring, choose_ports, stages
+from services.stack.supervisor import Supervisor
+
+Say = Callable[[str], object]
+CRDS = Path(schemas.__file__).with_name("generated") / "crds"
+"""The manifests a management cluster must have been given."""
+
+
+async def up(folder: Path, port: int | None, kubeconfig: Path | None, nats: str | None, say: Say) -> None:
+    """Run until cancelled. Raises Taken, Busy, BadInput, Denied("BadKubeconfig"), NotStarted."""
+    say("alate is starting")
+    async with running(Folder(folder), port=port, kubeconfig=kubeconfig, nats=nats, changed=_teller(say)) as (
+        wiring,
+        _,
+    ):
+        say(_welcome(wiring))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            say("alate is stopping")
+
+
+@asynccontextmanager
+async def running(  # noqa: PLR0913 - what the command line offers
+    folder: Folder,
+    *,
+    port: int | None = None,
+    kubeconfig: Path | None = None,
+    nats: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    changed: Callable[[Child], None] = lambda _: None,
+) -> AsyncIterator[tuple[Wiring, Supervisor]]:
+    """A stack in a folder, all of it ready. Raises what `up` raises."""
+    folder.take()
+    try:
+        ports = choose_ports(folder.ports(), port)
+        wiring = Wiring(folder, ports, nats or "", kubeconfig, settings or {})
+        await _check_others(wiring)
+        folder.keep_ports(ports)
+        async with Supervisor(stages(wiring), changed) as stack:
+            folder.announce(wiring.bus, wiring.management)
+            yield wiring, stack
+    finally:
+        folder.leave()
+
+
+async def _check_others(wiring: Wiring) -> None:
+    """What is there already must be there indeed, before anything is started on it."""
+    if wiring.nats_url:
+        async with joined(wiring.nats_url, PATIENCE):
+            pass
+    if wiring.kubeconfig:
+        async with management(str(wiring.kubeconfig)) as kube:
+            await _check_installed(kube, wiring.kubeconfig)
+
+
+async def _check_installed(kube: Kube, kubeconfig: Path) -> None:
+    try:
+        await find(kube, COLONIES.api_version, COLONIES.kind)
+    except NotFound as missing:
+        raise BadInput(
+            f"the management cluster of {kubeconfig} knows no Colony: "
+            f"kubectl --kubeconfig {kubeconfig} apply -f {CRDS}, then try again"
+        ) from missing
+
+
+def _teller(say: Say) -> Callable[[Child], None]:
+    """Says when a part of the stack has died."""
+
+    def changed(child: Child) -> None:
+        if child.phase is Phase.WAITING:
+            name, log = child.program.name, child.program.log
+            say(f"{name} ended and is started again (deaths so far: {child.deaths}); see {log}")
+
+    return changed
+
+
+def _welcome(wiring: Wiring) -> str:
+    return (
+        f"alate is up in {wiring.folder.root}; Ctrl-C stops it, starting it again continues\n"
+        f"  kubeconfig  export KUBECONFIG={wiring.management}\n"
+        f"  NATS        {wiring.bus}\n"
+        f"  logs        {wiring.folder.logs}\n"
+        "now try: alate request train --gpus 16 --accelerator H100, then alate get colonies -w"
+    )

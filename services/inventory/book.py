@@ -1,0 +1,160 @@
+"""Everything one cluster was seen to hold is kept here, and what that comes to is counted anew where it changed."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import chain
+from typing import Any, TypeVar
+from zlib import crc32
+
+from events.kinds import NODES, PODS, STORAGECLASSES
+from events.kube_port import Changed, Listed, Object, Resource
+from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
+from services.inventory.count import Part, Takers, cluster_seen, part, whole
+from services.inventory.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
+from services.inventory.node import NodeRead, PodRead, node_seen, read_node, read_pod
+from services.inventory.shelf import Shelf, Turn
+from services.inventory.slices import Holder, Pools, held, holder
+from services.inventory.storage import ClassRead, RoomRead, VolumeRead, read_class, read_room, read_volume, storage_seen
+
+Told = Listed | Changed
+T = TypeVar("T")
+SHARDS = 64
+"""Nodes are counted in so many parts: a change costs one part and the sum of all, not every node."""
+
+
+class Book:
+    """One cluster's; `blank` names it. `take` what is seen, then ask what it comes to."""
+
+    def __init__(self, blank: ClusterSeen) -> None:
+        self._blank = blank
+        self._nodes: Shelf[NodeRead] = Shelf(read_node)
+        self._pods: Shelf[PodRead] = Shelf(read_pod)
+        self._slices: Shelf[Object] = Shelf(lambda item: item)
+        self._claims: Shelf[Holder | None] = Shelf(holder)
+        self._classes: Shelf[ClassRead] = Shelf(read_class)
+        self._volumes: Shelf[VolumeRead] = Shelf(read_volume)
+        self._rooms: Shelf[RoomRead] = Shelf(read_room)
+        self._on: dict[str, dict[str, PodRead]] = {}
+        self._takers: dict[str, PodRead] = {}
+        self._pools = Pools()
+        self._dirty: set[str] = set()
+        self._seen: dict[str, NodeSeen] = {}
+        self._shards: dict[int, set[str]] = {}
+        self._parts: dict[int, Part] = {}
+        self._shelves: Mapping[Resource, tuple[Shelf[Any], Callable[[list[Turn[Any]]], None]]] = {
+            NODES: (self._nodes, self._turn_nodes),
+            PODS: (self._pods, self._turn_pods),
+            SLICES: (self._slices, self._turn_slices),
+            CLAIMS: (self._claims, self._turn_claims),
+            STORAGECLASSES: (self._classes, _nothing),
+            VOLUMES: (self._volumes, _nothing),
+            CAPACITIES: (self._rooms, _nothing),
+        }
+
+    def take(self, resource: Resource, sight: Told) -> bool:
+        """Take in a list or a change; False if it says nothing new."""
+        shelf, turned = self._shelves[resource]
+        if isinstance(sight, Listed):
+            turns = shelf.replace(sight.items, sight.resource_version)
+        else:
+            turns = shelf.change(sight.object, gone=sight.gone)
+        turned(turns)
+        return bool(turns)
+
+    @property
+    def complete(self) -> bool:
+        """Nodes and pods were listed: only then is anything known."""
+        return self._nodes.listed and self._pods.listed
+
+    def changed(self) -> dict[str, NodeSeen]:
+        """The level of each node that may differ since the last call."""
+        found = {}
+        for name in sorted(self._dirty):
+            node = self._nodes.named(name)
+            shard = crc32(name.encode()) % SHARDS
+            self._parts.pop(shard, None)
+            if node is None:
+                self._seen.pop(name, None)
+                self._shards.get(shard, set()).discard(name)
+            else:
+                found[name] = self._seen[name] = self._node(node)
+                self._shards.setdefault(shard, set()).add(name)
+        self._dirty.clear()
+        return found
+
+    @property
+    def nodes(self) -> Mapping[str, NodeSeen]:
+        """The level of each node that is there, as of the last `changed`."""
+        return self._seen
+
+    def cluster(self, before: ClusterSeen | None, now: datetime) -> ClusterSeen:
+        """The level of the cluster, as of the last `changed`."""
+        for shard, names in self._shards.items():
+            if shard not in self._parts:
+                self._parts[shard] = part(self._seen[name] for name in names)
+        return cluster_seen(self._blank, whole(self._parts.values()), self._count(), before, now)
+
+    def storage(self) -> dict[str, StorageSeen]:
+        """The level of each storage class; none before all of it was listed."""
+        if not (self._classes.listed and self._volumes.listed):
+            return {}
+        volumes = _grouped((each.storage_class, each) for _, each in self._volumes)
+        rooms = _grouped((each.storage_class, each) for _, each in self._rooms)
+        return {
+            one.name: storage_seen(self._blank.uid, one, volumes.get(one.name, ()), rooms.get(one.name, ()))
+            for _, one in sorted(self._classes, key=lambda kept: kept[1].name)
+        }
+
+    def _node(self, node: NodeRead) -> NodeSeen:
+        places = self._pools.on(node.name)
+        devices = held(places, self._holders()) if places else {}
+        pods = self._on.get(node.name, {}).values()
+        return node_seen(self._blank.uid, node, pods, devices.values(), self._pools.troubles(node.name))
+
+    def _holders(self) -> Iterator[Holder]:
+        return (each for _, each in self._claims if each is not None)
+
+    def _count(self) -> Takers:
+        """By UID: a pod that asks for accelerators and holds a claim of some is one pod."""
+        claimants = {uid for each in self._holders() for uid in each.pods}
+        known = dict(self._takers)
+        if claimants:
+            known |= {uid: pod for uid, pod in self._pods if uid in claimants}
+        finished = sum(pod.finished for pod in known.values())
+        return Takers(len(known) - finished, finished)
+
+    def _turn_nodes(self, turns: list[Turn[NodeRead]]) -> None:
+        self._dirty.update(node.name for node in chain.from_iterable(turns) if node is not None)
+
+    def _turn_pods(self, turns: list[Turn[PodRead]]) -> None:
+        for before, now in turns:
+            if before is not None:
+                self._on.get(before.node, {}).pop(before.uid, None)
+                self._takers.pop(before.uid, None)
+                self._dirty.add(before.node)
+            if now is not None:
+                self._on.setdefault(now.node, {})[now.uid] = now
+                self._dirty.add(now.node)
+                if now.accelerators:
+                    self._takers[now.uid] = now
+
+    def _turn_slices(self, turns: list[Turn[Object]]) -> None:
+        if turns:
+            spoken_of = self._pools.nodes
+            self._pools.take(item for _, item in self._slices)
+            self._dirty |= spoken_of | self._pools.nodes
+
+    def _turn_claims(self, turns: list[Turn[Holder | None]]) -> None:
+        if any(each is not None for turn in turns for each in turn):
+            self._dirty |= self._pools.nodes
+
+
+def _grouped(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
+    found: dict[str, list[T]] = {}
+    for name, each in pairs:
+        found.setdefault(name, []).append(each)
+    return found
+
+
+def _nothing(_: object) -> None:
+    """Storage is counted whole each time."""

@@ -1,0 +1,111 @@
+"""Every cluster that has an API is watched, the management cluster among them; joining and leaving by themselves."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+
+from events.bus import Bus
+from events.kube import Kube
+from events.telemetry import Meters
+from schemas import cluster
+from schemas.cluster import Founded, Provisioned, Ready, Released
+from schemas.entity import State
+from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
+from schemas.subjects import Key
+from services.inventory.voice import Voice
+from services.inventory.watcher import NOBODY, Open, Watcher
+from services.levels import Levels
+from services.view import View, entities
+from services.workloads import Workloads
+
+MANAGEMENT = Key("cluster", NOBODY, "management")
+"""No tenant's: a namespace cannot be called so."""
+
+
+class Clusters:
+    """The watchers, one per cluster."""
+
+    def __init__(  # noqa: PLR0913 - its ports
+        self,
+        bus: Bus,
+        workloads: Workloads,
+        levels: Levels,
+        *,
+        clock: Callable[[], datetime],
+        meters: Meters,
+        management: Kube | None = None,
+    ) -> None:
+        self._workloads = workloads
+        self._levels = levels
+        self._clock = clock
+        self._meters = meters
+        self._management = management
+        self._known: View[Key, State] = entities(bus, cluster.LIFECYCLE)
+        self._watched: dict[Key, tuple[str, Watcher, asyncio.Task[None]]] = {}
+        self._changes: asyncio.Queue[Key] = asyncio.Queue()
+
+    async def run(self, ready: asyncio.Event) -> None:
+        """Follow every cluster, for ever; `ready` is set once all that are there were seen, or could not be."""
+        try:
+            await self._run(ready)
+        finally:
+            await self._workloads.close()
+
+    async def _run(self, ready: asyncio.Event) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._known.run())
+            await self._known.ready.wait()
+            self._known.listen(lambda key, _: self._changes.put_nowait(key))
+            if self._management is not None:
+                self._watch_management(self._management, group)
+            for key, _ in self._known:
+                await self._follow(key, group)
+            group.create_task(self._ready(ready))
+            while True:
+                await self._follow(await self._changes.get(), group)
+
+    async def _ready(self, ready: asyncio.Event) -> None:
+        for _, watcher, task in tuple(self._watched.values()):
+            settled = asyncio.ensure_future(watcher.settled.wait())
+            await asyncio.wait((settled, task), return_when=asyncio.FIRST_COMPLETED)  # it may be left meanwhile
+            settled.cancel()
+        ready.set()
+
+    async def _follow(self, key: Key, group: asyncio.TaskGroup) -> None:
+        """Watch the cluster if it has an API now, whichever attempt's; leave it otherwise."""
+        state = self._known.get(key)
+        secret = state.kubeconfig if isinstance(state, Provisioned | Ready) else ""
+        mark = f"{secret}/{state.uid if state else ''}"
+        watched = self._watched.get(key)
+        if watched is not None and watched[0] != mark:
+            await self._leave(key)
+        if isinstance(state, Provisioned | Ready) and key not in self._watched:
+            self._watch(key, mark, _blank(key, state), lambda: self._workloads.open(key.tenant, secret), group)
+        if isinstance(state, Released):
+            await self._forget(key)
+
+    def _watch(self, key: Key, mark: str, blank: ClusterSeen, open_: Open, group: asyncio.TaskGroup) -> None:
+        voice = Voice(self._levels, key, self._clock)
+        watcher = Watcher(key, blank, voice, clock=self._clock, meters=self._meters)
+        self._watched[key] = (mark, watcher, group.create_task(watcher.run(open_)))
+
+    def _watch_management(self, kube: Kube, group: asyncio.TaskGroup) -> None:
+        async def open_() -> Kube:
+            return kube
+
+        self._watch(MANAGEMENT, "", ClusterSeen(cluster=MANAGEMENT.name, uid=MANAGEMENT.name), open_, group)
+
+    async def _leave(self, key: Key) -> None:
+        mark, _, task = self._watched.pop(key)
+        task.cancel()
+        await asyncio.wait((task,))
+        await self._workloads.shut(key.tenant, mark.partition("/")[0])
+
+    async def _forget(self, key: Key) -> None:
+        """The cluster is gone for good: what was said of it is purged."""
+        for kind in (NodeSeen, StorageSeen, ClusterSeen):
+            await self._levels.forget(kind, key.tenant, key.name)
+
+
+def _blank(key: Key, state: Founded) -> ClusterSeen:
+    return ClusterSeen(cluster=key.name, uid=state.uid, attempt=state.attempt.number)

@@ -1,0 +1,14 @@
+"""What is watched of a cluster is a table: what must be there, and what is looked at where it is served."""
+
+from events.kinds import NODES, PODS, STORAGECLASSES
+from events.kube_port import Resource
+
+VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+CAPACITIES = Resource("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity")
+SLICES = Resource("resource.k8s.io", "v1", "resourceslices", "ResourceSlice", namespaced=False)
+CLAIMS = Resource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim")
+
+CORE = (NODES, PODS)
+"""Without both nothing is known."""
+BESIDE = (STORAGECLASSES, VOLUMES, CAPACITIES, SLICES, CLAIMS)
+"""Looked at where the API server serves it."""

@@ -1,0 +1,42 @@
+"""The market's two halves share what was said last, so that both go on after a restart as if there had been none."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from events.bus import Bus
+from events.meters import Meters
+from schemas.inventory import Offers
+from schemas.market import CapacitySeen, CatalogSeen
+from services.inventory.prices import Prices
+from services.inventory.rooms import Rooms
+from services.levels import Levels
+from services.sources import Source
+
+
+class Market:
+    """Says what is offered, how old the prices are, and where there was no room."""
+
+    def __init__(  # noqa: PLR0913 - its ports and its two settings
+        self,
+        bus: Bus,
+        sources: Sequence[Source],
+        *,
+        refresh: timedelta,
+        half_life: timedelta,
+        clock: Callable[[], datetime],
+        meters: Meters,
+    ) -> None:
+        self.ready = asyncio.Event()
+        self._levels = Levels(bus, clock, meters, Offers, CatalogSeen, CapacitySeen)
+        self._prices = Prices(self._levels, sources, every=refresh, clock=clock, meters=meters)
+        self._rooms = Rooms(bus, self._levels, half_life, clock=clock, meters=meters)
+
+    async def run(self) -> None:
+        """Follow catalogs and clusters, for ever."""
+        await self._levels.boot()
+        async with asyncio.TaskGroup() as group:
+            for half in (self._prices, self._rooms):
+                group.create_task(half.run())
+                await half.ready.wait()
+            self.ready.set()

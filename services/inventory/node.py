@@ -1,0 +1,262 @@
+"""One node's level is made here, from the node, the pods on it, and what its devices are said to be."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from events.kube_port import Object
+from schemas.inventory import Amount, Device, NodeSeen, Trouble
+from services.inventory.amounts import added, allocatable, balance
+from services.inventory.labels import Told, told
+from services.inventory.shelf import identity
+from services.pods import SHARE, Amounts, accelerators, finished, is_accelerator, requests
+from services.quantity import BadQuantity, milli
+
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+
+
+class NodeRead(NamedTuple):
+    """What matters of a Node."""
+
+    name: str
+    ready: bool
+    schedulable: bool
+    control_plane: bool
+    offered: Amounts
+    told: Told
+    troubles: tuple[Trouble, ...]
+
+
+class PodRead(NamedTuple):
+    """What matters of a Pod."""
+
+    uid: str
+    name: str
+    """``namespace/name``."""
+    node: str
+    finished: bool
+    amounts: Amounts
+    accelerators: int
+    """In thousandths."""
+    devices: tuple[tuple[str, str], ...] = ()
+    """Id and health of each device its kubelet says it has (KEP-4680)."""
+    trouble: Trouble | None = None
+
+
+def read_node(node: Object) -> NodeRead:
+    """Read a Node; what makes no sense in it is a trouble."""
+    offered, troubles = allocatable(node)
+    meta, status = node["metadata"], node.get("status", {})
+    labels = meta.get("labels") or {}
+    return NodeRead(
+        name=meta["name"],
+        ready=any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions") or ()),
+        schedulable=not (node.get("spec") or {}).get("unschedulable", False),
+        control_plane=CONTROL_PLANE in labels,
+        offered=offered,
+        told=told(labels, _pieces(status, offered)),
+        troubles=troubles,
+    )
+
+
+def _pieces(status: Object, offered: Amounts) -> dict[str, int]:
+    """Whole accelerators by resource: its capacity, where that is a number that makes sense."""
+    found = {}
+    for resource, amount in offered.items():
+        if is_accelerator(resource):
+            try:
+                most = milli(str((status.get("capacity") or {}).get(resource, 0)))
+            except BadQuantity:
+                most = 0
+            larger = most if amount < most < 2 * 1024 * 1000 else amount
+            found[resource] = larger // (1_000_000 if resource == SHARE else 1000)
+    return found
+
+
+def read_pod(pod: Object) -> PodRead:
+    """Read a Pod; one whose requests cannot be read holds its place on the node, and is a trouble."""
+    meta = pod["metadata"]
+    name = f"{meta['namespace']}/{meta['name']}"
+    trouble, amounts = None, Amounts()
+    try:
+        amounts = _positive(requests(pod))
+    except BadQuantity as bad:
+        trouble = Trouble(reason="BadPod", message=f"pod {name}: {bad}")
+    return PodRead(
+        uid=identity(pod),
+        name=name,
+        node=pod["spec"].get("nodeName") or "",
+        finished=finished(pod),
+        amounts=amounts,
+        accelerators=accelerators(amounts),
+        devices=tuple(_devices(pod)),
+        trouble=trouble,
+    )
+
+
+def _positive(amounts: Amounts) -> Amounts:
+    below = [name for name, amount in amounts.items() if amount < 0]
+    if below:
+        raise BadQuantity(f"it asks for less than 0 of {', '.join(below)}")
+    return amounts
+
+
+def _devices(pod: Object) -> Iterable[tuple[str, str]]:
+    for container in (pod.get("status") or {}).get("containerStatuses") or ():
+        for resource in container.get("allocatedResourcesStatus") or ():
+            if is_accelerator(resource["name"]):
+                for each in resource.get("resources") or ():
+                    yield each["resourceID"].partition("::")[0], each.get("health", "Unknown").lower()
+
+
+def node_seen(
+    uid: str,
+    node: NodeRead,
+    pods: Iterable[PodRead],
+    dra: Iterable[Device] = (),
+    pools: Iterable[Trouble] = (),
+) -> NodeSeen:
+    """The level of one node; `uid` is the cluster's incarnation.
+
+    `dra` are its devices by ResourceSlices, `pools` what is wrong with those.
+    """
+    live = [pod for pod in pods if not pod.finished]
+    resources, troubles = _resources(node, live)
+    slices = tuple(dra)
+    models, more = _models(node, resources, slices)
+    devices = slices or _alive(node, live)
+    first = next(iter(devices), None)
+    troubles += [*node.troubles, *node.told.troubles, *more, *pools, *(pod.trouble for pod in live if pod.trouble)]
+    return NodeSeen(
+        uid=uid,
+        node=node.name,
+        ready=node.ready,
+        accelerator=first.model if first else "",
+        accelerators=sum(amount.allocatable for amount in models.values()) // 1000,
+        control_plane=node.control_plane,
+        schedulable=node.schedulable,
+        pods=len(live),
+        resources=resources,
+        models=models,
+        devices=devices,
+        degraded=tuple(sorted([*troubles, *_disagreeing(node, slices)], key=lambda one: (one.reason, one.message))),
+    )
+
+
+def _resources(node: NodeRead, live: list[PodRead]) -> tuple[dict[str, Amount], list[Trouble]]:
+    taken: Amounts = {}
+    for pod in live:
+        for resource, amount in pod.amounts.items():
+            taken[resource] = taken.get(resource, 0) + amount
+    taken["pods"] = 1000 * len(live)
+    names = [*node.offered, *(name for name in taken if is_accelerator(name) and name not in node.offered)]
+    resources, troubles = {}, []
+    for name in sorted(names):
+        resources[name], trouble = balance(name, node.offered.get(name, 0), taken.get(name, 0))
+        troubles += [trouble] if trouble else []
+    return resources, troubles
+
+
+def _models(
+    node: NodeRead, resources: Mapping[str, Amount], slices: tuple[Device, ...]
+) -> tuple[dict[str, Amount], list[Trouble]]:
+    """Accelerators by model: as the node offers them, else (where no device plugin is) as ResourceSlices do."""
+    offered = [name for name in resources if is_accelerator(name)]
+    if slices and not any(node.offered.get(name) for name in offered):
+        return _by_device(slices)
+    found: dict[str, list[Amount]] = {}
+    for name in offered:
+        found.setdefault(_model_of(name, node.told.devices or slices), []).append(_pieced(name, resources[name]))
+    return {model: added(amounts) for model, amounts in sorted(found.items())}, []
+
+
+def _by_device(slices: tuple[Device, ...]) -> tuple[dict[str, Amount], list[Trouble]]:
+    found, troubles = {}, []
+    for model in sorted({_key(each.model, each.mig) for each in slices}):
+        alike = [each for each in slices if _key(each.model, each.mig) == model]
+        offered, taken = sum(d.health != "unhealthy" for d in alike), sum(bool(d.allocated_to) for d in alike)
+        found[model], trouble = balance(model, 1000 * offered, 1000 * taken)
+        troubles += [trouble] if trouble else []
+    return found, troubles
+
+
+def _model_of(resource: str, devices: Iterable[Device]) -> str:
+    """What is behind a resource's name; two models behind one name are told together."""
+    vendor = resource.partition(".com/")[0]
+    mig = _mig(resource)
+    behind = [each for each in devices if (each.mig == mig if mig else _is_whole(each, vendor))]
+    return " + ".join(sorted({_key(each.model, each.mig) for each in behind})) or _key(f"{vendor}:unknown", mig)
+
+
+def _is_whole(device: Device, vendor: str) -> bool:
+    """Whether it is offered under the plain name: no MIG instance with a name of its own (``profile-place``)."""
+    of_vendor = vendor == "amd" if device.source == "amd" else True
+    return of_vendor and not (device.mig and device.id.startswith(f"{device.mig}-"))
+
+
+def _mig(resource: str) -> str:
+    _, found, profile = resource.partition("/mig-")
+    return profile if found else ""
+
+
+def _key(model: str, mig: str) -> str:
+    return f"{model} {mig}" if mig else model
+
+
+def _pieced(resource: str, amount: Amount) -> Amount:
+    """In thousandths of accelerators, whatever the resource counts in."""
+    if resource != SHARE:
+        return amount
+    return Amount(
+        allocatable=amount.allocatable // 1000, allocated=amount.allocated // 1000, available=amount.available // 1000
+    )
+
+
+def _alive(node: NodeRead, live: list[PodRead]) -> tuple[Device, ...]:
+    """What labels tell of, with the ids and holders kubelets know; as many healthy as the node offers."""
+    known: dict[str, tuple[str, list[str]]] = {}
+    for pod in live:
+        for device, health in pod.devices:
+            known.setdefault(device, (health, []))[1].append(pod.name)
+    named = iter(sorted(known.items()))
+    left = dict.fromkeys({_name_of(each, node.offered) for each in node.told.devices}, 0)
+    left = {name: node.offered.get(name, 0) for name in left}
+    devices = []
+    for each in node.told.devices:
+        name = _name_of(each, node.offered)
+        unit = (1_000_000 if name == SHARE else 1000) * each.shares
+        health = (
+            "unknown" if each.source == "pci" and not left[name] else "healthy" if left[name] >= unit else "unhealthy"
+        )
+        left[name] -= unit
+        uid, (says, holders) = next(named, ("", (health, []))) if not each.mig else ("", (health, []))
+        health = says if says in ("healthy", "unhealthy") else health
+        one = msgspec.structs.replace(each, id=uid or each.id, health=health, allocated_to=tuple(sorted(set(holders))))
+        devices.append(one)
+    return tuple(devices)
+
+
+def _name_of(device: Device, offered: Amounts) -> str:
+    """The resource a device is offered under."""
+    if device.mig and f"nvidia.com/mig-{device.mig}" in offered:
+        return f"nvidia.com/mig-{device.mig}"
+    whole = [name for name in offered if is_accelerator(name) and not _mig(name)]
+    return "amd.com/gpu" if device.source == "amd" and "amd.com/gpu" in whole else next(iter(sorted(whole)), "")
+
+
+def _disagreeing(node: NodeRead, slices: tuple[Device, ...]) -> list[Trouble]:
+    """Each pair of sources that name different numbers of accelerators."""
+    pieces = accelerators(node.offered) // 1000
+    offers = any(is_accelerator(name) for name in node.offered)
+    said = {}
+    if offers or not slices:
+        said["status.allocatable"] = pieces
+    if slices:
+        said["ResourceSlices"] = sum(each.health != "unhealthy" for each in slices)
+    if node.told.what:
+        said[node.told.what] = node.told.units
+    if len(set(said.values())) < 2:
+        return []
+    text = ", ".join(f"{source} says {count}" for source, count in said.items())
+    return [Trouble(reason="SourcesDisagree", message=f"accelerators: {text}", raw=dict(said))]

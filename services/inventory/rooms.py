@@ -1,0 +1,77 @@
+"""What failed and what worked teaches where there is room: each region's lesson is a level of its own."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import msgspec
+
+from events.bus import Bus
+from events.meters import CAPACITY_SIGNALS, Meters
+from schemas import cluster
+from schemas.cluster import Ready
+from schemas.entity import State
+from schemas.market import CapacitySeen
+from schemas.subjects import Key
+from services.capacity import Place, absolve, learn, refusals
+from services.levels import Levels
+from services.view import View, entities
+
+REFUSED = "alate.capacity.refused"
+"""How many refusals are remembered, by place (``cloud/region``) and reason."""
+
+
+class Rooms:
+    """Hears of every cluster, and says where a cloud had no room."""
+
+    def __init__(
+        self, bus: Bus, levels: Levels, half_life: timedelta, *, clock: Callable[[], datetime], meters: Meters
+    ) -> None:
+        """`levels` must hold CapacitySeen, and be booted before `run`."""
+        self.ready = asyncio.Event()
+        self._levels = levels
+        self._half_life = half_life.total_seconds()
+        self._clock = clock
+        self._meters = meters
+        self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE)
+        self._heard: asyncio.Queue[State] = asyncio.Queue()
+        self._seen: dict[Place, CapacitySeen] = {}
+
+    async def run(self) -> None:
+        """Take in what is kept of every cluster, say what that means, then follow; for ever."""
+        self._seen = {(seen.cloud, seen.region): seen for _, seen in self._levels.named(CapacitySeen)}
+        # Before the view runs: the last failure of a cluster that has long found its place is heard only so.
+        self._clusters.listen(lambda _, state: self._heard.put_nowait(state))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._clusters.run())
+            await self._clusters.ready.wait()
+            await self._say_all()
+            self.ready.set()
+            while True:
+                self._take(await self._heard.get())
+                await self._say_all()
+
+    async def _say_all(self) -> None:
+        while not self._heard.empty():
+            self._take(self._heard.get_nowait())
+        for (cloud, region), seen in self._seen.items():
+            last = self._levels.last(CapacitySeen, cloud, region)
+            if seen.refusals != (last.refusals if last else ()):
+                await self._levels.say(seen, cloud, region)
+                self._count(cloud, last, seen)
+
+    def _take(self, state: State) -> None:
+        for place, refusal in refusals(state):
+            self._seen[place] = learn(self._at(place), (refusal,), self._clock())
+        if isinstance(state, Ready):
+            place = (state.attempt.placement.cloud, state.attempt.placement.region)
+            self._seen[place] = absolve(self._at(place), state)
+
+    def _at(self, place: Place) -> CapacitySeen:
+        new = CapacitySeen(cloud=place[0], region=place[1], half_life=self._half_life)
+        kept = self._seen.get(place, new)
+        return msgspec.structs.replace(kept, half_life=self._half_life)
+
+    def _count(self, cloud: str, last: CapacitySeen | None, seen: CapacitySeen) -> None:
+        for _ in set(seen.refusals).difference(last.refusals if last else ()):
+            self._meters.count(CAPACITY_SIGNALS, cloud)

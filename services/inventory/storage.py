@@ -1,0 +1,85 @@
+"""A storage class's level is made here, from its volumes and from what its driver says can still be had."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from events.kube_port import Object
+from schemas.inventory import StorageSeen, Trouble
+from services.quantity import BadQuantity, milli
+
+DEFAULT = "storageclass.kubernetes.io/is-default-class"
+
+
+class ClassRead(NamedTuple):
+    """What matters of a StorageClass."""
+
+    name: str
+    provisioner: str
+    default: bool
+
+
+class VolumeRead(NamedTuple):
+    """What matters of a PersistentVolume."""
+
+    storage_class: str
+    size: int | None
+    """Bytes; None if what it says is no size."""
+
+
+class RoomRead(NamedTuple):
+    """What matters of a CSIStorageCapacity."""
+
+    storage_class: str
+    available: int | None
+    largest: int | None
+
+
+def read_class(item: Object) -> ClassRead:
+    meta = item["metadata"]
+    return ClassRead(meta["name"], item.get("provisioner", ""), (meta.get("annotations") or {}).get(DEFAULT) == "true")
+
+
+def read_volume(item: Object) -> VolumeRead:
+    spec = item.get("spec") or {}
+    return VolumeRead(spec.get("storageClassName") or "", _size((spec.get("capacity") or {}).get("storage")))
+
+
+def read_room(item: Object) -> RoomRead:
+    available = _size(item.get("capacity"))
+    largest = _size(item.get("maximumVolumeSize"))
+    return RoomRead(item.get("storageClassName") or "", available, available if largest is None else largest)
+
+
+def storage_seen(uid: str, one: ClassRead, volumes: Iterable[VolumeRead], rooms: Iterable[RoomRead]) -> StorageSeen:
+    """The level of one class; `uid` is the cluster's incarnation, the rest is that class's own."""
+    listed, told = list(volumes), [room for room in rooms if room.available is not None]
+    bad = sum(volume.size is None for volume in listed)
+    return StorageSeen(
+        uid=uid,
+        storage_class=one.name,
+        provisioner=one.provisioner,
+        default=one.default,
+        volumes=len(listed),
+        allocated=sum(volume.size or 0 for volume in listed),
+        available=sum(room.available or 0 for room in told) if told else None,
+        largest=max((room.largest or 0 for room in told), default=None),
+        degraded=tuple(_troubles(one, bad, bool(told))),
+    )
+
+
+def _troubles(one: ClassRead, bad: int, told: bool) -> Iterable[Trouble]:  # noqa: FBT001 - one fact of it
+    if bad:
+        text = f"{bad} volumes of class {one.name} have no size that could be read"
+        yield Trouble(reason="BadQuantity", message=text, raw={"volumes": bad})
+    if not told:
+        text = f"driver {one.provisioner} publishes no CSIStorageCapacity: what can still be had is not known"
+        yield Trouble(reason="CapacityUnknown", message=text)
+
+
+def _size(said: object) -> int | None:
+    """Bytes; None for what is no size."""
+    try:
+        size = milli(str(said)) // 1000
+    except BadQuantity:
+        return None
+    return size if 0 <= size < 2**63 else None

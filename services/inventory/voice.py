@@ -1,0 +1,71 @@
+"""What differs from what was said last is said with its next revision; everything else is passed over in silence."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from itertools import islice
+from typing import TypeVar
+
+import msgspec
+
+from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen
+from schemas.subjects import Key
+from services.levels import Levels
+
+L = TypeVar("L", bound=Level)
+AT_ONCE = 64
+"""How many levels are on their way to the bus at a time."""
+PARTS = (NodeSeen, StorageSeen)
+"""What a cluster has many of, by name."""
+
+
+class Voice:
+    """Says the levels of one cluster, and knows what was said of it, by whichever process."""
+
+    def __init__(self, levels: Levels, key: Key, clock: Callable[[], datetime]) -> None:
+        self._levels = levels
+        self._names = (key.tenant, key.name)
+        self._source = f"kubernetes/{key.tenant}/{key.name}"
+        self._clock = clock
+        self._last: dict[tuple[type[Level], str], Level] = {
+            (kind, names[-1]): level for kind in PARTS for names, level in levels.named(kind, *self._names)
+        }
+        whole = levels.last(ClusterSeen, *self._names)
+        if whole is not None:
+            self._last[ClusterSeen, ""] = whole
+
+    def last(self, kind: type[L], name: str = "") -> L | None:
+        """What was said last."""
+        found = self._last.get((kind, name))
+        return found if isinstance(found, kind) else None
+
+    def said(self, kind: type[L]) -> Iterator[tuple[str, L]]:
+        """All that was said of one kind and is not gone, by name."""
+        for (_, name), level in tuple(self._last.items()):
+            if isinstance(level, kind) and level.freshness != "gone":
+                yield name, level
+
+    async def say(self, level: Level, name: str = "") -> bool:
+        """Say one level if it differs, times and revision aside."""
+        last = self._last.get((type(level), name))
+        level = msgspec.structs.replace(level, source=self._source)
+        if last is not None:
+            since = last.fresh_since if last.freshness == level.freshness else None
+            level = msgspec.structs.replace(
+                level, observed_at=last.observed_at, revision=last.revision, fresh_since=since
+            )
+            if level == last:
+                return False
+        now = self._clock()
+        level = msgspec.structs.replace(
+            level, observed_at=now, revision=level.revision + 1, fresh_since=level.fresh_since or now
+        )
+        await self._levels.say(level, *self._names, *((name,) if name else ()))
+        self._last[type(level), name] = level
+        return True
+
+    async def say_all(self, levels: Iterable[tuple[str, Level]]) -> None:
+        """Say many, some at a time."""
+        waiting = iter(levels)
+        while some := tuple(islice(waiting, AT_ONCE)):
+            await asyncio.gather(*(self.say(level, name) for name, level in some))

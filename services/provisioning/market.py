@@ -1,0 +1,79 @@
+"""The market is kept sorted as its offers change, so that a request is answered by looking at the best alone."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
+from typing import NamedTuple
+
+from schemas.inventory import Offer, Offers
+
+Place = tuple[str, str]
+"""Cloud and region."""
+
+
+class Entry(NamedTuple):
+    """One way to buy an offer; entries of one place are sorted by price, then on demand first, then by name."""
+
+    price: float
+    spot: bool
+    zone: str
+    instance: str
+    offer: Offer
+
+
+Shelf = Mapping[Place, list[Entry]]
+"""Where one kind of machine is to be had."""
+
+
+class Market:
+    """Every offer, by accelerator and how many of them, then by place, cheapest first."""
+
+    def __init__(self) -> None:
+        self.limited: set[Place] = set()
+        """Where at least one offer has a limit."""
+        self._shelves: dict[tuple[str, int], dict[Place, list[Entry]]] = defaultdict(dict)
+        self._kinds: dict[Place, set[tuple[str, int]]] = {}
+
+    @classmethod
+    def of(cls, offers: Iterable[Offer]) -> "Market":
+        """A market of these offers."""
+        places: dict[Place, list[Offer]] = defaultdict(list)
+        for offer in offers:
+            places[offer.cloud, offer.region].append(offer)
+        market = cls()
+        for place, held in places.items():
+            market.replace(place, held)
+        return market
+
+    def hear(self, said: Offers) -> None:
+        """A region's offers have changed."""
+        self.replace((said.cloud, said.region), said.offers)
+
+    def replace(self, place: Place, offers: Iterable[Offer]) -> None:
+        """From now on, a place offers these and nothing else."""
+        kinds: dict[tuple[str, int], list[Entry]] = defaultdict(list)
+        limited = False
+        for offer in offers:
+            limited |= offer.limit is not None
+            kinds[offer.accelerator, offer.accelerators].extend(_entries(offer))
+        for gone in self._kinds.pop(place, set()).difference(kinds):
+            del self._shelves[gone][place]
+        for kind, entries in kinds.items():
+            self._shelves[kind][place] = sorted(entries, key=itemgetter(0, 1, 2, 3))
+        self._kinds[place] = set(kinds)
+        (self.limited.add if limited else self.limited.discard)(place)
+
+    def shelf(self, accelerator: str, accelerators: int) -> Shelf:
+        """Where machines with so many of an accelerator are to be had."""
+        return self._shelves.get((accelerator, accelerators), {})
+
+    def offer(self, place: Place, accelerator: str, accelerators: int, zone: str, instance: str) -> Offer | None:
+        """One offer by its name."""
+        entries = self.shelf(accelerator, accelerators).get(place, ())
+        return next((entry.offer for entry in entries if (entry.zone, entry.instance) == (zone, instance)), None)
+
+
+def _entries(offer: Offer) -> Iterable[Entry]:
+    yield Entry(offer.price, False, offer.zone, offer.instance, offer)  # noqa: FBT003 - a tuple's place has no name
+    if offer.spot_price is not None:
+        yield Entry(offer.spot_price, True, offer.zone, offer.instance, offer)  # noqa: FBT003 - same

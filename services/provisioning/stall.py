@@ -1,0 +1,98 @@
+"""Provisioning's stand at the market: what is offered, what is held, and whether what was chosen may be bought."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from events.bus import Bus
+from events.faults import Denied, TryLater
+from schemas import cluster
+from schemas.cluster import Attempt, Launch, Launching
+from schemas.entity import State
+from schemas.inventory import Offers
+from schemas.market import CapacitySeen
+from schemas.registry import Stream, declared
+from schemas.subjects import Key
+from schemas.wish import Wish
+from services.provisioning.holds import Stock, excess, held, holds, nodes
+from services.provisioning.market import Market
+from services.provisioning.placement import Known
+from services.view import View, entities, levels
+
+SOON = 0.1
+"""Seconds until it is looked again whether our own choice has come back on the bus."""
+
+
+class Stall:
+    """Read models of the market and of who holds what."""
+
+    def __init__(self, bus: Bus, clock: Callable[[], datetime]) -> None:
+        self.market = Market()
+        self._bus = bus
+        self._clock = clock
+        self._offers: View[str, Offers] = levels(bus, Offers)
+        self._signals: View[str, CapacitySeen] = levels(bus, CapacitySeen)
+        self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE)
+        self._offers.listen(lambda _, said: self.market.hear(said))
+        self.views: tuple[View[Any, Any], ...] = (self._offers, self._signals, self._clusters)
+        """What must run beside it."""
+
+    @property
+    def open(self) -> bool:
+        """Something has been said of the market."""
+        return any(True for _ in self._offers)
+
+    def known(self, asking: Wish) -> Known:
+        """What to hold against the prices now.
+
+        Who asks holds nothing: that its last try was released may not have come back on the bus yet.
+        """
+        own = Key("cluster", asking.tenant, asking.name)
+        taken = held(self._clusters, but=own) if self.market.limited else {}
+        signals = {(seen.cloud, seen.region): seen for _, seen in self._signals if seen.refusals}
+        return Known(taken, signals, self._clock())
+
+    async def claim(self, command: Launch) -> None:
+        """See that nobody else chose the attempt's limited machines first. Raises Denied("Taken") if so.
+
+        Raises TryLater until the attempt's own state has come back, and with it all that was chosen before it.
+        """
+        limits = self._limits(command.attempt)
+        if not limits:
+            return
+        key = Key("cluster", command.wish.tenant, command.wish.name)
+        mine = self._clusters.get(key)
+        chosen = None if mine is None or mine.uid != command.uid else holds(mine)
+        if mine is None or chosen is None or chosen.number != command.attempt.number:
+            raise TryLater("it is not known yet who else has chosen these machines", SOON)
+        rivals = {k: (state, a) for k, state in self._clusters if (a := holds(state)) and nodes(a).keys() & limits}
+        if excess(limits, (attempt for _, attempt in rivals.values())) is None:
+            return
+        began = {k: await self._began(k, state.uid, a.number) for k, (state, a) in rivals.items()}
+        stock = excess(limits, [attempt for k, (_, attempt) in rivals.items() if began[k] <= began[key]])
+        if stock is not None:
+            raise Denied(f"of {stock[3]} in {stock[1]} there are {limits[stock]}, and others chose them first", "Taken")
+
+    def _limits(self, attempt: Attempt) -> dict[Stock, int]:
+        place = (attempt.placement.cloud, attempt.placement.region)
+        found = {
+            (*place, lot.zone, lot.instance): self.market.offer(
+                place, lot.accelerator, lot.accelerators_per_node, lot.zone, lot.instance
+            )
+            for lot in attempt.placement.lots
+            if place in self.market.limited
+        }
+        return {stock: offer.limit for stock, offer in found.items() if offer is not None and offer.limit is not None}
+
+    async def _began(self, key: Key, uid: str, number: int) -> int:
+        """Where in the stream an attempt began: a wish that was amended since has said it again, later.
+
+        0, before all others, where that is not kept any more.
+        """
+        for stored in await self._bus.read(Stream.EVENTS, declared(Launching).at(key.tenant, key.name)):
+            state = msgspec.json.decode(stored.data, type=Launching)
+            if (state.uid, state.attempt.number) == (uid, number):
+                return stored.sequence
+        return 0

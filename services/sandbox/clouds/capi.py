@@ -1,0 +1,32 @@
+"""All controllers of one cluster look in one order, so that the same objects always lead to the same changes."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from services.sandbox.clouds.capi_cluster import cluster
+from services.sandbox.clouds.capi_control import control
+from services.sandbox.clouds.capi_infra import infra
+from services.sandbox.clouds.capi_machine import machines
+from services.sandbox.clouds.capi_pools import pools
+from services.sandbox.clouds.capi_sets import sets
+from services.sandbox.clouds.changes import Change, Wait
+from services.sandbox.clouds.k0rdent import deployment
+from services.sandbox.clouds.view import Laws, View
+
+Controller = Callable[[View, datetime, Laws], Iterator[Change]]
+
+CONTROLLERS: tuple[Controller, ...] = (deployment, cluster, infra, control, pools, sets, machines)
+"""Who adds up comes before who is added up: so every step in between is seen, as by a watch."""
+BUSY = CONTROLLERS[::-1]
+"""Where nothing takes time, who adds up finds the others done: as in a real work queue that is never empty."""
+
+
+def step(view: View, now: datetime, laws: Laws) -> tuple[Change, ...]:
+    """What the first controller with anything to do wants done; if there is none, the waits of all."""
+    waits: list[Change] = []
+    for controller in BUSY if laws.clock.instant else CONTROLLERS:
+        wanted = tuple(controller(view, now, laws))
+        if changes := tuple(one for one in wanted if not isinstance(one, Wait)):
+            return changes
+        waits += wanted
+    return tuple(waits)

@@ -1,0 +1,143 @@
+"""A pool is a MachineDeployment: it has one MachineSet, and says how that is."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from events.kinds import MACHINEDEPLOYMENTS, MACHINESETS
+from events.kube import Object
+from services.sandbox.clouds.capi_scale import generation, motion, selector
+from services.sandbox.clouds.changes import Adopt, Change, Edit, End, Make
+from services.sandbox.clouds.conditions import Told, paused, ready, tell, told, up_to_date
+from services.sandbox.clouds.names import CLUSTER_NAME, DEPLOYMENT_NAME, SINCE
+from services.sandbox.clouds.objects import (
+    deleting,
+    greet,
+    label,
+    let_go,
+    name,
+    owner,
+    replicas,
+    status,
+    suffix,
+    written,
+)
+from services.sandbox.clouds.view import Laws, View
+
+POOL_FINALIZER = "cluster.x-k8s.io/machinedeployment"
+SET_FINALIZER = "cluster.x-k8s.io/machineset"
+COUNTS = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
+
+
+def pools(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+    """One look at every MachineDeployment of a cluster."""
+    del laws
+    for each in view.pools:
+        yield from _pool(view, each, now)
+
+
+def _pool(view: View, it: Object, now: datetime) -> Iterator[Change]:
+    """Exactly one thing: the first that is not yet so."""
+    greeting = (*greet(MACHINEDEPLOYMENTS, it, POOL_FINALIZER, now), *paused(MACHINEDEPLOYMENTS, it, now))
+    if greeting or not view.started or not label(it, CLUSTER_NAME):
+        yield from greeting[:1]
+        return
+    mine = [each for each in view.sets if label(each, DEPLOYMENT_NAME) == name(it)]
+    for part in (_shape(view, it, mine, now), _pool_speaks(view, it, mine, now), _pool_leaves(it, mine)):
+        changes = tuple(part)
+        if changes:
+            yield from changes
+            return
+
+
+def _shape(view: View, it: Object, mine: list[Object], now: datetime) -> Iterator[Change]:
+    """The one MachineSet, as large as the pool is meant to be."""
+    if deleting(it):
+        yield from (End(MACHINESETS, each) for each in mine if not deleting(each))
+    elif not mine:
+        yield from _templates(view, it)
+        yield Make(MACHINESETS, _set_of(it, now))
+    elif replicas(mine[0]) != replicas(it) and not deleting(mine[0]):
+        yield Edit(MACHINESETS, mine[0], {"spec": {"replicas": replicas(it)}})
+
+
+def _templates(view: View, it: Object) -> Iterator[Change]:
+    """What the pool is made from goes when the cluster goes."""
+    spec = it["spec"]["template"]["spec"]
+    for ref in (spec.get("infrastructureRef"), spec.get("bootstrap", {}).get("configRef")):
+        if ref and view.cluster is not None:
+            group = f"{ref['apiGroup']}/v1beta2"
+            yield Adopt(ref["kind"], group, view.namespace, ref["name"], owner(view.cluster, controls=False))
+
+
+def _set_of(it: Object, now: datetime) -> Object:
+    template = it["spec"]["template"]
+    mark = suffix(it["metadata"]["uid"], "set")
+    labels = {
+        CLUSTER_NAME: it["spec"]["clusterName"],
+        DEPLOYMENT_NAME: name(it),
+        "machine-template-hash": mark,
+    }
+    meta = template.get("metadata", {})
+    of = {"metadata": meta | {"labels": meta.get("labels", {}) | labels}, "spec": template["spec"]}
+    return {
+        "metadata": {
+            "name": f"{name(it)}-{mark}",
+            "namespace": it["metadata"]["namespace"],
+            "labels": labels,
+            "annotations": {"machinedeployment.clusters.x-k8s.io/revision": "1", SINCE: written(now)},
+            "finalizers": [SET_FINALIZER],
+            "ownerReferences": [owner(it)],
+        },
+        "spec": {
+            "clusterName": it["spec"]["clusterName"],
+            "replicas": replicas(it),
+            "selector": {"matchLabels": labels},
+            "template": of,
+        },
+    }
+
+
+def _pool_speaks(view: View, it: Object, mine: list[Object], now: datetime) -> Iterator[Change]:
+    own = [each for one in mine for each in view.of_set(one)]
+    counted = bool(mine) and all("replicas" in status(each) for each in mine)
+    have = {key: sum(status(each).get(key, 0) for each in mine) for key in COUNTS}
+    wanted = 0 if deleting(it) else replicas(it)
+    going = f"Deleting {len(own)} Machines" if own else f"Deleting {len(mine)} MachineSets"
+    said = [
+        _pool_available(it, have["availableReplicas"], counted=counted),
+        Told("RollingOut", "False", "NotRollingOut"),
+        Told("Remediating", "False", "NotRemediating"),
+        *motion(have["replicas"], wanted),
+        *_machines(it, own, hatching=view.hatching),
+        Told("Paused", "False", "NotPaused"),
+        Told("Deleting", "True", "Deleting", going) if deleting(it) else Told("Deleting", "False", "NotDeleting"),
+    ]
+    fields = {"phase": _pool_phase(have["replicas"], wanted), "observedGeneration": generation(it)}
+    fields |= {"selector": selector(it)} | (have if counted else {})
+    yield from tell(MACHINEDEPLOYMENTS, it, said, fields, now)
+
+
+def _pool_available(it: Object, available: int, *, counted: bool) -> Told:
+    if not counted:
+        waiting = "Waiting for status.availableReplicas set"
+        return Told("Available", "Unknown", "WaitingForAvailableReplicasSet", waiting)
+    least = replicas(it)
+    if available >= least:
+        return Told("Available", "True", "Available")
+    why = f"spec.strategy.rollout.maxUnavailable is 0, spec.replicas is {least}"
+    lacking = f"{available} available replicas, at least {least} required ({why})"
+    return Told("Available", "False", "NotAvailable", lacking)
+
+
+def _pool_phase(have: int, wanted: int) -> str:
+    return "Running" if have == wanted else "ScalingUp" if have < wanted else "ScalingDown"
+
+
+def _machines(it: Object, own: list[Object], *, hatching: bool) -> list[Told]:
+    now = ready("MachinesReady", own), up_to_date("MachinesUpToDate", own)
+    return [told(it, each.type) or each for each in now] if hatching else list(now)
+
+
+def _pool_leaves(it: Object, mine: list[Object]) -> Iterator[Change]:
+    if deleting(it) and not mine:
+        yield from let_go(MACHINEDEPLOYMENTS, it, POOL_FINALIZER)

@@ -1,0 +1,23 @@
+"""What every controller of machines says alike: where it is going, whom it selects."""
+
+from events.kube import Object
+from services.sandbox.clouds.conditions import Told
+
+
+def motion(have: int, wanted: int) -> list[Told]:
+    down, up = f"Scaling down from {have} to {wanted} replicas", f"Scaling up from {have} to {wanted} replicas"
+    return [
+        Told("ScalingDown", "True", "ScalingDown", down)
+        if have > wanted
+        else Told("ScalingDown", "False", "NotScalingDown"),
+        Told("ScalingUp", "True", "ScalingUp", up) if have < wanted else Told("ScalingUp", "False", "NotScalingUp"),
+    ]
+
+
+def generation(it: Object) -> int:
+    return int(it["metadata"].get("generation", 1))
+
+
+def selector(it: Object) -> str:
+    matching = it["spec"].get("selector", {}).get("matchLabels", {})
+    return ",".join(f"{key}={value}" for key, value in sorted(matching.items()))

@@ -1,0 +1,134 @@
+"""Conditions are told, kept and added up here, as Cluster API v1beta2 does it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from events.kube import Object, Resource
+from services.sandbox.clouds.changes import Change, Say
+from services.sandbox.clouds.objects import name, stamp, status
+
+
+class Told(NamedTuple):
+    """One condition without its times."""
+
+    type: str
+    status: str
+    reason: str
+    message: str = ""
+
+    @property
+    def true(self) -> bool:
+        return self.status == "True"
+
+    def named(self, type_: str) -> "Told":
+        """The same under another type."""
+        return self._replace(type=type_)
+
+
+def told(of: Object | None, type_: str) -> Told | None:
+    """The condition an object shows now."""
+    for raw in status(of).get("conditions", ()) if of else ():
+        if raw["type"] == type_:
+            return Told(type_, raw["status"], raw["reason"], raw.get("message", ""))
+    return None
+
+
+def holds(of: Object | None, type_: str) -> bool:
+    """Whether a condition is there, and True."""
+    found = told(of, type_)
+    return found is not None and found.true
+
+
+def tell(resource: Resource, of: Object, conditions: Iterable[Told], fields: Object, now: datetime) -> Iterator[Change]:
+    """Conditions first, everything else a write later: the real controllers patch in these two steps."""
+    wanted = _dated(of, conditions, now)
+    if wanted != status(of).get("conditions"):
+        yield Say(resource, of, {"conditions": wanted})
+        return
+    differing = {key: value for key, value in fields.items() if status(of).get(key) != value}
+    if differing:
+        yield Say(resource, of, {key: _replacing(status(of).get(key), new) for key, new in differing.items()})
+
+
+def _dated(of: Object, conditions: Iterable[Told], now: datetime) -> list[Object]:
+    before = {raw["type"]: raw for raw in status(of).get("conditions", ())}
+    return [_raw(each, before.get(each.type), of["metadata"].get("generation", 1), now) for each in conditions]
+
+
+def _raw(each: Told, before: Object | None, generation: int, now: datetime) -> Object:
+    same = before is not None and before["status"] == each.status
+    return {
+        "type": each.type,
+        "status": each.status,
+        "reason": each.reason,
+        "message": each.message,
+        "observedGeneration": generation,
+        "lastTransitionTime": before["lastTransitionTime"] if before and same else stamp(now),
+    }
+
+
+def _replacing(old: object, new: object) -> object:
+    """A merge patch keeps the keys it does not name; these are to go."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return {key: None for key in old if key not in new} | new
+    return new
+
+
+def paused(resource: Resource, of: Object, now: datetime) -> Iterator[Change]:
+    """The first thing every controller says."""
+    if told(of, "Paused") is None:
+        yield from tell(resource, of, [Told("Paused", "False", "NotPaused")], {}, now)
+
+
+def bullets(lines: Iterable[tuple[str, str]], plural: str = "") -> str:
+    """One bullet per message, those who say the same together; `plural` is their word for several."""
+    said: dict[str, list[str]] = {}
+    for who, message in lines:
+        said.setdefault(message, []).append(who)
+    return "\n".join(_bullet(who, message, plural) for message, who in said.items())
+
+
+def _bullet(who: Sequence[str], message: str, plural: str) -> str:
+    kind, _, first = who[0].rpartition(" ")
+    names = ", ".join([first, *(one.rpartition(" ")[2] for one in who[1:3])])
+    rest = f", ... ({len(who) - 3} more)" if len(who) > 3 else ""
+    head = f"{plural if len(who) > 1 and plural else kind} {names}{rest}".strip()
+    if message.startswith("* "):
+        return f"* {head}:\n" + "\n".join(f"  {line}" for line in message.splitlines())
+    return f"* {head}: {message}"
+
+
+def ready(type_: str, machines: Sequence[Object]) -> Told:
+    """How a set of machines is: the worst of them, and true of none."""
+    if not machines:
+        return Told(type_, "True", "NoReplicas")
+    seen = [(f"Machine {name(each)}", told(each, "Ready")) for each in machines]
+    bad = [(who, one.message) for who, one in seen if one and one.status == "False"]
+    unsure = [
+        (who, one.message if one else "Condition Ready not yet reported")
+        for who, one in seen
+        if one is None or one.status == "Unknown"
+    ]
+    if bad:
+        return Told(type_, "False", "NotReady", bullets([*bad, *unsure], "Machines"))
+    if unsure:
+        return Told(type_, "Unknown", "ReadyUnknown", bullets(unsure, "Machines"))
+    return Told(type_, "True", "Ready")
+
+
+def up_to_date(type_: str, machines: Iterable[Object]) -> Told:
+    """Machines that have not said so yet do not count."""
+    some = any(told(each, "UpToDate") for each in machines)
+    return Told(type_, "True", "UpToDate" if some else "NoReplicas")
+
+
+def summed(type_: str, of: Sequence[tuple[str, Told | None]], *, true: str, unknown: str, false: str) -> Told:
+    """One condition of several objects as one: any True, else any Unknown, else False."""
+    yes = [(who, one.message) for who, one in of if one and one.true]
+    if yes:
+        return Told(type_, "True", true, bullets(yes))
+    if any(one is None for _, one in of):
+        silent = [(who, f"Condition {type_} not yet reported") for who, one in of if one is None]
+        return Told(type_, "Unknown", unknown, bullets(silent))
+    return Told(type_, "False", false)

@@ -1,0 +1,121 @@
+"""What goes wrong in a cloud can be asked for here, in the words each provider really uses."""
+
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import msgspec
+
+from events.kube import Object
+
+NAMESPACE = "kube-system"
+NAME = "sandbox-faults"
+"""The ConfigMap that holds them, as YAML under the key `KEY`."""
+KEY = "faults.yaml"
+
+
+class Order(NamedTuple):
+    """One machine that is asked for."""
+
+    cloud: str
+    region: str
+    zone: str
+    instance: str
+    spot: bool
+
+
+class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which orders a fault meets; what is empty matches all."""
+
+    cloud: str = ""
+    region: str = ""
+    zone: str = ""
+    instance: str = ""
+    spot: bool | None = None
+
+    def meets(self, order: Order) -> bool:
+        pairs = zip((self.cloud, self.region, self.zone, self.instance), order[:4], strict=True)
+        return all(mine in ("", asked) for mine, asked in pairs) and self.spot in (None, order.spot)
+
+
+class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that goes wrong now. Clusters are named by patterns of ``<namespace>/<name>``."""
+
+    stockouts: tuple[Where, ...] = ()
+    quotas: tuple[Where, ...] = ()
+    denied: tuple[str, ...] = ()
+    """Clouds that refuse the credential."""
+    never_ready: tuple[str, ...] = ()
+    """Clusters whose control plane never comes up."""
+    lost_probe: tuple[str, ...] = ()
+    """Clusters whose API cannot be reached by their controllers."""
+    stuck: tuple[str, ...] = ()
+    """Clusters whose infrastructure never goes away."""
+    preempted: dict[str, int] = {}
+    """How many worker machines of a cluster the cloud has taken back."""
+    broken_gpus: dict[str, int] = {}
+    """How many GPUs are missing on the first node of a cluster."""
+    slow: float = 1.0
+    """Everything takes this many times as long."""
+
+    def refusal(self, order: Order) -> str:
+        """What the provider answers to an order it cannot fill; empty if it can."""
+        for told, places in ((_STOCKOUT, self.stockouts), (_QUOTA, self.quotas)):
+            if any(place.meets(order) for place in places):
+                return told.get(order.cloud, told[""])(order)
+        return ""
+
+    def denial(self, cloud: str) -> str:
+        """What the provider answers to a credential it does not take; empty if it takes it."""
+        return _DENIED.get(cloud, _DENIED[""]) if cloud in self.denied else ""
+
+
+def named(patterns: tuple[str, ...], namespace: str, name: str) -> bool:
+    """Whether a cluster is meant."""
+    return any(fnmatchcase(f"{namespace}/{name}", pattern) for pattern in patterns)
+
+
+def counted(patterns: dict[str, int], namespace: str, name: str) -> int:
+    """The number that is meant for a cluster; 0 if none is."""
+    return max((n for pattern, n in patterns.items() if named((pattern,), namespace, name)), default=0)
+
+
+def read(config: Object | None) -> Faults:
+    """The faults a ConfigMap asks for. Raises `msgspec.MsgspecError` with the place of a mistake."""
+    text = (config or {}).get("data", {}).get(KEY, "")
+    return msgspec.yaml.decode(text, type=Faults) if text.strip() else Faults()
+
+
+# Codes and wording as the providers' APIs answer: EC2 RunInstances, Azure Resource Manager, Compute Engine.
+_STOCKOUT = {
+    "": lambda o: f"InsufficientInstanceCapacity: no {o.instance} is to be had in {o.zone or o.region}",
+    "aws": lambda o: (
+        f"failed to run instance: InsufficientInstanceCapacity: We currently do not have sufficient {o.instance} "
+        f"capacity in the Availability Zone you requested ({o.zone or o.region})."
+    ),
+    "azure": lambda o: (
+        f"SkuNotAvailable: The requested VM size '{o.instance}' is currently not available in location '{o.region}'."
+    ),
+    "gcp": lambda o: (
+        f"ZONE_RESOURCE_POOL_EXHAUSTED: The zone '{o.zone or o.region}' does not have enough resources "
+        f"available to fulfill the request for {o.instance}."
+    ),
+}
+_QUOTA = {
+    "": lambda o: f"QuotaExceeded: the quota for {o.instance} in {o.region} is used up",
+    "aws": lambda o: (
+        "failed to run instance: MaxSpotInstanceCountExceeded: Max spot instance count exceeded"
+        if o.spot
+        else f"failed to run instance: VcpuLimitExceeded: the vCPU limit does not allow another {o.instance}."
+    ),
+    "azure": lambda o: (
+        f"QuotaExceeded: Operation could not be completed as it results in exceeding approved quota in "
+        f"location '{o.region}' for {o.instance}."
+    ),
+    "gcp": lambda o: f"QUOTA_EXCEEDED: Quota for {o.instance} exceeded. Limit: 0.0 in region {o.region}.",
+}
+_DENIED = {
+    "": "AuthFailure: the provider does not take the credential",
+    "aws": "AuthFailure: AWS was not able to validate the provided access credentials",
+    "azure": "AuthorizationFailed: The client does not have authorization to perform the action",
+    "gcp": "PERMISSION_DENIED: Required 'compute.instances.create' permission is missing",
+}

@@ -1,0 +1,140 @@
+"""Pods are bound where there is room, run, and end."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from events.kinds import PODS
+from events.kube import Object
+from services.sandbox.clouds.changes import Change, Edit, End, Say, Wait
+from services.sandbox.clouds.inside.quantity import Amounts, asked, lacking, less
+from services.sandbox.clouds.inside.view import Inside, over, phase, running
+from services.sandbox.clouds.names import EXIT_CODE, RUN_SECONDS, STARTED
+from services.sandbox.clouds.objects import after, annotation, deleting, marked, name, stamp, status, written
+
+
+def collect(view: Inside, now: datetime) -> Iterator[Change]:
+    """Pods of a node that is gone go too."""
+    del now
+    there = {name(node) for node in view.nodes}
+    for pod in view.pods:
+        if pod["spec"].get("nodeName", "") not in {"", *there} and not deleting(pod):
+            yield End(PODS, pod)
+
+
+def schedule(view: Inside, now: datetime) -> Iterator[Change]:
+    """Each waiting pod, the oldest first, onto the first node with room for it."""
+    left = view.left()
+    waiting = [pod for pod in view.pods if not pod["spec"].get("nodeName") and not over(pod) and not deleting(pod)]
+    for pod in sorted(waiting, key=lambda each: (each["metadata"]["creationTimestamp"], name(each))):
+        why = {at: _obstacle(view, pod, at, left[at]) for at in sorted(left)}
+        free = [at for at, obstacle in why.items() if not obstacle]
+        if free:
+            left[free[0]] = less(left[free[0]], [asked(pod)])
+            meta = {"annotations": {STARTED: written(now)}}
+            yield Edit(PODS, pod, {"spec": {"nodeName": free[0]}, "metadata": meta})
+        else:
+            yield from _unschedulable(pod, why, len(view.nodes), now)
+
+
+def _obstacle(view: Inside, pod: Object, at: str, left: Amounts) -> str:
+    node = next(each for each in view.nodes if name(each) == at)
+    labels = node["metadata"].get("labels", {})
+    if any(labels.get(key) != value for key, value in (pod["spec"].get("nodeSelector") or {}).items()):
+        return "node(s) didn't match Pod's node affinity/selector"
+    if not tolerates(pod["spec"], node):
+        return "node(s) had untolerated taint(s)"
+    missing = lacking(left, asked(pod))
+    return f"Insufficient {missing[0]}" if missing else ""
+
+
+def tolerates(spec: Object, node: Object) -> bool:
+    """Whether a pod may be on a node for all its taints."""
+    taints = [one for one in node["spec"].get("taints", ()) if one["effect"] != "PreferNoSchedule"]
+    return all(any(_tolerated(taint, one) for one in spec.get("tolerations") or ()) for taint in taints)
+
+
+def _tolerated(taint: Object, toleration: Object) -> bool:
+    if toleration.get("effect") not in (None, "", taint["effect"]):
+        return False
+    if toleration.get("operator", "Equal") == "Exists":
+        return toleration.get("key") in (None, "", taint["key"])
+    return bool(toleration.get("key") == taint["key"] and toleration.get("value", "") == taint.get("value", ""))
+
+
+def _unschedulable(pod: Object, why: dict[str, str], nodes: int, now: datetime) -> Iterator[Change]:
+    counts: dict[str, int] = {}
+    for obstacle in why.values():
+        counts[obstacle] = counts.get(obstacle, 0) + 1
+    because = ", ".join(f"{number} {obstacle}" for obstacle, number in sorted(counts.items()))
+    message = f"0/{nodes} nodes are available" + (f": {because}." if because else ".")
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    shown = [one for one in status(pod).get("conditions", ()) if one["type"] == "PodScheduled"]
+    if not shown or shown[0].get("message") != message:
+        conditions = [condition | {"lastTransitionTime": stamp(now)}]
+        yield Say(PODS, pod, {"phase": "Pending", "conditions": conditions})
+
+
+def run(view: Inside, now: datetime) -> Iterator[Change]:
+    """The kubelets: start what is bound, end what has run long enough."""
+    for pod in view.pods:
+        if deleting(pod) or not pod["spec"].get("nodeName"):
+            continue
+        if phase(pod) == "Pending":
+            yield Say(PODS, pod, _running(pod, now))
+        elif running(pod) and pod["spec"].get("restartPolicy", "Always") != "Always":
+            due = after(marked(pod, STARTED) or now, _seconds(pod, view.run_seconds))
+            yield Say(PODS, pod, _ended(pod, now)) if now >= due else Wait(due)
+
+
+def _seconds(pod: Object, default: float) -> float:
+    told = annotation(pod, RUN_SECONDS)
+    return float(told) if told.replace(".", "", 1).isdigit() else default
+
+
+def _running(pod: Object, now: datetime) -> Object:
+    at = stamp(now)
+    types = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+    conditions = [{"type": type_, "status": "True", "lastTransitionTime": at} for type_ in types]
+    state = {"running": {"startedAt": at}}
+    return {
+        "phase": "Running",
+        "startTime": at,
+        "conditions": conditions,
+        "containerStatuses": _containers(pod, state, ready=True),
+    }
+
+
+def _ended(pod: Object, now: datetime) -> Object:
+    told = annotation(pod, EXIT_CODE)
+    code = int(told) if told.isdigit() else 0
+    at = stamp(now)
+    reason = "Error" if code else "Completed"
+    times = {"startedAt": status(pod).get("startTime", at), "finishedAt": at}
+    state = {"terminated": {"exitCode": code, "reason": reason} | times}
+    conditions = [
+        {"type": "PodScheduled", "status": "True", "lastTransitionTime": at},
+        *(
+            {"type": type_, "status": "False", "reason": "PodCompleted", "lastTransitionTime": at}
+            for type_ in ("Ready", "ContainersReady")
+        ),
+    ]
+    return {
+        "phase": "Failed" if code else "Succeeded",
+        "conditions": conditions,
+        "containerStatuses": _containers(pod, state, ready=False),
+    }
+
+
+def _containers(pod: Object, state: Object, *, ready: bool) -> list[Object]:
+    return [
+        {
+            "name": each["name"],
+            "image": each.get("image", ""),
+            "imageID": each.get("image", ""),
+            "ready": ready,
+            "started": ready,
+            "restartCount": 0,
+            "state": state,
+        }
+        for each in pod["spec"].get("containers", ())
+    ]

@@ -1,0 +1,39 @@
+"""What nodes have and pods ask for is added up here, in thousandths, so that nothing is lost to rounding."""
+
+from collections.abc import Iterable, Mapping
+
+from events.kube import Object
+from services.quantity import milli
+
+Amounts = dict[str, int]
+"""By resource, in thousandths of its unit."""
+ONE = 1000
+
+
+def amounts(quantities: Mapping[str, str | float] | None) -> Amounts:
+    """Raises BadQuantity for what is none."""
+    return {name: milli(each) for name, each in (quantities or {}).items()}
+
+
+def asked(pod: Object) -> Amounts:
+    """What a pod holds on its node: its containers' requests (else limits), and its own place."""
+    total: Amounts = {"pods": ONE}
+    for container in pod["spec"].get("containers", ()):
+        resources = container.get("resources") or {}
+        for name, amount in (amounts(resources.get("limits")) | amounts(resources.get("requests"))).items():
+            total[name] = total.get(name, 0) + amount
+    return total
+
+
+def less(have: Amounts, taken: Iterable[Amounts]) -> Amounts:
+    """What is left."""
+    left = dict(have)
+    for each in taken:
+        for name, amount in each.items():
+            left[name] = left.get(name, 0) - amount
+    return left
+
+
+def lacking(left: Amounts, wanted: Amounts) -> list[str]:
+    """What there is too little of."""
+    return [name for name, amount in wanted.items() if left.get(name, 0) < amount]

@@ -1,0 +1,116 @@
+"""The Cluster API objects behind a ClusterDeployment, as a chart would render them from its config."""
+
+from collections.abc import Callable, Iterator
+
+from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS
+from events.kube import Object, Resource
+from services.sandbox.clouds.changes import Change, Make
+from services.sandbox.clouds.names import (
+    CLOUD,
+    CLUSTER_NAME,
+    CONTROLPLANES,
+    DEPLOYMENT_NAME,
+    DEVCLUSTERS,
+    INSTANCE,
+    REGION,
+    SPOT,
+    ZONE,
+)
+from services.sandbox.clouds.objects import name, status
+from services.sandbox.clouds.view import View
+
+RELEASE = "helm.toolkit.fluxcd.io/name"
+"""The label by which k0rdent finds a release's Cluster."""
+VERSION = "v1.34.0"
+PROVIDER = "infrastructure-"
+SPOT_FIELDS = ("spotMarketOptions", "spotVMOptions")
+"""How AWS and Azure machine templates ask for spot; Google's says ``provisioningModel: Spot``."""
+
+
+def workers(it: Object) -> int:
+    """How many worker machines the config asks for; the charts' default is 2."""
+    return int(_config(it).get("workersNumber", 2))
+
+
+def _config(it: Object) -> Object:
+    return it["spec"].get("config") or {}
+
+
+def _cloud(view: View) -> str:
+    providers = status(view.template).get("providers", ()) if view.template else ()
+    return next((str(one).removeprefix(PROVIDER) for one in providers if str(one).startswith(PROVIDER)), "")
+
+
+def _spot(worker: Object) -> bool:
+    return any(worker.get(field) is not None for field in SPOT_FIELDS) or worker.get("provisioningModel") == "Spot"
+
+
+def chart(view: View, it: Object) -> Iterator[Change]:
+    """Whatever of the release is not there yet."""
+    parts: tuple[tuple[object, Resource, Callable[[View, Object], Object]], ...] = (
+        (view.cluster, CLUSTERS, _cluster),
+        (view.infra, DEVCLUSTERS, _infra),
+        (view.control, CONTROLPLANES, _control),
+        (view.pools, MACHINEDEPLOYMENTS, _pool),
+    )
+    for there, resource, render in parts:
+        if not there:
+            yield Make(resource, render(view, it))
+
+
+def _meta(it: Object, called: str, **more: Object) -> Object:
+    labels = _config(it).get("clusterLabels") or {}
+    ours = {key: value for key, value in it["metadata"].get("labels", {}).items() if key.startswith("alate.dev/")}
+    meta = {"name": called, "namespace": it["metadata"]["namespace"], "labels": {RELEASE: name(it)} | ours | labels}
+    return {"metadata": meta | more}
+
+
+def _cluster(view: View, it: Object) -> Object:
+    config = _config(it)
+    region = config.get("region") or config.get("location") or ""
+    notes = {CLOUD: _cloud(view), REGION: region} | (config.get("clusterAnnotations") or {})
+    spec = {
+        "controlPlaneRef": {"apiGroup": CONTROLPLANES.group, "kind": CONTROLPLANES.kind, "name": name(it)},
+        "infrastructureRef": {"apiGroup": DEVCLUSTERS.group, "kind": DEVCLUSTERS.kind, "name": name(it)},
+        "clusterNetwork": {
+            "pods": {"cidrBlocks": ["10.244.0.0/16"]},
+            "services": {"cidrBlocks": ["10.96.0.0/12"]},
+        },
+    }
+    return _meta(it, name(it), annotations=notes) | {"spec": spec}
+
+
+def _infra(view: View, it: Object) -> Object:
+    del view
+    return _meta(it, name(it)) | {"spec": {"backend": {"inMemory": {}}}}
+
+
+def _control(view: View, it: Object) -> Object:
+    version = status(view.template).get("k8sVersion", VERSION) if view.template else VERSION
+    return _meta(it, name(it)) | {
+        "spec": {"replicas": int(_config(it).get("controlPlaneNumber", 1)), "version": version}
+    }
+
+
+def _pool(view: View, it: Object) -> Object:
+    called = f"{name(it)}-md"
+    worker = _config(it).get("worker") or {}
+    notes = {
+        INSTANCE: str(worker.get("instanceType") or worker.get("vmSize") or ""),
+        SPOT: str(_spot(worker)).lower(),
+        ZONE: str(worker.get("zone") or worker.get("availabilityZone") or ""),
+    }
+    labels = {CLUSTER_NAME: name(it), DEPLOYMENT_NAME: called}
+    machine = {
+        "clusterName": name(it),
+        "version": status(view.template).get("k8sVersion", VERSION) if view.template else VERSION,
+        "bootstrap": {"dataSecretName": f"{called}-bootstrap"},
+        "infrastructureRef": {"apiGroup": DEVCLUSTERS.group, "kind": "DevMachineTemplate", "name": called},
+    }
+    spec = {
+        "clusterName": name(it),
+        "replicas": workers(it),
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels, "annotations": notes}, "spec": machine},
+    }
+    return _meta(it, called) | {"spec": spec}

@@ -1,0 +1,88 @@
+"""A Node is what a machine looks like from inside its cluster: made of its shape, in its place."""
+
+from datetime import datetime
+
+from events.kube import Object
+from services.sandbox.clouds.names import CONTROL_PLANE, INSTANCE
+from services.sandbox.clouds.objects import annotation, name, stamp
+from services.sandbox.clouds.shapes import SMALL, Shape
+from services.sandbox.clouds.view import Laws, View
+
+GPU = "nvidia.com/gpu"
+HEAD = "node-role.kubernetes.io/control-plane"
+PODS = "110"
+"""The kubelet's own limit."""
+
+
+def node(view: View, machine: Object, laws: Laws, now: datetime) -> Object:
+    """The Node a machine joins as, Ready."""
+    head = CONTROL_PLANE in machine["metadata"]["labels"]
+    shape = SMALL if head else view.shape(machine, laws)
+    spec: Object = {"providerID": machine["spec"]["providerID"]}
+    if head:
+        spec["taints"] = [{"key": HEAD, "effect": "NoSchedule"}]
+    return {
+        "metadata": {"name": name(machine), "labels": _labels(view, machine, shape, head=head)},
+        "spec": spec,
+        "status": _status(machine, shape, broken(view, machine, laws), now),
+    }
+
+
+def _labels(view: View, machine: Object, shape: Shape, *, head: bool) -> dict[str, str]:
+    order = view.order(machine)
+    labels = {
+        "kubernetes.io/hostname": name(machine),
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        "node.kubernetes.io/instance-type": annotation(machine, INSTANCE),
+        "topology.kubernetes.io/region": order.region,
+        "topology.kubernetes.io/zone": order.zone,
+        HEAD: "",
+    }
+    gpus = {
+        f"{GPU}.present": "true",
+        f"{GPU}.product": shape.product,
+        f"{GPU}.count": str(shape.accelerators),
+    }
+    kept = {key: value for key, value in labels.items() if value or (key == HEAD and head)}
+    return kept | (gpus if shape.accelerators else {})
+
+
+def broken(view: View, machine: Object, laws: Laws) -> int:
+    """GPUs that do not answer: on one node of the cluster, the first in the alphabet."""
+    first = min(map(name, view.workers), default="")
+    return view.count(laws.faults.broken_gpus) if name(machine) == first else 0
+
+
+def _status(machine: Object, shape: Shape, missing: int, now: datetime) -> Object:
+    capacity = {"cpu": f"{shape.cpu:g}", "memory": f"{int(shape.memory_gib * 1024)}Mi", "pods": PODS}
+    gpus = {GPU: str(shape.accelerators)} if shape.accelerators else {}
+    working = {GPU: str(max(0, shape.accelerators - missing))} if gpus else {}
+    healthy = (("MemoryPressure", "KubeletHasSufficientMemory"), ("DiskPressure", "KubeletHasNoDiskPressure"))
+    return {
+        "capacity": capacity | gpus,
+        "allocatable": capacity | working,
+        "conditions": [
+            *(_condition(type_, "False", reason, now) for type_, reason in healthy),
+            _condition("Ready", "True", "KubeletReady", now),
+        ],
+        "nodeInfo": {
+            "kubeletVersion": machine["spec"].get("version", ""),
+            "operatingSystem": "linux",
+            "architecture": "amd64",
+            "containerRuntimeVersion": "containerd://sandbox",
+            "osImage": "sandbox",
+            "kernelVersion": "sandbox",
+            "machineID": name(machine),
+            "systemUUID": machine["metadata"]["uid"],
+            "bootID": machine["metadata"]["uid"],
+            "kubeProxyVersion": "",
+        },
+        "addresses": [{"type": "Hostname", "address": name(machine)}],
+    }
+
+
+def _condition(type_: str, status: str, reason: str, now: datetime) -> Object:
+    at = stamp(now)
+    times = {"lastHeartbeatTime": at, "lastTransitionTime": at}
+    return {"type": type_, "status": status, "reason": reason, "message": ""} | times

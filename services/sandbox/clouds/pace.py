@@ -1,0 +1,27 @@
+"""How long everything takes is one table, so that a demo, a test and a slow cloud differ in one number."""
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Durations in seconds."""
+
+    settle: float = 0.2
+    """From a cluster's creation to its first conditions: its other objects have been applied by then."""
+    control_plane: float = 2.0
+    node: float = 1.0
+    """From one machine's joining to the next one's."""
+    leave: float = 0.3
+    """From a machine's delete to its end."""
+    pod: float = 4.0
+    """How long a Job's pod runs, unless its annotation says so."""
+
+    @property
+    def instant(self) -> bool:
+        """Nothing takes any time."""
+        return not any(getattr(self, each.name) for each in fields(self))
+
+    def times(self, factor: float) -> "Pace":
+        """Everything longer or shorter; 0: no delays at all."""
+        return Pace(**{each.name: getattr(self, each.name) * factor for each in fields(self)})

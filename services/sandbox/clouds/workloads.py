@@ -1,0 +1,125 @@
+"""The insides of all founded clusters at work: one feed of changes, one alarm, a task only where something is due."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+import structlog
+
+from events.faults import Denied, Fault, NotFound, TryLater
+from events.kube import Kube, Listed, Object, Resource
+from services.sandbox.clouds.alarm import Alarm
+from services.sandbox.clouds.changes import Change, Edit, End, Make, Say, Wait
+from services.sandbox.clouds.inside.step import step
+from services.sandbox.clouds.inside.view import SEEN, Inside
+from services.sandbox.clouds.names import MANAGER
+from services.sandbox.clouds.world import World
+
+PARALLEL = 64
+RETRY = 1.0
+
+_log = structlog.get_logger()
+
+
+class Workloads:
+    """Everything that runs inside founded clusters. Tell it of changes with `changed`."""
+
+    def __init__(self, world: World, clock: Callable[[], datetime], run_seconds: float) -> None:
+        """`run_seconds`: how long a Job's pod runs that does not say so itself."""
+        self._world = world
+        self._clock = clock
+        self._run_seconds = run_seconds
+        self._alarm: Alarm[str] = Alarm(clock, self._due)
+        self._waiting: dict[str, None] = {}
+        self._busy: set[str] = set()
+        self._slots = asyncio.Semaphore(PARALLEL)
+        self._tasks: asyncio.TaskGroup | None = None
+
+    def changed(self, place: str, group: str, plural: str) -> None:
+        """An object of that kind has changed at that place."""
+        if (group, plural) in _KINDS:
+            self._due(place)
+
+    async def run(self, places: Iterable[str]) -> None:
+        """For ever, beginning with a look at the places there are."""
+        async with asyncio.TaskGroup() as group:
+            self._tasks = group
+            try:
+                for place in (*places, *self._waiting):
+                    self._due(place)
+                await self._alarm.run()
+            finally:
+                self._tasks = None  # a group that is ending takes no more tasks
+
+    def _due(self, place: str) -> None:
+        self._waiting[place] = None
+        if self._tasks is not None and place not in self._busy:
+            self._busy.add(place)
+            self._tasks.create_task(self._tend(place))
+
+    async def _tend(self, place: str) -> None:
+        try:
+            async with self._slots:
+                while place in self._waiting:
+                    del self._waiting[place]
+                    await self._look(place)
+        finally:
+            self._busy.discard(place)
+
+    async def _look(self, place: str) -> None:
+        kube = self._world.kube(place)
+        try:
+            view = await see(kube, self._run_seconds)
+            wanted = step(view, self._clock())
+            for change in wanted:
+                await _do(kube, change)
+        except NotFound:
+            return  # the cluster is gone
+        except Fault as fault:
+            after = fault.after if isinstance(fault, TryLater) else RETRY
+            _log.info("a step inside is taken again", cluster=place, reason=str(fault), after=after)
+            self._alarm.after(max(after, 0.1), place)
+            return
+        waits = [change.at for change in wanted if isinstance(change, Wait)]
+        if waits:
+            self._alarm.at(min(waits), place)
+
+
+async def see(kube: Kube, run_seconds: float) -> Inside:
+    """A cluster as it is now. Raises NotFound if it is none, TryLater."""
+    lists: list[Listed] = await asyncio.gather(*(kube.list(resource) for resource in SEEN))
+    return Inside(dict(zip(SEEN, (each.items for each in lists), strict=True)), run_seconds)
+
+
+async def _do(kube: Kube, change: Change) -> None:
+    """Somebody who was faster changes what is to be done: their change is looked at next."""
+    try:
+        match change:
+            case Make(resource, of):
+                await kube.create(resource, of, manager=MANAGER)
+            case Say(resource, of, status):
+                await _patch(kube, resource, of, {"status": status}, "status")
+            case Edit(resource, of, patch):
+                await _patch(kube, resource, of, patch, None)
+            case End(resource, of):
+                meta = of["metadata"]
+                await kube.delete(resource, meta["name"], meta.get("namespace"), uid=meta["uid"])
+            case Wait():
+                return
+            case _:
+                raise TypeError(f"{change!r} is nothing that is done inside a cluster")
+    except NotFound:
+        _log.debug("gone before it was changed", change=type(change).__name__)
+    except Denied as denied:
+        if denied.reason not in ("Conflict", "AlreadyExists"):
+            raise
+
+
+async def _patch(kube: Kube, resource: Resource, of: Object, patch: Object, sub: str | None) -> None:
+    meta = of["metadata"]
+    version = {"resourceVersion": meta["resourceVersion"]}
+    whole = patch | {"metadata": {**patch.get("metadata", {}), **version}}
+    await kube.patch(resource, meta["name"], meta.get("namespace"), whole, subresource=sub, manager=MANAGER)
+
+
+_KINDS = {(resource.group, resource.plural) for resource in SEEN}

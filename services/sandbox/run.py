@@ -1,0 +1,103 @@
+"""The sandbox as one process: objects in JetStream, the API over HTTPS, simulated clouds behind it."""
+
+import asyncio
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import structlog
+import uvloop
+
+from events.jetstream import connect
+from services import logs
+from services.prices import read_folder
+from services.sandbox.api.app import MANAGEMENT, Api
+from services.sandbox.api.http import Server
+from services.sandbox.api.journal import KUBE, BusJournal
+from services.sandbox.api.kubeconfig import kubeconfig
+from services.sandbox.clouds.clouds import Clouds
+from services.sandbox.clouds.pace import Pace
+from services.sandbox.clouds.shapes import shapes
+from services.sandbox.clouds.view import Laws
+from services.sandbox.clouds.workloads import Workloads
+from services.sandbox.seeds.plant import seed
+from services.sandbox.settings import SandboxSettings, load
+from services.sandbox.state import identity, seal, token, write_private
+from services.sandbox.world import SandboxWorld
+
+PRICES = Path(__file__).parent / "prices"
+
+log = structlog.get_logger()
+
+
+def main() -> int:
+    """Run until SIGTERM or SIGINT; exit code 0. Raises BadSetting, OSError, Unavailable, Denied at the start."""
+    uvloop.run(run(load()))
+    return 0
+
+
+async def run(settings: SandboxSettings) -> None:
+    """Serve until SIGTERM, SIGINT or cancellation."""
+    logs.set_up("sandbox", form=settings.log_format, level=settings.log_level)
+    task = asyncio.ensure_future(_serve(settings))
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        log.info("sandbox.left")
+
+
+async def _serve(settings: SandboxSettings) -> None:
+    async with AsyncExitStack() as stack:
+        bus = await connect(settings.nats_url, name="sandbox", streams=(KUBE,))
+        stack.push_async_callback(bus.close)
+        api = Api(BusJournal(bus, uuid4().hex), _now, lambda: str(uuid4()))
+        world = await stack.enter_async_context(_world(api, settings))
+        await _work(api, world, settings)
+
+
+@asynccontextmanager
+async def _world(api: Api, settings: SandboxSettings) -> AsyncGenerator[SandboxWorld]:
+    """The API, seeded and open, each cluster behind its token."""
+    who, secret = identity(settings.state_dir, _now()), seal(settings.state_dir)
+    await api.start()
+    server = Server(api, settings.port, who.context(settings.state_dir))
+    try:
+        own = api.tokens[MANAGEMENT] = token(secret, MANAGEMENT)
+        world = SandboxWorld(api, secret, who.certificate)
+        await world.restore()
+        await seed(world.kube(MANAGEMENT))
+        await server.start()
+        world.url = server.url
+        config = kubeconfig(server.url, MANAGEMENT, who.certificate, own)
+        write_private(settings.kubeconfig, config.encode())
+        log.info("sandbox.serving", url=server.url)
+        yield world
+    finally:
+        await api.close()  # ends every watch, so that the server has nobody to wait for
+        await server.stop()
+
+
+async def _work(api: Api, world: SandboxWorld, settings: SandboxSettings) -> None:
+    pace = Pace().times(settings.speed)
+    offers = (offer for catalog in read_folder(PRICES).values() for offer in catalog.offers)
+    clouds = Clouds(world.kube(MANAGEMENT), world, Laws(pace=pace, shapes=shapes(offers)), _now)
+    workloads = Workloads(world, _now, pace.pod)
+    api.follow(lambda place, group, plural: _tell(workloads, place, group, plural))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(clouds.run())
+        group.create_task(workloads.run(place for place in api.clusters if place != MANAGEMENT))
+
+
+def _tell(workloads: Workloads, place: str, group: str, plural: str) -> None:
+    if place != MANAGEMENT:  # nothing runs inside the management cluster
+        workloads.changed(place, group, plural)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

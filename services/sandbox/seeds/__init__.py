@@ -1,0 +1,1 @@
+"""What a management cluster holds before the first Colony: kinds, templates, credentials."""

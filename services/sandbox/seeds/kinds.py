@@ -1,0 +1,92 @@
+"""The kinds of Cluster API and k0rdent are seeded thin: known names, status apart, everything inside kept."""
+
+from typing import NamedTuple
+
+from events.kinds import (
+    CLUSTERDEPLOYMENTS,
+    CLUSTERS,
+    CLUSTERTEMPLATES,
+    CREDENTIALS,
+    MACHINEDEPLOYMENTS,
+    MACHINES,
+    MACHINESETS,
+)
+from events.kube import Object, Resource
+from services.sandbox.clouds.names import CONTROLPLANES, DEVCLUSTERS
+
+INFRA, BOOTSTRAP, CONTROL = (f"{part}.cluster.x-k8s.io" for part in ("infrastructure", "bootstrap", "controlplane"))
+OPEN: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+SCALED = (MACHINEDEPLOYMENTS, MACHINESETS, CONTROLPLANES)
+
+
+class Column(NamedTuple):
+    """One more column of ``kubectl get``."""
+
+    name: str
+    path: str
+    type: str = "string"
+
+
+AVAILABLE = Column("Available", '.status.conditions[?(@.type=="Available")].status')
+READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
+PHASE = Column("Phase", ".status.phase")
+REPLICAS = Column("Replicas", ".status.replicas", "integer")
+
+KINDS: dict[Resource, tuple[Column, ...]] = {
+    CLUSTERS: (AVAILABLE, PHASE),
+    MACHINEDEPLOYMENTS: (Column("Cluster", ".spec.clusterName"), AVAILABLE, REPLICAS, PHASE),
+    MACHINESETS: (Column("Cluster", ".spec.clusterName"), REPLICAS),
+    MACHINES: (Column("Cluster", ".spec.clusterName"), READY, PHASE),
+    CONTROLPLANES: (AVAILABLE, REPLICAS),
+    DEVCLUSTERS: (),
+    Resource(CONTROL, "v1beta2", "kubeadmcontrolplanetemplates", "KubeadmControlPlaneTemplate"): (),
+    Resource(INFRA, "v1beta2", "devmachinetemplates", "DevMachineTemplate"): (),
+    Resource(INFRA, "v1beta2", "awsclusters", "AWSCluster"): (),
+    Resource(INFRA, "v1beta2", "awsmachinetemplates", "AWSMachineTemplate"): (),
+    Resource(BOOTSTRAP, "v1beta2", "kubeadmconfigtemplates", "KubeadmConfigTemplate"): (),
+    CLUSTERDEPLOYMENTS: (READY, Column("Template", ".spec.template"), Column("DryRun", ".spec.dryRun", "boolean")),
+    CLUSTERTEMPLATES: (Column("Valid", ".status.valid", "boolean"),),
+    CREDENTIALS: (Column("Ready", ".status.ready", "boolean"),),
+}
+"""What is served, and what ``kubectl get`` shows of it."""
+
+
+def definition(resource: Resource, columns: tuple[Column, ...]) -> Object:
+    """The CustomResourceDefinition of one kind."""
+    singular = resource.kind.lower()
+    return {
+        "metadata": {"name": f"{resource.plural}.{resource.group}"},
+        "spec": {
+            "group": resource.group,
+            "names": {
+                "kind": resource.kind,
+                "listKind": f"{resource.kind}List",
+                "plural": resource.plural,
+                "singular": singular,
+            },
+            "scope": "Namespaced",
+            "versions": [_version(resource, columns)],
+        },
+    }
+
+
+def _version(resource: Resource, columns: tuple[Column, ...]) -> Object:
+    age = Column("Age", ".metadata.creationTimestamp", "date")
+    shown = [{"name": each.name, "jsonPath": each.path, "type": each.type} for each in (*columns, age)]
+    subresources: Object = {"status": {}}
+    if resource in SCALED:
+        paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+        subresources["scale"] = paths | {"labelSelectorPath": ".status.selector"}
+    return {
+        "name": resource.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": OPEN, "status": OPEN}}},
+        "subresources": subresources,
+        "additionalPrinterColumns": shown,
+    }
+
+
+def definitions() -> list[Object]:
+    """All of them."""
+    return [definition(resource, columns) for resource, columns in KINDS.items()]

@@ -1,0 +1,53 @@
+"""Seeds are planted so that a second time writes nothing."""
+
+from collections.abc import Iterable
+
+from events.faults import Denied, NotFound
+from events.kinds import CRDS
+from events.kube import Kube, Object, Resource
+from schemas.crds import manifest
+from services.sandbox.seeds.kinds import definitions
+from services.sandbox.seeds.templates import tenant
+
+MANAGER = "sandbox-seeds"
+
+
+async def seed(kube: Kube) -> None:
+    """The kinds, and what the namespace ``default`` needs. Raises the faults of `kube`."""
+    for definition in (manifest(), *definitions()):
+        await _define(kube, definition)
+    await seed_tenant(kube, "default")
+
+
+async def seed_tenant(kube: Kube, namespace: str) -> None:
+    """Templates and credentials for one more namespace, which must be there."""
+    await plant(kube, tenant(namespace))
+
+
+async def plant(kube: Kube, seeds: Iterable[tuple[Resource, Object]]) -> None:
+    """Create what is not there; what somebody has changed since is theirs."""
+    for resource, wanted in seeds:
+        there = await _there(kube, resource, wanted)
+        if "status" in wanted and "status" not in there:
+            meta = wanted["metadata"]
+            patch = {"status": wanted["status"]}
+            await kube.patch(resource, meta["name"], meta["namespace"], patch, subresource="status", manager=MANAGER)
+
+
+async def _there(kube: Kube, resource: Resource, wanted: Object) -> Object:
+    meta = wanted["metadata"]
+    try:
+        return await kube.get(resource, meta["name"], meta.get("namespace"))
+    except NotFound:
+        made = {key: value for key, value in wanted.items() if key != "status"}
+    try:
+        return await kube.create(resource, made, manager=MANAGER)
+    except Denied as denied:
+        if denied.reason != "AlreadyExists":
+            raise
+        return await kube.get(resource, meta["name"], meta.get("namespace"))
+
+
+async def _define(kube: Kube, definition: Object) -> None:
+    """A newer version of ours brings newer kinds: apply changes nothing where nothing differs."""
+    await kube.apply(CRDS, definition, manager=MANAGER)

@@ -1,0 +1,91 @@
+"""Templates and credentials of the clouds, as an administrator would have put them into a namespace."""
+
+from importlib.resources import files
+
+from events.kinds import CLUSTERTEMPLATES, CONFIGMAPS, CREDENTIALS
+from events.kube import Object, Resource
+
+VERSION = "v1.34.0"
+CLOUD = "alate.dev/cloud"
+"""The label by which the back ends know what a template or a credential is for."""
+CAPI_CLOUDS = ("aws", "azure", "gcp", "dev")
+
+_WORKERS = {"controlPlaneNumber": 1, "workersNumber": 2, "clusterLabels": {}, "clusterAnnotations": {}}
+K0RDENT: dict[str, Object] = {
+    "aws-standalone-cp-1-0-43": {
+        "region": "",
+        "controlPlane": {"instanceType": ""},
+        "worker": {"instanceType": "", "rootVolumeSize": 30, "spotMarketOptions": {}},
+    },
+    "azure-standalone-cp-1-0-45": {
+        "location": "",
+        "subscriptionID": "",
+        "controlPlane": {"vmSize": ""},
+        "worker": {"vmSize": "", "spotVMOptions": {}},
+    },
+    "gcp-standalone-cp-1-0-43": {
+        "project": "",
+        "region": "",
+        "controlPlane": {"instanceType": ""},
+        "worker": {"instanceType": "", "provisioningModel": "Standard"},
+    },
+}
+"""The templates of k0rdent 1.11 and the values their charts take. k0rdent's own charts know no spot machines;
+these do, as an administrator's copy would."""
+CHART = {"interval": "10m0s", "sourceRef": {"kind": "HelmRepository", "name": "kcm-templates"}}
+"""Where k0rdent's own templates have their charts from; its schema wants both."""
+IDENTITIES = {
+    "aws": ("infrastructure.cluster.x-k8s.io/v1beta2", "AWSClusterStaticIdentity"),
+    "azure": ("infrastructure.cluster.x-k8s.io/v1beta1", "AzureClusterIdentity"),
+    "gcp": ("v1", "Secret"),
+}
+
+
+def tenant(namespace: str) -> list[tuple[Resource, Object]]:
+    """Everything a tenant needs to found clusters on the simulated clouds."""
+    return [
+        *((CLUSTERTEMPLATES, _template(namespace, name, config)) for name, config in K0RDENT.items()),
+        *((CREDENTIALS, _credential(namespace, cloud)) for cloud in IDENTITIES),
+        *((CONFIGMAPS, _capi(namespace, cloud)) for cloud in CAPI_CLOUDS),
+    ]
+
+
+def _meta(namespace: str, name: str, cloud: str) -> Object:
+    return {"name": name, "namespace": namespace, "labels": {CLOUD: cloud}}
+
+
+def _template(namespace: str, name: str, config: Object) -> Object:
+    cloud = name.partition("-")[0]
+    providers = [f"infrastructure-{cloud}", "bootstrap-k0sproject-k0smotron", "control-plane-k0sproject-k0smotron"]
+    return {
+        "metadata": _meta(namespace, name, cloud),
+        "spec": {"helm": {"chartSpec": CHART | {"chart": name.rpartition("-cp-")[0] + "-cp"}}, "providers": providers},
+        "status": {
+            "valid": True,
+            "observedGeneration": 1,
+            "k8sVersion": VERSION,
+            "providers": providers,
+            "config": _WORKERS | config,
+        },
+    }
+
+
+def _credential(namespace: str, cloud: str) -> Object:
+    api_version, kind = IDENTITIES[cloud]
+    name = f"{cloud}-cluster-identity"
+    return {
+        "metadata": _meta(namespace, f"{cloud}-credential", cloud),
+        "spec": {
+            "description": f"simulated {cloud}",
+            "identityRef": {"apiVersion": api_version, "kind": kind, "name": name, "namespace": namespace},
+        },
+        "status": {"ready": True},
+    }
+
+
+def _capi(namespace: str, cloud: str) -> Object:
+    text = (files(__package__) / "cluster.yaml").read_text(encoding="utf-8")
+    return {
+        "metadata": _meta(namespace, f"alate-capi-{cloud}", cloud),
+        "data": {"cluster.yaml": text.replace("@CLOUD@", cloud)},
+    }

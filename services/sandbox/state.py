@@ -1,0 +1,53 @@
+"""What must be the same after a restart is kept in files: who the server is, and what tokens are made from."""
+
+import hmac
+import os
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_bytes
+
+from cryptography import x509
+
+from services.sandbox.api.tls import Identity, self_signed
+
+LEAST = timedelta(days=30)
+"""A certificate with less life than this is made anew."""
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a file in one stroke; from its first byte on only its owner may read it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def identity(folder: Path, now: datetime) -> Identity:
+    """The server's certificate and key, made at the first start."""
+    certificate, key = folder / "ca.crt", folder / "ca.key"
+    if certificate.exists() and key.exists():
+        read = Identity(certificate.read_bytes(), key.read_bytes())
+        if x509.load_pem_x509_certificate(read.certificate).not_valid_after_utc - now > LEAST:
+            return read
+    made = self_signed(now)
+    write_private(key, made.key)
+    write_private(certificate, made.certificate)
+    return made
+
+
+def seal(folder: Path) -> bytes:
+    """The secret all tokens are made from."""
+    path = folder / "seal"
+    if not path.exists():
+        write_private(path, token_bytes(32))
+    return path.read_bytes()
+
+
+def token(seal_: bytes, *parts: str) -> str:
+    """The bearer token for one incarnation of a cluster; always the same for the same parts."""
+    return hmac.new(seal_, "/".join(parts).encode(), sha256).hexdigest()

@@ -1,0 +1,54 @@
+"""Founded clusters live in the same process as the management cluster, each with a token of its own."""
+
+from dataclasses import dataclass
+
+from events.kinds import NAMESPACES
+from events.kube import Kube, Listed
+from services.sandbox.api.app import MANAGEMENT, Api
+from services.sandbox.api.kubeconfig import kubeconfig
+from services.sandbox.api.local import LocalTransport
+from services.sandbox.state import token
+
+
+@dataclass
+class SandboxWorld:
+    """See `services.sandbox.clouds.world.World`."""
+
+    api: Api
+    seal: bytes
+    """What tokens are made from."""
+    authority: bytes
+    """The server's certificate (PEM), which clients trust."""
+    url: str = ""
+    """Where the server listens; to be known before the first cluster is founded."""
+
+    async def found(self, place: str) -> str:
+        """See that the API is there; gives its kubeconfig."""
+        await self.api.found(place)
+        return kubeconfig(self.url, place, self.authority, await self.guard(place))
+
+    async def guard(self, place: str) -> str:
+        """Ask for a token from now on; a cluster made anew under an old name gets another one."""
+        spaces = await self._incarnation(place)
+        made = token(self.seal, place, spaces)
+        self.api.tokens[place] = made
+        return made
+
+    async def drop(self, place: str) -> None:
+        """See that it is not."""
+        if place in self.api.clusters:
+            await self.api.drop(place)
+
+    def kube(self, place: str) -> Kube:
+        """The way into it, without sockets."""
+        return Kube(LocalTransport(self.api, place, self.api.tokens.get(place, "")), random=lambda: 0.5)
+
+    async def restore(self) -> None:
+        """After a restart: every cluster asks for the token it asked for before."""
+        for place in self.api.clusters:
+            if place != MANAGEMENT:
+                await self.guard(place)
+
+    async def _incarnation(self, place: str) -> str:
+        listed: Listed = await self.kube(place).list(NAMESPACES)
+        return next(str(one["metadata"]["uid"]) for one in listed.items if one["metadata"]["name"] == "kube-system")

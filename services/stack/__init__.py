@@ -1,0 +1,1 @@
+"""The local stack is real processes, so that a laptop runs what a data centre runs."""

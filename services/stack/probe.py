@@ -1,0 +1,99 @@
+"""Whether a program answers is asked from outside, as its clients will ask."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from socket import AF_INET, SO_REUSEADDR, SOCK_STREAM, SOL_SOCKET, socket
+
+from events.faults import Fault
+from events.kube import Request
+from events.kube_config import transport
+
+HOST = "127.0.0.1"
+PATIENCE = 2.0
+"""Seconds an answer may take."""
+# Below the ports a system hands out to clients: a client that reconnects to a server that is just away could be
+# given the server's own port, and then talks to itself (RFC 9293, simultaneous open) and keeps the server out.
+PORTS = range(20_000, 32_000)
+TRIES = 100
+
+Probe = Callable[[], Awaitable[bool]]
+
+
+class Busy(Exception):
+    """No port can be had; the message is one clear sentence."""
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen there now."""
+    with socket(AF_INET, SOCK_STREAM) as probe:
+        probe.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+            probe.listen(1)
+        except OSError:
+            return False
+    return True
+
+
+def free_ports(how_many: int, choice: Callable[[range, int], list[int]] = random.sample) -> tuple[int, ...]:
+    """Different ports on the loopback that are free now; raises `Busy`."""
+    free = [port for port in choice(PORTS, TRIES) if is_free(port)][:how_many]
+    if len(free) < how_many:
+        raise Busy(f"fewer than {how_many} ports from {PORTS.start} to {PORTS.stop} are free on {HOST}")
+    return tuple(free)
+
+
+async def first_line(port: int, ask: bytes = b"") -> bytes:
+    """What a server says first, after what it was asked; empty if nobody is there."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            reader, writer = await asyncio.open_connection(HOST, port)
+            try:
+                writer.write(ask)
+                return await reader.readline()
+            finally:
+                writer.close()
+    except (OSError, TimeoutError, ValueError):  # refused, silent, or a line without end: it does not answer
+        return b""
+
+
+def http(port: int, path: str) -> Probe:
+    """Whether a GET of the path is answered with 200."""
+    ask = f"GET {path} HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode()
+
+    async def probe() -> bool:
+        return b" 200 " in await first_line(port, ask)
+
+    return probe
+
+
+def nats(port: int) -> Probe:
+    """Whether a NATS server with JetStream greets."""
+
+    async def probe() -> bool:
+        return b'"jetstream":true' in await first_line(port)
+
+    return probe
+
+
+def api(kubeconfig: Path) -> Probe:
+    """Whether the API server of a kubeconfig is there and ready; a file that is not there yet is not."""
+
+    async def probe() -> bool:
+        if not kubeconfig.exists():  # noqa: ASYNC240 - one stat of a local file
+            return False
+        try:
+            server = await transport(str(kubeconfig))
+        except Fault:  # half written
+            return False
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return (await server.send(Request("GET", "/readyz"))).status == 200
+        except (Fault, TimeoutError):  # it does not answer
+            return False
+        finally:
+            await server.close()
+
+    return probe

@@ -1,0 +1,30 @@
+"""What a supervised process is made of is data, so that the whole stack can be read as a table."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+class NotStarted(Exception):
+    """A part of the stack did not come up; the message is one clear sentence."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """One process of the stack."""
+
+    name: str
+    argv: tuple[str, ...]
+    log: Path
+    """Takes all it says; added to, never emptied."""
+    ready: Callable[[], Awaitable[bool]]
+    """Whether it answers now; never raises."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """On top of our own environment."""
+    grace: float = 10.0
+    """Seconds from SIGTERM to SIGKILL."""
+
+    def last_words(self) -> str:
+        """The last line it said."""
+        lines = self.log.read_text(errors="replace").strip().splitlines() if self.log.exists() else []
+        return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,94 @@
+"""The local stack as a table: which program, in which order, told what."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from events.nats_server import binary, config
+from services.stack.folder import Folder, Ports
+from services.stack.probe import HOST, Busy, Probe, api, free_ports, http, is_free, nats
+from services.stack.program import Program
+
+SERVICES = ("gateway", "inventory", "provisioning", "addons", "teardown")
+"""Every service of the house, as `python -m services` names it; one line of the Procfile each."""
+NATS = "nats"
+SANDBOX = "sandbox"
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """What the programs of one stack are told."""
+
+    folder: Folder
+    ports: Ports
+    nats_url: str = ""
+    """A NATS that is there already; empty: our own nats-server."""
+    kubeconfig: Path | None = None
+    """A management cluster that is there already; None: the sandbox."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Further ``ALATE_*`` settings, for every program."""
+
+    @property
+    def bus(self) -> str:
+        """Where everybody connects."""
+        return self.nats_url or f"nats://{HOST}:{self.ports.nats}"
+
+    @property
+    def management(self) -> Path:
+        """The kubeconfig everybody uses."""
+        return (self.kubeconfig or self.folder.kubeconfig).absolute()
+
+
+def choose_ports(kept: Ports | None, api_port: int | None) -> Ports:
+    """Last time's ports where they are free, else new ones; the API's must be free. Raises Busy."""
+    fresh = free_ports(3 + len(SERVICES))
+    old = (kept.api, kept.nats, kept.monitor, *kept.health) if kept else fresh
+    wanted = api_port or old[0]
+    if not is_free(wanted):
+        raise Busy(f"port {wanted} on {HOST} is taken by another program: {_way_out(api_port)}")
+    others = [port if is_free(port) and port != wanted else new for port, new in zip(old[1:], fresh[1:], strict=True)]
+    return Ports(wanted, others[0], others[1], tuple(others[2:]))
+
+
+def _way_out(api_port: int | None) -> str:
+    if api_port:
+        return "name a free one with --port, or leave it out"
+    return "end that program (the kubeconfigs of this folder point here), or name a free port with --port"
+
+
+def stages(wiring: Wiring) -> tuple[tuple[Program, ...], ...]:
+    """The programs, in the order they are started: each stage when the one before it is ready."""
+    own = ((_nats(wiring),) if not wiring.nats_url else (), (_sandbox(wiring),) if not wiring.kubeconfig else ())
+    services = tuple(_service(wiring, name, port) for name, port in zip(SERVICES, wiring.ports.health, strict=True))
+    return (*filter(None, own), services)
+
+
+def _nats(wiring: Wiring) -> Program:
+    folder, ports = wiring.folder, wiring.ports
+    folder.nats.mkdir(parents=True, exist_ok=True)
+    file = folder.nats / "nats-server.conf"
+    file.write_text(config(ports.nats, folder.nats / "jetstream") + f'http: "{HOST}:{ports.monitor}"\n')
+    return Program(NATS, (str(binary()), "-c", str(file)), folder.logs / "nats.log", nats(ports.nats))
+
+
+def _sandbox(wiring: Wiring) -> Program:
+    folder, port = wiring.folder, wiring.ports.api
+    told = {
+        "ALATE_SANDBOX_PORT": str(port),
+        "ALATE_SANDBOX_STATE_DIR": str(folder.sandbox),
+        "ALATE_SANDBOX_KUBECONFIG": str(folder.kubeconfig),
+    }
+    return _python(wiring, SANDBOX, told, api(folder.kubeconfig))
+
+
+def _service(wiring: Wiring, name: str, port: int) -> Program:
+    told = {"ALATE_KUBECONFIG": str(wiring.management), "ALATE_HEALTH_ADDRESS": f"{HOST}:{port}"}
+    return _python(wiring, name, told, http(port, "/readyz"))
+
+
+def _python(wiring: Wiring, name: str, told: Mapping[str, str], ready: Probe) -> Program:
+    env = {"ALATE_NATS_URL": wiring.bus, "ALATE_LOG_FORMAT": "json", **wiring.settings, **told}
+    # -P: a folder called services where the user happens to stand is not ours.
+    argv = (sys.executable, "-P", "-m", "services", name)
+    return Program(name, argv, wiring.folder.logs / f"{name}.log", ready, env)

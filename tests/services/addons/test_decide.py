@@ -1,0 +1,114 @@
+"""An add-on follows its cluster, its contents and its time, and nothing that comes late."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from schemas.addon import (
+    Applied,
+    Apply,
+    Applying,
+    Degraded,
+    Failed,
+    Planned,
+    Removed,
+    Settled,
+    Unwanted,
+    Wanted,
+    Withdraw,
+    Withdrawing,
+    Withdrawn,
+)
+from schemas.entity import Due, Wake
+from services.addons.decide import HEALTHY_WITHIN, RETRY_AFTER, decide
+from services.addons.todo import todo
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def wanted(digest="d1", kubeconfig="k1", minute=0, uid="u1"):
+    return Wanted(
+        uid=uid, tenant="acme", colony="train", cluster="train-a", addon="driver", digest=digest,
+        correlation="c1", kubeconfig=kubeconfig, as_of=T0 + timedelta(minutes=minute),
+    )  # fmt: skip
+
+
+def tell(state, *events, now=T0):
+    for event in events:
+        state = decide.decide(state, event, now)
+    return state
+
+
+def applied():
+    return tell(None, wanted(), Settled("d1"))
+
+
+def test_it_waits_for_its_cluster_then_is_applied():
+    planned = tell(None, wanted(kubeconfig=""))
+    assert (type(planned), todo(planned)) == (Planned, ())
+    applying = tell(planned, wanted(minute=1))
+    assert todo(applying) == (
+        Apply("acme", "train", "train-a", "driver", "d1", "k1"),
+        Wake(T0 + HEALTHY_WITHIN),
+    )
+    assert isinstance(tell(applying, Settled("d1")), Applied)
+
+
+def test_other_contents_are_applied_and_what_the_old_ones_came_to_counts_no_more():
+    state = tell(applied(), wanted("d2", minute=1))
+    assert (type(state), state.digest) == (Applying, "d2")
+    assert tell(state, Settled("d1")) is state
+    assert tell(state, Failed("d1", "bad")) is state
+    assert isinstance(tell(state, Settled("d2")), Applied)
+
+
+def test_a_cluster_founded_anew_gets_it_too():
+    state = applied()
+    assert tell(state, wanted(kubeconfig="", minute=1)) is state
+    again = tell(state, wanted(kubeconfig="k2", minute=2))
+    assert (type(again), again.kubeconfig) == (Applying, "k2")
+    assert tell(again, wanted(kubeconfig="k1", minute=0)) is again
+
+
+def test_other_contents_while_the_cluster_is_away_are_for_the_cluster_that_was():
+    state = tell(applied(), wanted("d2", "", minute=1))
+    assert (type(state), state.digest, state.kubeconfig) == (Applying, "d2", "k1")
+
+
+def test_what_is_not_healthy_in_time_is_degraded_and_tried_again_later():
+    state = tell(None, wanted())
+    assert tell(state, Due(), now=T0 + HEALTHY_WITHIN - timedelta(seconds=1)) is state
+    late = T0 + HEALTHY_WITHIN
+    degraded = tell(state, Due(), now=late)
+    assert (type(degraded), degraded.message) == (Degraded, "not healthy within 10 minutes")
+    assert tell(degraded, Due(), now=late) is degraded
+    assert isinstance(tell(degraded, Due(), now=late + RETRY_AFTER), Applying)
+
+
+def test_what_cannot_be_applied_says_why_and_is_tried_again_later():
+    degraded = tell(None, wanted(), Failed("d1", "no such kind"))
+    assert (degraded.message, todo(degraded)) == ("no such kind", (Wake(T0 + RETRY_AFTER),))
+
+
+@pytest.mark.parametrize("state", [tell(None, wanted()), applied(), tell(None, wanted(), Failed("d1", "bad"))])
+def test_it_is_taken_away_and_then_gone(state):
+    going = tell(state, Unwanted("u1"))
+    assert todo(going) == (Withdraw("acme", "train", "train-a", "driver", "k1"),)
+    assert isinstance(tell(going, Removed()), Withdrawn)
+
+
+def test_without_a_cluster_there_is_nothing_to_take_away():
+    lost = Unwanted("u1", lost=True)
+    assert isinstance(tell(applied(), lost), Withdrawn)
+    assert isinstance(tell(tell(applied(), Unwanted("u1")), lost), Withdrawn)
+    assert isinstance(tell(tell(None, wanted(kubeconfig="")), Unwanted("u1")), Withdrawn)
+    assert isinstance(tell(applied(), Unwanted("u1")), Withdrawing)
+
+
+def test_the_next_incarnation_begins_anew_the_last_ones_echo_does_not():
+    gone = tell(applied(), Unwanted("u1", lost=True))
+    assert tell(gone, wanted(minute=9)) is gone
+    new = tell(gone, wanted(minute=9, uid="u2"))
+    assert (type(new), new.uid) == (Applying, "u2")
+    over = tell(new, Unwanted("u2", lost=True))
+    assert tell(over, wanted(minute=3, uid="u1")) is over

@@ -1,0 +1,39 @@
+import pytest
+
+from events.faults import Denied, TryLater
+from schemas.subjects import Key
+from services.cli.colony import from_file
+from services.cli.demo.play import entities, insist
+from services.cli.demo.run import COLONY
+
+
+def test_every_entity_a_colony_will_have_is_expected():
+    (colony,) = from_file(COLONY, None)
+
+    assert entities(colony) == {
+        Key("cluster", "default", "train-gpu"),
+        Key("teardown", "default", "train-gpu"),
+        Key("addon", "default", "train-gpu.gpu-metrics"),
+        Key("addon", "default", "train-gpu.job"),
+    }
+
+
+@pytest.mark.looptime
+async def test_who_is_away_is_asked_again():
+    answers = [TryLater("away", 5.0), TryLater("away", 0.1), 42]
+
+    async def ask() -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, TryLater):
+            raise answer
+        return answer
+
+    assert await insist(ask) == 42
+
+
+async def test_a_refusal_is_not_asked_again():
+    async def ask() -> None:
+        raise Denied("no")
+
+    with pytest.raises(Denied):
+        await insist(ask)

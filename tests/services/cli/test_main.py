@@ -1,0 +1,98 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+from socket import AF_INET, SOCK_STREAM, socket
+
+import pytest
+
+ALATE = Path(sys.executable).with_name("alate")
+
+
+def alate(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("ALATE_")}
+    return subprocess.run(
+        (str(ALATE), *words), capture_output=True, text=True, cwd=cwd, env=env, timeout=50, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [("--help",), *((each, "--help") for each in ("demo", "up", "request", "get", "delete"))]
+)
+def test_help_is_there_for_every_command(tmp_path, words):
+    done = alate(*words, cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert "Usage: alate" in done.stdout
+
+
+def test_help_loads_nothing_that_only_work_needs():
+    code = "import sys, services.cli.app; print(*sys.modules)"
+    loaded = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True).stdout.split()
+
+    assert not {"aiohttp", "nats", "pydantic", "yaml", "rich.live", "msgspec", "kubernetes_asyncio"} & set(loaded)
+
+
+NOWHERE = "nats://127.0.0.1:9"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("get",), "alate: no alate is running in"),
+        (("get", "pods"), "alate: there is no kind pods"),
+        (("get", "clusters", "--nats", NOWHERE), f"alate: no NATS answers at {NOWHERE}"),
+        (("get", "--kubeconfig", "absent"), "alate: kubeconfig absent: there is no such file"),
+        (("get", "-o", "xml"), "Invalid value for '-o'"),
+        (("delete", "train"), "alate: no alate is running in"),
+        (("delete",), "Missing argument"),
+        (("request",), "alate: give either a NAME (with flags) or a file with -f"),
+        (("request", "train", "-f", "x"), "alate: give either a NAME"),
+        (("request", "-f", "absent.yaml"), "alate: absent.yaml cannot be read"),
+        (("request", "train", "--gpus", "many"), "Invalid value for '--gpus'"),
+        (("request", "train", "--gpus", "12"), "alate: --gpus 12 cannot be had as whole nodes"),
+        (("up", "--port", "0"), "Invalid value for '--port'"),
+        (("up", "--nats", NOWHERE), f"alate: no NATS answers at {NOWHERE}"),
+        (("up", "--kubeconfig", "absent"), "alate: kubeconfig"),
+        (("fly",), "No such command 'fly'"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence_and_exit_code_2(tmp_path, words, sentence):
+    done = alate(*words, cwd=tmp_path)
+
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 2
+
+
+def test_a_second_stack_in_a_folder_is_refused(tmp_path):
+    from services.stack.folder import Folder  # noqa: PLC0415 - a lock of this process
+
+    folder = Folder(tmp_path / ".alate")
+    folder.take()
+    done = alate("up", cwd=tmp_path)
+    folder.leave()
+
+    assert "alate: alate is already running in" in done.stderr
+    assert done.returncode == 2
+
+
+def test_a_busy_port_is_one_clear_sentence(tmp_path):
+    with socket(AF_INET, SOCK_STREAM) as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen(1)
+        port = other.getsockname()[1]
+        done = alate("up", "--port", str(port), cwd=tmp_path)
+
+    assert f"alate: port {port} on 127.0.0.1 is taken by another program" in done.stderr
+    assert done.returncode == 2
+
+
+def test_a_wrong_kubeconfig_is_one_clear_sentence(tmp_path):
+    (tmp_path / "wrong").write_text("a: [")
+    done = alate("up", "--kubeconfig", "wrong", cwd=tmp_path)
+
+    assert "alate: kubeconfig" in done.stderr
+    assert "is not YAML" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 2

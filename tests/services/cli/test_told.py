@@ -1,0 +1,43 @@
+import pytest
+
+from events.bus import Unavailable
+from events.faults import Denied, NotFound, TryLater
+from schemas.crds import Refused
+from services.cli.bad import BadInput, Failed
+from services.cli.told import told
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BadInput("x"), 2),
+        (Refused("x"), 2),
+        (Denied("x", "BadKubeconfig"), 2),
+        (Denied("x", "Invalid"), 2),
+        (Denied("x", "Forbidden"), 1),
+        (Failed("x"), 1),
+        (NotFound("x"), 1),
+        (TryLater("x"), 1),
+        (Unavailable("x"), 1),
+    ],
+)
+def test_every_known_error_is_its_sentence_and_its_exit_code(error, code):
+    assert told(error) == ("x", code)
+
+
+def test_of_errors_that_came_together_the_first_is_told():
+    assert told(ExceptionGroup("two", [ExceptionGroup("one", [BadInput("first")]), Failed("second")])) == ("first", 2)
+
+
+def test_a_sentence_is_one_line():
+    assert told(Failed("two\nlines"))[0] == "two lines"
+
+
+def test_a_fault_of_our_own_names_its_place():
+    try:
+        {}["absent"]
+    except KeyError as error:
+        sentence, code = told(error)
+
+    assert sentence.startswith("this is a fault of alate itself, at test_told.py:")
+    assert code == 1

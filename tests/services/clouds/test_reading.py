@@ -1,0 +1,131 @@
+"""What both back ends' objects show, read the same way: reachable when it is so, and never before."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from schemas.cluster import InfraSeen
+from services.clouds.capi import Capi
+from services.clouds.k0rdent import K0rdent
+
+RECORDED = Path(__file__).parents[4] / "shared" / "data" / "capi" / "life.jsonl"
+LABELS = {"alate.dev/cluster": "train-a", "alate.dev/uid": "u1", "alate.dev/attempt": "2"}
+STOCKOUT = "failed to run machine: InsufficientInstanceCapacity: no p5.48xlarge in use1-az1"
+
+
+def condition(kind, status="True", message="", reason="R", **more):
+    return {"type": kind, "status": status, "reason": reason, "message": message, "observedGeneration": 1} | more
+
+
+def seen(*conditions, generation=1, labels=LABELS, **status):
+    meta = {"name": "train-a-2", "namespace": "acme", "generation": generation, "labels": labels}
+    return {"metadata": meta, "status": {"observedGeneration": 1, "conditions": list(conditions)} | status}
+
+
+def capi(probe="True", *others, initialised=True, **more):
+    start = {"initialization": {"controlPlaneInitialized": initialised}}
+    return seen(condition("RemoteConnectionProbe", probe), *others, **start, **more)
+
+
+def k0rdent(ready="True", beneath="True", **more):
+    return seen(condition("Ready", ready), condition("CAPIClusterSummary", beneath), **more)
+
+
+@pytest.mark.parametrize(("read", "shown"), [(Capi.read, capi()), (K0rdent.read, k0rdent())], ids=["capi", "k0rdent"])
+class TestBoth:
+    def test_it_knows_whose_attempt_it_is(self, read, shown):
+        assert read(shown) == InfraSeen(cluster="train-a", uid="u1", attempt=2, reachable=True)
+
+    @pytest.mark.parametrize("labels", [{}, LABELS | {"alate.dev/attempt": "two"}, {"alate.dev/cluster": "train-a"}])
+    def test_what_is_not_ours_says_nothing(self, read, shown, labels):
+        other = shown | {"metadata": shown["metadata"] | {"labels": labels}}
+        assert read(other) is None
+
+    def test_what_answers_to_an_older_generation_is_not_reachable(self, read, shown):
+        newer = shown | {"metadata": shown["metadata"] | {"generation": 2}}
+        assert not read(newer).reachable
+
+    def test_what_is_being_deleted_is_not_reachable(self, read, shown):
+        going = shown | {"metadata": shown["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
+        assert not read(going).reachable
+
+    def test_what_shows_nothing_yet_is_neither_reachable_nor_failed(self, read, shown):
+        bare = {"metadata": shown["metadata"]}
+        assert read(bare) == InfraSeen(cluster="train-a", uid="u1", attempt=2)
+
+
+@pytest.mark.parametrize("shown", [capi("Unknown"), capi("False"), capi(initialised=False), seen()])
+def test_capi_is_reachable_only_with_a_control_plane_that_answers(shown):
+    assert not Capi.read(shown).reachable
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        k0rdent("Unknown"),
+        k0rdent("False"),
+        k0rdent("True", "Unknown"),
+        k0rdent("True", "False"),
+        seen(condition("Ready")),
+        seen(condition("CAPIClusterSummary")),
+    ],
+)
+def test_k0rdent_is_reachable_only_if_what_is_beneath_is_ready_too(shown):
+    assert not K0rdent.read(shown).reachable
+
+
+def test_a_stockout_at_capi_is_no_capacity_and_its_message_is_told():
+    shown = capi("Unknown", condition("WorkersAvailable", "False", STOCKOUT), initialised=False)
+    assert (Capi.read(shown).failure, Capi.read(shown).message) == ("NoCapacity", STOCKOUT)
+
+
+def test_a_stockout_beneath_k0rdent_is_no_capacity_and_its_message_is_told():
+    shown = seen(condition("Ready", "False"), condition("CAPIClusterSummary", "False", STOCKOUT))
+    assert (K0rdent.read(shown).failure, K0rdent.read(shown).message) == ("NoCapacity", STOCKOUT)
+
+
+def test_what_k0rdent_has_given_up_is_failed():
+    shown = seen(condition("Ready", "False", "timed out", reason="Failed"), condition("CAPIClusterSummary", "False"))
+    assert (K0rdent.read(shown).failure, K0rdent.read(shown).message) == ("Failed", "timed out")
+
+
+def test_an_old_stockout_of_a_cluster_that_is_whole_is_no_failure():
+    assert Capi.read(capi("True", condition("WorkersAvailable", "True", STOCKOUT))).failure == ""
+    assert K0rdent.read(seen(condition("Ready"), condition("CAPIClusterSummary", "True", STOCKOUT))).failure == ""
+
+
+def test_capi_tells_the_most_telling_condition_that_is_not_true():
+    shown = capi(
+        "Unknown",
+        condition("Available", "False", "not available"),
+        condition("InfrastructureReady", "False", "waiting for the network"),
+        condition("WorkersAvailable", "Unknown"),
+    )
+    assert Capi.read(shown).message == "waiting for the network"
+
+
+def recorded():
+    """The Cluster of the recording, each time it changed, as if it were ours."""
+    for line in RECORDED.read_text().splitlines():
+        change = json.loads(line)
+        if change["object"]["kind"] == "Cluster":
+            change["object"]["metadata"]["labels"] = LABELS
+            yield change["t"], change["object"]
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded life of a cluster is not part of the project")
+def test_in_a_recorded_life_it_is_reachable_once_the_control_plane_is_up_and_never_before():
+    told = [(t, shown, Capi.read(shown)) for t, shown in recorded()]
+    first = next(t for t, _, read in told if read.reachable)
+    for t, shown, read in told:
+        start = shown.get("status", {}).get("initialization", {})
+        if read.reachable:
+            assert start["controlPlaneInitialized"]
+            assert not shown["metadata"].get("deletionTimestamp")
+        if t < first:
+            answers = [c for c in shown.get("status", {}).get("conditions", ()) if c["type"] == "RemoteConnectionProbe"]
+            assert not start.get("controlPlaneInitialized") or answers[0]["status"] != "True"
+        assert read.failure == ""
+    assert 31 < first < 35
+    assert not told[-1][2].reachable

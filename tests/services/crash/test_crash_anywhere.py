@@ -1,0 +1,273 @@
+"""A crash at any await is invisible: whatever died, and wherever, the story ends as if nothing had happened."""
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count, groupby
+from typing import Any
+
+import msgspec
+import pytest
+
+from events.bus import Message, Stored, Unavailable
+from events.faults import NoCapacity, NotFound
+from events.memory import MemoryBus
+from events.meters import Meters
+from schemas import addon, cluster, teardown
+from schemas.cluster import Attempt, InfraSeen
+from schemas.entity import EPOCH
+from schemas.inventory import ClusterSeen, Offer, Offers
+from schemas.registry import declared
+from schemas.subjects import Key
+from schemas.wish import AddonRef, Need, Pool, Wish
+from services.addons import service as addons
+from services.addons.decide import decide as addon_decide
+from services.addons.todo import todo as addon_todo
+from services.machine import Event
+from services.provisioning.service import service as provisioning
+from services.runtime import Runtime, Service, acts
+from services.teardown import service as ending
+from services.teardown.act import _withdrawn
+from services.teardown.decide import decide as teardown_decide
+from services.teardown.todo import todo as teardown_todo
+
+pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
+
+SERVICES = ("provisioning", "addons", "teardown")
+NEED = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),), backend="fake")
+WISH = Wish(
+    tenant="acme", colony="train", cluster="a", uid="c1", generation=1,
+    need=NEED, addons=(AddonRef("driver", "d1"),),
+)  # fmt: skip
+OFFERS = tuple(
+    Offer(cloud=cloud, region="r", instance="x8", accelerator="H100", accelerators=8, price=price)
+    for cloud, price in (("full", 1.0), ("lame", 2.0), ("good", 3.0))
+)
+KEYS = (
+    Key("cluster", "acme", "train-a"), Key("addon", "acme", "train-a.driver"), Key("teardown", "acme", "train-a"),
+)  # fmt: skip
+
+
+@dataclass
+class World:
+    """All that outlives our processes: the bus, the clouds, the clusters, and whoever watches those."""
+
+    bus: MemoryBus
+    standing: set[int] = field(default_factory=set)
+    """Attempts whose machines cost money."""
+    launched: set[int] = field(default_factory=set)
+    running: set[str] = field(default_factory=set)
+    """Add-ons on the cluster."""
+    done: set[str] = field(default_factory=set)
+
+    async def say(self, level: msgspec.Struct, *names: str) -> None:
+        await self.bus.publish(Message(declared(type(level)).at(*names), msgspec.json.encode(level)))
+
+    async def infra(self, uid: str, attempt: Attempt, **shown: Any) -> None:
+        seen = InfraSeen(cluster="train-a", uid=uid, attempt=attempt.number, **shown)
+        await self.say(seen, "acme", attempt.object_name("train-a"))
+
+    async def last(self, key: Key) -> Stored | None:
+        return await self.bus.last("EVENTS", key.history)
+
+    async def until(self, key: Key, event: str) -> None:
+        """Wait until an entity's last word is this, for at most a day."""
+        for _ in range(86_400):
+            stored = await self.last(key)
+            if stored is not None and stored.subject == key.state(event):
+                return
+            await asyncio.sleep(1)
+        raise AssertionError(f"{key.domain} never was {event}, its last word is {stored and stored.subject}")
+
+
+class FakeCloud:
+    """A back end: one cloud has no room, one says so late, one works."""
+
+    def __init__(self, world: World, life: Any) -> None:
+        self._world, self._life = world, life
+
+    async def reach(self, wish: Wish) -> dict[str, bool]:
+        return await self._life.call(lambda: asyncio.sleep(0, {"full": False, "lame": False, "good": False}))
+
+    async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        await self._life.call(lambda: self._launch(attempt, uid))
+
+    async def _launch(self, attempt: Attempt, uid: str) -> None:
+        if attempt.placement.cloud == "full":
+            raise NoCapacity("no room")
+        if attempt.number not in self._world.standing:
+            self._world.standing.add(attempt.number)
+            self._world.launched.add(attempt.number)
+            lame = {"failure": "NoCapacity"} if attempt.placement.cloud == "lame" else {"reachable": True}
+            await self._world.infra(uid, attempt, **lame)
+            if attempt.placement.cloud == "good":
+                whole = ClusterSeen(cluster="train-a", uid=uid, attempt=attempt.number, nodes=2, accelerators=16)
+                await self._world.say(whole, "acme", "train-a")
+
+    async def release(self, wish: Wish, attempt: Attempt) -> None:
+        await self._life.call(lambda: self._release(attempt))
+
+    async def _release(self, attempt: Attempt) -> None:
+        if attempt.number not in self._world.standing:
+            raise NotFound("nothing is left")
+        self._world.standing.discard(attempt.number)
+
+
+def provisioning_of(world: World, bus: MemoryBus, life: Any):
+    return provisioning(bus, {"fake": FakeCloud(world, life)}, lambda: EPOCH)
+
+
+def addons_of(world: World, bus: MemoryBus, life: Any):
+    async def apply(command: addon.Apply) -> tuple[Event, ...]:
+        await life.call(lambda: asyncio.sleep(0, world.running.add(command.addon)))
+        world.done.add(f"applied {command.digest} on {command.kubeconfig}")
+        return (addon.Settled(command.digest),)
+
+    async def withdraw(command: addon.Withdraw) -> tuple[Event, ...]:
+        await life.call(lambda: asyncio.sleep(0, world.running.discard(command.addon)))
+        world.done.add("withdrawn")
+        return (addon.Removed(),)
+
+    act = acts({addon.Apply: apply, addon.Withdraw: withdraw})
+    return Service("addons", addon_decide, addon_todo, addons.HEARS, act), ()
+
+
+def teardown_of(world: World, bus: MemoryBus, life: Any):
+    async def do(what: str, event: Event) -> tuple[Event, ...]:
+        await life.call(lambda: asyncio.sleep(0, world.done.add(what)))
+        return (event,)
+
+    async def tally(command: teardown.Count) -> tuple[Event, ...]:
+        found = [await _withdrawn(bus, command, name) for name in command.addons]
+        return tuple(event for event in found if event is not None)
+
+    async def audit(command: teardown.Audit) -> tuple[Event, ...]:
+        left = {"machines": len(world.standing), "addons": len(world.running)}
+        return await do("audited", teardown.Audited(left))
+
+    act = acts({
+        teardown.Drain: lambda _: do("drained", teardown.Drained()),
+        teardown.Sweep: lambda _: do("swept", teardown.Swept()),
+        teardown.Count: tally,
+        teardown.Audit: audit,
+    })  # fmt: skip
+    return Service("teardown", teardown_decide, teardown_todo, ending.HEARS, act), ()
+
+
+MAKERS = dict(zip(SERVICES, (provisioning_of, addons_of, teardown_of), strict=True))
+
+
+async def live(mortal: Any, world: World, name: str, life: Any) -> None:
+    """One process of a service, until it dies or is cancelled."""
+    bus = mortal.Bus(world.bus, life)
+    service, views = MAKERS[name](world, bus, life)
+    runtime = Runtime(service, bus, clock=mortal.clock, meters=Meters(), jitter=lambda: 0.5)
+    async with asyncio.TaskGroup() as group:
+        for view in views:
+            group.create_task(view.run())
+            await view.ready.wait()
+        group.create_task(runtime.run())
+        await life.over.wait()
+        raise mortal.Died
+
+
+async def supervised(mortal: Any, world: World, name: str, lives: Iterable[Any]) -> None:
+    """Start it again whenever it has died."""
+    for life in lives:
+        with suppress(BaseExceptionGroup, Unavailable, mortal.Died):
+            await live(mortal, world, name, life)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is the same after every run."""
+
+    histories: tuple[tuple[str, ...], ...]
+    launched: frozenset[int]
+    standing: frozenset[int]
+    done: frozenset[str]
+    tried: tuple[str, ...]
+    proof: tuple[tuple[str, int], ...]
+    timers: int
+
+
+async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
+    """The whole story: wished for, two clouds in vain, founded, fitted out, taken back."""
+    world = World(MemoryBus(clock=mortal.clock))
+    tasks = [
+        asyncio.create_task(supervised(mortal, world, name, lives.get(name, [mortal.Life()]))) for name in SERVICES
+    ]
+    await world.say(Offers(cloud="any", region="r", offers=OFFERS), "any", "r")
+    await world.say(WISH, "acme", "train-a")
+    try:
+        await world.until(KEYS[0], "ready")
+        await world.until(KEYS[1], "applied")
+        await world.until(KEYS[2], "armed")
+        await world.say(msgspec.structs.replace(WISH, deleting=True), "acme", "train-a")
+        for key, end in zip(KEYS, ("released", "withdrawn", "gone"), strict=True):
+            await world.until(key, end)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return await look(world)
+
+
+async def look(world: World) -> Ending:
+    released, gone = await world.last(KEYS[0]), await world.last(KEYS[2])
+    tried = msgspec.json.decode(released.data, type=cluster.Released).tried
+    proof = msgspec.json.decode(gone.data, type=teardown.Gone).proof
+    return Ending(
+        histories=tuple([await history(world, key) for key in KEYS]),
+        launched=frozenset(world.launched),
+        standing=frozenset(world.standing),
+        done=frozenset(world.done),
+        tried=tuple(f"{attempt.number} {attempt.placement.cloud} {attempt.reason}" for attempt in tried),
+        proof=tuple(proof.items()),
+        timers=await world.bus.count("EVENTS", "timer.>"),
+    )
+
+
+async def history(world: World, key: Key) -> tuple[str, ...]:
+    """The states of an entity, in order; and every revision once, without a gap."""
+    kept = await world.bus.read("EVENTS", key.history)
+    assert [stored.headers["ce-id"] for stored in kept] == [f"c1.1.{n + 1}" for n in range(len(kept))]
+    return tuple(event for event, _ in groupby(stored.subject.split(".")[1] for stored in kept))
+
+
+async def test_the_calm_story_is_the_one_that_is_meant(mortal):
+    calm = await tell(mortal, {})
+    assert calm == Ending(
+        histories=(
+            ("requested", "launching", "placing", "launching", "placing", "launching",
+             "provisioned", "ready", "releasing", "released"),
+            ("planned", "applying", "applied", "withdrawing", "withdrawn"),
+            ("armed", "draining", "cleaning", "releasing", "verifying", "gone"),
+        ),
+        launched=frozenset({2, 3}),
+        standing=frozenset(),
+        done=frozenset({"applied d1 on train-a-3-kubeconfig", "withdrawn", "drained", "swept", "audited"}),
+        tried=("1 full NoCapacity", "2 lame NoCapacity"),
+        proof=(("machines", 0), ("addons", 0)),
+        timers=0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("name", SERVICES)
+async def test_a_crash_at_any_await_is_invisible(mortal, name, after):
+    calm = mortal.Life()
+    ending = await tell(mortal, {name: [calm]})
+    assert calm.calls > 20
+    for number in range(1, calm.calls + 1):
+        life = mortal.Life(at=number, after=after)
+        assert await tell(mortal, {name: [life, mortal.Life()]}) == ending, f"died at call {number}"
+        assert life.dead
+
+
+@pytest.mark.parametrize("every", [13, 17, 23])
+async def test_dying_again_and_again_is_invisible_too(mortal, every):
+    ending = await tell(mortal, {})
+    lives = {name: (mortal.Life(at=every + n, after=bool(n % 2)) for n in count()) for name in SERVICES}
+    assert await tell(mortal, lives) == ending

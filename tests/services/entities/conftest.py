@@ -1,0 +1,230 @@
+"""Every entity, with a sample of everything it can be told, so that tests can go wherever a life can lead."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import product
+
+import msgspec
+import pytest
+
+from schemas import addon, cluster, teardown
+from schemas.entity import Due, State
+from schemas.inventory import ClusterSeen
+from schemas.wish import AddonRef, Limits, Need, Pool, Wish
+from services.addons import decide as addons
+from services.addons.todo import todo as addon_todo
+from services.machine import Event, Machine, Todo
+from services.provisioning import decide as provisioning
+from services.provisioning.todo import todo as cluster_todo
+from services.teardown import decide as ending
+from services.teardown.todo import todo as teardown_todo
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+INSTANTS = (T0, T0 + timedelta(minutes=31), T0 + timedelta(hours=3))
+COLONY, UID, FOREIGN = "c1", "c1.1", "c9.9"
+POOLS = (Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),)
+LIMITS = Limits(time_to_live=3600.0, idle_after=600.0, warn_before=60.0)
+FIRST = Wish(
+    tenant="acme",
+    colony="train",
+    cluster="a",
+    uid=COLONY,
+    generation=1,
+    need=Need(pools=POOLS),
+    limits=LIMITS,
+    addons=(AddonRef("driver", "d1"),),
+)
+OTHER_NEED = msgspec.structs.replace(FIRST, generation=2, need=Need(pools=POOLS, max_price_per_hour=9.0))
+DELETED = msgspec.structs.replace(FIRST, generation=3, deleting=True)
+ANEW = msgspec.structs.replace(FIRST, generation=4)
+STRANGER = msgspec.structs.replace(FIRST, uid="c9", generation=9)
+
+
+def placement(cloud: str, price: float) -> cluster.Placement:
+    lot = cluster.Lot(
+        pool="gpu", instance="x8", zone="", accelerator="H100", accelerators_per_node=8,
+        nodes=2, price_per_hour=price, spot=True,
+    )  # fmt: skip
+    return cluster.Placement(cloud=cloud, region="r", lots=(lot,))
+
+
+def infra(number: int, **shown) -> cluster.InfraSeen:
+    return cluster.InfraSeen(cluster="train-a", uid=UID, attempt=number, **shown)
+
+
+def use(nodes: int, attempt: int = 0, **shown) -> ClusterSeen:
+    return ClusterSeen(cluster="train-a", uid=UID, attempt=attempt, nodes=nodes, accelerators=8 * nodes, **shown)
+
+
+CHEAP, DEAR = placement("aws", 10.0), placement("gcp", 12.0)
+TRIED = cluster.Attempt(number=1, placement=CHEAP)
+HEARD_BY_CLUSTER = (
+    FIRST, OTHER_NEED, DELETED, ANEW,
+    cluster.Ranked((CHEAP, DEAR)), cluster.Ranked((), "NoOfferFits", "no offer has it"),
+    *(event for n in (1, 2) for event in (
+        cluster.LaunchFailed(n, "NoCapacity", "none"), cluster.Gone(n),
+        infra(n), infra(n, reachable=True), infra(n, failure="Quota", message="over quota"), infra(n, present=False),
+    )),
+    use(0), use(2, 1), use(2, 2), use(1, known=False), Due(),
+    teardown.Releasing(uid=UID, wish=DELETED, why="Deleted", deadline=T0),
+)  # fmt: skip
+
+
+def as_cluster(kind: type[cluster.ClusterState], minute: int, **fields) -> cluster.ClusterState:
+    known = {"uid": UID, "correlation": COLONY, "wish": FIRST, "attempt": TRIED, "billed_since": T0} | {
+        "deadline": T0, "kubeconfig": "train-a-1-kubeconfig", "because": "Deleted", "reason": "r", "message": "m",
+        "since": T0 + timedelta(minutes=minute),
+    }  # fmt: skip
+    return kind(**{name: value for name, value in (known | fields).items() if name in kind.__struct_fields__})
+
+
+CLUSTER_LIFE = (
+    *(as_cluster(kind, minute) for minute, kind in enumerate(cluster.LIFECYCLE.states)),
+    as_cluster(cluster.Ready, 20, wish=OTHER_NEED),
+    as_cluster(cluster.Ready, 21, wish=msgspec.structs.replace(FIRST, generation=3, limits=Limits())),
+    as_cluster(cluster.Ready, 22, wish=DELETED),
+    as_cluster(cluster.Released, 23, wish=DELETED),
+)
+HEARD_BY_TEARDOWN = (
+    *CLUSTER_LIFE, Due(), use(2), use(2, known=False), use(2, idle_since=T0), use(2, idle_since=INSTANTS[1]),
+    teardown.Drained(), teardown.Swept(), teardown.Audited({"machines": 0}), teardown.Audited({"machines": 1}),
+    addon.Withdrawn(uid=UID, tenant="acme", colony="train", cluster="train-a", addon="driver", digest="d1"),
+)  # fmt: skip
+
+
+def wanted(digest: str, kubeconfig: str = "", minute: int = 0, uid: str = UID) -> addon.Wanted:
+    return addon.Wanted(
+        uid=uid, tenant="acme", colony="train", cluster="train-a", addon="driver", digest=digest,
+        correlation=COLONY, kubeconfig=kubeconfig, as_of=T0 + timedelta(minutes=minute),
+    )  # fmt: skip
+
+
+HEARD_BY_ADDON = (
+    wanted("d1"), wanted("d1", "k1", 1), wanted("d2", "k1", 2), wanted("d2", "", 3), wanted("d2", "k2", 4),
+    addon.Unwanted(UID), addon.Unwanted(UID, lost=True), addon.Settled("d1"), addon.Settled("d2"),
+    addon.Failed("d1", "bad"), addon.Failed("d2", "bad"), addon.Removed(), Due(),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Entity:
+    """One kind of entity, and everything it can be told."""
+
+    decide: Machine
+    todo: Todo
+    heard: tuple[Event, ...]
+    strangers: tuple[Event, ...]
+    """What is said of another incarnation; each may begin a life, none may touch one."""
+    earlier: Callable[[State], Iterator[Event]]
+    """What was said before a state was reached, and comes late."""
+    answers: Callable[[State, Event, set[str]], Iterator[Event]]
+    """What the world says to a command."""
+    deletes: Callable[[State], Event]
+    """How somebody asks for the end."""
+    anew: Event
+    """What begins the next incarnation."""
+    instants: tuple[datetime, ...] = INSTANTS
+
+    @cache  # noqa: B019 - three entities, for as long as the tests run
+    def reached(self) -> tuple[State, ...]:
+        """Every state that can be reached, breadth first, in at most two attempts."""
+        found: dict[tuple[type, bytes], State] = {}
+        queue: deque[State | None] = deque((None,))
+        while queue:
+            state = queue.popleft()
+            for event, now in product(self.heard, self.instants):
+                new = self.decide.decide(state, event, now)
+                if new is state or new is None or getattr(new, "attempts", 0) > 2:
+                    continue
+                if (mark := (type(new), msgspec.json.encode(new))) not in found:
+                    found[mark] = new
+                    queue.append(new)
+        return tuple(found.values())
+
+
+def earlier_for_cluster(state: State) -> Iterator[Event]:
+    current = getattr(state, "attempt", None)
+    for event in HEARD_BY_CLUSTER:
+        number = getattr(event, "attempt", None)
+        of_earlier_try = number and current and number < current.number
+        older_wish = isinstance(event, Wish) and event.generation < state.wish.generation and state.uid == UID
+        if of_earlier_try or older_wish:
+            yield event
+
+
+def earlier_for_teardown(state: State) -> Iterator[Event]:
+    # A release is the last word of its incarnation: nothing of it comes later.
+    return (e for e in CLUSTER_LIFE if e.since < state.as_of and not isinstance(e, cluster.Released))
+
+
+def earlier_for_addon(state: State) -> Iterator[Event]:
+    return (e for e in HEARD_BY_ADDON if isinstance(e, addon.Wanted) and e.as_of < state.as_of)
+
+
+def cluster_world(state: State, command: Event, _: set[str]) -> Iterator[Event]:
+    if isinstance(command, cluster.Release):
+        yield cluster.Gone(command.attempt.number)
+
+
+def teardown_world(state: State, command: Event, said: set[str]) -> Iterator[Event]:
+    answers = {teardown.Drain: teardown.Drained(), teardown.Sweep: teardown.Swept()}
+    if type(command) in answers:
+        yield answers[type(command)]
+    if isinstance(command, teardown.Audit):
+        yield teardown.Audited({"machines": 0})
+    if isinstance(command, teardown.Count):
+        for name in command.addons:
+            yield addon.Withdrawn(uid=command.uid, tenant="acme", colony="", cluster="train-a", addon=name, digest="")
+    if isinstance(state, teardown.Releasing) and "released" not in said:
+        said.add("released")  # said once: nobody repeats it for those who come late
+        yield as_cluster(cluster.Released, 99, uid=state.uid)
+
+
+def addon_world(state: State, command: Event, _: set[str]) -> Iterator[Event]:
+    if isinstance(command, addon.Withdraw):
+        yield addon.Removed()
+
+
+def of_another(event: Event) -> Event:
+    fields = {"uid": FOREIGN} | ({"cluster": "train-a"} if hasattr(event, "cluster") else {})
+    return msgspec.structs.replace(event, **fields)
+
+
+ENTITIES = {
+    "cluster": Entity(
+        provisioning.decide, cluster_todo, HEARD_BY_CLUSTER,
+        (STRANGER, *(of_another(e) for e in HEARD_BY_CLUSTER if hasattr(e, "uid") and not isinstance(e, Wish))),
+        earlier_for_cluster, cluster_world,
+        lambda s: teardown.Releasing(uid=s.uid, wish=DELETED, why="Deleted", deadline=T0),
+        msgspec.structs.replace(ANEW, generation=9, need=Need(pools=POOLS, max_price_per_hour=8.0)),
+        INSTANTS[::2],  # tens of thousands of states otherwise
+    ),
+    "teardown": Entity(
+        ending.decide, teardown_todo, HEARD_BY_TEARDOWN,
+        tuple(of_another(e) for e in HEARD_BY_TEARDOWN if hasattr(e, "uid")),
+        earlier_for_teardown, teardown_world,
+        lambda s: as_cluster(cluster.Ready, 98, uid=s.uid, wish=DELETED),
+        as_cluster(cluster.Requested, 120, uid="c1.9"),
+    ),
+    "addon": Entity(
+        addons.decide, addon_todo, HEARD_BY_ADDON,
+        tuple(of_another(e) for e in HEARD_BY_ADDON if hasattr(e, "uid")),
+        earlier_for_addon, addon_world, lambda s: addon.Unwanted(s.uid),
+        wanted("d1", minute=120, uid="c1.9"),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(params=ENTITIES.values(), ids=ENTITIES)
+def entity(request: pytest.FixtureRequest) -> Entity:
+    """Each of them in turn."""
+    return request.param
+
+
+@pytest.fixture
+def clusters() -> Entity:
+    """The one kind whose loss costs money."""
+    return ENTITIES["cluster"]

@@ -1,0 +1,226 @@
+"""A Colony and the bus are brought together: what is asked is said once, and again only where nobody could follow."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from events.memory import MemoryBus
+from events.meters import Meters
+from schemas import cluster, teardown
+from schemas.cluster import InfraSeen, Ready, Released, Releasing, Requested
+from schemas.registry import declared
+from schemas.subjects import Key
+from schemas.wish import Wish
+from services.gateway.books import Books
+from services.gateway.colonies import FINALIZER, Colonies
+from services.ledger import Ledger
+from services.levels import Levels
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+NAME = ("acme", "train")
+POOL = {"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1}
+LOT = cluster.Lot(
+    pool="gpu", instance="x", zone="", accelerator="H100", accelerators_per_node=8,
+    nodes=1, price_per_hour=1.0, spot=False,
+)  # fmt: skip
+ATTEMPT = cluster.Attempt(number=1, placement=cluster.Placement(cloud="aws", region="r", lots=(LOT,)))
+
+
+class FakeKube:
+    """Keeps what is written."""
+
+    def __init__(self):
+        self.applied, self.patched = [], []
+
+    async def apply(self, _, wanted, *, manager, subresource):
+        self.applied.append(wanted["status"])
+
+    async def patch(self, _, name, namespace, patch, *, manager):
+        self.patched.append(patch["metadata"]["finalizers"])
+
+
+class House:
+    def __init__(self):
+        self.bus, self.kube = MemoryBus(), FakeKube()
+        self.levels = Levels(self.bus, lambda: NOW, Meters(), Wish, InfraSeen)
+        self.books = Books(self.bus)
+        self.colonies = Colonies(self.kube, self.levels, self.books, lambda: NOW, "capi")
+        self.ledgers = {
+            life.domain: Ledger(self.bus, life, lambda: NOW, Meters())
+            for life in (cluster.LIFECYCLE, teardown.LIFECYCLE)
+        }
+        self.tasks = []
+
+    async def open(self):
+        await self.levels.boot()
+        for view in self.books.views:
+            self.tasks.append(asyncio.create_task(view.run()))
+            await view.ready.wait()
+
+    def colony(self, *clusters, generation=1, uid="c1", finalizers=(FINALIZER,), **meta):
+        meta |= {"name": "train", "namespace": "acme", "uid": uid, "generation": generation, "resourceVersion": "1"}
+        spec = {"clusters": [{"name": name, "pools": [POOL | {"nodes": n}]} for name, n in clusters]}
+        self.colonies.objects[NAME] = {
+            "apiVersion": "alate.dev/v1alpha1", "kind": "Colony",
+            "metadata": meta | {"finalizers": list(finalizers)}, "spec": spec,
+        }  # fmt: skip
+
+    async def follow(self):
+        await asyncio.sleep(0.01)
+        await self.colonies.follow(NAME)
+
+    async def said(self, name="train-a"):
+        stored = await self.bus.last("LEVELS", declared(Wish).at("acme", name))
+        return msgspec.json.decode(stored.data, type=Wish) if stored else None
+
+    async def times_said(self):
+        stored = await self.bus.last("LEVELS", "observed.wish.>")
+        return stored.sequence if stored else 0
+
+    async def is_(self, kind, wish, domain="cluster", **fields):
+        known = {
+            "uid": f"{wish.uid}.{wish.generation}", "wish": wish, "attempt": ATTEMPT, "billed_since": NOW,
+            "kubeconfig": "k", "because": "Deleted", "why": "Deleted", "proof": {},
+        } | fields  # fmt: skip
+        state = kind(**{n: v for n, v in known.items() if n in kind.__struct_fields__})
+        await self.ledgers[domain].write(Key(domain, "acme", wish.name), state, cause="", cancels_timer=False)
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def house():
+    made = House()
+    await made.open()
+    yield made
+    for task in made.tasks:
+        task.cancel()
+    await asyncio.gather(*made.tasks, return_exceptions=True)
+
+
+pytestmark = pytest.mark.looptime
+
+
+async def test_nothing_is_said_before_the_finalizer_is_there(house):
+    house.colony(("a", 1), finalizers=())
+    await house.follow()
+    assert house.kube.patched == [[FINALIZER]]
+    assert await house.said() is None
+
+
+async def test_a_wish_is_said_once_however_often_its_colony_is_looked_at(house):
+    house.colony(("a", 1))
+    for _ in range(3):
+        await house.follow()
+    assert (await house.said()).name == "train-a"
+    assert await house.times_said() == 1
+
+
+async def test_a_cluster_that_is_asked_for_no_more_shall_go(house):
+    house.colony(("a", 1), ("b", 1))
+    await house.follow()
+    await house.is_(Ready, await house.said("train-b"))
+    house.colony(("a", 1), generation=2)
+    await house.follow()
+    gone = await house.said("train-b")
+    assert (gone.deleting, gone.generation) == (True, 2)
+
+
+async def test_one_that_is_asked_for_again_while_it_goes_is_said_when_its_end_is_proven(house):
+    house.colony(("a", 1), ("b", 1))
+    await house.follow()
+    wish = await house.said("train-b")
+    gone = msgspec.structs.replace(wish, deleting=True, generation=2)
+    for kind in (Releasing, Released):
+        await house.is_(kind, gone, uid="c1.1")
+        house.colony(("a", 1), ("b", 1), generation=3)
+        await house.follow()
+        assert not (await house.said("train-b")).newer_than(gone)
+    await house.is_(teardown.Gone, gone, "teardown", uid="c1.1")
+    await house.follow()
+    assert await house.said("train-b") == msgspec.structs.replace(wish, generation=3)
+
+
+async def test_one_that_was_said_too_early_is_said_again(house):
+    house.colony(("a", 1))
+    await house.follow()
+    house.colony(("a", 2), generation=2)
+    await house.follow()
+    bigger, times = await house.said(), await house.times_said()
+    old = msgspec.structs.replace(bigger, generation=1, need=msgspec.structs.replace(bigger.need, regions=("r",)))
+    await house.is_(Released, old, because="TimeToLive")
+    await house.is_(teardown.Gone, old, "teardown")
+    await house.follow()
+    assert await house.times_said() == times + 1
+    await house.is_(Requested, bigger)
+    await house.follow()
+    assert await house.times_said() == times + 1
+
+
+async def test_what_ran_out_of_time_is_not_said_again_for_a_change_elsewhere(house):
+    house.colony(("a", 1))
+    await house.follow()
+    wish = await house.said()
+    await house.is_(Released, wish, because="TimeToLive")
+    await house.is_(teardown.Gone, wish, "teardown")
+    house.colony(("a", 1), ("b", 1), generation=2)
+    for _ in range(3):
+        await house.follow()
+    assert (await house.said()).generation == 2
+    assert await house.times_said() == 3
+
+
+async def test_the_finalizer_goes_when_every_end_is_proven_and_not_before(house):
+    house.colony(("a", 1))
+    await house.follow()
+    wish = await house.said()
+    await house.is_(Ready, wish)
+    house.colony(("a", 1), generation=2, deletionTimestamp="2026-01-01T00:00:00Z")
+    await house.follow()
+    assert (await house.said()).deleting
+    await house.is_(Released, await house.said(), uid="c1.1")
+    await house.follow()
+    assert house.kube.patched == []
+    await house.is_(teardown.Gone, wish, "teardown")
+    await house.follow()
+    assert house.kube.patched == [[]]
+    assert await house.said() is None
+
+
+async def test_a_colony_that_cannot_be_read_says_so_and_asks_for_nothing(house):
+    house.colony(("No Name", 1))
+    await house.follow()
+    assert house.kube.applied[0]["phase"] == "Invalid"
+    assert await house.times_said() == 0
+
+
+async def test_a_cluster_whose_colony_vanished_shall_go(house):
+    house.colony(("a", 1))
+    await house.follow()
+    await house.is_(Ready, await house.said())
+    del house.colonies.objects[NAME]
+    await house.follow()
+    assert (await house.said()).deleting
+
+
+async def test_a_colony_of_the_same_name_waits_until_its_predecessors_end_is_proven(house):
+    house.colony(("a", 1))
+    await house.follow()
+    old = await house.said()
+    await house.is_(Ready, old)
+    house.colony(("a", 1), uid="c2")
+    await house.follow()
+    assert (await house.said()).uid == "c1"
+    assert (await house.said()).deleting
+    await house.is_(Released, await house.said(), uid="c1.1")
+    await house.is_(teardown.Gone, old, "teardown")
+    await house.follow()
+    assert ((await house.said()).uid, (await house.said()).deleting) == ("c2", False)
+
+
+async def test_a_message_of_a_level_names_what_it_is(house):
+    house.colony(("a", 1))
+    await house.follow()
+    (stored,) = await house.bus.read("LEVELS", "observed.wish.>")
+    assert stored.headers["ce-type"] == "dev.alate.observed.wish"

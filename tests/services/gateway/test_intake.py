@@ -1,0 +1,138 @@
+"""Whatever anyone publishes becomes a Colony or a dead letter with one clear sentence, and the next one is taken."""
+
+import asyncio
+import json
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+
+from events.bus import Message
+from events.cloudevents import CloudEvent, encode
+from events.dead_letter import REASON
+from events.faults import Denied, TryLater
+from events.memory import MemoryBus
+from services.gateway.intake import LARGEST, Intake
+
+pytestmark = pytest.mark.looptime
+
+SPEC = {"clusters": [{"name": "a", "pools": [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1}]}]}
+ASKED = {"tenant": "acme", "name": "train", "spec": SPEC}
+
+
+class FakeKube:
+    """Keeps what is applied; answers as it is told."""
+
+    def __init__(self):
+        self.applied = []
+        self.answers = []
+
+    async def apply(self, resource, wanted, *, manager):
+        if self.answers:
+            raise self.answers.pop(0)
+        self.applied.append((resource.kind, manager, wanted))
+        return wanted
+
+
+@pytest.fixture
+async def house():
+    bus, kube = MemoryBus(), FakeKube()
+    task = asyncio.create_task(Intake(bus, kube, lambda: 0.5).run())
+
+    async def ask(data=ASKED, subject="cluster.requested", **raw):
+        event = CloudEvent(
+            id="e1", source="/me", type="dev.alate.cluster.request", time=datetime(2026, 1, 1, tzinfo=UTC),
+            data=data if isinstance(data, bytes) else json.dumps(data).encode(),
+        )  # fmt: skip
+        headers, body = encode(event)
+        await bus.publish(Message(subject, raw.get("body", body), raw.get("headers", headers)))
+        await asyncio.sleep(0.01)
+        letters = await bus.read("DLQ", ">")
+        return letters[-1].headers[REASON] if letters else ""
+
+    ask.kube, ask.bus, ask.task = kube, bus, task
+    yield ask
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def test_a_request_becomes_a_colony_that_says_where_it_came_from(house):
+    assert await house(ASKED | {"origin": "slurm"}) == ""
+    ((kind, manager, colony),) = house.kube.applied
+    assert (kind, manager, colony["spec"]) == ("Colony", "alate-intake", SPEC)
+    assert colony["metadata"] == {
+        "name": "train",
+        "namespace": "acme",
+        "labels": {"alate.dev/origin": "slurm"},
+        "annotations": {"alate.dev/event-id": "e1"},
+    }
+
+
+async def test_a_request_in_structured_mode_is_taken_too(house):
+    whole = {"specversion": "1.0", "id": "e2", "source": "/me", "type": "dev.alate.cluster.request", "data": ASKED}
+    body = json.dumps(whole).encode()
+    assert await house(headers={"content-type": "application/cloudevents+json"}, body=body) == ""
+    assert house.kube.applied[0][2]["metadata"]["annotations"] == {"alate.dev/event-id": "e2"}
+
+
+async def test_a_tenants_own_subject_takes_requests_of_that_tenant_alone(house):
+    assert await house(subject="cluster.requested.acme") == ""
+    reason = await house(subject="cluster.requested.other")
+    assert reason == ("cluster.requested.other: the subject is of tenant other, the request of acme: must be equal")
+    assert len(house.kube.applied) == 1
+
+
+DEEP = b'{"tenant": "acme", "name": "train", "spec": {"clusters": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}"
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "truncated"),
+        (b"{", "truncated"),
+        (b'{"tenant": "\xff"}', "utf-8"),
+        ({"name": "train", "spec": SPEC}, "missing required field `tenant`"),
+        (ASKED | {"colour": "red"}, "unknown field `colour`"),
+        (ASKED | {"name": "No Name"}, "metadata.name"),
+        (ASKED | {"spec": {}}, "spec.clusters is missing"),
+        (ASKED | {"spec": SPEC | {"cluster": 1}}, "spec.cluster is no known field"),
+        (DEEP, "nested"),
+        (b" " * (LARGEST + 1), f"the request has {LARGEST + 1} bytes: at most {LARGEST} are taken"),
+    ],
+    ids=["empty", "half", "bytes", "no tenant", "unknown", "name", "no clusters", "typo", "deep", "large"],
+)
+async def test_what_can_never_be_a_colony_is_a_dead_letter_and_the_next_is_taken(house, data, why):
+    reason = await house(data)
+    assert reason.startswith("cluster.requested: ")
+    assert why in reason
+    assert house.kube.applied == []
+    await house()
+    assert len(house.kube.applied) == 1
+
+
+async def test_what_is_no_cloudevent_is_a_dead_letter(house):
+    assert "specversion" in await house(headers={"ce-id": "1"})
+    assert "no CloudEvent" in await house(headers={}, body=b"hello")
+    assert "nested" in await house(headers={}, body=DEEP)
+    await house()
+    assert len(house.kube.applied) == 1
+
+
+async def test_a_subject_nobody_can_read_is_a_dead_letter_too(house):
+    assert "must be equal" in await house(subject="cluster.requested._FF")
+    await house()
+    assert len(house.kube.applied) == 1
+
+
+async def test_what_the_api_server_refuses_is_a_dead_letter_with_its_reason(house):
+    house.kube.answers = [Denied("namespaces acme not found", "NotFound")]
+    assert await house() == "cluster.requested: namespaces acme not found"
+
+
+async def test_an_api_server_that_is_away_is_asked_again(house):
+    house.kube.answers = [TryLater("no answer", 2.0)]
+    assert await house() == ""
+    assert house.kube.applied == []
+    await asyncio.sleep(3)
+    assert len(house.kube.applied) == 1

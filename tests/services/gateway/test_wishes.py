@@ -1,0 +1,77 @@
+"""What a Colony says is what its wishes ask for, field by field."""
+
+from datetime import UTC, datetime
+
+from schemas.crds import read_colony
+from schemas.wish import AddonRef, Limits, Need, Pool, Spot, Wish, digest
+from services.gateway.wishes import no_more, wishes
+
+MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"
+FULL = {
+    "name": "a",
+    "pools": [
+        {
+            "name": "big", "accelerator": "h100-sxm", "acceleratorsPerNode": 8, "nodes": 2,
+            "spot": "only", "cpu": 96, "memoryGiB": 512,
+        }
+    ],
+    "clouds": ["aws", "gcp"], "regions": ["us-east-1"], "maxPricePerHour": 99.5, "kubernetesVersion": "v1.33.1",
+    "backend": "capi", "template": "mine", "timeToLive": "2h", "idleAfter": "10m", "warnBefore": "30s",
+    "addons": [{"name": "driver", "manifests": MANIFEST}],
+}  # fmt: skip
+SMALL = {"name": "b", "pools": [{"accelerator": "L4", "acceleratorsPerNode": 1, "nodes": 1}]}
+
+
+def colony(*clusters, **meta):
+    return read_colony({
+        "apiVersion": "alate.dev/v1alpha1",
+        "kind": "Colony",
+        "metadata": {"name": "train", "namespace": "acme", "uid": "c1", "generation": 4} | meta,
+        "spec": {"clusters": list(clusters)},
+    })  # fmt: skip
+
+
+def test_every_field_of_a_cluster_is_in_its_wish():
+    (wish,) = wishes(colony(FULL), "k0rdent")
+    pool = Pool(
+        name="big", accelerator="H100", accelerators_per_node=8, nodes=2, spot=Spot.ONLY, cpu=96, memory_gib=512
+    )
+    need = Need(
+        pools=(pool,), clouds=("aws", "gcp"), regions=("us-east-1",), max_price_per_hour=99.5,
+        kubernetes_version="v1.33.1", backend="capi", template="mine",
+    )  # fmt: skip
+    assert wish == Wish(
+        tenant="acme", colony="train", cluster="a", uid="c1", generation=4, need=need,
+        limits=Limits(time_to_live=7200.0, idle_after=600.0, warn_before=30.0),
+        addons=(AddonRef("driver", digest(MANIFEST)),),
+    )  # fmt: skip
+
+
+def test_what_is_not_said_is_left_to_the_defaults_and_the_installation():
+    (wish,) = wishes(colony(SMALL), "k0rdent")
+    assert (wish.need.backend, wish.need.template, wish.need.max_price_per_hour) == ("k0rdent", "", None)
+    assert (wish.limits.time_to_live, wish.limits.idle_after, wish.limits.warn_before) == (None, None, 300.0)
+    assert wish.need.pools[0].spot is Spot.PREFERRED
+
+
+def test_there_is_one_wish_per_cluster_in_the_colonys_order():
+    assert [wish.name for wish in wishes(colony(SMALL, FULL), "capi")] == ["train-b", "train-a"]
+
+
+def test_a_colony_that_is_going_wants_nothing_any_more():
+    gone = colony(FULL, SMALL, deletionTimestamp=datetime(2026, 1, 1, tzinfo=UTC).isoformat())
+    assert all(wish.deleting for wish in wishes(gone, "capi"))
+
+
+def test_the_contents_of_an_addon_are_named_not_sent():
+    assert MANIFEST not in str(wishes(colony(FULL), "capi"))
+    assert digest(MANIFEST) != digest(MANIFEST + " ")
+
+
+def test_a_cluster_asked_for_no_more_is_a_newer_wish_that_it_goes():
+    (wish,) = wishes(colony(SMALL), "capi")
+    gone = no_more(wish, 7)
+    assert (gone.deleting, gone.generation) == (True, 7)
+    assert gone.newer_than(wish)
+    assert no_more(wish, 2).generation == 4
+    assert no_more(wish, 2).newer_than(wish)

@@ -1,0 +1,240 @@
+"""Money is lost where a cluster is forgotten: no attempt ever is, whatever happens in whatever order."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.cluster import (
+    Founded,
+    Gone,
+    InfraSeen,
+    LaunchFailed,
+    Launching,
+    Look,
+    Lot,
+    Placement,
+    Placing,
+    Provisioned,
+    Ranked,
+    Ready,
+    Release,
+    Released,
+    Requested,
+    Stalled,
+)
+from schemas.entity import Due, Wake
+from schemas.inventory import ClusterSeen
+from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.wish import Need, Pool, Wish
+from services.provisioning.decide import JOIN_LIMIT, LAUNCH_LIMIT, decide
+from services.provisioning.todo import todo
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+NEED = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),))
+WISH = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=NEED)
+
+
+def place(cloud: str, price: float) -> Placement:
+    lot = Lot(
+        pool="gpu", instance="x8", zone="", accelerator="H100", accelerators_per_node=8,
+        nodes=2, price_per_hour=price, spot=False,
+    )  # fmt: skip
+    return Placement(cloud=cloud, region="r", lots=(lot,))
+
+
+OFFERS = Ranked((place("aws", 1.5), place("gcp", 2.0)))
+NONE = Ranked((), "NoOfferFits", "no offer has it")
+
+
+def tell(state, *events, now=T0):
+    for event in events:
+        state = decide.decide(state, event, now)
+    return state
+
+
+def seen(state, *, attempt=None, **shown) -> InfraSeen:
+    number = attempt or state.attempt.number
+    return InfraSeen(cluster="train-a", uid=state.uid, attempt=number, **shown)
+
+
+def counted(state, nodes, attempt=None, **shown) -> ClusterSeen:
+    number = attempt or state.attempt.number
+    return ClusterSeen(cluster="train-a", uid=state.uid, attempt=number, nodes=nodes, accelerators=8 * nodes, **shown)
+
+
+def order(state) -> ReleaseOrdered:
+    return ReleaseOrdered(uid=state.uid, wish=WISH, why="Deleted", deadline=T0)
+
+
+def launching():
+    return tell(None, WISH, OFFERS)
+
+
+def provisioned():
+    state = launching()
+    return tell(state, seen(state, reachable=True))
+
+
+def ready():
+    state = provisioned()
+    return tell(state, counted(state, 2))
+
+
+def refounded():
+    state = ready()
+    state = tell(state, seen(state, present=False), OFFERS)
+    return tell(state, seen(state, reachable=True))
+
+
+def test_a_wish_is_placed_on_the_best_offer_and_knows_the_next_best():
+    state = launching()
+    assert isinstance(state, Launching)
+    assert (state.attempt.placement.cloud, state.next_best_per_hour) == ("aws", 4.0)
+    assert state.deadline == T0 + LAUNCH_LIMIT
+
+
+def test_no_offer_stalls_it_until_another_wish_comes():
+    state = tell(None, WISH, NONE)
+    assert isinstance(state, Stalled)
+    assert tell(state, WISH) is state
+    newer = msgspec.structs.replace(WISH, generation=2)
+    assert isinstance(tell(state, newer), Requested)
+
+
+def test_what_failed_is_released_before_the_next_offer_is_asked_for():
+    state = launching()
+    state = tell(state, LaunchFailed(1, "NoCapacity", "none there"))
+    assert todo(state) == (Release(WISH, state.attempt),)
+    state = tell(state, Gone(1), now=T0 + timedelta(hours=2))
+    assert [(a.number, a.reason) for a in state.tried] == [(1, "NoCapacity")]
+    assert state.cost_usd == 6.0
+    assert isinstance(tell(state, OFFERS), Launching)
+
+
+def test_a_failure_the_cloud_reports_later_makes_it_fall_back_too():
+    state = launching()
+    state = tell(state, seen(state, failure="NoCapacity", message="InsufficientInstanceCapacity"))
+    assert isinstance(state, Placing)
+    assert state.attempt.reason == "NoCapacity"
+
+
+def test_a_launch_that_never_ends_is_given_up_at_its_deadline_and_not_before():
+    state = launching()
+    assert tell(state, Due(), now=state.deadline - timedelta(seconds=1)) is state
+    assert tell(state, Due(), now=state.deadline).attempt.reason == "NeverReady"
+
+
+def test_while_it_waits_it_asks_what_was_seen_before_it_did():
+    for state in (launching(), provisioned()):
+        assert Look(WISH, state.attempt) in todo(state)
+        assert Wake(state.deadline) in todo(state)
+
+
+def test_it_is_ready_only_with_every_node_and_every_accelerator():
+    state = provisioned()
+    assert state.deadline == T0 + JOIN_LIMIT
+    assert tell(state, counted(state, 1)) is state
+    assert tell(state, counted(state, 2, known=False)) is state
+    assert isinstance(tell(state, counted(state, 2)), Ready)
+
+
+def test_one_that_is_not_heard_stays_ready_one_that_has_less_does_not():
+    state = ready()
+    assert tell(state, counted(state, 1, known=False)) is state
+    assert isinstance(tell(state, counted(state, 1)), Provisioned)
+
+
+def test_a_lost_cluster_is_founded_anew_elsewhere():
+    state = ready()
+    lost = tell(state, seen(state, present=False))
+    assert isinstance(lost, Placing)
+    assert [a.reason for a in lost.tried] == ["Lost"]
+    assert tell(lost, seen(state, present=False)) == lost
+
+
+def test_what_the_lost_cluster_had_does_not_make_its_successor_ready():
+    state = refounded()
+    assert isinstance(state, Provisioned)
+    assert tell(state, counted(state, 2, attempt=1)) is state
+    whole = tell(state, counted(state, 2))
+    assert isinstance(whole, Ready)
+    assert tell(whole, counted(state, 0, attempt=1)) is whole
+
+
+def test_limits_follow_a_new_wish_but_pools_do_not():
+    state = ready()
+    bigger = msgspec.structs.replace(WISH, generation=2, need=Need(pools=(*NEED.pools, *NEED.pools)))
+    amended = tell(state, bigger)
+    assert (amended.wish.need, amended.wish.generation) == (NEED, 2)
+    assert "stay as they are" in amended.refused
+    back = tell(amended, msgspec.structs.replace(WISH, generation=3))
+    assert back.refused == ""
+
+
+def test_what_ran_out_of_time_is_not_founded_again_by_a_change_elsewhere_in_its_colony():
+    state = ready()
+    gone = tell(state, ReleaseOrdered(uid=state.uid, wish=WISH, why="TimeToLive", deadline=T0), Gone(1))
+    assert isinstance(gone, Released)
+    assert tell(gone, msgspec.structs.replace(WISH, generation=2)) is gone
+    other = msgspec.structs.replace(WISH, generation=2, need=Need(pools=NEED.pools, regions=("r",)))
+    assert isinstance(tell(gone, other), Requested)
+
+
+def test_what_is_asked_for_again_while_it_goes_is_not_taken_for_its_end():
+    state = ready()
+    deleted = msgspec.structs.replace(WISH, generation=2, deleting=True)
+    going = tell(state, deleted, order(state))
+    again = msgspec.structs.replace(WISH, generation=3)
+    assert tell(going, again) is going
+    gone = tell(going, Gone(1))
+    assert gone.wish == tell(going).wish
+    anew = tell(gone, again)
+    assert (type(anew), anew.uid) == (Requested, "c1.3")
+
+
+def test_a_deletion_that_is_heard_first_is_the_end_of_what_never_began():
+    state = tell(None, msgspec.structs.replace(WISH, deleting=True))
+    assert isinstance(state, Released)
+    assert state.attempts == 0
+
+
+def happenings(state):
+    """What can be said of a cluster now, true or late."""
+    wish = state.wish if state else WISH
+    newer = msgspec.structs.replace(wish, generation=wish.generation + 1)
+    yield from (newer, msgspec.structs.replace(newer, deleting=True), WISH)
+    if state is None:
+        return
+    yield from (Due(), OFFERS, NONE, order(state))
+    for number in range(1, state.attempts + 1):
+        yield LaunchFailed(number, "NoCapacity", "none")
+        for shown in ({"reachable": True}, {"failure": "Quota"}, {"present": False}):
+            yield seen(state, attempt=number, **shown)
+        yield from (counted(state, 2, attempt=number), counted(state, 1, attempt=number))
+    yield from (Gone(c.attempt.number) for c in todo(state) if isinstance(c, Release))
+
+
+def confirmed(state, event) -> set[tuple[str, int]]:
+    """The attempts that are known to be gone by an event."""
+    absent = isinstance(event, Gone) or (isinstance(event, InfraSeen) and not event.present)
+    # While it is being made its absence says nothing: it is asked for again.
+    return {(state.uid, event.attempt)} if absent and not isinstance(state, Launching) else set()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.sampled_from((0, 60, 7200))), max_size=60))
+def test_no_attempt_is_forgotten(steps):
+    state, now, launched, gone = None, T0, set(), set()
+    for number, seconds in steps:
+        now += timedelta(seconds=seconds)
+        choices = tuple(happenings(state))
+        event = choices[number % len(choices)]
+        gone |= confirmed(state, event)
+        state = decide.decide(state, event, now)
+        if isinstance(state, Launching):
+            launched.add((state.uid, state.attempt.number))
+        current = {(state.uid, state.attempt.number)} if isinstance(state, Founded) else set()
+        going = {(state.uid, c.attempt.number) for c in todo(state) if isinstance(c, Release)}
+        assert launched <= current | going | gone, state

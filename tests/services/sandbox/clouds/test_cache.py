@@ -1,0 +1,51 @@
+"""Whatever comes late changes nothing that is known better."""
+
+import pytest
+
+from events.kinds import CLUSTERS, MACHINES
+from events.kube import Listed
+from services.sandbox.clouds.cache import Cache
+
+KEY = ("default", "c")
+
+
+def shape(version, uid="u1", **meta):
+    known = {"namespace": "default", "name": "c", "uid": uid, "resourceVersion": str(version)}
+    return {"metadata": known | meta, "spec": {}}
+
+
+@pytest.fixture
+def cache():
+    return Cache(lambda _: None)
+
+
+def test_an_older_shape_changes_nothing(cache):
+    cache.seen(CLUSTERS, shape(7))
+    cache.seen(CLUSTERS, shape(5))
+    assert cache.view(KEY).cluster == shape(7)
+
+
+def test_the_answer_that_ends_an_object_is_its_end_and_late_news_do_not_bring_it_back(cache):
+    cache.seen(CLUSTERS, shape(7))
+    cache.seen(CLUSTERS, shape(9, deletionTimestamp="2030-01-01T00:00:00Z"))
+    cache.seen(CLUSTERS, shape(8, deletionTimestamp="2030-01-01T00:00:00Z", finalizers=["x"]))
+    assert cache.view(KEY).cluster is None
+    cache.seen(CLUSTERS, shape(10, uid="u2"))
+    cache.gone(CLUSTERS, shape(9))  # the watch's word on the first one comes after the second was made
+    assert cache.view(KEY).cluster == shape(10, uid="u2")
+
+
+def test_what_is_missing_from_a_whole_list_is_gone(cache):
+    cache.seen(CLUSTERS, shape(7))
+    cache.listed(CLUSTERS, Listed((), "9"))
+    assert cache.view(KEY).cluster is None
+    assert not list(cache.clusters())
+
+
+def test_a_machine_belongs_to_the_cluster_it_names():
+    touched = []
+    cache = Cache(touched.append)
+    machine = {"metadata": shape(3)["metadata"] | {"name": "m"}, "spec": {"clusterName": "c"}}
+    cache.seen(MACHINES, machine)
+    assert touched == [KEY]
+    assert list(cache.view(KEY).machines) == [machine]

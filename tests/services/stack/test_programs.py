@@ -1,0 +1,91 @@
+import re
+from pathlib import Path
+from socket import AF_INET, SOCK_STREAM, socket
+
+import pytest
+
+from services.compose import SERVICES as COMPOSED
+from services.stack.folder import Folder, Ports
+from services.stack.probe import HOST, Busy
+from services.stack.programs import NATS, SANDBOX, SERVICES, Wiring, choose_ports, stages
+
+PROCFILE = Path(__file__).parents[3] / "Procfile"
+PORTS = Ports(20_001, 20_002, 20_003, (20_004, 20_005, 20_006, 20_007, 20_008))
+
+
+def names(wiring: Wiring) -> list[list[str]]:
+    return [[program.name for program in stage] for stage in stages(wiring)]
+
+
+def test_the_procfile_has_one_line_per_service():
+    lines = PROCFILE.read_text().splitlines()
+
+    assert [re.fullmatch(r"(\w+): python -m services (\w+)", line).groups() for line in lines] == [
+        (name, name) for name in COMPOSED
+    ]
+
+
+def test_the_stack_runs_every_service():
+    assert tuple(COMPOSED) == SERVICES
+
+
+def test_the_stack_is_nats_then_the_sandbox_then_the_services(tmp_path):
+    assert names(Wiring(Folder(tmp_path), PORTS)) == [[NATS], [SANDBOX], list(SERVICES)]
+
+
+def test_a_real_management_cluster_takes_the_sandboxs_place(tmp_path):
+    wiring = Wiring(Folder(tmp_path), PORTS, kubeconfig=tmp_path / "real")
+
+    assert names(wiring) == [[NATS], list(SERVICES)]
+    assert {program.env["ALATE_KUBECONFIG"] for program in stages(wiring)[-1]} == {str(tmp_path / "real")}
+
+
+def test_a_real_nats_takes_nats_servers_place(tmp_path):
+    wiring = Wiring(Folder(tmp_path), PORTS, nats_url="nats://127.0.0.1:4222")
+
+    assert names(wiring) == [[SANDBOX], list(SERVICES)]
+    assert {program.env["ALATE_NATS_URL"] for program in stages(wiring)[-1]} == {"nats://127.0.0.1:4222"}
+
+
+def test_every_service_has_a_health_address_of_its_own(tmp_path):
+    services = stages(Wiring(Folder(tmp_path), PORTS))[-1]
+
+    assert len({program.env["ALATE_HEALTH_ADDRESS"] for program in services}) == len(SERVICES)
+
+
+def test_further_settings_reach_every_service(tmp_path):
+    services = stages(Wiring(Folder(tmp_path), PORTS, settings={"ALATE_BACKEND": "k0rdent"}))[-1]
+
+    assert {program.env["ALATE_BACKEND"] for program in services} == {"k0rdent"}
+
+
+@pytest.fixture
+def taken():
+    with socket(AF_INET, SOCK_STREAM) as other:
+        other.bind((HOST, 0))
+        other.listen(1)
+        yield other.getsockname()[1]
+
+
+def test_a_port_that_is_asked_for_and_taken_is_one_clear_sentence(taken):
+    with pytest.raises(Busy, match=rf"^port {taken} on 127.0.0.1 is taken by another program: name a free one"):
+        choose_ports(None, taken)
+
+
+def test_last_times_api_port_is_not_given_up_quietly(taken):
+    with pytest.raises(Busy, match="the kubeconfigs of this folder point here"):
+        choose_ports(Ports(taken, *choose_ports(None, None).health[:2], choose_ports(None, None).health), None)
+
+
+def test_last_times_ports_are_taken_again():
+    first = choose_ports(None, None)
+
+    assert choose_ports(first, None) == first
+
+
+def test_another_port_of_last_time_that_is_taken_is_replaced(taken):
+    first = choose_ports(None, None)
+    again = choose_ports(Ports(first.api, taken, first.monitor, first.health), None)
+
+    assert again.nats != taken
+    assert (again.api, again.monitor, again.health) == (first.api, first.monitor, first.health)

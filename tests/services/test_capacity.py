@@ -1,0 +1,119 @@
+"""A refusal makes an offer dearer at once and ever less from then on; told twice it counts once."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from schemas.cluster import Attempt, Lot, Placement, Placing, Ready
+from schemas.market import CapacitySeen
+from schemas.wish import Need, Pool, Wish
+from services.capacity import FORGOTTEN, MOST, absolve, dearer, learn, refusals, weight
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+WISH = Wish(
+    tenant="acme", colony="train", cluster="a", uid="c1", generation=1,
+    need=Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),)),
+)  # fmt: skip
+EMPTY = CapacitySeen(cloud="aws", region="r1", half_life=3600.0)
+
+
+def lot(instance="p5", zone="a", *, spot=False, accelerator="H100") -> Lot:
+    return Lot(
+        pool="gpu", instance=instance, zone=zone, accelerator=accelerator, accelerators_per_node=8, nodes=2,
+        price_per_hour=10.0, spot=spot,
+    )  # fmt: skip
+
+
+def attempt(*lots, number=1, reason="NoCapacity", message="") -> Attempt:
+    placement = Placement(cloud="aws", region="r1", lots=lots or (lot(),))
+    return Attempt(number=number, placement=placement, reason=reason, message=message)
+
+
+def placing(failed=None, *tried, since=T0, uid="u1") -> Placing:
+    return Placing(uid=uid, wish=WISH, attempt=failed, tried=tried, since=since)
+
+
+def told(state) -> CapacitySeen:
+    return learn(EMPTY, (refusal for _, refusal in refusals(state)), state.since)
+
+
+def test_a_failed_attempt_weighs_one_and_half_of_it_a_half_life_later():
+    seen = told(placing(attempt()))
+    weights = [weight(seen, lot(), spot=False, now=T0 + hours * HOUR) for hours in (0, 1, 2)]
+    assert weights == [1.0, 0.5, 0.25]
+    assert (dearer(1.0), dearer(0.0)) == (4.0, 1.0)
+
+
+def test_a_clock_that_goes_back_makes_nothing_weigh_more_than_it_did():
+    assert weight(told(placing(attempt())), lot(), spot=False, now=T0 - HOUR) == 1.0
+
+
+def test_no_capacity_is_a_matter_of_one_zone_one_machine_and_one_way_to_buy():
+    seen = told(placing(attempt()))
+    others = ((lot(zone="b"), False), (lot("p4"), False), (lot(), True))
+    assert [weight(seen, other, spot=spot, now=T0) for other, spot in others] == [0.0, 0.0, 0.0]
+
+
+def test_a_quota_is_a_matter_of_the_whole_region():
+    seen = told(placing(attempt(reason="Quota")))
+    assert weight(seen, lot("p4", "b"), spot=False, now=T0) == 1.0
+    assert weight(seen, lot("p4", "b", accelerator="L4"), spot=False, now=T0) == 0.0
+    assert weight(seen, lot(), spot=True, now=T0) == 0.0
+
+
+@pytest.mark.parametrize("reason", ["NeverReady", "Denied", "Taken", "Lost", ""])
+def test_other_failures_say_nothing_of_the_market(reason):
+    assert told(placing(attempt(reason=reason))).refusals == ()
+
+
+def test_an_attempt_told_while_it_is_released_and_after_counts_once():
+    seen = told(placing(attempt()))
+    later = placing(None, attempt(), since=T0 + HOUR)
+    again = learn(seen, (refusal for _, refusal in refusals(later)), later.since)
+    assert again == seen
+    assert again.refusals[0].at == T0
+
+
+def test_attempts_of_two_clusters_add_up():
+    seen = learn(told(placing(attempt())), (r for _, r in refusals(placing(attempt(), uid="u2"))), T0)
+    assert weight(seen, lot(), spot=False, now=T0) == 2.0
+
+
+def test_only_the_last_of_what_was_tried_is_news():
+    state = placing(None, attempt(lot("old")), attempt(lot("new"), number=2))
+    assert [refusal.instance for _, refusal in refusals(state)] == ["new"]
+
+
+def test_of_several_machines_the_one_that_the_message_names_is_blamed():
+    both = (lot("p5"), lot("p4"))
+    assert [r.instance for _, r in refusals(placing(attempt(*both, message="no p4 in zone a")))] == ["p4"]
+    assert [r.instance for _, r in refusals(placing(attempt(*both, message="none")))] == ["p5", "p4"]
+
+
+def test_a_cluster_that_is_ready_on_the_same_machines_proves_older_refusals_wrong():
+    seen = told(placing(attempt()))
+    ready = Ready(uid="u2", wish=WISH, attempt=attempt(reason=""), billed_since=T0, kubeconfig="k", since=T0 + HOUR)
+    assert absolve(seen, ready).refusals == ()
+    assert absolve(seen, msgspec.structs.replace(ready, since=T0)) == seen
+    elsewhere = msgspec.structs.replace(ready, attempt=attempt(lot(zone="b"), reason=""))
+    assert absolve(seen, elsewhere) == seen
+
+
+def test_what_weighs_nothing_any_more_is_forgotten_when_something_new_is_learnt():
+    seen = told(placing(attempt()))
+    late = T0 + (FORGOTTEN + 1) * HOUR
+    assert learn(seen, (), late) == seen
+    assert learn(EMPTY, seen.refusals, late) == EMPTY
+    newer = learn(seen, (r for _, r in refusals(placing(attempt(), since=late, uid="u2"))), late)
+    assert [refusal.at for refusal in newer.refusals] == [late]
+
+
+def test_no_more_than_so_many_are_kept_the_newest():
+    seen = EMPTY
+    for number in range(MOST + 5):
+        state = placing(attempt(number=number), since=T0 + timedelta(seconds=number))
+        seen = learn(seen, (refusal for _, refusal in refusals(state)), state.since)
+    assert len(seen.refusals) == MOST
+    assert seen.refusals[0].at == T0 + timedelta(seconds=5)

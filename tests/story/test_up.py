@@ -1,0 +1,115 @@
+"""What a user does with `alate up`: ask for a cluster three ways, look at it, let it go, stop, go on."""
+
+import asyncio
+import json
+import shutil
+import stat
+
+import nats
+import pytest
+
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
+
+FLAGS = ("--gpus", "16", "--accelerator", "H100", "--per-node", "8", "--max-price", "60", "--ttl", "1h")
+COLONY = """
+apiVersion: alate.dev/v1alpha1
+kind: Colony
+metadata: {name: byhand}
+spec: {clusters: [{name: main, pools: [{accelerator: A100, acceleratorsPerNode: 8, nodes: 1}]}]}
+"""
+POOL = {"accelerator": "L4", "acceleratorsPerNode": 1, "nodes": 1}
+EVENT = {
+    "specversion": "1.0",
+    "id": "1",
+    "source": "/test",
+    "type": "dev.alate.cluster.request",
+    "datacontenttype": "application/json",
+    "data": {
+        "tenant": "default",
+        "name": "bybus",
+        "spec": {
+            "clusters": [{"name": "main", "pools": [{"accelerator": "L4", "acceleratorsPerNode": 1, "nodes": 1}]}]
+        },
+        "origin": "a-test",
+    },
+}
+
+
+async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack):
+    asked = await stack.alate("request", "train", *FLAGS, "--wait")
+    assert asked.code == 0, asked
+    assert "16/16" in asked.out
+
+    (colony,) = (await stack.alate("get", "colony", "train", "-o", "json")).json["items"]
+    assert colony["status"]["phase"] == "Ready"
+    assert colony["status"]["pricePerHour"] <= 60
+    (cluster,) = (await stack.alate("get", "clusters", "train-main", "-o", "json")).json["items"]
+    assert cluster["state"] == "ready"
+    nodes = (await stack.alate("get", "nodes", "train-main", "-o", "json")).json["items"]
+    assert sum(node["accelerators"] for node in nodes if node["ready"]) == 16
+    assert "H100" in (await stack.alate("get", "offers", "H100")).out
+
+    gone = await stack.alate("delete", "train", "--wait")
+    assert gone.code == 0, gone
+    assert "colony/train is gone" in gone.out
+    assert (await stack.alate("get", "colony", "train")).code == 1
+
+
+async def test_what_cannot_be_had_is_told_and_not_waited_for(stack):
+    asked = await stack.alate("request", "cheap", "--gpus", "16", "--max-price", "0.01", "--wait")
+
+    assert asked.code == 1
+    assert "the cap is $0.01" in asked.err
+    assert "Traceback" not in asked.err
+
+
+async def test_a_request_on_the_bus_becomes_a_colony_that_bears_its_origin(stack):
+    client = await nats.connect(stack.nats)
+    await client.publish("cluster.requested", json.dumps(EVENT).encode())
+    await client.flush()
+    await client.close()
+
+    async with asyncio.timeout(30):
+        while (found := await stack.alate("get", "colony", "bybus", "-o", "json")).code:
+            pass
+    (colony,) = found.json["items"]
+    assert colony["metadata"]["labels"]["alate.dev/origin"] == "a-test"
+    assert (await stack.alate("delete", "bybus", "--wait")).code == 0
+
+
+@pytest.mark.kubectl
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl here")
+async def test_a_cluster_is_asked_for_seen_and_let_go_with_kubectl_alone(stack, tmp_path):
+    (tmp_path / "colony.yaml").write_text(COLONY)
+    assert "created" in (await stack.kubectl("apply", "-f", tmp_path / "colony.yaml")).out
+    waited = await stack.kubectl("wait", "--for=condition=Ready", "colony/byhand", "--timeout=60s")
+    assert waited.code == 0, waited
+    title, row = (await stack.kubectl("get", "colonies", "byhand")).out.splitlines()
+    assert title.split() == ["NAME", "PHASE", "READY", "ACCELERATORS", "OFFER", "PRICE/H", "AGE", "MESSAGE"]
+    assert row.split()[:4] == ["byhand", "Ready", "1/1", "8/8"]
+
+    path = "{.status.clusters[0].kubeconfigSecret}"
+    secret = (await stack.kubectl("get", "colony", "byhand", "-o", f"jsonpath={path}")).out
+    decoded = "go-template={{.data.value | base64decode}}"
+    (tmp_path / "founded").write_text((await stack.kubectl("get", "secret", secret, "-o", decoded)).out)
+    nodes = await stack.kubectl("--kubeconfig", tmp_path / "founded", "get", "nodes")
+    assert nodes.out.count(" Ready ") == 2, nodes
+
+    assert (await stack.kubectl("delete", "colony", "byhand", "--timeout=60s")).code == 0
+
+
+async def test_starting_again_continues_where_it_was(up, alate):
+    with up() as stack:
+        assert stat.S_IMODE(stack.folder.stat().st_mode) == 0o700
+        assert stat.S_IMODE(stack.kubeconfig.stat().st_mode) == 0o600
+        kubeconfig, address = stack.kubeconfig.read_text(), stack.nats
+        assert (await alate("request", "train", *FLAGS, "--wait")).code == 0
+        before = (await alate("get", "clusters", "-o", "json")).json
+
+    assert stack.process.returncode == 130
+    assert (await alate("get")).code == 2
+
+    with up() as stack:
+        assert (stack.kubeconfig.read_text(), stack.nats) == (kubeconfig, address)
+        assert (await alate("get", "clusters", "-o", "json")).json == before
+        assert (await alate("delete", "train", "--wait")).code == 0
