@@ -21,6 +21,9 @@ demo: setup ## the main job, shown happening: a cluster founded and gone
 test: setup ## the tests, on the real nats-server
 	$(BIN)/pytest -n 2
 
+kube: setup ## the real Kubernetes and Cluster API for the tests, built from Go modules into the user's cache, once
+	$(BIN)/python -m tests.kube.build
+
 check: setup ## lint, types, import contracts, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -31,6 +34,9 @@ check: setup ## lint, types, import contracts, generated files
 bench: setup ## figures as ratios to bare references, into .bench/latest.json
 	$(BIN)/python -m tests.bench
 
+bench-kube: setup ## alate beside bare loops and kopf on a real API server, into .bench/kube.json
+	$(BIN)/python -m tests.bench.kube
+
 generate: setup ## schemas/generated anew from schemas/
 	$(BIN)/python -m schemas
 
@@ -38,4 +44,4 @@ lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements-dev.lock
 
-.PHONY: help setup demo test check bench generate lock
+.PHONY: help setup demo test kube check bench bench-kube generate lock

@@ -16,8 +16,8 @@ from nats.errors import Error as NatsError
 from nats.js.api import Header
 
 from events.bus import Unavailable
+from events.jetstream_headers import LeanClient
 from events.jetstream_mailbox import Mailbox
-from events.jetstream_sender import Sender
 from events.timers import SCHEDULE
 from schemas.subjects import token
 
@@ -283,6 +283,6 @@ def plain(headers: Mapping[str, str] | None) -> dict[str, str]:
 
 async def dial(url: str, name: str, credentials: Credentials, patience: float) -> Wire:
     """A started wire; `patience` is how many seconds a question is repeated."""
-    wire = Wire(Sender(), url, patience)
+    wire = Wire(LeanClient(), url, patience)
     await wire.start(name, credentials)
     return wire

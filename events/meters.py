@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from time import perf_counter
+from typing import TypeVar
 
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the buckets, in seconds: from one loopback publish to the longest call a message may make."""
@@ -23,6 +24,8 @@ CAPACITY_SIGNALS = "alate.capacity.signals"
 """Refusals learnt from what failed."""
 
 Labels = Mapping[str, str]
+Key = TypeVar("Key", bound=tuple[tuple[str, str], ...])
+"""Names and values of labels."""
 
 
 def _messaging(operation: str) -> Callable[[str], Labels]:
@@ -91,7 +94,7 @@ class Meters:
         self._gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
         self._told_gauges: list[Callable[[str], None]] = []
 
-    def gauge(self, name: str, of: str, series: Mapping[tuple[tuple[str, str], ...], float]) -> None:
+    def gauge(self, name: str, of: str, series: Mapping[Key, float]) -> None:
         """All values of `name` whose first label has the value `of`, by their labels; they replace those before.
 
         What comes beyond `SERIES` is left out, never an old one.
@@ -99,7 +102,7 @@ class Meters:
         kept = {labels: value for labels, value in self._gauges.get(name, {}).items() if labels[0][1] != of}
         room = max(0, SERIES - len(kept))
         new = name not in self._gauges
-        self._gauges[name] = kept | dict(tuple(series.items())[:room])
+        self._gauges[name] = {**kept, **dict(tuple(series.items())[:room])}
         for told in self._told_gauges if new else ():
             told(name)
 

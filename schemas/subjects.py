@@ -18,7 +18,7 @@ def _escaped(unsafe: re.Match[str]) -> str:
 
 def text(escaped: str) -> str:
     """Read a token back: the inverse of `token`. What `token` never writes stays as it is."""
-    return _ESCAPED.sub(_read, escaped)
+    return _ESCAPED.sub(_read, escaped) if "_" in escaped else escaped
 
 
 def _read(escapes: re.Match[str]) -> str:

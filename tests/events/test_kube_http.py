@@ -1,6 +1,7 @@
 """Connections are shown to break, hang and be refused without a service noticing more than a named fault."""
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -37,6 +38,23 @@ def writes(*pieces, end=None):
 async def test_lines_are_whole_however_they_arrive(api, kube):
     api.scripted.append(writes(b'{"a"', b":1}\n\n", b'{"b":2}\n{"c', b'":3}\n'))
     assert await lines(kube.transport) == [b'{"a":1}', b'{"b":2}', b'{"c":3}']
+
+
+async def test_events_written_over_many_lines_with_nothing_between_are_whole(api, kube):
+    """Cluster API's in-memory provider writes so."""
+    api.scripted.append(writes(b'{\n "a": {\n  "b": 1\n }\n}{\n "c"', b": 2\n", b"}", b"{\n}"))
+    assert [json.loads(line) for line in await lines(kube.transport)] == [{"a": {"b": 1}}, {"c": 2}, {}]
+
+
+async def test_an_event_over_many_lines_is_given_once_it_is_whole(api, kube):
+    heard = asyncio.Event()
+    api.scripted.append(writes(b'{\n "a": 1\n}', end=heard))
+    stream = kube.transport.stream(WATCH)
+    async with asyncio.timeout(5):
+        assert json.loads(await anext(stream)) == {"a": 1}
+    heard.set()
+    with pytest.raises(TryLater):
+        await anext(stream)
 
 
 async def test_a_line_of_two_mebibytes_is_one_line(api, kube):

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
 from events.kube import Object
+from services.sandbox.api import meta
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.kinds import Kind
-from services.sandbox.api import meta
 from services.sandbox.api.schema import default, lean, prune
 from services.sandbox.api.status import Cause, bad_request, invalid
 from services.sandbox.api.validate import validate

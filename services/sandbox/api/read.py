@@ -64,8 +64,8 @@ class Reader:
         initial = ask.flag("sendInitialEvents")
         if initial and query.get("resourceVersionMatch") != "NotOlderThan":
             raise _no_match()
-        since = _number(query.get("resourceVersion") or "0", "resourceVersion")
-        seconds = _number(query.get("timeoutSeconds") or "0", "timeoutSeconds")
+        since = _number(query.get("resourceVersion") or "0")
+        seconds = _number(query.get("timeoutSeconds") or "0")
         return self._hub.open(self._view(ask), None if initial else since or None, seconds or None, initial_end=initial)
 
     def _view(self, ask: Ask) -> View:
@@ -76,7 +76,7 @@ class Reader:
 
     def _page(self, ask: Ask, found: Found) -> tuple[Found, int, dict[str, object]]:
         query = ask.request.query
-        limit = _number(query.get("limit") or "0", "limit")
+        limit = _number(query.get("limit") or "0")
         revision = self._store.head
         if token := query.get("continue"):
             revision, after = _continued(token)
@@ -150,7 +150,7 @@ class _ListOptions(NamedTuple):
 _LIST_OPTIONS = _ListOptions()
 
 
-def _number(text: str, name: str) -> int:
+def _number(text: str) -> int:
     if not text.isdecimal():
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
     return int(text)

@@ -61,11 +61,13 @@ def lean(value: object, schema: Object) -> None:
         for item in value:
             lean(item, schema.get("items", {}))
         return
-    for name, below in list(value.items()) if isinstance(value, dict) else ():
+    if not isinstance(value, dict):
+        return
+    for name, below in list(value.items()):
         inner = child(schema, name) or {}
         lean(below, inner)
         if below in ({}, []) and ("additionalProperties" in inner or "items" in inner) and "x-alate-zero" not in inner:
-            del value[name]  # type: ignore[union-attr]
+            del value[name]
 
 
 def zero(schema: Object) -> Object:

@@ -102,7 +102,7 @@ class Verbs:
         pod = msgspec.json.decode(self._reader.get(ask).body)
         if pod["spec"].get("nodeName"):
             raise bad_request(f"the sandbox runs nothing: pod {ask.place.name} has no logs")
-        return Response(200, {"Content-Type": "text/plain"}, b"")  # so does the real server, before there is a node
+        return Response(204, {}, b"")  # so does the real server, before there is a node
 
     async def _evict(self, ask: Ask) -> Answer:
         how = delete.options(ask)

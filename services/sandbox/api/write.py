@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from events.kube import Object
 from services.sandbox.api import admit, bodies, managed, meta, patch
 from services.sandbox.api.ask import Ask, Clock, stamp
+from services.sandbox.api.asked import PATCH_OPTIONS, Called, declared, known_mode, own_half, strict
 from services.sandbox.api.catalog import Catalog
 from services.sandbox.api.custom import DEFINITIONS, established, wrong
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.managed import Hand, Manager
-from services.sandbox.api.schema import prune, zero
+from services.sandbox.api.schema import zero
 from services.sandbox.api.status import (
     Cause,
     Refused,
@@ -138,21 +139,21 @@ class Writer:
     def _applying(self, ask: Ask, config: Object) -> tuple[Hand, Object]:
         if not ask.request.query.get("fieldManager"):
             text = "Required value: is required for apply patch"
-            raise invalid(_PATCH_OPTIONS, "", [Cause("fieldManager", "FieldValueRequired", text)])
+            raise invalid(PATCH_OPTIONS, "", [Cause("fieldManager", "FieldValueRequired", text)])
         if config["metadata"].get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
         self._same_place(ask, config)
-        _declared(ask, config)
+        declared(ask, config)
         by = Manager(ask.manager, "Apply", ask.kind.api_version, ask.place.subresource)
-        return Hand(by, stamp(self._clock), ask.flag("force")), _own_half(ask, config)
+        return Hand(by, stamp(self._clock), ask.flag("force")), own_half(ask, config)
 
     def _begin(self, ask: Ask, new: Object) -> list[str]:
-        _known_mode(ask)
+        known_mode(ask)
         self._same_place(ask, new)
         unknown = [f'unknown field "{path}"' for path in admit.shaped(ask.kind, new)]
         mode = ask.request.query.get("fieldValidation") or "Warn"
         if unknown and mode == "Strict":
-            raise _strict(ask, new, unknown)
+            raise strict(ask, new, unknown)
         return unknown if mode == "Warn" else []
 
     def _same_place(self, ask: Ask, new: Object) -> None:
@@ -234,15 +235,7 @@ class Writer:
         return await self._store.put(key, _ordered(new))
 
 
-class _Called:
-    """A kind that is only spoken of."""
-
-    def __init__(self, group: str, plural: str, kind: str) -> None:
-        self.group, self.plural, self.kind = group, plural, kind
-
-
-_PATCH_OPTIONS = _Called("meta.k8s.io", "patchoptions", "PatchOptions")
-_NAMESPACES = _Called("", "namespaces", "Namespace")
+_NAMESPACES = Called("", "namespaces", "Namespace")
 
 
 def gone(new: Object) -> bool:
@@ -290,41 +283,3 @@ def _same(old: Object, new: Object) -> bool:
 def _timeless(value: Object) -> Object:
     entries = [{**entry, "time": ""} for entry in value["metadata"].get("managedFields", ())]
     return {**value, "metadata": {**value["metadata"], "managedFields": entries}}
-
-
-_MODES = ("Ignore", "Strict", "Warn")
-
-
-def _known_mode(ask: Ask) -> None:
-    mode = ask.request.query.get("fieldValidation") or "Warn"
-    if mode not in _MODES:
-        supported = ", ".join(map(json_text, ("", *_MODES)))
-        text = f"Unsupported value: {json_text(mode)}: supported values: {supported}"
-        called = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(ask.request.method, "PatchOptions")
-        options = _Called("meta.k8s.io", called.lower(), called)
-        raise invalid(options, "", [Cause("fieldValidation", "FieldValueNotSupported", text)])
-
-
-def _strict(ask: Ask, new: Object, unknown: list[str]) -> Refused:
-    text = f"strict decoding error: {', '.join(unknown)}"
-    if ask.request.method == "PATCH":
-        cause = Cause("patch", "FieldValueInvalid", f"Invalid value: {json_text(json_text(new))}: {text}")
-        return invalid(_Called("", "", ""), "", [cause])
-    kind = ask.kind
-    return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {text}')
-
-
-def _declared(ask: Ask, config: Object) -> None:
-    if unknown := list(prune(config, ask.kind.schema)):
-        place = f"{config['metadata'].get('namespace', '')}/{ask.place.name}"
-        what = f"({place}; {ask.kind.group}/{ask.kind.version}, Kind={ask.kind.kind})"
-        each = [f".{path}: field not declared in schema" for path in unknown]
-        said = each[0] if len(each) == 1 else "\n  ".join(("errors:", *each))
-        raise Refused(500, "", f"failed to create typed patch object {what}: {said}")
-
-
-def _own_half(ask: Ask, config: Object) -> Object:
-    # A kind with a status of its own is two halves, each of which has its own owners.
-    if ask.place.subresource == "status":
-        return {k: v for k, v in config.items() if k in ("apiVersion", "kind", "status")}
-    return {k: v for k, v in config.items() if k != "status" or not ask.kind.status}

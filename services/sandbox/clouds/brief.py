@@ -2,6 +2,7 @@
 
 from dataclasses import fields, replace
 from datetime import datetime
+from typing import Any
 
 from events.kube import Object
 from services.sandbox.clouds.capi import step
@@ -32,7 +33,8 @@ def _statuses(wanted: tuple[Change, ...]) -> dict[str, Say]:
 
 def _after(view: View, said: dict[str, Say]) -> View:
     """The view as it will be once all that is written."""
-    return replace(view, **{each.name: _told(getattr(view, each.name), said) for each in fields(view)})
+    parts: dict[str, Any] = {each.name: _told(getattr(view, each.name), said) for each in fields(view)}
+    return replace(view, **parts)
 
 
 def _told(part: object, said: dict[str, Say]) -> object:

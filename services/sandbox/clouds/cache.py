@@ -44,10 +44,14 @@ def _version(of: Object) -> int:
     return int(of["metadata"]["resourceVersion"])
 
 
-def _is_gone(of: Object) -> bool:
-    """The answer to a write that took the last finalizer off."""
+def is_gone(of: Object) -> bool:
+    """The answer to a write that took the last finalizer off; a real API server gives it the version before."""
     meta = of["metadata"]
     return bool(meta.get("deletionTimestamp")) and not meta.get("finalizers")
+
+
+def _same(one: Object, other: Object) -> bool:
+    return bool(one["metadata"]["uid"] == other["metadata"]["uid"])
 
 
 @dataclass
@@ -74,9 +78,11 @@ class Cache:
     def seen(self, resource: Resource, of: Object) -> bool:
         """One object as it is; whether that was news. Older shapes than the one known change nothing."""
         known = self.objects[resource].get(at(of))
-        if of["metadata"]["uid"] in self._graves or (known and _version(known) >= _version(of)):
+        if of["metadata"]["uid"] in self._graves:
             return False
-        if _is_gone(of):
+        if known and _version(known) >= _version(of) and not (is_gone(of) and _same(known, of)):
+            return False
+        if is_gone(of):
             self._graves.add(of["metadata"]["uid"])
             self._remove(resource, of)
             return True

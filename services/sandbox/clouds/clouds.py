@@ -12,8 +12,8 @@ from events.faults import Fault, TryLater
 from events.kube import Changed, Kube, Listed, Object, Resource, Sight
 from services.sandbox.clouds import faults
 from services.sandbox.clouds.alarm import Alarm
-from services.sandbox.clouds.cache import FAULTS, WATCHED, At, Cache, is_faults
 from services.sandbox.clouds.brief import brief
+from services.sandbox.clouds.cache import FAULTS, WATCHED, At, Cache, is_faults
 from services.sandbox.clouds.changes import Change, Wait
 from services.sandbox.clouds.hands import Hands
 from services.sandbox.clouds.view import Laws

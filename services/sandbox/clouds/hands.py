@@ -8,7 +8,7 @@ from events.faults import Denied, NotFound, TryLater
 from events.kinds import CONFIGMAPS, NODES, SECRETS, find
 from events.kube import Kube, Object, Resource
 from services.sandbox.clouds.bill import book
-from services.sandbox.clouds.cache import Cache
+from services.sandbox.clouds.cache import Cache, is_gone
 from services.sandbox.clouds.changes import (
     Adopt,
     Bill,
@@ -84,7 +84,7 @@ class Hands:
                 raise
             return await self._again(resource, of)
         self._cache.seen(resource, answer)
-        return bool(answer["metadata"]["resourceVersion"] != meta["resourceVersion"])
+        return is_gone(answer) or bool(answer["metadata"]["resourceVersion"] != meta["resourceVersion"])
 
     async def _again(self, resource: Resource, of: Object) -> bool:
         """Somebody else was faster: see what they did."""

@@ -86,10 +86,17 @@ def _infra(view: View, it: Object) -> Object:
 
 
 def _control(view: View, it: Object) -> Object:
-    version = status(view.template).get("k8sVersion", VERSION) if view.template else VERSION
-    return _meta(it, name(it)) | {
-        "spec": {"replicas": int(_config(it).get("controlPlaneNumber", 1)), "version": version}
+    spec = {
+        "replicas": int(_config(it).get("controlPlaneNumber", 1)),
+        "version": status(view.template).get("k8sVersion", VERSION) if view.template else VERSION,
+        "machineTemplate": {"spec": {"infrastructureRef": _machines(f"{name(it)}-control-plane")}},
     }
+    return _meta(it, name(it)) | {"spec": spec}
+
+
+def _machines(template: str) -> Object:
+    """Where a machine's own part would come from; the simulated clouds look at it no further."""
+    return {"apiGroup": DEVCLUSTERS.group, "kind": "DevMachineTemplate", "name": template}
 
 
 def _pool(view: View, it: Object) -> Object:
@@ -105,7 +112,7 @@ def _pool(view: View, it: Object) -> Object:
         "clusterName": name(it),
         "version": status(view.template).get("k8sVersion", VERSION) if view.template else VERSION,
         "bootstrap": {"dataSecretName": f"{called}-bootstrap"},
-        "infrastructureRef": {"apiGroup": DEVCLUSTERS.group, "kind": "DevMachineTemplate", "name": called},
+        "infrastructureRef": _machines(called),
     }
     spec = {
         "clusterName": name(it),

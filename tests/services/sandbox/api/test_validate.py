@@ -30,7 +30,7 @@ def says(value, **schema):
             "no",
             {"format": "date-time"},
             "TypeInvalid",
-            'Invalid value: "no": {} in body must be of type date-time: "no"',
+            'Invalid value: "no": {} must be of type date-time: "no"',
         ),
     ],
 )

@@ -35,6 +35,13 @@ def test_the_answer_that_ends_an_object_is_its_end_and_late_news_do_not_bring_it
     assert cache.view(KEY).cluster == shape(10, uid="u2")
 
 
+def test_an_end_that_is_answered_with_the_version_before_is_an_end(cache):
+    """So a real API server answers the write that takes the last finalizer off."""
+    cache.seen(CLUSTERS, shape(7, deletionTimestamp="2030-01-01T00:00:00Z", finalizers=["x"]))
+    assert cache.seen(CLUSTERS, shape(7, deletionTimestamp="2030-01-01T00:00:00Z"))
+    assert cache.view(KEY).cluster is None
+
+
 def test_what_is_missing_from_a_whole_list_is_gone(cache):
     cache.seen(CLUSTERS, shape(7))
     cache.listed(CLUSTERS, Listed((), "9"))

@@ -1,0 +1,164 @@
+"""Every object our adapters write, and every example we ship, is accepted by the real server under the real schemas."""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, CRDS, MACHINEDEPLOYMENTS
+from events.kube import Kube, Object, Request, Response, Transport
+from schemas.cluster import Attempt, Lot, Placement
+from schemas.crds import manifest
+from schemas.wish import Limits, Need, Pool, Wish
+from services.clouds.capi import Capi
+from services.clouds.k0rdent import K0rdent
+from services.clouds.port import Cloud
+from services.sandbox.seeds.plant import plant
+from services.sandbox.seeds.templates import tenant
+from tests.contracts.api import sides
+from tests.contracts.api.asking import ask
+from tests.contracts.api.talk import NAMESPACES
+from tests.kube.places import home
+
+ROOT = Path(__file__).parents[3]
+SHARED = ROOT.parent / "shared" / "data" / "crds"
+LOTS = tuple(
+    Lot(
+        pool=pool,
+        instance="p5.48xlarge",
+        zone="us-east-1a",
+        accelerator="H100",
+        accelerators_per_node=8,
+        nodes=2,
+        price_per_hour=20.0,
+        spot=spot,
+    )
+    for pool, spot in (("workers", True), ("more", False))
+)
+POOLS = tuple(Pool(name=lot.pool, accelerator="H100", accelerators_per_node=8, nodes=2) for lot in LOTS)
+
+pytestmark = [pytest.mark.kube, pytest.mark.timeout(180)]
+
+
+class Strict:
+    """A way in on which every write is held strictly against its schema, and every answer's warnings are kept."""
+
+    def __init__(self, way: Transport) -> None:
+        self._way = way
+        self.warnings: list[str] = []
+
+    async def send(self, request: Request) -> Response:
+        writes = {"fieldValidation": "Strict"} if request.method in ("POST", "PUT", "PATCH") else {}
+        answer = await self._way.send(replace(request, query={**request.query, **writes}))
+        self.warnings += [value for name, value in answer.headers.items() if name.lower() == "warning"]
+        return answer
+
+    def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
+        return self._way.stream(request)
+
+    async def close(self) -> None:
+        """The real way in is closed by its side."""
+
+
+@pytest.fixture
+async def strict(real):
+    """A client whose every write is strict, in a namespace of its own: (client, namespace)."""
+    kube, namespace = Kube(Strict(real.ways["admin"]), random=lambda: 0.5), sides.fresh()
+    await ask(real.ways["admin"], "POST", NAMESPACES, {"metadata": {"name": namespace}})
+    return kube, namespace
+
+
+async def _define(real: sides.Side, kube: Kube, definitions: list[Object]) -> None:
+    for definition in definitions:
+        definition["spec"].pop("conversion", None)  # its webhook has no server here
+        definition.pop("status", None)
+        await kube.apply(CRDS, definition, manager="tests")
+        spec = definition["spec"]
+        for version in spec["versions"]:
+            if version["served"]:
+                await sides.served(
+                    real.ways["admin"], f"/apis/{spec['group']}/{version['name']}/{spec['names']['plural']}"
+                )
+
+
+def _read(folder: Path) -> list[Object]:
+    if not folder.is_dir():
+        pytest.skip(f"the real definitions are not in {folder.name}: they lie beside the checkout")
+    return [yaml.safe_load(file.read_text()) for file in sorted(folder.glob("*.yaml"))]
+
+
+def _wish(namespace: str, pools: tuple[Pool, ...], backend: str) -> Wish:
+    return Wish(
+        tenant=namespace,
+        cluster="gpu",
+        uid="3f1c0f7e-0000-4000-8000-000000000001",
+        generation=1,
+        colony="train",
+        need=Need(pools=pools, backend=backend),
+        limits=Limits(),
+    )
+
+
+def _attempt(cloud: str, lots: tuple[Lot, ...]) -> Attempt:
+    return Attempt(number=1, placement=Placement(cloud=cloud, region="us-east-1", lots=lots))
+
+
+@pytest.mark.parametrize("cloud", ["aws", "azure", "gcp"])
+async def test_k0rdents_real_schema_takes_what_we_write(cloud, strict, real):
+    kube, namespace = strict
+    await _define(real, kube, _read(SHARED / "k0rdent"))
+    await plant(kube, tenant(namespace))
+    wish, attempt = _wish(namespace, POOLS[:1], "k0rdent"), _attempt(cloud, LOTS[:1])
+    backend: Cloud = K0rdent(kube)
+    assert cloud in await backend.reach(wish)
+    await backend.launch(wish, attempt, wish.uid)
+    await backend.launch(wish, attempt, wish.uid)
+    found = await kube.get(CLUSTERDEPLOYMENTS, "train-gpu-1", namespace)
+    assert found["spec"]["config"]["workersNumber"] == 2
+    assert kube.transport.warnings == []
+    await backend.release(wish, attempt)
+
+
+@pytest.mark.parametrize("folder", [SHARED / "cluster-api", home() / "crds"], ids=["newest", "built"])
+async def test_cluster_apis_real_schema_takes_what_we_write(folder, strict, real):
+    kube, namespace = strict
+    await _define(real, kube, _read(home() / "crds"))
+    await _define(real, kube, _read(folder))
+    await plant(kube, [seed for seed in tenant(namespace) if seed[0].plural == "configmaps"])
+    wish, attempt = _wish(namespace, POOLS, "capi"), _attempt("dev", LOTS)
+    backend: Cloud = Capi(kube)
+    assert "dev" in await backend.reach(wish)
+    await backend.launch(wish, attempt, wish.uid)
+    await backend.launch(wish, attempt, wish.uid)
+    assert await kube.get(CLUSTERS, "train-gpu-1", namespace)
+    pools = await kube.list(MACHINEDEPLOYMENTS, namespace)
+    assert {each["spec"]["replicas"] for each in pools.items} == {2}
+    assert len(pools.items) == len(LOTS)
+    assert kube.transport.warnings == []
+    await backend.release(wish, attempt)
+
+
+def _examples() -> list[tuple[str, Any]]:
+    fenced = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    texts = [("README.md", text) for text in fenced]
+    texts += [(file.name, file.read_text()) for file in sorted((ROOT / "deploy").rglob("*.yaml"))]
+    found = [(name, each) for name, text in texts for each in yaml.safe_load_all(text)]
+    return [(name, each) for name, each in found if isinstance(each, dict) and each.get("kind") == COLONIES.kind]
+
+
+@pytest.mark.parametrize(("name", "example"), _examples(), ids=lambda value: value if isinstance(value, str) else "")
+async def test_our_definition_serves_and_every_example_applies(name, example, strict, real):
+    kube, namespace = strict
+    await _define(real, kube, [manifest()])
+    example["metadata"]["namespace"] = namespace
+    made = await kube.apply(COLONIES, example, manager="person")
+    assert made["metadata"]["generation"] == 1
+    assert kube.transport.warnings == []
+
+
+def test_there_are_examples():
+    assert {name for name, _ in _examples()} >= {"README.md", "colony.yaml"}

@@ -1,0 +1,44 @@
+"""Where nothing takes time the same end is reached in fewer writes."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from events.kinds import CLUSTERS
+from services.sandbox.clouds.conditions import told
+from services.sandbox.clouds.pace import Pace
+
+pytestmark = pytest.mark.looptime
+
+TIMES = ("lastTransitionTime",)
+
+
+async def founded(sandbox, name, cloud_pace):
+    """What a founded cluster shows in the end, and how many shapes of it anybody saw on the way."""
+    sandbox.laws, sandbox.seen = replace(sandbox.laws, pace=cloud_pace), []
+    async with sandbox.watched(), sandbox.running():
+        await sandbox.apply(name)
+        await sandbox.until(CLUSTERS, name, "Available")
+        await asyncio.sleep(20)
+        status = (await sandbox.kube.get(CLUSTERS, name, "default"))["status"]
+    shown = [{key: value for key, value in one.items() if key not in TIMES} for one in status["conditions"]]
+    return {**status, "conditions": shown}, len(sandbox.seen)
+
+
+async def test_at_no_pace_a_cluster_ends_as_at_any_other(sandbox):
+    slow, many = await founded(sandbox, "slow", Pace())
+    fast, few = await founded(sandbox, "fast", Pace().times(0))
+    assert fast == slow
+    assert few < many * 0.7
+
+
+async def test_at_no_pace_a_cluster_is_heard_before_it_is_available(sandbox):
+    await founded(sandbox, "fast", Pace().times(0))
+    said = [told(each, "Available") for each in sandbox.seen if each["kind"] == "Cluster"]
+    assert next(one.status for one in said if one) == "False"
+
+
+def test_a_pace_is_instant_only_without_any_delay():
+    assert Pace().times(0).instant
+    assert not Pace(0, 0, 0, 0, 0.1).instant
