@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,8 +21,7 @@ SCHEDULED_AT = "Nats-Schedule"
 TICK = timedelta(microseconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One entity's last state, and its place in the stream: what the next compare-and-swap expects."""
 
     state: State | None = None

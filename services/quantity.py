@@ -6,7 +6,7 @@ from functools import lru_cache
 _FORM = re.compile(
     r"([+-]?)(?:([0-9]{1,40})(?:\.([0-9]{0,40}))?|\.([0-9]{1,40}))(?:([eE][+-]?[0-9]{1,2})|([KMGTPE]i|[numkMGTPE]))?"
 )
-_BINARY = {f"{letter}i": 2 ** (10 * power) for power, letter in enumerate("KMGTPE", start=1)}
+_BINARY: dict[str, int] = {f"{letter}i": 2 ** (10 * power) for power, letter in enumerate("KMGTPE", start=1)}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 """Powers of ten."""
 
@@ -28,7 +28,7 @@ def milli(quantity: str | float) -> int:
     decimals = fraction or bare or ""
     scaled = int((whole or "0") + decimals) * _BINARY.get(unit or "", 1)
     power = 3 - len(decimals) + (int(exponent[1:]) if exponent else _DECIMAL.get(unit or "", 0))
-    scale = pow(10, abs(power))
+    scale = int("1" + "0" * abs(power))
     size = scaled * scale if power >= 0 else -(-scaled // scale)
     return -size if sign == "-" else size
 

@@ -47,12 +47,17 @@ class Colonies:
             await self._show(colony, status.refused(colony, str(why), self._clock()))
             await self._let_go(colony, ())
             return
-        if await self._hold(colony):
+        meta = colony["metadata"]
+        if FINALIZER in meta.get("finalizers", ()):
             await self._speak(colony, asked)
+        elif not meta.get("deletionTimestamp"):
+            # One after the other, and what people see first: side by side, one write would make the other start anew.
+            await self._show(colony, self._status(colony, asked, self._refusals(asked)))
+            await self._hold(meta)
 
     async def _speak(self, colony: Object, asked: tuple[Wish, ...]) -> None:
         meta = colony["metadata"]
-        refusals = {wish.name: self._collision(wish) for wish in asked}
+        refusals = self._refusals(asked)
         for wish in asked:
             if not refusals[wish.name]:
                 await self._wish(wish)
@@ -60,9 +65,15 @@ class Colonies:
         for state in self._own(meta):
             if state.wish.name not in names and not isinstance(state, Released):
                 await self._say(no_more(state.wish, meta["generation"]))
-        facts = [self._books.facts(wish, refusals[wish.name]) for wish in asked]
-        await self._show(colony, status.status(colony, facts, self._clock()))
+        await self._show(colony, self._status(colony, asked, refusals))
         await self._let_go(colony, [wish for wish in asked if not refusals[wish.name]])
+
+    def _refusals(self, asked: tuple[Wish, ...]) -> dict[str, str]:
+        return {wish.name: self._collision(wish) for wish in asked}
+
+    def _status(self, colony: Object, asked: tuple[Wish, ...], refusals: dict[str, str]) -> Object:
+        facts = [self._books.facts(wish, refusals[wish.name]) for wish in asked]
+        return status.status(colony, facts, self._clock())
 
     async def _wish(self, wish: Wish) -> None:
         """Say what is wanted of a cluster; of one to be founded anew, only once the proof of its end is there."""
@@ -100,14 +111,13 @@ class Colonies:
         """The clusters this incarnation of the Colony ever asked for."""
         return [s for s in self._books.of((meta["namespace"], meta["name"])) if s.wish.uid == meta["uid"]]
 
-    async def _hold(self, colony: Object) -> bool:
-        """Put our finalizer on before anything is founded; False until the watch shows it there."""
-        meta = colony["metadata"]
-        if FINALIZER in meta.get("finalizers", ()):
-            return True
-        if not meta.get("deletionTimestamp"):
-            await self._finalizers(colony, [*meta.get("finalizers", ()), FINALIZER])
-        return False
+    async def _hold(self, meta: Object) -> None:
+        """Put our finalizer on, whatever else is written meanwhile; nothing is founded until the watch shows it."""
+        wanted = {key: meta[key] for key in ("name", "namespace", "uid")} | {"finalizers": [FINALIZER]}
+        try:
+            await self._kube.apply(COLONIES, {"metadata": wanted}, manager=MANAGER)
+        except (NotFound, Denied) as late:  # it is gone, or going: the watch shows it
+            log.debug("colony.changed", name=meta["name"], reason=late.message)
 
     async def _let_go(self, colony: Object, asked: Iterable[Wish]) -> None:
         """Take the finalizer off once every cluster of the Colony is gone, with its proof."""

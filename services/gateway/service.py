@@ -23,6 +23,8 @@ from services.mailbox import Mailboxes
 
 AGAIN = 1.0
 """Seconds until a Colony is followed again after the bus or the API server could not be had."""
+AFTER_A_FAULT = 5.0
+"""Seconds until a Colony is followed again after our own code failed over it."""
 AT_ONCE = 32
 """How many Colonies are followed at the same time."""
 
@@ -108,4 +110,10 @@ class Gateway:
             await self._colonies.follow(name)
         except (Fault, Unavailable) as why:
             log.warning("colony.put_off", tenant=name[0], name=name[1], reason=str(why))
-            asyncio.get_running_loop().call_later(AGAIN, self._touch, name)
+            self._later(name, AGAIN)
+        except Exception:  # a fault of ours must not stop the other Colonies: logged, tried again
+            log.exception("colony.failed", tenant=name[0], name=name[1])
+            self._later(name, AFTER_A_FAULT)
+
+    def _later(self, name: Name, after: float) -> None:
+        asyncio.get_running_loop().call_later(after, self._touch, name)

@@ -26,6 +26,10 @@ class NodeRead(NamedTuple):
     offered: Amounts
     told: Told
     troubles: tuple[Trouble, ...]
+    devices: tuple[Device, ...] = ()
+    """As labels and counts tell of them, before any pod does: made once, not at every pod's change."""
+    disagreeing: tuple[Trouble, ...] = ()
+    """The same where there are no ResourceSlices."""
 
 
 class PodRead(NamedTuple):
@@ -49,7 +53,7 @@ def read_node(node: Object) -> NodeRead:
     offered, troubles = allocatable(node)
     meta, status = node["metadata"], node.get("status", {})
     labels = meta.get("labels") or {}
-    return NodeRead(
+    read = NodeRead(
         name=meta["name"],
         ready=any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions") or ()),
         schedulable=not (node.get("spec") or {}).get("unschedulable", False),
@@ -58,6 +62,7 @@ def read_node(node: Object) -> NodeRead:
         told=told(labels, _pieces(status, offered)),
         troubles=troubles,
     )
+    return read._replace(devices=_alive(read, []), disagreeing=tuple(_disagreeing(read, ())))
 
 
 def _pieces(status: Object, offered: Amounts) -> dict[str, int]:
@@ -125,7 +130,7 @@ def node_seen(
     resources, troubles = _resources(node, live)
     slices = tuple(dra)
     models, more = _models(node, resources, slices)
-    devices = slices or _alive(node, live)
+    devices = slices or (_alive(node, live) if any(pod.devices for pod in live) else node.devices)
     first = next(iter(devices), None)
     troubles += [*node.troubles, *node.told.troubles, *more, *pools, *(pod.trouble for pod in live if pod.trouble)]
     return NodeSeen(
@@ -140,7 +145,12 @@ def node_seen(
         resources=resources,
         models=models,
         devices=devices,
-        degraded=tuple(sorted([*troubles, *_disagreeing(node, slices)], key=lambda one: (one.reason, one.message))),
+        degraded=tuple(
+            sorted(
+                [*troubles, *(_disagreeing(node, slices) if slices else node.disagreeing)],
+                key=lambda one: (one.reason, one.message),
+            )
+        ),
     )
 
 

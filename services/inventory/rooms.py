@@ -1,6 +1,7 @@
 """What failed and what worked teaches where there is room: each region's lesson is a level of its own."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
@@ -48,30 +49,42 @@ class Rooms:
             await self._say_all()
             self.ready.set()
             while True:
-                self._take(await self._heard.get())
+                self._heard.put_nowait(await self._heard.get())  # wait for one, then take all that are there
                 await self._say_all()
 
     async def _say_all(self) -> None:
+        touched: set[Place] = set()
         while not self._heard.empty():
-            self._take(self._heard.get_nowait())
-        for (cloud, region), seen in self._seen.items():
-            last = self._levels.last(CapacitySeen, cloud, region)
-            if seen.refusals != (last.refusals if last else ()):
-                await self._levels.say(seen, cloud, region)
-                self._count(cloud, last, seen)
+            touched |= self._take(self._heard.get_nowait())
+        for place in sorted(touched):
+            await self._say(self._seen[place], self._levels.last(CapacitySeen, *place))
 
-    def _take(self, state: State) -> None:
+    async def _say(self, seen: CapacitySeen, last: CapacitySeen | None) -> None:
+        before = last.refusals if last else ()
+        self._gauge(seen)
+        if seen.refusals != before:
+            await self._levels.say(seen, seen.cloud, seen.region)
+            for _ in set(seen.refusals).difference(before):
+                self._meters.count(CAPACITY_SIGNALS, seen.cloud)
+
+    def _take(self, state: State) -> set[Place]:
+        """Learn from one state; gives the places it tells of."""
+        touched: set[Place] = set()
         for place, refusal in refusals(state):
             self._seen[place] = learn(self._at(place), (refusal,), self._clock())
+            touched.add(place)
         if isinstance(state, Ready):
             place = (state.attempt.placement.cloud, state.attempt.placement.region)
             self._seen[place] = absolve(self._at(place), state)
+            touched.add(place)
+        return touched
 
     def _at(self, place: Place) -> CapacitySeen:
         new = CapacitySeen(cloud=place[0], region=place[1], half_life=self._half_life)
-        kept = self._seen.get(place, new)
-        return msgspec.structs.replace(kept, half_life=self._half_life)
+        return msgspec.structs.replace(self._seen.get(place, new), half_life=self._half_life)
 
-    def _count(self, cloud: str, last: CapacitySeen | None, seen: CapacitySeen) -> None:
-        for _ in set(seen.refusals).difference(last.refusals if last else ()):
-            self._meters.count(CAPACITY_SIGNALS, cloud)
+    def _gauge(self, seen: CapacitySeen) -> None:
+        place = f"{seen.cloud}/{seen.region}"
+        counted = Counter(refusal.reason for refusal in seen.refusals)
+        series = {(("place", place), ("reason", reason)): float(number) for reason, number in counted.items()}
+        self._meters.gauge(REFUSED, place, series)

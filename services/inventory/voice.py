@@ -68,4 +68,7 @@ class Voice:
         """Say many, some at a time."""
         waiting = iter(levels)
         while some := tuple(islice(waiting, AT_ONCE)):
+            if len(some) == 1:  # the usual change: no task to make
+                await self.say(some[0][1], some[0][0])
+                continue
             await asyncio.gather(*(self.say(level, name) for name, level in some))

@@ -33,6 +33,7 @@ LAUNCH_LIMIT = timedelta(minutes=30)
 """From choosing an offer to an answering API; k0rdent itself calls a cluster failed after 30 minutes."""
 JOIN_LIMIT = timedelta(minutes=20)
 """From an answering API to every accelerator usable."""
+DELETED = "the cluster was deleted by somebody else"
 CANNOT_CHANGE = "pools and placement of a running cluster stay as they are: remove the cluster and add it anew"
 
 
@@ -127,7 +128,7 @@ def lose(state: Provisioned | Ready, seen: InfraSeen, now: datetime) -> Provisio
     """Somebody else deleted it: there is nothing to let go, and it is founded anew."""
     if not _concerns(state, seen) or seen.present:
         return state
-    return try_next(_give_up(state, "Lost", "the cluster was deleted by somebody else"), Gone(seen.attempt), now)
+    return try_next(_give_up(state, "Lost", DELETED), Gone(seen.attempt), now)
 
 
 def complete(state: Provisioned, seen: ClusterSeen) -> Provisioned | Ready:

@@ -198,7 +198,8 @@ async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
     tasks = [
         asyncio.create_task(supervised(mortal, world, name, lives.get(name, [mortal.Life()]))) for name in SERVICES
     ]
-    await world.say(Offers(cloud="any", region="r", offers=OFFERS), "any", "r")
+    for offer in OFFERS:
+        await world.say(Offers(cloud=offer.cloud, region=offer.region, offers=(offer,)), offer.cloud, offer.region)
     await world.say(WISH, "acme", "train-a")
     try:
         await world.until(KEYS[0], "ready")

@@ -34,8 +34,11 @@ class FakeKube:
     def __init__(self):
         self.applied, self.patched = [], []
 
-    async def apply(self, _, wanted, *, manager, subresource):
-        self.applied.append(wanted["status"])
+    async def apply(self, _, wanted, *, manager, subresource=None):
+        if subresource == "status":
+            self.applied.append(wanted["status"])
+        else:
+            self.patched.append(wanted["metadata"]["finalizers"])
 
     async def patch(self, _, name, namespace, patch, *, manager):
         self.patched.append(patch["metadata"]["finalizers"])
@@ -107,6 +110,12 @@ async def test_nothing_is_said_before_the_finalizer_is_there(house):
     await house.follow()
     assert house.kube.patched == [[FINALIZER]]
     assert await house.said() is None
+
+
+async def test_the_status_does_not_wait_for_the_finalizer(house):
+    house.colony(("a", 1), finalizers=())
+    await house.follow()
+    assert [each["phase"] for each in house.kube.applied] == ["Pending"]
 
 
 async def test_a_wish_is_said_once_however_often_its_colony_is_looked_at(house):

@@ -1,0 +1,42 @@
+"""What the comparison should come to, as a table."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tests.bench.kube.rivals import GATEWAY, OPERATOR, PUBLISHED
+
+Rows = dict[str, dict[str, float]]
+
+
+class Goal(NamedTuple):
+    """A figure, and what it may be at most."""
+
+    says: str
+    figure: Callable[[Rows, Rows], float]
+    at_most: float
+
+
+def ratio(other: str, key: str) -> Callable[[Rows, Rows], float]:
+    """The gateway's figure to another's."""
+    return lambda rows, _: rows[GATEWAY.name][key] / rows[other][key]
+
+
+def founding(part: str, key: str) -> Callable[[Rows, Rows], float]:
+    """Milliseconds."""
+    return lambda _, rows: rows[part][key]
+
+
+GOALS = (
+    Goal("alate ≤ 1.5 x watch, publish, patch at p50", ratio(PUBLISHED.name, "alone_p50_ms"), 1.5),
+    Goal("alate ahead of kopf at p50", ratio(OPERATOR.name, "alone_p50_ms"), 1.0),
+    Goal("Colony created → back-end object written ≤ 25 ms at p50", founding("written", "alone_p50_ms"), 25.0),
+    Goal("back end ready → Colony ready ≤ 25 ms at p50", founding("ready", "alone_p50_ms"), 25.0),
+    Goal("the former with 100 at once ≤ 300 ms at p50", founding("written", "at_once_p50_ms"), 300.0),
+    Goal("the latter with 100 at once ≤ 300 ms at p50", founding("ready", "at_once_p50_ms"), 300.0),
+)
+
+
+def judged(rows: Rows, foundings: Rows) -> list[dict[str, object]]:
+    """Every goal, with what it is and whether it is reached."""
+    values = [(goal, goal.figure(rows, foundings)) for goal in GOALS]
+    return [{"goal": goal.says, "is": value, "reached": value <= goal.at_most} for goal, value in values]

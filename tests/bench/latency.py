@@ -1,0 +1,180 @@
+"""How long a Colony's status takes to answer what was written, against the same clients without a thought between."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+
+from events.bus import Bus
+from events.jetstream import connect
+from events.kinds import COLONIES
+from events.kube import Changed, Kube, Object, Resource
+from events.kube_config import transport
+from events.telemetry import Meters
+from services.clouds import backends
+from services.compose import Ports, Running, gateway, provisioning
+from services.stack.folder import Folder
+from services.stack.programs import Wiring, choose_ports, stages
+from services.stack.supervisor import Supervisor
+from tests.bench.bare_watch import TWINS, BareWatch
+from tests.bench.figure import Figure, Goal, of_pairs, quantile
+
+GOAL = Goal("ratio", 1.5)
+PAIRS = 150
+PATIENCE = 10.0
+"""Seconds an answer may take."""
+SETTLED = 0.02
+"""Seconds of rest before each write: what the one before it set going must not be measured with it."""
+
+Answered = Callable[[Object], bool]
+
+
+def colony(resource: Resource, name: str, price: float) -> Object:
+    """A Colony that stays stalled: its template is not there, so that nothing is founded that would take time."""
+    pools = [{"name": "workers", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}]
+    cluster = {"name": "gpu", "pools": pools, "maxPricePerHour": price, "template": "nowhere"}
+    meta = {"name": name, "namespace": "default"}
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": meta,
+        "spec": {"clusters": [cluster]},
+    }
+
+
+class Person:
+    """Writes Colonies of one kind, and watches them: both ends of what is measured are on the same watch."""
+
+    def __init__(self, kube: Kube, resource: Resource) -> None:
+        self._kube = kube
+        self._resource = resource
+        self._seen: asyncio.Queue[tuple[float, Object]] = asyncio.Queue()
+        self._last: tuple[float, Object] | None = None
+        self.ready = asyncio.Event()
+
+    async def run(self) -> None:
+        """Note what is seen and when, for ever."""
+        async with aclosing(self._kube.watch(self._resource)) as sights:
+            async for sight in sights:
+                self.ready.set()
+                if isinstance(sight, Changed):
+                    self._seen.put_nowait((perf_counter(), sight.object))
+
+    async def write(self, name: str, price: float, *answers: Answered) -> list[float]:
+        """Apply a Colony; for each answer, milliseconds between the sights of it and of a status saying so."""
+        await asyncio.sleep(SETTLED)
+        written = await self._kube.apply(self._resource, colony(self._resource, name, price), manager="bench")
+        generation = written["metadata"]["generation"]
+        async with asyncio.timeout(PATIENCE):
+            began = await self._until(name, lambda seen: seen["metadata"]["generation"] == generation)
+            return [1000 * (await self._until(name, answer) - began) for answer in answers]
+
+    async def _until(self, name: str, true: Answered) -> float:
+        """When a Colony was first seen so; what was seen last is looked at once more."""
+        while True:
+            at, seen = self._last or await self._seen.get()
+            self._last = (at, seen) if seen["metadata"]["name"] == name and true(seen) else None
+            if self._last:
+                return at
+
+
+def answers(colony: Object) -> bool:
+    """Whether the status is of what is written now."""
+    return bool(colony.get("status", {}).get("observedGeneration") == colony["metadata"]["generation"])
+
+
+def placed(colony: Object) -> bool:
+    """Whether the status shows what provisioning said of it."""
+    return bool(colony.get("status", {}).get("phase") == "Stalled")
+
+
+@asynccontextmanager
+async def client(wiring: Wiring, name: str) -> AsyncIterator[tuple[Bus, Kube]]:
+    """Connections of one's own to both sides."""
+    kube = Kube(await transport(str(wiring.management)), random=random.random)
+    bus = await connect(wiring.bus, name=name)
+    try:
+        yield bus, kube
+    finally:
+        await bus.close()
+        await kube.close()
+
+
+async def _nowhere(_: str) -> Kube:
+    raise RuntimeError("nothing is founded here")
+
+
+def ports(bus: Bus, kube: Kube) -> Ports:
+    """What a service is given."""
+    return Ports(
+        bus=bus,
+        management=kube,
+        open_cluster=_nowhere,
+        clouds=backends(kube),
+        clock=lambda: datetime.now(UTC),
+        jitter=random.random,
+        meters=Meters(),
+        sources=(),
+        backend="capi",
+    )
+
+
+async def measure(folder: Path) -> list[Figure]:
+    """A first sight and an amendment, each at the median and at the 99th percentile: milliseconds."""
+    place = Folder(folder / "stack")
+    place.take()
+    wiring = Wiring(place, choose_ports(None, None))
+    async with AsyncExitStack() as stack:
+        stack.callback(place.leave)
+        await stack.enter_async_context(Supervisor(stages(wiring)[:-1]))
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        bus, kube = await stack.enter_async_context(client(wiring, "bench"))
+        ours, twins = Person(kube, COLONIES), Person(kube, TWINS)
+        tasks = [await _started(group, ours)]
+        for make in (gateway, provisioning):
+            own = await stack.enter_async_context(client(wiring, make.__name__))
+            tasks.append(await _started(group, make(ports(*own))))
+        await ours.write("first", 1.0, placed)
+        bare = BareWatch(bus, kube, (await kube.get(COLONIES, "first", "default"))["status"])
+        await bare.set_up()
+        tasks += [await _started(group, twins), group.create_task(bare.run())]
+        figures = await _figures(ours, twins)
+        for task in tasks:
+            task.cancel()
+    return figures
+
+
+async def _started(group: asyncio.TaskGroup, one: Running) -> asyncio.Task[None]:
+    task = group.create_task(one.run())
+    await one.ready.wait()
+    return task
+
+
+async def _figures(ours: Person, twins: Person) -> list[Figure]:
+    taken = [[], [], []]
+    await twins.write("first", 1.0, answers)
+    for number in range(PAIRS):
+        name = f"colony-{number}"
+        answered, decided = await ours.write(name, 1.0, answers, placed)
+        (bare,) = await twins.write(name, 1.0, answers)
+        (amended,) = await ours.write(name, 2.0, answers)
+        (bare_amended,) = await twins.write(name, 2.0, answers)
+        for pairs, pair in zip(taken, ((answered, bare), (amended, bare_amended), (decided, bare)), strict=True):
+            pairs.append(pair)
+    new, amended_ones, decided_ones = taken
+    return [
+        *_of("a new Colony has its status", new, GOAL),
+        *_of("an amended one has its status", amended_ones, GOAL),
+        *_of("a new one shows what was decided", decided_ones),
+    ]
+
+
+def _of(what: str, pairs: list[tuple[float, float]], goal: Goal | None = None) -> list[Figure]:
+    slowest = [quantile(side, 0.99) for side in zip(*pairs, strict=True)]
+    return [
+        of_pairs(f"{what}, p50", "ms", pairs, goal),
+        Figure(f"{what}, p99", "ms", *slowest, slowest[0] / slowest[1]),
+    ]

@@ -1,0 +1,169 @@
+"""The same story is told to every API server: clusters asked for in every way, founded, fitted out and gone."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from events.bus import Bus, Message
+from events.cloudevents import CloudEvent, encode
+from events.faults import NotFound
+from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, MACHINES, SECRETS
+from events.kube import Kube, Object
+from events.meters import Meters
+from services.clouds import backends
+from services.compose import SERVICES, Ports
+from services.prices import read_folder
+from services.process import SAMPLE
+from services.sandbox.api.app import MANAGEMENT, Api
+from services.sandbox.api.local import LocalTransport
+from services.sandbox.clouds.clouds import Clouds
+from services.sandbox.clouds.pace import Pace
+from services.sandbox.clouds.shapes import shapes
+from services.sandbox.clouds.view import Laws
+from services.sandbox.clouds.workloads import Workloads
+from services.sources import sources
+
+PATIENCE = 90.0
+"""Seconds for each part: the garbage collector of a real control plane hears of new kinds every 30 s."""
+PACE = 0.05
+NOTE = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: note\ndata:\n  a: b\n"
+LEFT = (CLUSTERS, CLUSTERDEPLOYMENTS, MACHINES, SECRETS)
+
+
+class Inside:
+    """Founded clusters, in one API in this process."""
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+
+    async def found(self, place: str) -> str:
+        await self.api.found(place)
+        return place
+
+    async def drop(self, place: str) -> None:
+        if place in self.api.clusters:
+            await self.api.drop(place)
+
+    def kube(self, place: str) -> Kube:
+        return Kube(LocalTransport(self.api, place), random=random.random)
+
+    async def open(self, kubeconfig: str) -> Kube:
+        """A kubeconfig here is the name of the place."""
+        return self.kube(kubeconfig)
+
+
+@dataclass
+class Stage:
+    """Where the story is played."""
+
+    admin: Kube
+    """Opens everything in the management cluster, which has kinds and templates already."""
+    inside: Inside
+    bus: Callable[[], Bus]
+    clock: Callable[[], datetime]
+    kubes: Mapping[str, Kube]
+    """Each service's own way into the management cluster."""
+
+    def ports(self, service: str) -> Ports:
+        kube = self.kubes[service]
+        return Ports(
+            bus=self.bus(),
+            management=kube,
+            open_cluster=self.inside.open,
+            clouds=backends(kube),
+            clock=self.clock,
+            jitter=random.random,
+            meters=Meters(),
+            sources=sources(str(SAMPLE)),
+            backend="capi",
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The simulated clouds as the administrator, and every service as itself."""
+        offers = (offer for catalog in read_folder(SAMPLE).values() for offer in catalog.offers)
+        laws = Laws(pace=Pace().times(PACE), shapes=shapes(offers))
+        workloads = Workloads(self.inside, self.clock, PACE)
+        self.inside.api.follow(lambda *of: workloads.changed(*of) if of[0] != MANAGEMENT else None)
+        services = [make(self.ports(name)) for name, make in SERVICES.items()]
+        loops = (Clouds(self.admin, self.inside, laws, self.clock), *services)
+        async with AsyncExitStack() as stack:
+            tasks = [asyncio.create_task(loop.run()) for loop in loops]
+            tasks.append(asyncio.create_task(workloads.run(())))
+            stack.push_async_callback(_ended, tasks)
+            for each in services:
+                await asyncio.wait_for(each.ready.wait(), PATIENCE)
+            yield
+
+    async def colony(self, name: str) -> Object | None:
+        try:
+            return await self.admin.get(COLONIES, name, "default")
+        except NotFound:
+            return None
+
+    async def until(self, what: str, true: Callable[[Object | None], bool], name: str) -> None:
+        """Look at a Colony until it is so. Raises TimeoutError, with what it showed last."""
+        shown: Object | None = None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not true(shown := await self.colony(name)):  # noqa: ASYNC110 - a real condition, looked at
+                    await asyncio.sleep(0.05)
+        except TimeoutError as late:
+            raise TimeoutError(f"{name} is not {what}: {(shown or {}).get('status')}") from late
+
+
+async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
+    tasks = list(tasks)
+    for task in tasks:
+        task.cancel()
+    for found in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(found, Exception):
+            raise found
+
+
+def spec() -> Object:
+    """One cluster for each back end, with an add-on."""
+    pools = [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1}]
+    addons = [{"name": "note", "manifests": NOTE}]
+    clusters = [
+        {"name": name, "backend": name, "clouds": ["aws"], "pools": pools, "addons": addons}
+        for name in ("capi", "k0rdent")
+    ]
+    return {"clusters": clusters}
+
+
+async def ask(bus: Bus, name: str, now: datetime) -> None:
+    """Somebody on the bus asks for a Colony."""
+    data = msgspec.json.encode({"tenant": "default", "name": name, "spec": spec()})
+    event = CloudEvent(
+        id=name, source="/tests", type="dev.alate.cluster.requested", subject=name, time=now, data=data
+    )  # fmt: skip
+    headers, body = encode(event)
+    await bus.publish(Message("cluster.requested.default", body, headers))
+
+
+async def play(stage: Stage) -> None:
+    """From a Colony that kubectl wrote, and one asked for on the bus, to nothing left of either."""
+    written = {"metadata": {"name": "written", "namespace": "default"}, "spec": spec()}
+    await stage.admin.apply(COLONIES, written, manager="kubectl")
+    bus = stage.bus()
+    await ask(bus, "asked", stage.clock())
+    await bus.close()
+    for name in ("written", "asked"):
+        await stage.until("ready and fitted out", _whole, name)
+    for name in ("written", "asked"):
+        await stage.admin.delete(COLONIES, name, "default")
+    for name in ("written", "asked"):
+        await stage.until("gone", lambda found: found is None, name)
+    left = {each.plural: len((await stage.admin.list(each, "default")).items) for each in LEFT}
+    assert left == dict.fromkeys(left, 0)
+
+
+def _whole(colony: Object | None) -> bool:
+    shown = {c["type"]: c["status"] for c in (colony or {}).get("status", {}).get("conditions", ())}
+    return shown.get("Ready") == shown.get("AddonsApplied") == "True"

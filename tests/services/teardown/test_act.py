@@ -1,0 +1,71 @@
+"""What teardown does in a cluster whose API is not a whole one."""
+
+import json
+from datetime import UTC, datetime
+from itertools import count
+
+import pytest
+
+from events.faults import TryLater
+from events.kinds import PVCS
+from events.kube import Kube, Response
+from events.memory import MemoryBus
+from schemas.subjects import Key
+from schemas.teardown import Sweep, Swept
+from services.sandbox.api.app import MANAGEMENT, Api
+from services.sandbox.api.journal import MemoryJournal
+from services.sandbox.api.local import LocalTransport
+from services.teardown.act import act
+
+KEY = Key("teardown", "default", "c")
+
+
+class Partial(LocalTransport):
+    """Serves no claims on disks, and answers 500 to those who ask, as Cluster API's in-memory provider does."""
+
+    async def send(self, request):
+        if request.path.endswith("/persistentvolumeclaims"):
+            return Response(500, {}, b"no such thing")
+        answer = await super().send(request)
+        if request.path != "/api/v1":
+            return answer
+        known = json.loads(answer.body)
+        known["resources"] = [one for one in known["resources"] if one["kind"] != PVCS.kind]
+        return Response(200, answer.headers, json.dumps(known).encode())
+
+
+class Opened:
+    """Founded clusters, of which there is one."""
+
+    def __init__(self, kube):
+        self._kube = kube
+
+    async def open(self, tenant, secret):
+        return self._kube
+
+
+@pytest.fixture
+async def founded():
+    """Gives a cluster's API with a claim on a disk in it, reached in the given way."""
+    uids = count(1)
+    api = Api(MemoryJournal(), lambda: datetime(2026, 1, 1, tzinfo=UTC), lambda: f"u{next(uids)}")
+    await api.start()
+    claim = {"metadata": {"name": "data", "namespace": "default"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    await Kube(LocalTransport(api, MANAGEMENT), random=lambda: 0.5).create(PVCS, claim)
+    yield lambda way: Kube(way(api, MANAGEMENT), random=lambda: 0.5)
+    await api.close()
+
+
+async def sweep(kube):
+    return await act(MemoryBus(), Opened(kube), {})(KEY, Sweep("default", "c-kubeconfig"))
+
+
+async def test_a_cluster_that_knows_no_claims_on_disks_is_swept(founded):
+    assert await sweep(founded(Partial)) == (Swept(),)
+
+
+async def test_a_cluster_that_does_is_swept_once_the_last_is_gone(founded):
+    kube = founded(LocalTransport)
+    with pytest.raises(TryLater, match="1 persistentvolumeclaims are going"):
+        await sweep(kube)
+    assert await sweep(kube) == (Swept(),)

@@ -1,0 +1,93 @@
+"""The main job is played, seen from inside the founded cluster, and proven to have left nothing."""
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import structlog
+
+from events.faults import TryLater
+from events.kinds import CONFIGMAPS, JOBS, NODES, PODS
+from events.kube import Object
+from schemas.inventory import ClusterSeen
+from schemas.subjects import Key
+from services.cli.demo.story import event_of, spans
+from tests.story.kube.count import counted
+
+CLUSTER, TEARDOWN, JOB = (Key(*names.split("/")) for names in (
+    "cluster/default/train-gpu", "teardown/default/train-gpu", "addon/default/train-gpu.job",
+))  # fmt: skip
+WITHIN = 300.0
+
+
+log = structlog.get_logger()
+
+
+@dataclass
+class Inside:
+    """What the founded cluster's own API said while it was there."""
+
+    stage: object
+    last: dict[str, Object] = field(default_factory=dict)
+    """Each object as it was last seen, by kind and name."""
+
+    async def look(self) -> bool:
+        """Whether the Job is complete."""
+        for place in tuple(self.stage.world.planes):
+            kube = self.stage.world.kube(place)
+            with suppress(TryLater):  # it may be away for a while
+                for resource in (NODES, PODS, CONFIGMAPS, JOBS):
+                    listed = (await kube.list(resource)).items
+                    self.last |= {f"{resource.kind}/{each['metadata']['name']}": each for each in listed}
+        return self.last.get("Job/train", {}).get("status", {}).get("succeeded") == 2
+
+    def of(self, kind: str, start: str = "") -> list[Object]:
+        return [each for key, each in self.last.items() if key.startswith(f"{kind}/{start}")]
+
+
+async def played(stage, colony):
+    """The story to its end; what was seen inside meanwhile, and what was said of accelerators in use."""
+    used, inside = [], Inside(stage)
+
+    def note(heard):
+        if isinstance(heard.said, ClusterSeen):
+            used.append((heard.said.allocated, heard.said.finished))
+
+    stage.play.story.listeners.append(note)
+    began = time.monotonic()
+    playing = asyncio.ensure_future(stage.play.colony(colony, WITHIN))
+    try:
+        await stage.services.until(inside.look, WITHIN)
+        await playing
+    finally:
+        playing.cancel()
+        _tell(stage, time.monotonic() - began)
+    return inside, used
+
+
+def _tell(stage, seconds):
+    """Figures, for whoever reads the log."""
+    spent = {"/".join(key): spans(states, event_of) for key, states in stage.play.story.states.items()}
+    log.info("story.told", seconds=round(seconds, 1), **spent)
+
+
+async def nothing_left(stage):
+    """Raises TimeoutError unless everything comes to zero; then asserts what cannot."""
+    last = {}
+
+    async def look():
+        last["count"] = await counted(stage.services.bus, stage.kube, stage.before, frozenset(stage.play.expected))
+        return last["count"].clean
+
+    try:
+        await stage.services.until(look, 60)
+    except TimeoutError as late:
+        raise AssertionError(last["count"]) from late
+    assert stage.world.planes == {}
+    assert stage.world.processes == []
+    assert stage.world.ever
+
+
+def way(stage, key):
+    return [event_of(state) for state in stage.play.story.states[key]]
