@@ -15,8 +15,7 @@ from services.prices import read_folder
 
 SAMPLE = Path(services.sandbox.__file__).parent / "prices"
 COLUMNS = (
-    "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,"
-    "GpuInfo,Price,SpotPrice,Region,AvailabilityZone"
+    "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region,AvailabilityZone"
 )
 
 
@@ -90,8 +89,10 @@ def test_a_limited_machine_may_cost_nothing():
         ("x,H100,1,1,1,,1", "has 7 of 10 fields: it is cut off"),
         ("x,H100,0,1,1,,1,,r,", "AcceleratorCount '0' must be a whole number from 1 to 128"),
         ("x,H100,0.5,1,1,,1,,r,", "AcceleratorCount '0.5' must be a whole number from 1 to 128"),
-        ("x,H100,18446744073709551615,1,1,,1,,r,",
-         "AcceleratorCount '18446744073709551615' must be a whole number from 1 to 128"),
+        (
+            "x,H100,18446744073709551615,1,1,,1,,r,",
+            "AcceleratorCount '18446744073709551615' must be a whole number from 1 to 128",
+        ),
         ("x,H100,-8,1,1,,1,,r,", "AcceleratorCount '-8' must not be negative"),
         ("x,H100,nan,1,1,,1,,r,", "AcceleratorCount 'nan' must be a number"),
         ("x,H100,inf,1,1,,1,,r,", "AcceleratorCount 'inf' must be a number"),
