@@ -24,6 +24,9 @@ test: setup ## the tests, on the real nats-server
 kube: setup ## the real Kubernetes and Cluster API for the tests, built from Go modules into the user's cache, once
 	$(BIN)/python -m tests.kube.build
 
+test-faults: setup ## the story while the real Kubernetes is taken away (a quarter of an hour, after make kube)
+	$(BIN)/pytest -m faults
+
 check: setup ## lint, types, import contracts, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -44,4 +47,4 @@ lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements-dev.lock
 
-.PHONY: help setup demo test kube check bench bench-kube generate lock
+.PHONY: help setup demo test test-faults kube check bench bench-kube generate lock

@@ -20,6 +20,7 @@ async def test_a_real_cluster_comes_works_and_goes_and_nothing_is_left(stage, tr
         ]  # fmt: skip
         assert "applied" in way(it, JOB)
 
+        assert inside.last["Job/train"]["status"]["succeeded"] == 2
         pods = inside.of("Pod", "train-")
         nodes = {each["metadata"]["name"]: each["status"]["allocatable"] for each in inside.of("Node")}
         assert {nodes[pod["spec"]["nodeName"]]["nvidia.com/gpu"] for pod in pods} == {"8"}

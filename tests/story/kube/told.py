@@ -14,6 +14,7 @@ from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from services.cli.demo.story import event_of, spans
 from tests.story.kube.count import counted
+from tests.story.kube.services import LOOK
 
 CLUSTER, TEARDOWN, JOB = (Key(*names.split("/")) for names in (
     "cluster/default/train-gpu", "teardown/default/train-gpu", "addon/default/train-gpu.job",
@@ -32,15 +33,14 @@ class Inside:
     last: dict[str, Object] = field(default_factory=dict)
     """Each object as it was last seen, by kind and name."""
 
-    async def look(self) -> bool:
-        """Whether the Job is complete."""
+    async def look(self) -> None:
+        """See what is there now."""
         for place in tuple(self.stage.world.planes):
             kube = self.stage.world.kube(place)
             with suppress(TryLater):  # it may be away for a while
                 for resource in (NODES, PODS, CONFIGMAPS, JOBS):
                     listed = (await kube.list(resource)).items
                     self.last |= {f"{resource.kind}/{each['metadata']['name']}": each for each in listed}
-        return self.last.get("Job/train", {}).get("status", {}).get("succeeded") == 2
 
     def of(self, kind: str, start: str = "") -> list[Object]:
         return [each for key, each in self.last.items() if key.startswith(f"{kind}/{start}")]
@@ -58,7 +58,10 @@ async def played(stage, colony):
     began = time.monotonic()
     playing = asyncio.ensure_future(stage.play.colony(colony, WITHIN))
     try:
-        await stage.services.until(inside.look, WITHIN)
+        while not playing.done():
+            stage.services.check()
+            await inside.look()
+            await asyncio.sleep(LOOK)
         await playing
     finally:
         playing.cancel()
