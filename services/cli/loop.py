@@ -7,12 +7,12 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-ENDS = (signal.SIGTERM, signal.SIGHUP)
-"""What else than Ctrl-C asks us to leave: a service manager, a closed terminal."""
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What asks us to leave: Ctrl-C (also where a shell began us with it ignored), a service manager, a closed terminal."""
 
 
 def run(command: Coroutine[Any, Any, T]) -> T:
-    """Run it; each of `ENDS` does what Ctrl-C does: everything is left in order, then KeyboardInterrupt."""
+    """Run it; at each of `ENDS` everything is left in order, then KeyboardInterrupt."""
     logging.getLogger().addHandler(logging.NullHandler())  # what a library has to say of a lost connection
     try:
         return asyncio.run(_until_told(command))

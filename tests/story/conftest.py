@@ -102,7 +102,7 @@ def running(folder: Path) -> Iterator[Stack]:
     finally:
         late.cancel()
         process.send_signal(signal.SIGINT)
-        process.communicate()
+        process.communicate(timeout=60)
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ async def watching():
     yield start
     for task in tasks:
         task.cancel()
-    await asyncio.wait(tasks)
+    await asyncio.gather(*tasks, return_exceptions=True)
     for kube in kubes:
         await kube.close()
 
