@@ -72,17 +72,19 @@ class Runtime:
         meters: Meters,
         jitter: Callable[[], float],
         retention: timedelta = timedelta(days=7),
+        at_once: int = AT_ONCE,
     ) -> None:
         self.service = service
         self.ledger = Ledger(bus, service.machine.lifecycle, clock, meters)
         self.ready = asyncio.Event()
+        self._log = log.bind(service=service.name)
         self._bus = bus
         self._clock = clock
         self._meters = meters
         self._jitter = jitter
         self._retention = retention
         self._ears = Ears(service.hears)
-        self._mail: Mailboxes[Key, Letter] = Mailboxes(self._open, AT_ONCE)
+        self._mail: Mailboxes[Key, Letter] = Mailboxes(self._open, at_once)
         self._again: dict[Key, asyncio.TimerHandle] = {}
         self._leaving = False
 
@@ -93,7 +95,7 @@ class Runtime:
             if entry.state is not None and self.service.todo(entry.state):
                 self._mail.put(key, Letter(None))
         self.ready.set()
-        log.info("service.ready", service=self.service.name, entities=len(self.ledger))
+        self._log.info("service.ready", entities=len(self.ledger))
         try:
             async with asyncio.TaskGroup() as group:
                 for consumer in self.consumers():
@@ -126,7 +128,7 @@ class Runtime:
             if self._is_old(key):
                 await self.ledger.forget(key)
         except Unavailable as away:
-            log.warning("bus.unavailable", entity=key.path, reason=str(away))
+            self._log.warning("bus.unavailable", entity=key.path, reason=str(away))
 
     def _is_old(self, key: Key) -> bool:
         state = self.ledger.entry(key).state
@@ -149,14 +151,14 @@ class Runtime:
                 try:
                     await self._hear(delivery)
                 except Unavailable as away:  # it could not be answered, so it comes again
-                    log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
+                    self._log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
 
     async def _hear(self, delivery: Delivery) -> None:
         stored = delivery.stored
         try:
             told = self._due(stored.subject) or self._ears.read(stored)
         except Undecodable as wrong:
-            log.warning("message.undecodable", subject=stored.subject, reason=str(wrong))
+            self._log.warning("message.undecodable", subject=stored.subject, reason=str(wrong))
             await delivery.dead(str(wrong))
             return
         if not told:
@@ -183,10 +185,10 @@ class Runtime:
             if letter.answer is not None:
                 await letter.answer.done()
         except Unavailable as away:
-            log.warning("bus.unavailable", entity=key.path, reason=str(away))
+            self._log.warning("bus.unavailable", entity=key.path, reason=str(away))
             await self._put_off(key, letter, 1.0)
-        except Exception:  # a fault of ours must not stop the other entities: logged, counted, tried again
-            log.exception("entity.failed", entity=key.path, domain=key.domain)
+        except Exception:  # noqa: BLE001 - a fault of ours must not stop the other entities: logged, counted, tried again
+            self._log.exception("entity.failed", entity=key.path, domain=key.domain)
             self._meters.count("alate.failures", key.domain)
             await self._put_off(key, letter, 5.0)
         else:
@@ -236,7 +238,7 @@ class Runtime:
         cancels = self._has_timer(old) and not self._has_timer(new)
         written = await self.ledger.write(key, new, cause=cause, cancels_timer=cancels)
         self._meters.transition(key.domain, type(written).__name__)
-        log.info(
+        self._log.info(
             f"{key.domain}.{type(written).__name__.lower()}",
             tenant=key.tenant,
             name=key.name,
@@ -258,7 +260,7 @@ class Runtime:
             try:
                 outcomes.extend(await self.service.act(key, command))
             except TryLater as later:
-                log.debug("command.later", entity=key.path, command=type(command).__name__, reason=later.message)
+                self._log.debug("command.later", entity=key.path, command=type(command).__name__, reason=later.message)
                 self._later(key, later.after)
         return outcomes
 

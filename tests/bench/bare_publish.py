@@ -78,15 +78,18 @@ class BarePublisher:
                 sequence = await self.publish(subject, data, headers)
 
 
-def replay(stored: Iterable[Stored], tenant: str, instead: str) -> list[History]:
-    """The same messages by entity, with all their headers, for another tenant whose name is as long."""
-    histories: dict[str, list[tuple[str, bytes, dict[str, str]]]] = {}
-    for message in stored:
-        subject = message.subject.replace(f".{tenant}.", f".{instead}.")
-        domain, _, _, name = subject.split(".")
-        headers = {key: value.replace(f"/{tenant}/", f"/{instead}/") for key, value in message.headers.items()}
-        history = histories.setdefault(name, [])
-        msg_id = f"{instead}{name}{len(history)}".ljust(32, "0")
-        special = dict(zip(SPECIAL, (msg_id, f"{domain}.*.{instead}.{name}"), strict=True))
-        history.append((subject, message.data, headers | special))
-    return list(histories.values())
+def replay(walked: Sequence[Stored], tenant: str, names: Iterable[str]) -> list[History]:
+    """What one entity said, said by others in another tenant: the same headers and bytes, but for names as long."""
+    _, _, old_tenant, old_name = walked[0].subject.split(".")
+
+    def another(text: str, name: str) -> str:
+        return text.replace(old_tenant, tenant).replace(old_name, name)
+
+    def said(stored: Stored, number: int, name: str) -> tuple[str, bytes, dict[str, str]]:
+        subject = another(stored.subject, name)
+        headers = {key: another(value, name) for key, value in stored.headers.items()}
+        special = (f"{tenant}{name}{number}".ljust(32, "0"), f"{subject.split('.')[0]}.*.{tenant}.{name}")
+        data = stored.data.replace(old_name.encode(), name.encode())
+        return subject, data, headers | dict(zip(SPECIAL, special, strict=True))
+
+    return [[said(stored, number, name) for number, stored in enumerate(walked)] for name in names]

@@ -4,7 +4,6 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 
@@ -13,9 +12,6 @@ from events.jetstream import connect
 from events.kinds import COLONIES
 from events.kube import Changed, Kube, Object, Resource
 from events.kube_config import transport
-from events.telemetry import Meters
-from services.clouds import backends
-from services.compose import Ports, Running, gateway, provisioning
 from services.stack.folder import Folder
 from services.stack.programs import Wiring, choose_ports, stages
 from services.stack.supervisor import Supervisor
@@ -24,6 +20,7 @@ from tests.bench.figure import Figure, Goal, of_pairs, quantile
 
 GOAL = Goal("ratio", 1.5)
 PAIRS = 150
+RUNNING = ("gateway", "provisioning")
 PATIENCE = 10.0
 """Seconds an answer may take."""
 SETTLED = 0.02
@@ -93,7 +90,7 @@ def placed(colony: Object) -> bool:
 
 @asynccontextmanager
 async def client(wiring: Wiring, name: str) -> AsyncIterator[tuple[Bus, Kube]]:
-    """Connections of one's own to both sides."""
+    """Connections to both sides."""
     kube = Kube(await transport(str(wiring.management)), random=random.random)
     bus = await connect(wiring.bus, name=name)
     try:
@@ -103,40 +100,19 @@ async def client(wiring: Wiring, name: str) -> AsyncIterator[tuple[Bus, Kube]]:
         await kube.close()
 
 
-async def _nowhere(_: str) -> Kube:
-    raise RuntimeError("nothing is founded here")
-
-
-def ports(bus: Bus, kube: Kube) -> Ports:
-    """What a service is given."""
-    return Ports(
-        bus=bus,
-        management=kube,
-        open_cluster=_nowhere,
-        clouds=backends(kube),
-        clock=lambda: datetime.now(UTC),
-        jitter=random.random,
-        meters=Meters(),
-        sources=(),
-        backend="capi",
-    )
-
-
 async def measure(folder: Path) -> list[Figure]:
-    """A first sight and an amendment, each at the median and at the 99th percentile: milliseconds."""
+    """A first sight, an amendment, a decision, each at the median and at the 99th percentile: milliseconds."""
     place = Folder(folder / "stack")
     place.take()
     wiring = Wiring(place, choose_ports(None, None))
+    *ground, services = stages(wiring)
     async with AsyncExitStack() as stack:
         stack.callback(place.leave)
-        await stack.enter_async_context(Supervisor(stages(wiring)[:-1]))
-        group = await stack.enter_async_context(asyncio.TaskGroup())
+        await stack.enter_async_context(Supervisor([*ground, [each for each in services if each.name in RUNNING]]))
         bus, kube = await stack.enter_async_context(client(wiring, "bench"))
+        group = await stack.enter_async_context(asyncio.TaskGroup())
         ours, twins = Person(kube, COLONIES), Person(kube, TWINS)
         tasks = [await _started(group, ours)]
-        for make in (gateway, provisioning):
-            own = await stack.enter_async_context(client(wiring, make.__name__))
-            tasks.append(await _started(group, make(ports(*own))))
         await ours.write("first", 1.0, placed)
         bare = BareWatch(bus, kube, (await kube.get(COLONIES, "first", "default"))["status"])
         await bare.set_up()
@@ -147,7 +123,7 @@ async def measure(folder: Path) -> list[Figure]:
     return figures
 
 
-async def _started(group: asyncio.TaskGroup, one: Running) -> asyncio.Task[None]:
+async def _started(group: asyncio.TaskGroup, one: Person) -> asyncio.Task[None]:
     task = group.create_task(one.run())
     await one.ready.wait()
     return task

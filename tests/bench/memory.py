@@ -12,7 +12,9 @@ from services.cli.colony import from_file
 from services.cli.up import running
 from services.cli.where import management
 from services.stack.folder import Folder
+from services.stack.probe import http
 from services.stack.programs import SERVICES
+from services.stack.supervisor import Supervisor
 from tests.bench.figure import Figure, Goal
 
 GOAL = Goal("ours", 80.0)
@@ -40,9 +42,19 @@ async def measure(folder: Path) -> list[Figure]:
         await asyncio.sleep(REST)
         async with _connected(wiring.bus) as pid:
             bare = await resident(pid)
-        used = {child.program.name: await resident(child.pid) for child in stack.children if child.pid}
+        await stack.until_ready()
+        used = await _used(stack)
+        for port in wiring.ports.health:
+            await http(port, "/metrics")()
+        scraped = await _used(stack)
     figures = [_figure(f"memory of {name}", used[name], bare, GOAL) for name in SERVICES]
+    largest = max(scraped[name] for name in SERVICES)
+    figures.append(_figure("memory of the largest, once Prometheus has asked", largest, bare))
     return [*figures, _figure(f"memory of all {len(used)} processes", sum(used.values()), bare)]
+
+
+async def _used(stack: Supervisor) -> dict[str, float]:
+    return {child.program.name: await resident(child.pid) for child in stack.children if child.pid}
 
 
 def _figure(name: str, used: float, bare: float, goal: Goal | None = None) -> Figure:

@@ -2,9 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from events.bus import Bus, Consumer, Delivery, Message
+from events.bus import Bus, Message
 from events.jetstream import connect
 from events.nats_server import NatsServer
 from events.telemetry import Meters
@@ -29,26 +28,18 @@ if TYPE_CHECKING:
     from services.machine import Todo
 
 GOAL = Goal("ratio", 0.6, at_least=True)
-ENTITIES = {1: 200, 64: 2000, 256: 2000}
+ENTITIES = {1: 200, 64: 1500, 256: 1500}
 """How many walk in one run, by the number in flight."""
-PAIRS = 7
+PAIRS = 6
+ROUNDS = count(1000)
+"""Each has a tenant of its own: what was said once is, for two minutes, not stored again, even if it was purged."""
 AT_ONCE = 256
 """How many are asked for at the same time; that is not measured."""
 
 
-class Narrow:
-    """A bus that hands out no more than so many messages of a consumer at a time."""
-
-    def __init__(self, bus: Bus, in_flight: int) -> None:
-        self._bus = bus
-        self._in_flight = in_flight
-        self.publish = bus.publish  # at every transition: nothing of ours stands between
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._bus, name)
-
-    def consume(self, consumer: Consumer) -> AsyncIterator[Delivery]:
-        return self._bus.consume(replace(consumer, in_flight=self._in_flight))
+def name_of(number: int) -> str:
+    """An entity's name; all are as long."""
+    return f"walker-{number:05}"
 
 
 class Walk:
@@ -58,8 +49,14 @@ class Walk:
         self._left = ENTITIES[in_flight]
         self._over = asyncio.Event()
         service = Service(f"{DOMAIN}-{in_flight}", MACHINE, cast("Todo", TODO), HEARS, self._act)
-        narrow = cast("Bus", Narrow(bus, in_flight))
-        self._runtime = Runtime(service, narrow, clock=lambda: datetime.now(UTC), meters=Meters(), jitter=random.random)
+        self._runtime = Runtime(
+            service,
+            bus,
+            clock=lambda: datetime.now(UTC),
+            meters=Meters(),
+            jitter=random.random,
+            at_once=in_flight,
+        )
 
     async def _act(self, _: Key, command: Command) -> Iterable[Event]:
         if isinstance(command, Step):
@@ -87,7 +84,6 @@ class Course:
         self._bus = bus
         self._bare = bare
         self._in_flight = in_flight
-        self._rounds = count(1000)
         self._tenant = ""
 
     @property
@@ -98,23 +94,23 @@ class Course:
         """Transitions per second through the runtime."""
         for stream in (Stream.EVENTS, Stream.INTAKE):
             await self._bus.purge(stream, ">")
-        self._tenant = f"r{next(self._rounds)}"
+        self._tenant = f"r{next(ROUNDS)}"
         await self._ask()
         return self._transitions / await Walk(self._bus, self._in_flight).seconds()
 
     async def bare(self) -> float:
         """Publishes per second of the very same messages, a tenant's name aside."""
-        stored = await self._bus.read(Stream.EVENTS, f"{DOMAIN}.*.{self._tenant}.*")
-        histories = replay(stored, self._tenant, f"b{next(self._rounds)}")
+        walked = await self._bus.read(Stream.EVENTS, f"{DOMAIN}.*.{self._tenant}.{name_of(0)}")
+        histories = replay(walked, f"b{next(ROUNDS)}", map(name_of, range(ENTITIES[self._in_flight])))
         return self._transitions / await self._bare.play(histories, self._in_flight)
 
     async def _ask(self) -> None:
-        subject, names = declared(Asked).at(self._tenant), count()
+        subject = declared(Asked).at(self._tenant)
         left = iter(range(ENTITIES[self._in_flight]))
 
         async def ask() -> None:
-            for _ in left:
-                asked = Asked(self._tenant, f"walker-{next(names)}", SPEC)
+            for number in left:
+                asked = Asked(self._tenant, name_of(number), SPEC)
                 await self._bus.publish(Message(subject, msgspec.json.encode(asked)))
 
         async with asyncio.TaskGroup() as group:
