@@ -45,7 +45,10 @@ def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("-o", "--output", choices=["table", "json"], default="table")
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if unknown := [name for name in asked.names if name not in NAMES]:
+        parser.error(f"no figures called {', '.join(unknown)}: must be of {', '.join(NAMES)}")
+    return asked
 
 
 def _measured(name: str) -> list[Figure]:
