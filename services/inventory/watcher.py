@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import closing
 from datetime import datetime
 from itertools import chain
 
@@ -17,6 +18,7 @@ from schemas.subjects import Key
 from services.inventory.book import Book
 from services.inventory.gauges import gauges
 from services.inventory.kinds import BESIDE, CORE
+from services.inventory.silence import AT_START, LATER, Silences
 from services.inventory.voice import Voice
 
 OPEN_AGAIN = 1.0
@@ -48,13 +50,20 @@ class Watcher:
         self._voice = voice
         self._clock = clock
         self._meters = meters
-        self._settled: set[Resource] = set()
-        self._deaf: dict[Resource, str] = {}
         self._stale = False
+        self._said = False
+        """It was seen whole, and told so."""
         self._news = asyncio.Event()
+        self._heard: set[Resource] = set()
+        """Listed, or known not to be served."""
+        self._silences = Silences(self._lasts)
 
     async def run(self, open_: Open) -> None:
         """Watch until cancelled; with a new client whenever the kubeconfig is another."""
+        with closing(self._silences):
+            await self._run(open_)
+
+    async def _run(self, open_: Open) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._tell())
             kube = await self._opened(open_)
@@ -79,7 +88,7 @@ class Watcher:
         """The next client: while nothing is heard, the kubeconfig is looked at again, as it may have been rotated."""
         while True:
             await asyncio.sleep(OPEN_AGAIN)
-            if self._deaf:
+            if self._silences:
                 try:
                     found = await open_()
                 except Fault as fault:
@@ -94,7 +103,7 @@ class Watcher:
             try:
                 await find(kube, resource.api_version, resource.kind)
             except NotFound:
-                self._settle(resource)
+                self._hear(resource)
                 await asyncio.sleep(LOOK_AGAIN)
             except Fault as fault:
                 self._lose(resource, fault.message)
@@ -106,31 +115,37 @@ class Watcher:
         async for sight in kube.watch(resource):
             if isinstance(sight, Lost):
                 self._lose(resource, sight.reason)
-            elif self._book.take(resource, sight) or resource in self._deaf or resource not in self._settled:
-                self._deaf.pop(resource, None)
-                self._settle(resource)
+            elif self._book.take(resource, sight) or resource in self._silences or resource not in self._heard:
+                self._hear(resource)
 
     def _lose(self, resource: Resource, reason: str) -> None:
-        if resource not in self._deaf:
-            log.warning("cluster.unheard", entity=self._key.path, kind=resource.kind, reason=reason)
-        self._deaf[resource] = reason
-        self._settle(resource)
+        if resource not in self._silences:
+            log.info("cluster.silent", entity=self._key.path, kind=resource.kind, reason=reason)
+        self._silences.begin(resource, reason, LATER if self._said else AT_START)
+        self.settled.set()
 
-    def _settle(self, resource: Resource) -> None:
-        self._settled.add(resource)
+    def _lasts(self, resource: Resource, reason: str) -> None:
+        log.warning("cluster.unheard", entity=self._key.path, kind=resource.kind, reason=reason)
+        self._news.set()
+
+    def _hear(self, resource: Resource) -> None:
+        self._silences.end(resource)
+        self._heard.add(resource)
         self._news.set()
 
     async def _tell(self) -> None:
+        """No word before everything was listed once: a restart of ours is no news. Unless that cannot be."""
         while True:
             await self._news.wait()
             self._news.clear()
-            stale = any(resource in self._deaf for resource in CORE)
-            if self._book.complete and self._settled.issuperset(BESIDE):
+            unheard = self._silences.lasting
+            stale = any(resource in unheard for resource in CORE)
+            if self._book.complete and self._heard.union(unheard).issuperset(BESIDE):
                 await self._say(stale=stale)
+                self._said = True
                 self.settled.set()
             elif stale:
                 await self._say_stale()
-                self.settled.set()
 
     async def _say(self, *, stale: bool) -> None:
         """Nodes first: whoever hears the cluster's level can find them."""
@@ -149,7 +164,7 @@ class Watcher:
             self._measure()
         storage = self._book.storage()
         await self._voice.say_all((name, self._fresh(one)) for name, one in storage.items())
-        if storage or not any(resource in self._deaf for resource in BESIDE):
+        if storage or not any(resource in self._silences.lasting for resource in BESIDE):
             await self._voice.say_all(list(self._gone(StorageSeen, storage)))
 
     def _measure(self) -> None:
@@ -195,6 +210,6 @@ class Watcher:
                 yield name, msgspec.structs.replace(gone, ready=False) if isinstance(gone, NodeSeen) else gone
 
     def _unheard(self) -> Iterable[Trouble]:
-        for resource, reason in sorted(self._deaf.items(), key=lambda each: each[0].plural):
+        for resource, reason in sorted(self._silences.lasting.items(), key=lambda each: each[0].plural):
             if resource not in CORE:
                 yield Trouble(reason="SourceUnheard", message=f"{resource.plural} cannot be watched: {reason}")

@@ -116,10 +116,12 @@ class Flaky:
     def __init__(self, inner: LocalTransport) -> None:
         self._inner = inner
         self.refuses: str | None = None
+        self.only = ""
+        """What a refused path must hold."""
         self._cut = asyncio.Event()
 
-    def cut(self, why: str = "connection refused") -> None:
-        self.refuses = why
+    def cut(self, why: str = "connection refused", *, only: str = "") -> None:
+        self.refuses, self.only = why, only
         self._cut.set()
 
     def mend(self) -> None:
@@ -127,12 +129,12 @@ class Flaky:
         self._cut = asyncio.Event()
 
     async def send(self, request: Request) -> Response:
-        if self.refuses:
+        if self.refuses and self.only in request.path:
             raise TryLater(self.refuses)
         return await self._inner.send(request)
 
     async def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
-        if self.refuses:
+        if self.refuses and self.only in request.path:
             raise TryLater(self.refuses)
         cut = asyncio.ensure_future(self._cut.wait())
         async with aclosing(self._inner.stream(request)) as lines:

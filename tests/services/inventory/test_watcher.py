@@ -9,6 +9,7 @@ from events.kinds import NODES, PODS, STORAGECLASSES
 from events.kube import Kube
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from services.inventory.kinds import CLAIMS, SLICES
+from services.inventory.silence import AT_START, LATER
 from services.sandbox.api.local import LocalTransport
 
 pytestmark = [pytest.mark.looptime]
@@ -88,11 +89,51 @@ async def test_a_process_that_begins_while_the_api_server_is_away_says_stale(clu
     await cluster.settled()
     await cluster.stop()
     cluster.server.cut()
+    words = await cluster.words()
     watcher = await cluster.watch()
     await cluster.settled()
+    assert (watcher.settled.is_set(), await cluster.words()) == (True, words)
+    await cluster.settled(AT_START)
     assert (await cluster.last(NodeSeen, "n1")).freshness == "stale"
     assert (await cluster.last(ClusterSeen)).known is False
-    assert watcher.settled.is_set()
+
+
+@pytest.mark.parametrize("path", ["", "/nodes", "/pods", "/apis/resource.k8s.io", "/resourceslices", "/storageclasses"])
+async def test_an_api_server_that_answers_late_after_a_restart_is_no_news(cluster, make, path):
+    await put(cluster.kube, STORAGECLASSES, CLASS)
+    await cluster.kube.create(SLICES, pool(1, 0, 1, "gpu-0", "gpu-1"))
+    await cluster.watch()
+    await cluster.settled()
+    words = await cluster.words()
+    await cluster.stop()
+    cluster.server.cut("gave no answer in time", only=path)
+    await cluster.watch()
+    await cluster.settled(AT_START / 2)
+    cluster.server.mend()
+    await cluster.settled(3 * AT_START)
+    assert await cluster.words() == words
+
+
+async def test_a_source_beside_that_stays_away_is_told_with_all_that_can_be_heard(cluster):
+    cluster.server.cut("gave no answer in time", only="/resourceslices")
+    await cluster.watch()
+    await cluster.settled(AT_START / 2)
+    assert await cluster.last(ClusterSeen) is None
+    await cluster.settled(AT_START)
+    whole = await cluster.last(ClusterSeen)
+    assert (whole.known, whole.accelerators) == (True, 8)
+    assert [trouble.reason for trouble in whole.degraded] == ["SourceUnheard"]
+
+
+async def test_a_short_silence_is_not_told(cluster):
+    await cluster.watch()
+    await cluster.settled()
+    words = await cluster.words()
+    cluster.server.cut()
+    await cluster.settled(LATER / 2)
+    cluster.server.mend()
+    await cluster.settled(100)
+    assert await cluster.words() == words
 
 
 async def test_a_node_that_went_while_nobody_looked_is_gone_after_the_complete_list(cluster, make):
