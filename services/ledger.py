@@ -94,7 +94,8 @@ class Ledger:
         state = self._stamped(old.state, new)
         kind = self._types[type(state)]
         event = CloudEvent(
-            id=f"{state.uid}.{state.revision}",
+            # With domain and name: all entities of a Colony share the uid, and causes are named by id alone.
+            id=f"{key.domain}.{key.name}.{state.uid}.{state.revision}",
             source=f"/alate/{key.domain}/{key.tenant}/{key.name}",
             type=kind,
             subject=f"{key.tenant}/{key.name}",

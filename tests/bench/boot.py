@@ -87,7 +87,7 @@ def message(state: ClusterState, revision: int) -> tuple[Message, str]:
     key, kind = Key("cluster", "acme", state.wish.name), declared(type(state))
     written = msgspec.structs.replace(state, revision=revision, since=NOW)
     event = CloudEvent(
-        id=f"{state.uid}.{revision}",
+        id=f"cluster.{state.wish.name}.{state.uid}.{revision}",
         source=f"/alate/cluster/acme/{state.wish.name}",
         type=kind.type,
         subject=f"acme/{state.wish.name}",

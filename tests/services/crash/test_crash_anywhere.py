@@ -233,7 +233,8 @@ async def look(world: World) -> Ending:
 async def history(world: World, key: Key) -> tuple[str, ...]:
     """The states of an entity, in order; and every revision once, without a gap."""
     kept = await world.bus.read("EVENTS", key.history)
-    assert [stored.headers["ce-id"] for stored in kept] == [f"c1.1.{n + 1}" for n in range(len(kept))]
+    named = f"{key.domain}.{key.name}.c1.1"
+    assert [stored.headers["ce-id"] for stored in kept] == [f"{named}.{n + 1}" for n in range(len(kept))]
     return tuple(event for event, _ in groupby(stored.subject.split(".")[1] for stored in kept))
 
 

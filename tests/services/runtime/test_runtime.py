@@ -28,7 +28,7 @@ async def test_every_transition_is_one_message_that_says_where_it_comes_from(hou
     }  # fmt: skip
     for revision, stored in enumerate((waiting, lit), start=1):
         assert expected.items() <= stored.headers.items()
-        assert stored.headers["ce-id"] == f"l1.{revision}"
+        assert stored.headers["ce-id"] == f"lamp.hall.l1.{revision}"
         assert stored.headers["ce-type"] == f"dev.alate.{stored.subject[:-10]}"
         assert stored.headers["ce-time"].endswith("Z")
         assert stored.headers["traceparent"]
