@@ -70,6 +70,21 @@ class Consumer:
     """How many messages may be out unanswered."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far a durable consumer has come."""
+
+    consumer: str
+    stream: str
+    filters: tuple[str, ...]
+    pending: int
+    """Messages it has still to be given."""
+    unanswered: int
+    """Messages that are out, or wait to come again."""
+    redelivered: int
+    """Those of them that were given more than once."""
+
+
 class CaughtUp:
     """A feed's word that everything kept at its start has been given; what follows is live."""
 
@@ -122,6 +137,15 @@ class Bus(Protocol):
         """
         ...
 
+    def follow(
+        self, stream: str, *filters: str, since: datetime | None = None
+    ) -> AsyncGenerator[Stored | CaughtUp, None]:
+        """Every message stored from `since` on (None: none), then `CaughtUp`, then all that comes, for ever.
+
+        Survives reconnects without a gap, as `feed` does.
+        """
+        ...
+
     def consume(self, consumer: Consumer) -> AsyncGenerator[Delivery, None]:
         """Messages of a durable consumer (made if it is not there), for ever."""
         ...
@@ -140,6 +164,18 @@ class Bus(Protocol):
 
     async def read(self, stream: str, filter: str) -> tuple[Stored, ...]:  # noqa: A002 - JetStream's own word
         """Every message the stream keeps on matching subjects, oldest first: a history."""
+        ...
+
+    async def at(self, stream: str, sequence: int) -> Stored | None:
+        """The message at one place of the stream, if it is still kept."""
+        ...
+
+    async def drop(self, stream: str, sequence: int) -> bool:
+        """Forget one message; False if it was not there."""
+        ...
+
+    async def consumers(self, stream: str) -> tuple[Place, ...]:
+        """Every durable consumer of the stream, by name."""
         ...
 
     async def unanswered(self, consumer: Consumer) -> int:

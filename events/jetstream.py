@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
+from datetime import datetime
 
-from events.bus import CaughtUp, Consumer, Delivery, Expect, Message, Stored, Timer
-from events.jetstream_api import Purged, Refused, call, direct, stored_direct
-from events.jetstream_feed import Feed
+from events.bus import CaughtUp, Consumer, Delivery, Expect, Message, Place, Stored, Timer
+from events.jetstream_api import Answer, Purged, Refused, call, direct, stored_direct
+from events.jetstream_feed import ALL, LAST_PER_SUBJECT, NEW, Feed, stored_since
 from events.jetstream_publish import publish, read_ack, timer_headers
 from events.jetstream_pull import Pull
-from events.jetstream_setup import ensure_consumer, ensure_stream
+from events.jetstream_setup import durables, ensure_consumer, ensure_stream
 from events.jetstream_wire import NOBODY, Credentials, Wire, dial
 from events.streams import STREAMS, StreamSpec
 
@@ -63,7 +64,13 @@ class JetStreamBus:
 
     def feed(self, stream: str, *filters: str) -> AsyncGenerator[Stored | CaughtUp, None]:
         """See the port."""
-        return Feed(self._wire, stream, filters, "last_per_subject").run()
+        return Feed(self._wire, stream, filters, LAST_PER_SUBJECT).run()
+
+    def follow(
+        self, stream: str, *filters: str, since: datetime | None = None
+    ) -> AsyncGenerator[Stored | CaughtUp, None]:
+        """See the port."""
+        return Feed(self._wire, stream, filters, NEW if since is None else stored_since(since)).run()
 
     async def consume(self, consumer: Consumer) -> AsyncGenerator[Delivery, None]:
         """See the port; also raises `Denied` if the server refuses the consumer."""
@@ -98,12 +105,34 @@ class JetStreamBus:
     async def read(self, stream: str, filter: str) -> tuple[Stored, ...]:  # noqa: A002 - JetStream's own word
         """See the port."""
         found: dict[int, Stored] = {}
-        async with aclosing(Feed(self._wire, stream, (filter,), "all").run()) as feed:
+        async with aclosing(Feed(self._wire, stream, (filter,), ALL).run()) as feed:
             async for stored in feed:
                 if isinstance(stored, CaughtUp):
                     break
                 found[stored.sequence] = stored  # a feed that had to begin again repeats itself
         return tuple(found.values())
+
+    async def at(self, stream: str, sequence: int) -> Stored | None:
+        """See the port."""
+        msg = await direct(self._wire, stream, {"seq": sequence})
+        return stored_direct(msg) if msg else None
+
+    async def drop(self, stream: str, sequence: int) -> bool:
+        """See the port."""
+        if await self.at(stream, sequence) is None:
+            return False
+        try:
+            await call(self._wire, f"STREAM.MSG.DELETE.{stream}", {"seq": sequence, "no_erase": True}, Answer)
+        except Refused as no:
+            raise no.denied() from no
+        return True
+
+    async def consumers(self, stream: str) -> tuple[Place, ...]:
+        """See the port."""
+        try:
+            return await durables(self._wire, stream)
+        except Refused as no:
+            raise no.denied() from no
 
     async def unanswered(self, consumer: Consumer) -> int:
         """See the port; a consumer that was not there is made."""

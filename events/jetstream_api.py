@@ -41,13 +41,28 @@ class StreamInfo(Answer, frozen=True):
     config: dict[str, object] = {}
 
 
+class Delivered(msgspec.Struct, frozen=True):
+    """How far a consumer has come in its stream."""
+
+    stream_seq: int = 0
+
+
 class ConsumerInfo(Answer, frozen=True):
     """A consumer as the server knows it."""
 
     created: str = ""
     config: dict[str, object] = {}
+    delivered: Delivered = Delivered()
     num_pending: int = 0
     num_ack_pending: int = 0
+    num_redelivered: int = 0
+
+
+class Consumers(Answer, frozen=True):
+    """One page of a stream's consumers."""
+
+    total: int = 0
+    consumers: list[ConsumerInfo] = []
 
 
 class Purged(Answer, frozen=True):

@@ -1,7 +1,7 @@
 """One consumer gives first what a stream keeps, then what comes, so that nothing falls between the two."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime, timedelta
 
 from events.bus import CaughtUp, Stored, Unavailable
@@ -20,14 +20,24 @@ from events.jetstream_api import (
 from events.jetstream_setup import nanoseconds
 from events.jetstream_wire import PAUSE, Letter, Post, Wire, status
 
+Policy = Mapping[str, object]
+"""Where a consumer begins, in JetStream's words."""
+LAST_PER_SUBJECT: Policy = {"deliver_policy": "last_per_subject"}
+ALL: Policy = {"deliver_policy": "all"}
+NEW: Policy = {"deliver_policy": "new"}
 HEARTBEAT = 2.0
 """Seconds between signs of life from the server; two missed mean that the consumer is lost."""
+
+
+def stored_since(time: datetime) -> Policy:
+    """Begin with what was stored at that time or later."""
+    return {"deliver_policy": "by_start_time", "opt_start_time": time.isoformat()}
 
 
 class Feed:
     """A push consumer with flow control that is made anew, from where it stood, whenever it is lost."""
 
-    def __init__(self, wire: Wire, stream: str, filters: tuple[str, ...], first: str) -> None:
+    def __init__(self, wire: Wire, stream: str, filters: tuple[str, ...], first: Policy) -> None:
         self._wire = wire
         self._stream = stream
         self._filters = filters
@@ -75,6 +85,7 @@ class Feed:
             info = await call(self._wire, f"CONSUMER.CREATE.{self._stream}.{config['name']}", body, ConsumerInfo)
         except Refused as no:
             raise Unavailable(str(no)) from no
+        self._last = max(self._last, info.delivered.stream_seq if self._first is NEW else 0)
         self._kept = info.num_pending
         self._until = _nanoseconds_since_1970(info)
 
@@ -102,7 +113,7 @@ class Feed:
             "filter_subjects": list(self._filters),
         }
 
-    async def _from(self) -> dict[str, object]:
+    async def _from(self) -> Policy:
         # A stream made anew under the old name counts from 1 again: only its birthday tells them apart.
         before, self._born = (
             self._born,
@@ -110,7 +121,7 @@ class Feed:
         )
         if self._caught_up and self._born == before:
             return {"deliver_policy": "by_start_sequence", "opt_start_seq": self._last + 1}
-        return {"deliver_policy": self._first}
+        return self._first
 
     async def _delivered(self, msg: Letter) -> Stored | None:
         where = place(msg.reply)

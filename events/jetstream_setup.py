@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
-from events.bus import Consumer
+import msgspec
+
+from events.bus import Consumer, Place
 from events.jetstream_api import (
     CONSUMER_NOT_FOUND,
     STREAM_NOT_FOUND,
     ConsumerInfo,
+    Consumers,
     Refused,
     StreamInfo,
     call,
@@ -89,6 +92,29 @@ async def ensure_consumer(wire: Wire, consumer: Consumer) -> ConsumerInfo:
         return info
     body = {"stream_name": consumer.stream, "config": change, "action": ""}
     return await call(wire, f"CONSUMER.CREATE.{name}", body, ConsumerInfo)
+
+
+async def durables(wire: Wire, stream: str) -> tuple[Place, ...]:
+    """Every durable consumer of a stream, by name; raises `Refused` or `Unavailable`."""
+    found: list[ConsumerInfo] = []
+    while True:
+        page = await call(wire, f"CONSUMER.LIST.{stream}", {"offset": len(found)}, Consumers)
+        found += page.consumers
+        if not page.consumers or len(found) >= page.total:
+            places = (_place(stream, info) for info in found if info.config.get("durable_name"))
+            return tuple(sorted(places, key=lambda place: place.consumer))
+
+
+def _place(stream: str, info: ConsumerInfo) -> Place:
+    config = msgspec.convert(info.config, _Config)
+    numbers = (info.num_pending, info.num_ack_pending, info.num_redelivered)
+    return Place(config.durable_name, stream, config.filter_subjects or (config.filter_subject,), *numbers)
+
+
+class _Config(msgspec.Struct, frozen=True):
+    durable_name: str
+    filter_subjects: tuple[str, ...] = ()
+    filter_subject: str = ">"
 
 
 async def _info(wire: Wire, subject: str, answer: type[T], missing: int) -> T | None:

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
 from datetime import UTC, datetime
 
-from events.bus import CaughtUp, Consumer, Delivery, Expect, Message, Stored, Timer, Unavailable
+from events.bus import CaughtUp, Consumer, Delivery, Expect, Message, Place, Stored, Timer, Unavailable
 from events.dead_letter import dead_letter
 from events.faults import Denied
 from events.memory_lane import Handed, Lane
@@ -120,13 +121,30 @@ class MemoryBus:
     async def feed(self, stream: str, *filters: str) -> AsyncGenerator[Stored | CaughtUp, None]:
         """See the port."""
         log = self._here().log(stream)
+        async with aclosing(self._given(log, log.tips(filters or (">",)), filters)) as given:
+            async for each in given:
+                yield each
+
+    async def follow(
+        self, stream: str, *filters: str, since: datetime | None = None
+    ) -> AsyncGenerator[Stored | CaughtUp, None]:
+        """See the port."""
+        log = self._here().log(stream)
+        kept = [] if since is None else [each for each in log.matching(filters or (">",)) if each.time >= since]
+        async with aclosing(self._given(log, kept, filters)) as given:
+            async for each in given:
+                yield each
+
+    async def _given(
+        self, log: Log, kept: Iterable[Stored], filters: tuple[str, ...]
+    ) -> AsyncGenerator[Stored | CaughtUp, None]:
+        """What was kept, then what comes."""
         place = log.last_sequence
-        filters = filters or (">",)
-        for stored in log.tips(filters):
+        for stored in kept:
             yield stored
         yield CaughtUp()
         while self._open():
-            following = log.after(place, filters)
+            following = log.after(place, filters or (">",))
             if following:
                 place = following.sequence
                 yield following
@@ -159,6 +177,19 @@ class MemoryBus:
     async def read(self, stream: str, filter: str) -> tuple[Stored, ...]:  # noqa: A002 - JetStream's own word
         """See the port."""
         return tuple(self._here().log(stream).matching((filter,)))
+
+    async def at(self, stream: str, sequence: int) -> Stored | None:
+        """See the port."""
+        return self._here().log(stream).get(sequence)
+
+    async def drop(self, stream: str, sequence: int) -> bool:
+        """See the port."""
+        return bool(self._here().log(stream).forget((sequence,)))
+
+    async def consumers(self, stream: str) -> tuple[Place, ...]:
+        """See the port."""
+        lanes = sorted(self._here().lanes.items())
+        return tuple(lane.place() for (of, _), lane in lanes if of == stream)
 
     async def unanswered(self, consumer: Consumer) -> int:
         """See the port; a consumer that was not there is made."""

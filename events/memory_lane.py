@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from events.bus import Consumer, Stored
+from events.bus import Consumer, Place, Stored
 from events.memory_log import Bell, Log
 
 Bury = Callable[[Stored, Consumer, str], None]
@@ -71,8 +71,16 @@ class Lane:
 
     def unanswered(self) -> int:
         """How many messages are out or still to come."""
-        fresh = [s for s in self.log.matching(self.consumer.filters) if s.sequence > self.cursor]
-        return len(self.out) + len(fresh)
+        return len(self.out) + self._pending()
+
+    def place(self) -> Place:
+        """How far it has come."""
+        redelivered = sum(out.attempt > 1 for out in self.out.values())
+        mine = self.consumer
+        return Place(mine.name, mine.stream, mine.filters, self._pending(), len(self.out), redelivered)
+
+    def _pending(self) -> int:
+        return sum(stored.sequence > self.cursor for stored in self.log.matching(self.consumer.filters))
 
     def _held(self, holder: object, now: float) -> int:
         return sum(out.holder is holder and out.due > now for out in self.out.values())

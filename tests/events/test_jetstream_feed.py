@@ -11,7 +11,7 @@ from events import jetstream_feed
 from events.bus import CaughtUp, Message
 from events.jetstream import connect
 from events.jetstream_api import Purged, call
-from events.jetstream_feed import Feed
+from events.jetstream_feed import LAST_PER_SUBJECT, Feed
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ async def consumers(bus) -> list[str]:
 
 async def test_silence_means_a_new_consumer_from_where_it_stood(nats_server, bus, monkeypatch):
     monkeypatch.setattr(jetstream_feed, "HEARTBEAT", 0.1)
-    running = Feed(bus._wire, "EVENTS", ("cluster.>",), "last_per_subject")
+    running = Feed(bus._wire, "EVENTS", ("cluster.>",), LAST_PER_SUBJECT)
     async with aclosing(running.run()) as feed, asyncio.timeout(10):
         await bus.publish(Message("cluster.a.t.x", b"1"))
         assert (await anext(feed)).data == b"1"
@@ -53,8 +53,20 @@ async def test_a_deleted_consumer_is_made_again(bus, monkeypatch):
         assert (await waiting).data == b"1"
 
 
+async def test_one_that_follows_only_news_is_given_no_old_message_when_its_consumer_is_made_again(bus, monkeypatch):
+    monkeypatch.setattr(jetstream_feed, "HEARTBEAT", 0.1)
+    await bus.publish(Message("cluster.a.t.x", b"old"))
+    async with aclosing(bus.follow("EVENTS", "cluster.>")) as feed, asyncio.timeout(10):
+        assert isinstance(await anext(feed), CaughtUp)
+        (name,) = await consumers(bus)
+        waiting = asyncio.create_task(anext(feed))
+        await call(bus._wire, f"CONSUMER.DELETE.EVENTS.{name}", None, Purged)
+        await bus.publish(Message("cluster.a.t.x", b"new"))
+        assert (await waiting).data == b"new"
+
+
 async def test_a_lost_message_is_fetched_again(bus):
-    running = Feed(bus._wire, "EVENTS", ("cluster.>",), "last_per_subject")
+    running = Feed(bus._wire, "EVENTS", ("cluster.>",), LAST_PER_SUBJECT)
     async with aclosing(running.run()) as feed, asyncio.timeout(10):
         assert isinstance(await anext(feed), CaughtUp)
         await bus.publish(Message("cluster.a.t.x", b"1"))
