@@ -93,6 +93,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     need: Need
     limits: Limits = Limits()
     addons: tuple[AddonRef, ...] = ()
+    event: str = ""
+    """The id of the event that asked for it, where one did: the wish itself is replaced by the next, its id is kept."""
 
     @property
     def name(self) -> str:

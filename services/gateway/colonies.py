@@ -81,7 +81,7 @@ class Colonies:
         if state is None or (state.wish.uid == wish.uid and not _anew(state, wish)):
             await self._say(wish)
         elif self._books.over(state):
-            await self._levels.say(wish, wish.tenant, wish.name, again=self._unheard(wish))
+            await self._say(wish, again=self._unheard(wish))
         elif state.wish.uid != wish.uid:  # an earlier Colony of the name left it behind
             await self._say(no_more(state.wish, state.wish.generation))
 
@@ -89,8 +89,8 @@ class Colonies:
         """It was said while the name was still taken, so nobody could follow it."""
         return not wish.deleting and self._levels.last(Wish, wish.tenant, wish.name) == wish
 
-    async def _say(self, wish: Wish) -> None:
-        await self._levels.say(wish, wish.tenant, wish.name)
+    async def _say(self, wish: Wish, *, again: bool = False) -> None:
+        await self._levels.say(wish, wish.tenant, wish.name, cause=wish.event, again=again)
 
     def _collision(self, wish: Wish) -> str:
         """Why a wish cannot be followed: another Colony's cluster has its name."""

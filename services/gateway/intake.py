@@ -16,9 +16,9 @@ from schemas.registry import Stream
 from schemas.subjects import names_of
 from schemas.wish import ClusterRequested
 from services.clouds.port import GROUP
+from services.gateway.wishes import EVENT
 
 ORIGIN = f"{GROUP}/origin"
-EVENT = f"{GROUP}/event-id"
 MANAGER = "alate-intake"
 LARGEST = 256 * 1024
 """Bytes of a request: far more than any Colony needs, far less than what the API server takes."""

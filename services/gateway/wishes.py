@@ -7,6 +7,9 @@ import msgspec
 from schemas.crds import ClusterSpec, Colony, PoolSpec
 from schemas.wish import AddonRef, Limits, Need, Pool, Wish, digest
 
+EVENT = "alate.dev/event-id"
+"""The annotation that names the event a Colony was made of."""
+
 
 def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
     """One wish per cluster of the Colony, in its order. `backend` is what founds those that do not say."""
@@ -22,6 +25,7 @@ def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
             need=_need(cluster, backend),
             limits=_limits(cluster),
             addons=tuple(AddonRef(addon.name, digest(addon.manifests)) for addon in cluster.addons),
+            event=meta.annotations.get(EVENT, ""),
         )
         for cluster in colony.spec.clusters
     )

@@ -31,6 +31,11 @@ def colony(*clusters, **meta):
     })  # fmt: skip
 
 
+def test_a_wish_names_the_event_that_asked_for_it():
+    asked, written = colony(SMALL, annotations={"alate.dev/event-id": "run-4711"}), colony(SMALL)
+    assert [wish.event for wish in (*wishes(asked, "capi"), *wishes(written, "capi"))] == ["run-4711", ""]
+
+
 def test_every_field_of_a_cluster_is_in_its_wish():
     (wish,) = wishes(colony(FULL), "k0rdent")
     pool = Pool(
