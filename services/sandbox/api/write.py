@@ -128,6 +128,9 @@ class Writer:
         if ask.place.subresource:
             raise not_found(ask.kind, key.name)
         self._room(ask, key)
+        if uid := config["metadata"].get("uid"):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise conflict(ask.kind, key.name, why)
         ownership = managed.Ownership()
         new = managed.apply({}, config, ask.kind.schema, ownership, hand)
         admit.born(ask.kind, new, ask.place.namespace, self._new_uid(), stamp(self._clock))

@@ -23,6 +23,8 @@ from tests.contracts.api.talks.writing import WEB
 
 ONE = f"{WIDGETS}/one"
 
+ANOTHER = configmap("cm") | {"metadata": {"name": "cm", "uid": "00000000-0000-4000-8000-000000000000"}}
+
 
 def _parts(*names: str, **more: Any) -> dict[str, Any]:
     return widget("one", parts=[{"name": name, **more} for name in names])
@@ -34,6 +36,17 @@ def _status(**status: Any) -> dict[str, Any]:
 
 TALKS = (
     talk("an apply creates what is not there", apply(ONE, widget("one", size="M"), says=201)),
+    talk(
+        "an apply to a uid that is not there creates nothing",
+        apply(f"{CONFIGMAPS}/cm", ANOTHER, says=409, reason="Conflict"),
+        get(f"{CONFIGMAPS}/cm", 404, "NotFound"),
+    ),
+    talk(
+        "an apply to a uid that is no more changes nothing",
+        post(CONFIGMAPS, configmap("cm")),
+        apply(f"{CONFIGMAPS}/cm", ANOTHER, says=422, reason="Invalid"),
+        get(f"{CONFIGMAPS}/cm"),
+    ),
     talk(
         "an apply of the same changes nothing",
         apply(ONE, widget("one", size="M"), says=201),
