@@ -13,6 +13,7 @@ from services.addons.service import service as addons_service
 from services.clouds.port import Cloud
 from services.gateway.service import Gateway
 from services.inventory.market import Market
+from services.inventory.nodelabels import labels_of, no_labels
 from services.inventory.service import Inventory
 from services.provisioning.service import service as provisioning_service
 from services.runtime import Runtime, Service
@@ -57,6 +58,8 @@ class Ports:
     """Between two readings of the prices."""
     half_life: timedelta = timedelta(minutes=30)
     """After so long, what a cloud refused counts half."""
+    label_nodes: bool = False
+    """Whether the nodes of founded clusters bear labels of ours."""
 
     def workloads(self) -> Workloads:
         """Founded clusters, each opened once per service."""
@@ -122,6 +125,7 @@ def inventory(ports: Ports) -> Running:
         clock=ports.clock,
         meters=ports.meters,
         management=ports.management,
+        labels=labels_of if ports.label_nodes else no_labels,
     )
 
 

@@ -83,6 +83,7 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
             refresh=timedelta(hours=settings.catalog_hours),
             half_life=timedelta(minutes=settings.capacity_half_life_minutes),
             backend=settings.backend,
+            label_nodes=settings.label_nodes,
             retention=timedelta(days=settings.retention_days),
         )
     finally:

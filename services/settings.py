@@ -115,6 +115,11 @@ class Settings(BaseSettings):
         description="Minutes after which what a cloud refused counts half. Too short: asked again and again where "
         "there is no room; too long: a cheap offer is passed over although there is room again.",
     )
+    label_nodes: bool = Field(
+        default=False,
+        description="Label the nodes of founded clusters with their accelerators (alate.dev/accelerator…), so that "
+        "pods can choose by one name everywhere. Switched off again, the labels are taken off; others' never change.",
+    )
     backend: Literal["k0rdent", "capi"] = Field(
         "capi",
         description="What founds a cluster whose Colony does not say: `capi` (Cluster API) or `k0rdent`. One that is "

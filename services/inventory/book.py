@@ -87,6 +87,11 @@ class Book:
         """The level of each node that is there, as of the last `changed`."""
         return self._seen
 
+    def borne(self, name: str) -> tuple[str, Mapping[str, str]]:
+        """A node's UID, and the labels of ours that it bears."""
+        node = self._nodes.named(name)
+        return (node.uid, node.borne) if node else ("", {})
+
     def cluster(self, before: ClusterSeen | None, now: datetime) -> ClusterSeen:
         """The level of the cluster, as of the last `changed`."""
         for shard, names in self._shards.items():

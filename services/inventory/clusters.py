@@ -12,6 +12,7 @@ from schemas.cluster import Founded, Provisioned, Ready, Released
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
+from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.voice import Voice
 from services.inventory.watcher import NOBODY, Open, Watcher
 from services.levels import Levels
@@ -34,12 +35,14 @@ class Clusters:
         clock: Callable[[], datetime],
         meters: Meters,
         management: Kube | None = None,
+        labels: Wanted = no_labels,
     ) -> None:
         self._workloads = workloads
         self._levels = levels
         self._clock = clock
         self._meters = meters
         self._management = management
+        self._labels = labels
         self._known: View[Key, State] = entities(bus, cluster.LIFECYCLE)
         self._watched: dict[Key, tuple[str, Watcher, asyncio.Task[None]]] = {}
         self._changes: asyncio.Queue[Key] = asyncio.Queue()
@@ -86,7 +89,8 @@ class Clusters:
 
     def _watch(self, key: Key, mark: str, blank: ClusterSeen, open_: Open, group: asyncio.TaskGroup) -> None:
         voice = Voice(self._levels, key, self._clock)
-        watcher = Watcher(key, blank, voice, clock=self._clock, meters=self._meters)
+        labels = no_labels if key == MANAGEMENT else self._labels
+        watcher = Watcher(key, blank, voice, clock=self._clock, meters=self._meters, labels=labels)
         self._watched[key] = (mark, watcher, group.create_task(watcher.run(open_)))
 
     def _watch_management(self, kube: Kube, group: asyncio.TaskGroup) -> None:

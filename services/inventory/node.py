@@ -9,11 +9,13 @@ from events.kube_port import Object
 from schemas.inventory import Amount, Device, NodeSeen, Trouble
 from services.inventory.amounts import added, allocatable, balance
 from services.inventory.labels import Told, told
+from services.inventory.nodelabels import borne
 from services.inventory.shelf import identity
 from services.pods import SHARE, Amounts, accelerators, finished, is_accelerator, requests
 from services.quantity import BadQuantity, milli
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+NONE: Mapping[str, str] = {}
 
 
 class NodeRead(NamedTuple):
@@ -30,6 +32,9 @@ class NodeRead(NamedTuple):
     """As labels and counts tell of them, before any pod does: made once, not at every pod's change."""
     disagreeing: tuple[Trouble, ...] = ()
     """The same where there are no ResourceSlices."""
+    uid: str = ""
+    borne: Mapping[str, str] = NONE
+    """Labels of ours on it."""
 
 
 class PodRead(NamedTuple):
@@ -61,6 +66,8 @@ def read_node(node: Object) -> NodeRead:
         offered=offered,
         told=told(labels, _pieces(status, offered)),
         troubles=troubles,
+        uid=meta.get("uid") or "",
+        borne=borne(node) or NONE,
     )
     return read._replace(devices=_alive(read, []), disagreeing=tuple(_disagreeing(read, ())))
 

@@ -12,6 +12,7 @@ from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from services.inventory.clusters import Clusters
 from services.inventory.market import Market
+from services.inventory.nodelabels import Wanted, no_labels
 from services.levels import Levels
 from services.workloads import Workloads
 
@@ -30,12 +31,15 @@ class Inventory:
         clock: Callable[[], datetime],
         meters: Meters,
         management: Kube | None = None,
+        labels: Wanted = no_labels,
     ) -> None:
-        """`management`: watched as well, if given."""
+        """`management`: watched as well, if given; `labels`: what the nodes of founded clusters shall bear."""
         self.ready = asyncio.Event()
         self._market = market
         self._levels = Levels(bus, clock, meters, NodeSeen, ClusterSeen, StorageSeen)
-        self._clusters = Clusters(bus, workloads, self._levels, clock=clock, meters=meters, management=management)
+        self._clusters = Clusters(
+            bus, workloads, self._levels, clock=clock, meters=meters, management=management, labels=labels
+        )
 
     async def run(self) -> None:
         """Say what the market offers, then join and leave clusters as they come and go, for ever."""

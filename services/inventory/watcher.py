@@ -18,6 +18,8 @@ from schemas.subjects import Key
 from services.inventory.book import Book
 from services.inventory.gauges import gauges
 from services.inventory.kinds import BESIDE, CORE
+from services.inventory.labeller import Labeller
+from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.silence import AT_START, LATER, Silences
 from services.inventory.voice import Voice
 
@@ -39,10 +41,17 @@ log = structlog.get_logger()
 class Watcher:
     """Says what one incarnation of a cluster has and uses, each time it differs."""
 
-    def __init__(
-        self, key: Key, blank: ClusterSeen, voice: Voice, *, clock: Callable[[], datetime], meters: Meters
+    def __init__(  # noqa: PLR0913 - its ports
+        self,
+        key: Key,
+        blank: ClusterSeen,
+        voice: Voice,
+        *,
+        clock: Callable[[], datetime],
+        meters: Meters,
+        labels: Wanted = no_labels,
     ) -> None:
-        """`blank` names the cluster's incarnation."""
+        """`blank` names the cluster's incarnation; `labels` are what its nodes shall bear."""
         self.settled = asyncio.Event()
         """Set once it was seen whole, or could not be."""
         self._key = key
@@ -57,6 +66,8 @@ class Watcher:
         self._heard: set[Resource] = set()
         """Listed, or known not to be served."""
         self._silences = Silences(self._lasts)
+        self._labels = labels
+        self._labeller = Labeller(key, self._news.set)
 
     async def run(self, open_: Open) -> None:
         """Watch until cancelled; with a new client whenever the kubeconfig is another."""
@@ -70,6 +81,7 @@ class Watcher:
             while True:
                 following = [group.create_task(self._follow(kube, resource)) for resource in CORE]
                 following += [group.create_task(self._look_for(kube, resource)) for resource in BESIDE]
+                following.append(group.create_task(self._labeller.run(kube)))
                 kube = await self._renewed(kube, open_)
                 for task in following:
                     task.cancel()
@@ -150,6 +162,9 @@ class Watcher:
     async def _say(self, *, stale: bool) -> None:
         """Nodes first: whoever hears the cluster's level can find them."""
         changed = self._book.changed()
+        for name, node in changed.items():
+            uid, borne = self._book.borne(name)
+            self._labeller.want(name, uid, self._labels(node), borne)
         if not self._book.nodes and self._voice.last(ClusterSeen) is None and self._key.tenant == NOBODY:
             return  # a management cluster whose nodes are hosted elsewhere has nothing to tell of
         if stale != self._stale:
@@ -159,7 +174,7 @@ class Watcher:
         )
         await self._voice.say_all(list(self._gone(NodeSeen, self._book.nodes)))
         whole = self._book.cluster(self._voice.last(ClusterSeen), self._clock())
-        whole = msgspec.structs.replace(whole, degraded=(*whole.degraded, *self._unheard()))
+        whole = msgspec.structs.replace(whole, degraded=(*whole.degraded, *self._troubles()))
         if await self._voice.say(self._fresh(whole)):
             self._measure()
         storage = self._book.storage()
@@ -209,7 +224,9 @@ class Watcher:
                 gone = msgspec.structs.replace(level, present=False, freshness="gone", degraded=())
                 yield name, msgspec.structs.replace(gone, ready=False) if isinstance(gone, NodeSeen) else gone
 
-    def _unheard(self) -> Iterable[Trouble]:
+    def _troubles(self) -> Iterable[Trouble]:
+        if self._labeller.trouble is not None:
+            yield self._labeller.trouble
         for resource, reason in sorted(self._silences.lasting.items(), key=lambda each: each[0].plural):
             if resource not in CORE:
                 yield Trouble(reason="SourceUnheard", message=f"{resource.plural} cannot be watched: {reason}")

@@ -21,6 +21,7 @@ from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from schemas.subjects import Key
 from services.inventory.book import Book
+from services.inventory.nodelabels import no_labels
 from services.inventory.voice import Voice
 from services.inventory.watcher import Watcher
 from services.levels import Levels
@@ -166,12 +167,12 @@ class Stage:
     server: Flaky
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
-    async def watch(self, key: Key = KEY, blank: ClusterSeen = BLANK, open_=None) -> Watcher:
+    async def watch(self, key: Key = KEY, blank: ClusterSeen = BLANK, open_=None, labels=no_labels) -> Watcher:
         """A process begins: it knows what was said before."""
         clock = lambda: T0 + timedelta(seconds=asyncio.get_running_loop().time())  # noqa: E731 - one line
         levels = Levels(self.bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
         await levels.boot()
-        watcher = Watcher(key, blank, Voice(levels, key, clock), clock=clock, meters=Meters())
+        watcher = Watcher(key, blank, Voice(levels, key, clock), clock=clock, meters=Meters(), labels=labels)
 
         async def opened() -> Kube:
             return self.kube
