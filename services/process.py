@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import signal
 import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,6 +17,7 @@ from events.telemetry import Meters
 from services import logs, telemetry_setup
 from services.clouds import backends
 from services.compose import SERVICES, Ports, Running
+from services.ends import until_told
 from services.health import Health, served
 from services.settings import Settings
 from services.sources import sources
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 async def run(names: tuple[str, ...], settings: Settings) -> None:
-    """Run services in this process until SIGTERM or SIGINT. Raises Unavailable, Denied, OSError at the start."""
+    """Run services in this process until it is told to stop. Raises Unavailable, Denied, OSError at the start."""
     title = "+".join(names)
     logs.set_up(title, form=settings.log_format, level=settings.log_level)
     meters = Meters()
@@ -41,20 +41,11 @@ async def run(names: tuple[str, ...], settings: Settings) -> None:
         metrics = telemetry_setup.exposition(title, meters) if settings.prometheus else None
         address = await stack.enter_async_context(served(settings.health_address, health, metrics))
         log.info("process.serving", health=address, services=names)
-        await _until_told(running, health)
+        try:
+            await until_told(_all(running, health))
+        except asyncio.CancelledError:
+            log.info("process.leaving")
         log.info("process.left", services=names)
-
-
-async def _until_told(running: Iterable[Running], health: Health) -> None:
-    """Run all; SIGTERM and SIGINT cancel them, and they finish what they have begun."""
-    task = asyncio.ensure_future(_all(running, health))
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(name, task.cancel)
-    try:
-        await task
-    except asyncio.CancelledError:
-        log.info("process.leaving")
 
 
 async def _all(running: Iterable[Running], health: Health) -> None:

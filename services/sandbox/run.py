@@ -1,7 +1,6 @@
 """The sandbox as one process: objects in JetStream, the API over HTTPS, simulated clouds behind it."""
 
 import asyncio
-import signal
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ import uvloop
 
 from events.jetstream import connect
 from services import logs
+from services.ends import until_told
 from services.prices import read_folder
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.http import Server
@@ -34,20 +34,16 @@ log = structlog.get_logger()
 
 
 def main() -> int:
-    """Run until SIGTERM or SIGINT; exit code 0. Raises BadSetting, OSError, Unavailable, Denied at the start."""
+    """Run until told to stop; exit code 0. Raises BadSetting, OSError, Unavailable, Denied at the start."""
     uvloop.run(run(load()))
     return 0
 
 
 async def run(settings: SandboxSettings) -> None:
-    """Serve until SIGTERM, SIGINT or cancellation."""
+    """Serve until told to stop."""
     logs.set_up("sandbox", form=settings.log_format, level=settings.log_level)
-    task = asyncio.ensure_future(_serve(settings))
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(name, task.cancel)
     try:
-        await task
+        await until_told(_serve(settings))
     except asyncio.CancelledError:
         log.info("sandbox.left")
 

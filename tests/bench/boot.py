@@ -23,7 +23,6 @@ from schemas.cluster import (
     Attempt,
     ClusterState,
     Launching,
-    Lot,
     Placement,
     Placing,
     Provisioned,
@@ -32,10 +31,11 @@ from schemas.cluster import (
 )
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
-from schemas.wish import Limits, Need, Pool, Wish
+from schemas.wish import Limits, Need, Wish
 from services.ledger import Ledger
 from services.provisioning.todo import todo
 from tests.bench.figure import Figure, Goal, alternate, of_pairs
+from tests.samples import LOT, POOL
 
 GOAL = Goal("ratio", 2.0)
 ENTITIES = 10_000
@@ -53,24 +53,10 @@ def life(name: str) -> Iterator[ClusterState]:
         cluster="gpu",
         uid=f"3a5d0b61-7c0f-4d0e-9b1b-{name:>012}",
         generation=1,
-        need=Need(
-            pools=(Pool(name="workers", accelerator="H100", accelerators_per_node=8, nodes=2),),
-            max_price_per_hour=60.0,
-            backend="capi",
-        ),
+        need=Need(pools=(POOL,), max_price_per_hour=60.0, backend="capi"),
         limits=Limits(time_to_live=3600.0, idle_after=1800.0),
     )
-    lot = Lot(
-        pool="workers",
-        instance="p5.48xlarge",
-        zone="us-east-2a",
-        accelerator="H100",
-        accelerators_per_node=8,
-        nodes=2,
-        price_per_hour=14.2,
-        spot=True,
-    )
-    attempt = Attempt(number=1, placement=Placement(cloud="aws", region="us-east-2", lots=(lot,)))
+    attempt = Attempt(number=1, placement=Placement(cloud="aws", region="us-east-1", lots=(LOT,)))
     first = Requested(uid=f"{wish.uid}.1", correlation=wish.uid, wish=wish)
     until = NOW + timedelta(minutes=30)
     launching = first.to(Launching, attempt=attempt, attempts=1, billed_since=NOW, deadline=until)

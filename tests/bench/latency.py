@@ -2,31 +2,27 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from time import perf_counter
 
 from events.bus import Bus
 from events.jetstream import connect
 from events.kinds import COLONIES
-from events.kube import Changed, Kube, Object, Resource
+from events.kube import Kube, Object, Resource
 from events.kube_config import transport
 from services.stack.folder import Folder
 from services.stack.programs import Wiring, choose_ports, stages
 from services.stack.supervisor import Supervisor
 from tests.bench.bare_watch import TWINS, BareWatch
 from tests.bench.figure import Figure, Goal, of_pairs, quantile
+from tests.bench.onlooker import Is, Onlooker, answered, there
 
 GOAL = Goal("ratio", 1.5)
 PAIRS = 150
 RUNNING = ("gateway", "provisioning")
-PATIENCE = 10.0
-"""Seconds an answer may take."""
 SETTLED = 0.02
 """Seconds of rest before each write: what the one before it set going must not be measured with it."""
-
-Answered = Callable[[Object], bool]
 
 
 def colony(resource: Resource, name: str, price: float) -> Object:
@@ -43,44 +39,24 @@ def colony(resource: Resource, name: str, price: float) -> Object:
 
 
 class Person:
-    """Writes Colonies of one kind, and watches them: both ends of what is measured are on the same watch."""
+    """Writes Colonies of one kind, and watches them."""
 
     def __init__(self, kube: Kube, resource: Resource) -> None:
         self._kube = kube
         self._resource = resource
-        self._seen: asyncio.Queue[tuple[float, Object]] = asyncio.Queue()
-        self._last: tuple[float, Object] | None = None
-        self.ready = asyncio.Event()
+        self.eye = Onlooker(kube, resource)
 
-    async def run(self) -> None:
-        """Note what is seen and when, for ever."""
-        async with aclosing(self._kube.watch(self._resource)) as sights:
-            async for sight in sights:
-                self.ready.set()
-                if isinstance(sight, Changed):
-                    self._seen.put_nowait((perf_counter(), sight.object))
-
-    async def write(self, name: str, price: float, *answers: Answered) -> list[float]:
+    async def write(self, name: str, price: float, *answers: Is) -> list[float]:
         """Apply a Colony; for each answer, milliseconds between the sights of it and of a status saying so."""
         await asyncio.sleep(SETTLED)
         written = await self._kube.apply(self._resource, colony(self._resource, name, price), manager="bench")
         generation = written["metadata"]["generation"]
-        async with asyncio.timeout(PATIENCE):
-            began = await self._until(name, lambda seen: seen["metadata"]["generation"] == generation)
-            return [1000 * (await self._until(name, answer) - began) for answer in answers]
 
-    async def _until(self, name: str, true: Answered) -> float:
-        """When a Colony was first seen so; what was seen last is looked at once more."""
-        while True:
-            at, seen = self._last or await self._seen.get()
-            self._last = (at, seen) if seen["metadata"]["name"] == name and true(seen) else None
-            if self._last:
-                return at
+        async def when(true: Is) -> float:
+            return await self.eye.when(name, lambda seen: seen["metadata"]["generation"] == generation and true(seen))
 
-
-def answers(colony: Object) -> bool:
-    """Whether the status is of what is written now."""
-    return bool(colony.get("status", {}).get("observedGeneration") == colony["metadata"]["generation"])
+        began = await when(there)
+        return [1000 * (await when(answer) - began) for answer in answers]
 
 
 def placed(colony: Object) -> bool:
@@ -124,21 +100,21 @@ async def measure(folder: Path) -> list[Figure]:
 
 
 async def _started(group: asyncio.TaskGroup, one: Person) -> asyncio.Task[None]:
-    task = group.create_task(one.run())
-    await one.ready.wait()
+    task = group.create_task(one.eye.run())
+    await one.eye.ready.wait()
     return task
 
 
 async def _figures(ours: Person, twins: Person) -> list[Figure]:
     taken = [[], [], []]
-    await twins.write("first", 1.0, answers)
+    await twins.write("first", 1.0, answered)
     for number in range(PAIRS):
         name = f"colony-{number}"
-        answered, decided = await ours.write(name, 1.0, answers, placed)
-        (bare,) = await twins.write(name, 1.0, answers)
-        (amended,) = await ours.write(name, 2.0, answers)
-        (bare_amended,) = await twins.write(name, 2.0, answers)
-        for pairs, pair in zip(taken, ((answered, bare), (amended, bare_amended), (decided, bare)), strict=True):
+        first, decided = await ours.write(name, 1.0, answered, placed)
+        (bare,) = await twins.write(name, 1.0, answered)
+        (amended,) = await ours.write(name, 2.0, answered)
+        (bare_amended,) = await twins.write(name, 2.0, answered)
+        for pairs, pair in zip(taken, ((first, bare), (amended, bare_amended), (decided, bare)), strict=True):
             pairs.append(pair)
     new, amended_ones, decided_ones = taken
     return [

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Self
 
 import yaml
 
@@ -11,14 +10,14 @@ from events.kube import Kube, Object
 from tests.kube.flags import found
 from tests.kube.places import home
 from tests.kube.plane import ControlPlane, _ok
-from tests.kube.process import Process, free_ports
+from tests.kube.process import Process, Together, free_ports
 
 NAMES = ("capi-core", "capi-bootstrap", "capi-control-plane", "capi-infrastructure")
 CONTRACTS = {"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"}
 """What upstream's kustomization puts on each CRD, so that the managers find the version of a contract."""
 
 
-class Managers:
+class Managers(Together):
     """Core, kubeadm bootstrap, kubeadm control plane and the in-memory infrastructure: use it as a context."""
 
     def __init__(self, plane: ControlPlane) -> None:
@@ -46,20 +45,11 @@ class Managers:
         told = {"POD_NAMESPACE": "default", "POD_NAME": name, "POD_IP": "127.0.0.1"}
         return Process([found(name), *flags], self._folder / f"{name}.log", {**os.environ, **told})
 
-    def __enter__(self) -> Self:
-        try:
-            for process in self.processes.values():
-                process.start()
-            for name, process in self.processes.items():
-                process.wait(lambda port=self._ports[name][1]: _ok(f"http://127.0.0.1:{port}/healthz"))
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in reversed(self.processes.values()):
-            process.stop()
+    def start(self) -> None:
+        for process in self.processes.values():
+            process.start()
+        for name, process in self.processes.items():
+            process.wait(lambda port=self._ports[name][1]: _ok(f"http://127.0.0.1:{port}/healthz"))
 
 
 def definitions(folder: Path | None = None) -> list[Object]:

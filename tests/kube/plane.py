@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
 
 import yaml
 from cryptography.hazmat.primitives import serialization
@@ -20,13 +19,13 @@ from events.kube_http import Access, Credentials, HttpTransport
 from services.sandbox.api.tls import self_signed
 from tests.kube import flags
 from tests.kube.places import home
-from tests.kube.process import Process, free_ports
+from tests.kube.process import Process, Together, free_ports
 
 PARTS = ("kube-controller-manager", "kube-scheduler", "kwok")
 """What may run beside etcd and the API server."""
 
 
-class ControlPlane:
+class ControlPlane(Together):
     """One control plane of its own, in a folder of its own: use it as a context."""
 
     def __init__(self, folder: Path, *parts: str, controllers: str = flags.CONTROLLERS) -> None:
@@ -47,19 +46,10 @@ class ControlPlane:
         wanted = ("etcd", "kube-apiserver", *parts)
         self.processes = {name: Process(commands[name](self.book), folder / f"{name}.log") for name in wanted}
 
-    def __enter__(self) -> Self:
-        try:
-            for name, process in self.processes.items():
-                process.start()
-                process.wait(self._ready.get(name, lambda: True))
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in reversed(self.processes.values()):
-            process.stop()
+    def start(self) -> None:
+        for name, process in self.processes.items():
+            process.start()
+            process.wait(self._ready.get(name, lambda: True))
 
     @property
     def kubeconfig(self) -> Path:

@@ -1,4 +1,4 @@
-"""A server under test is one process with a log of its own, ended by its handle and by nothing else."""
+"""A server under test is a process with a log of its own, ended by its handle and by nothing else."""
 
 import subprocess
 import time
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from socket import AF_INET, SOCK_STREAM, socket
+from typing import Self
 
 PATIENCE = 60.0
 """Seconds a server may take to be ready on a busy machine."""
@@ -80,3 +81,26 @@ class Process:
             self._running.wait(GRACE)
         except subprocess.TimeoutExpired:
             self.kill()
+
+
+class Together:
+    """Processes that live and die together: use it as a context."""
+
+    processes: Mapping[str, Process]
+    """By name, in the order in which they start."""
+
+    def start(self) -> None:
+        """Start them all, and wait until they are ready. Raises RuntimeError."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in reversed(self.processes.values()):
+            process.stop()

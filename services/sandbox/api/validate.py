@@ -1,7 +1,7 @@
 """Values are held against a schema here, and each wrong one is named in the real server's words."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -18,6 +18,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
 }
+_TOO_MANY = ("FieldValueTooMany", "Too many: {found}: must have at most {most} items")
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object", list: "array"}
 
 
@@ -81,16 +82,6 @@ def _enum(value: object, allowed: list[object], _: Object, path: str) -> Iterato
         yield Cause(path, "FieldValueNotSupported", text)
 
 
-def _max_length(value: object, most: int, _: Object, path: str) -> Iterator[Cause]:
-    if isinstance(value, str) and len(value) > most:
-        yield Cause(path, "FieldValueTooLong", f"Too long: may not be more than {most} bytes")
-
-
-def _min_length(value: object, least: int, _: Object, path: str) -> Iterator[Cause]:
-    if isinstance(value, str) and len(value) < least:
-        yield _invalid(path, value, f"should be at least {least} chars long")
-
-
 def _pattern(value: object, pattern: str, _: Object, path: str) -> Iterator[Cause]:
     if isinstance(value, str) and not _compiled(pattern).search(value):
         yield _invalid(path, value, f"should match '{pattern}'")
@@ -110,24 +101,20 @@ def _format(value: object, name: str, _: Object, path: str) -> Iterator[Cause]:
             yield Cause(path, "FieldValueTypeInvalid", text)
 
 
-def _max_items(value: object, most: int, _: Object, path: str) -> Iterator[Cause]:
-    if isinstance(value, list) and len(value) > most:
-        yield Cause(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {most} items")
+def _longest(of: type[Sized], reason: str, says: str) -> "Check":
+    def check(value: object, most: int, _: Object, path: str) -> Iterator[Cause]:
+        if isinstance(value, of) and len(value) > most:
+            yield Cause(path, reason, says.format(found=len(value), most=most))
+
+    return check
 
 
-def _min_items(value: object, least: int, _: Object, path: str) -> Iterator[Cause]:
-    if isinstance(value, list) and len(value) < least:
-        yield _invalid(path, len(value), f"should have at least {least} items")
+def _shortest(of: type[Sized], what: str, shown: Callable[[Any], object] = len) -> "Check":
+    def check(value: object, least: int, _: Object, path: str) -> Iterator[Cause]:
+        if isinstance(value, of) and len(value) < least:
+            yield _invalid(path, shown(value), f"should {what.format(least=least)}")
 
-
-def _max_properties(value: object, most: int, _: Object, path: str) -> Iterator[Cause]:
-    if isinstance(value, dict) and len(value) > most:
-        yield Cause(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {most} items")
-
-
-def _min_properties(value: object, least: int, _: Object, path: str) -> Iterator[Cause]:
-    if isinstance(value, dict) and len(value) < least:
-        yield _invalid(path, len(value), f"should have at least {least} properties")
+    return check
 
 
 def _required(value: object, names: list[str], _: Object, path: str) -> Iterator[Cause]:
@@ -199,15 +186,15 @@ _CHECKS: tuple[tuple[str, Check], ...] = (
     ("maximum", _number(lambda v, b: v > b, "less than or equal to", "less than", "exclusiveMaximum")),
     ("minimum", _number(lambda v, b: v < b, "greater than or equal to", "greater than", "exclusiveMinimum")),
     ("multipleOf", _multiple),
-    ("maxLength", _max_length),
-    ("minLength", _min_length),
+    ("maxLength", _longest(str, "FieldValueTooLong", "Too long: may not be more than {most} bytes")),
+    ("minLength", _shortest(str, "be at least {least} chars long", str)),
     ("pattern", _pattern),
     ("format", _format),
     ("enum", _enum),
-    ("maxItems", _max_items),
-    ("minItems", _min_items),
-    ("maxProperties", _max_properties),
-    ("minProperties", _min_properties),
+    ("maxItems", _longest(list, *_TOO_MANY)),
+    ("minItems", _shortest(list, "have at least {least} items")),
+    ("maxProperties", _longest(dict, *_TOO_MANY)),
+    ("minProperties", _shortest(dict, "have at least {least} properties")),
     ("required", _required),
     ("properties", _properties),
     ("additionalProperties", _additional),

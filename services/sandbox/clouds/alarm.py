@@ -6,7 +6,12 @@ from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
+from events.faults import Fault, TryLater
+
 K = TypeVar("K")
+
+RETRY = 1.0
+"""Seconds until a step that was refused, or that changed nothing, is taken again."""
 
 
 class Alarm(Generic[K]):
@@ -32,6 +37,12 @@ class Alarm(Generic[K]):
     def after(self, seconds: float, key: K) -> None:
         """Wake the key in so many seconds."""
         self.at(self._clock() + timedelta(seconds=seconds), key)
+
+    def again(self, fault: Fault, key: K) -> float:
+        """Wake the key when what was refused may be tried again; gives in how many seconds."""
+        after = max(fault.after if isinstance(fault, TryLater) else RETRY, 0.1)
+        self.after(after, key)
+        return after
 
     async def run(self) -> None:
         """For ever."""

@@ -6,17 +6,15 @@ from datetime import datetime
 
 import structlog
 
-from events.faults import Denied, Fault, NotFound, TryLater
+from events.faults import Denied, Fault, NotFound
 from events.kube import Kube, Listed, Object, Resource
 from services.sandbox.clouds.alarm import Alarm
 from services.sandbox.clouds.changes import Change, Edit, End, Make, Say, Wait
 from services.sandbox.clouds.inside.step import step
 from services.sandbox.clouds.inside.view import SEEN, Inside
 from services.sandbox.clouds.names import MANAGER
+from services.sandbox.clouds.rounds import Rounds
 from services.sandbox.clouds.world import World
-
-PARALLEL = 64
-RETRY = 1.0
 
 _log = structlog.get_logger()
 
@@ -29,42 +27,21 @@ class Workloads:
         self._world = world
         self._clock = clock
         self._run_seconds = run_seconds
-        self._alarm: Alarm[str] = Alarm(clock, self._due)
-        self._waiting: dict[str, None] = {}
-        self._busy: set[str] = set()
-        self._slots = asyncio.Semaphore(PARALLEL)
-        self._tasks: asyncio.TaskGroup | None = None
+        self._rounds: Rounds[str] = Rounds(self._look)
+        self._alarm: Alarm[str] = Alarm(clock, self._rounds.due)
 
     def changed(self, place: str, group: str, plural: str) -> None:
         """An object of that kind has changed at that place."""
         if (group, plural) in _KINDS:
-            self._due(place)
+            self._rounds.due(place)
 
     async def run(self, places: Iterable[str]) -> None:
         """For ever, beginning with a look at the places there are."""
+        for place in places:
+            self._rounds.due(place)
         async with asyncio.TaskGroup() as group:
-            self._tasks = group
-            try:
-                for place in (*places, *self._waiting):
-                    self._due(place)
+            with self._rounds.within(group):
                 await self._alarm.run()
-            finally:
-                self._tasks = None  # a group that is ending takes no more tasks
-
-    def _due(self, place: str) -> None:
-        self._waiting[place] = None
-        if self._tasks is not None and place not in self._busy:
-            self._busy.add(place)
-            self._tasks.create_task(self._tend(place))
-
-    async def _tend(self, place: str) -> None:
-        try:
-            async with self._slots:
-                while place in self._waiting:
-                    del self._waiting[place]
-                    await self._look(place)
-        finally:
-            self._busy.discard(place)
 
     async def _look(self, place: str) -> None:
         kube = self._world.kube(place)
@@ -76,9 +53,8 @@ class Workloads:
         except NotFound:
             return  # the cluster is gone
         except Fault as fault:
-            after = fault.after if isinstance(fault, TryLater) else RETRY
+            after = self._alarm.again(fault, place)
             _log.info("a step inside is taken again", cluster=place, reason=str(fault), after=after)
-            self._alarm.after(max(after, 0.1), place)
             return
         waits = [change.at for change in wanted if isinstance(change, Wait)]
         if waits:

@@ -26,9 +26,9 @@ from services.sandbox.seeds.kinds import definitions
 from services.sandbox.seeds.plant import seed
 from tests.bench.kube import goals, rivals
 from tests.bench.kube.founding import SPEC, Founding
-from tests.bench.kube.onlooker import Onlooker, answered
 from tests.bench.kube.reaction import MANY, Reactions, Row
 from tests.bench.kube.rivals import BARE, GATEWAY, OPERATOR, PUBLISHED, RIVALS, Rival
+from tests.bench.onlooker import Onlooker, answered
 from tests.kube.places import missing
 from tests.kube.plane import ControlPlane
 

@@ -8,7 +8,7 @@ from statistics import median
 from events.kinds import CLUSTERS, COLONIES, NODES, SECRETS
 from events.kube import Kube, Object
 from tests.bench.figure import quantile
-from tests.bench.kube.onlooker import Onlooker, holds, there
+from tests.bench.onlooker import Onlooker, holds, there
 
 SAMPLES = 50
 AT_ONCE = 100

@@ -9,8 +9,8 @@ from time import perf_counter
 
 from events.kube import Kube, Object
 from tests.bench.figure import quantile
-from tests.bench.kube.onlooker import Onlooker, answered, there
 from tests.bench.kube.rivals import RIVALS, Rival
+from tests.bench.onlooker import Onlooker, answered, there
 
 SAMPLES = 50
 MANY = 1000

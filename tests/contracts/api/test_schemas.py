@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -23,23 +24,12 @@ from tests.contracts.api import sides
 from tests.contracts.api.asking import ask
 from tests.contracts.api.talk import NAMESPACES
 from tests.kube.places import home
+from tests.samples import LOT, POOL
 
 ROOT = Path(__file__).parents[3]
 SHARED = ROOT.parent / "shared" / "data" / "crds"
-LOTS = tuple(
-    Lot(
-        pool=pool,
-        instance="p5.48xlarge",
-        zone="us-east-1a",
-        accelerator="H100",
-        accelerators_per_node=8,
-        nodes=2,
-        price_per_hour=20.0,
-        spot=spot,
-    )
-    for pool, spot in (("workers", True), ("more", False))
-)
-POOLS = tuple(Pool(name=lot.pool, accelerator="H100", accelerators_per_node=8, nodes=2) for lot in LOTS)
+LOTS = (LOT, msgspec.structs.replace(LOT, pool="more", spot=False))
+POOLS = (POOL, msgspec.structs.replace(POOL, name="more"))
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(180)]
 

@@ -10,21 +10,19 @@ import pytest
 from schemas import addon, cluster, teardown
 from schemas.cluster import InfraSeen
 from schemas.inventory import ClusterSeen
-from schemas.wish import AddonRef, Limits, Need, Pool, Wish
+from schemas.wish import AddonRef, Limits, Need, Wish
 from services.gateway.status import Facts, refused, same, status
+from tests import samples
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 THEN = NOW - timedelta(hours=1)
 COLONY = {"metadata": {"name": "train", "namespace": "acme", "uid": "c1", "generation": 3}}
-NEED = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),))
+NEED = Need(pools=(samples.POOL,))
 WISH = Wish(
     tenant="acme", colony="train", cluster="a", uid="c1", generation=3, need=NEED,
     limits=Limits(time_to_live=7200.0), addons=(AddonRef("driver", "d1"),),
 )  # fmt: skip
-LOT = cluster.Lot(
-    pool="gpu", instance="p5.48xlarge", zone="az1", accelerator="H100", accelerators_per_node=8,
-    nodes=2, price_per_hour=10.25, spot=True,
-)  # fmt: skip
+LOT = msgspec.structs.replace(samples.LOT, zone="az1", price_per_hour=10.25)
 PLACEMENT = cluster.Placement(cloud="aws", region="us-east-1", lots=(LOT,))
 ATTEMPT = cluster.Attempt(number=2, placement=PLACEMENT)
 

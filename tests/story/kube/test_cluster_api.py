@@ -18,6 +18,7 @@ from services.cli.demo.story import Story, event_of
 from services.sources import Files
 from tests.kube.fixtures import needs
 from tests.kube.managers import NAMES, Managers
+from tests.milestones import missing
 from tests.services.sandbox.clouds.conftest import milestones, sandbox
 from tests.story.kube.count import counted, settled
 from tests.story.kube.ready import prepared
@@ -76,12 +77,6 @@ Deleting: True DeletionCompleted
 """.strip().splitlines()
 
 
-def missing(reached):
-    """The first milestone that does not follow the ones before it; None if all do."""
-    rest = iter(reached)
-    return next((each for each in LIFE if each not in rest), None)
-
-
 @pytest.mark.looptime
 async def test_a_simulated_cluster_passes_the_same_milestones(sandbox):
     async with sandbox.watched(), sandbox.running():
@@ -94,7 +89,7 @@ async def test_a_simulated_cluster_passes_the_same_milestones(sandbox):
         await sandbox.gone(CLUSTERS)
         await asyncio.sleep(1)
     reached = milestones([each for each in sandbox.seen if each["kind"] == "Cluster"])
-    assert missing(reached) is None
+    assert missing(LIFE, reached) is None
     assert set(reached) <= set(FACTS["cluster"])
 
 
@@ -211,5 +206,5 @@ async def clean(factory):
 
 def assert_as_simulated(reached):
     structlog.get_logger().info("cluster.lived", reached=reached)
-    assert missing(reached) is None
+    assert missing(LIFE, reached) is None
     assert set(reached) <= set(FACTS["cluster"])

@@ -10,13 +10,14 @@ import pytest
 from events.bus import Message
 from events.memory import MemoryBus
 from schemas import addon, cluster, teardown
-from schemas.cluster import Attempt, Lot, Placement
+from schemas.cluster import Attempt, Placement
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen
 from schemas.registry import declared
 from schemas.subjects import Key
-from schemas.wish import AddonRef, Limits, Need, Pool, Wish
+from schemas.wish import AddonRef, Limits, Need, Wish
 from services.cli.demo.story import Heard, Story
+from tests.samples import LOT, POOL
 
 # Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.
 asyncio.set_event_loop(None)
@@ -28,19 +29,9 @@ WISH = Wish(
     cluster="gpu",
     uid="c1",
     generation=1,
-    need=Need(pools=(Pool(name="workers", accelerator="H100", accelerators_per_node=8, nodes=2),)),
+    need=Need(pools=(POOL,)),
     limits=Limits(idle_after=5.0, warn_before=1.0),
     addons=(AddonRef("job", "abc"),),
-)
-LOT = Lot(
-    pool="workers",
-    instance="p5.48xlarge",
-    zone="use1-az5",
-    accelerator="H100",
-    accelerators_per_node=8,
-    nodes=2,
-    price_per_hour=14.25,
-    spot=True,
 )
 ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="us-east-1", lots=(LOT,)))
 CLUSTER = Key("cluster", "default", "train-gpu")

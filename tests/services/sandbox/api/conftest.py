@@ -15,6 +15,7 @@ from events.kube import Request, Response
 from services.sandbox.api.app import Api
 from services.sandbox.api.journal import Journal, MemoryJournal
 from services.sandbox.api.local import LocalTransport
+from tests.contracts.api.kinds import SPEC, STATUS
 
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
 MERGE = "application/merge-patch+json"
@@ -27,41 +28,6 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WIDGETS = "/apis/demo.io/v1/namespaces/default/widgets"
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
-SPEC = {
-    "type": "object",
-    "properties": {
-        "size": {"type": "string", "enum": ["S", "M"], "default": "S"},
-        "replicas": {"type": "integer", "maximum": 10},
-        "color": {"type": "string", "maxLength": 8},
-        "tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
-        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-        "limits": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "parts": {
-            "type": "array",
-            "maxItems": 3,
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["name"],
-            "items": {
-                "type": "object",
-                "required": ["name"],
-                "properties": {"name": {"type": "string"}, "weight": {"type": "integer"}},
-            },
-        },
-    },
-}
-STATUS = {
-    "type": "object",
-    "properties": {
-        "phase": {"type": "string"},
-        "replicas": {"type": "integer"},
-        "conditions": {
-            "type": "array",
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["type"],
-            "items": {"type": "object", "properties": {"type": {"type": "string"}, "status": {"type": "string"}}},
-        },
-    },
-}
 COLUMNS = [
     {"name": "Size", "type": "string", "jsonPath": ".spec.size"},
     {"name": "Ready", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].status'},

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from services.sandbox.clouds.alarm import Alarm
+from events.faults import Denied, TryLater
+from services.sandbox.clouds.alarm import RETRY, Alarm
 
 pytestmark = pytest.mark.looptime
 
@@ -22,3 +23,17 @@ async def test_each_key_is_woken_once_at_its_earliest_time(now):
     task.cancel()
     await asyncio.wait([task])
     assert woken == [("a", 1.0), ("c", 2.5), ("b", 3.0)]
+
+
+@pytest.mark.parametrize(
+    ("fault", "after"), [(Denied("no"), RETRY), (TryLater("soon", 7.0), 7.0), (TryLater("", 0), 0.1)]
+)
+async def test_what_was_refused_is_woken_when_its_fault_says_and_never_at_once(now, fault, after):
+    start, woken = now(), []
+    alarm = Alarm(now, lambda _: woken.append((now() - start).total_seconds()))
+    task = asyncio.create_task(alarm.run())
+    assert alarm.again(fault, "a") == after
+    await asyncio.sleep(60)
+    task.cancel()
+    await asyncio.wait([task])
+    assert woken == [pytest.approx(after, abs=0.01)]

@@ -8,6 +8,7 @@ import pytest
 
 from events.kinds import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
 from services.sandbox.clouds.bill import machines_ever
+from tests.milestones import missing
 
 pytestmark = pytest.mark.looptime
 
@@ -56,12 +57,6 @@ Deleting: True DeletionCompleted
 """.strip().splitlines()
 
 
-def in_order(wanted, reached):
-    """The first milestone that does not follow the ones before it; None if all do."""
-    rest = iter(reached)
-    return next((each for each in wanted if each not in rest), None)
-
-
 async def live(sandbox):
     """The recorded life, lived again: 3 workers, then 1, then 2, then none."""
     async with sandbox.watched(), sandbox.running():
@@ -83,8 +78,8 @@ async def test_every_condition_of_every_kind_goes_the_recorded_way(sandbox, ways
 async def test_the_milestones_come_in_the_recorded_order(sandbox, reached):
     await live(sandbox)
     clusters = [each for each in sandbox.seen if each["kind"] == "Cluster"]
-    assert in_order(MILESTONES, FACTS["cluster"]) is None
-    assert in_order(MILESTONES, reached(clusters)) is None
+    assert missing(MILESTONES, FACTS["cluster"]) is None
+    assert missing(MILESTONES, reached(clusters)) is None
 
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="the recording is not here, only the facts taken from it")

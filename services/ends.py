@@ -1,0 +1,18 @@
+"""Whatever a process works on is left in order, whichever way it is told to stop."""
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What asks us to leave: Ctrl-C (also where a shell began us with it ignored), a service manager, a closed terminal."""
+
+
+async def until_told(work: Coroutine[Any, Any, T]) -> T:
+    """Do the work; at each of `ENDS` it is cancelled. Raises CancelledError then."""
+    task = asyncio.ensure_future(work)
+    for end in ENDS:
+        asyncio.get_running_loop().add_signal_handler(end, task.cancel)
+    return await task
