@@ -67,9 +67,7 @@ Available: False NotAvailable
 Deleting: True WaitingForWorkersDeletion
 phase: Deleting
 WorkerMachinesReady: True NoReplicas
-WorkersAvailable: True NoWorkers
 Deleting: True WaitingForControlPlaneDeletion
-ControlPlaneAvailable: False NotAvailable
 ControlPlaneAvailable: False ObjectDeleted
 Deleting: True WaitingForInfrastructureDeletion
 InfrastructureReady: False ObjectDeleted
