@@ -19,24 +19,30 @@ LOOK_AGAIN = 1.0
 """Seconds between two looks at what is coming up or going."""
 
 
-def act(management: Kube, workloads: Workloads) -> Act:
-    """The one place where addons meets the world."""
+class Calls:
+    """What each command comes to; the ports are the Colonies and the founded clusters."""
 
-    async def apply(command: Apply) -> tuple[Event, ...]:
+    def __init__(self, management: Kube, workloads: Workloads) -> None:
+        self._management = management
+        self._workloads = workloads
+
+    async def apply(self, command: Apply) -> tuple[Event, ...]:
+        """Write the add-on's objects. Raises TryLater until they are healthy."""
         try:
-            text = await _manifests(management, command.tenant, command.colony, command.cluster, command.addon)
+            text = await self._manifests(command)
             if digest(text) != command.digest:
                 raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", LOOK_AGAIN)
-            kube = await _reached(workloads, command)
+            kube = await _reached(self._workloads, command)
             await _wait(kube, [await _write(kube, document, command.addon) for document in documents(text)])
         except (Denied, NotFound) as refused:
             return (Failed(command.digest, refused.message),)
         return (Settled(command.digest),)
 
-    async def withdraw(command: Withdraw) -> tuple[Event, ...]:
+    async def withdraw(self, command: Withdraw) -> tuple[Event, ...]:
+        """Take the add-on's objects away. Raises TryLater as long as any is there."""
         try:
-            kube = await workloads.open(command.tenant, command.kubeconfig)
-            text = await _manifests(management, command.tenant, command.colony, command.cluster, command.addon)
+            kube = await self._workloads.open(command.tenant, command.kubeconfig)
+            text = await self._manifests(command)
         except NotFound:  # no cluster, no Colony, or no such add-on in it: nothing that could be taken away
             return (Removed(),)
         left = [document for document in reversed(documents(text)) if await _delete(kube, document)]
@@ -44,7 +50,22 @@ def act(management: Kube, workloads: Workloads) -> Act:
             raise TryLater(f"{len(left)} objects of {command.addon} are going", LOOK_AGAIN)
         return (Removed(),)
 
-    return acts({Apply: apply, Withdraw: withdraw})
+    async def _manifests(self, command: Apply | Withdraw) -> str:
+        """What the Colony says the add-on is made of. Raises NotFound."""
+        tenant, colony = command.tenant, command.colony
+        spec = (await self._management.get(COLONIES, colony, tenant))["spec"]
+        for each in spec["clusters"]:
+            if cluster_name(colony, each["name"]) == command.cluster:
+                for one in each.get("addons", ()):
+                    if one["name"] == command.addon:
+                        return str(one["manifests"])
+        raise NotFound(f"the Colony {tenant}/{colony} has no add-on {command.addon} on {command.cluster} any more")
+
+
+def act(management: Kube, workloads: Workloads) -> Act:
+    """The one place where addons meets the world."""
+    calls = Calls(management, workloads)
+    return acts({Apply: calls.apply, Withdraw: calls.withdraw})
 
 
 def documents(text: str) -> list[Object]:
@@ -57,17 +78,6 @@ async def _reached(workloads: Workloads, command: Apply) -> Kube:
         return await workloads.open(command.tenant, command.kubeconfig)
     except NotFound as missing:
         raise TryLater(missing.message, LOOK_AGAIN) from missing
-
-
-async def _manifests(management: Kube, tenant: str, colony: str, cluster: str, addon: str) -> str:
-    """What the Colony says the add-on is made of. Raises NotFound."""
-    spec = (await management.get(COLONIES, colony, tenant))["spec"]
-    for each in spec["clusters"]:
-        if cluster_name(colony, each["name"]) == cluster:
-            for one in each.get("addons", ()):
-                if one["name"] == addon:
-                    return str(one["manifests"])
-    raise NotFound(f"the Colony {tenant}/{colony} has no add-on {addon} on {cluster} any more")
 
 
 async def _write(kube: Kube, document: Object, addon: str) -> tuple[Resource, Object]:

@@ -20,6 +20,67 @@ BEST = 10
 """Placements that are looked at: the best is taken, the next tells what it saved."""
 
 
+class Calls:
+    """What each command comes to; the ports are the back ends, the market and what is seen of clusters."""
+
+    def __init__(
+        self,
+        clouds: Mapping[str, Cloud],
+        stall: Stall,
+        infra: View[str, InfraSeen],
+        inventory: View[str, ClusterSeen],
+    ) -> None:
+        self._clouds = clouds
+        self._stall = stall
+        self._infra = infra
+        self._inventory = inventory
+
+    async def rank(self, command: Rank) -> tuple[Event, ...]:
+        """What the market offers for the wish, the best first."""
+        stall, wish = self._stall, command.wish
+        try:
+            reach = await self._cloud(wish).reach(wish)
+        except Denied as denied:
+            return (Ranked((), denied.reason, denied.message),)
+        if not stall.open:
+            raise TryLater("the inventory has not said what the market offers yet")
+        return (rank(wish, stall.market, reach, command.tried, known=stall.known(wish), most=BEST),)
+
+    async def launch(self, command: Launch) -> tuple[Event, ...]:
+        """See that the cluster is being founded; that it is up is seen by others."""
+        number = command.attempt.number
+        try:
+            await self._stall.claim(command)
+            await self._cloud(command.wish).launch(command.wish, command.attempt, command.uid)
+        except NoCapacity as none:
+            return (LaunchFailed(number, "NoCapacity", none.message),)
+        except Denied as denied:
+            return (LaunchFailed(number, denied.reason, denied.message),)
+        return ()
+
+    async def release(self, command: Release) -> tuple[Event, ...]:
+        """Let the attempt go. Raises TryLater as long as it is there."""
+        try:
+            await self._cloud(command.wish).release(command.wish, command.attempt)
+        except NotFound:
+            return (Gone(command.attempt.number),)
+        raise TryLater(f"{command.attempt.object_name(command.wish.name)} is still going", STILL_GOING)
+
+    async def look(self, command: Look) -> tuple[Event, ...]:
+        """What was last seen of the attempt, from above and from within."""
+        tenant, name = command.wish.tenant, command.wish.name
+        seen = self._infra.get(declared(InfraSeen).at(tenant, command.attempt.object_name(name)))
+        held = self._inventory.get(declared(ClusterSeen).at(tenant, name))
+        return tuple(event for event in (seen, held) if event is not None)
+
+    def _cloud(self, wish: Wish) -> Cloud:
+        cloud = self._clouds.get(wish.need.backend)
+        if cloud is None:
+            known = ", ".join(sorted(self._clouds))
+            raise Denied(f"there is no back end {wish.need.backend!r}: use one of {known}", "UnknownBackend")
+        return cloud
+
+
 def act(
     clouds: Mapping[str, Cloud],
     stall: Stall,
@@ -27,46 +88,5 @@ def act(
     inventory: View[str, ClusterSeen],
 ) -> Act:
     """The one place where provisioning meets the world."""
-
-    async def ask_market(command: Rank) -> tuple[Event, ...]:
-        try:
-            reach = await _cloud(clouds, command.wish).reach(command.wish)
-        except Denied as denied:
-            return (Ranked((), denied.reason, denied.message),)
-        if not stall.open:
-            raise TryLater("the inventory has not said what the market offers yet")
-        return (rank(command.wish, stall.market, reach, command.tried, known=stall.known(command.wish), most=BEST),)
-
-    async def launch(command: Launch) -> tuple[Event, ...]:
-        number = command.attempt.number
-        try:
-            await stall.claim(command)
-            await _cloud(clouds, command.wish).launch(command.wish, command.attempt, command.uid)
-        except NoCapacity as none:
-            return (LaunchFailed(number, "NoCapacity", none.message),)
-        except Denied as denied:
-            return (LaunchFailed(number, denied.reason, denied.message),)
-        return ()
-
-    async def release(command: Release) -> tuple[Event, ...]:
-        try:
-            await _cloud(clouds, command.wish).release(command.wish, command.attempt)
-        except NotFound:
-            return (Gone(command.attempt.number),)
-        raise TryLater(f"{command.attempt.object_name(command.wish.name)} is still going", STILL_GOING)
-
-    async def look(command: Look) -> tuple[Event, ...]:
-        tenant, name = command.wish.tenant, command.wish.name
-        seen = infra.get(declared(InfraSeen).at(tenant, command.attempt.object_name(name)))
-        held = inventory.get(declared(ClusterSeen).at(tenant, name))
-        return tuple(event for event in (seen, held) if event is not None)
-
-    return acts({Rank: ask_market, Launch: launch, Release: release, Look: look})
-
-
-def _cloud(clouds: Mapping[str, Cloud], wish: Wish) -> Cloud:
-    cloud = clouds.get(wish.need.backend)
-    if cloud is None:
-        known = ", ".join(sorted(clouds))
-        raise Denied(f"there is no back end {wish.need.backend!r}: use one of {known}", "UnknownBackend")
-    return cloud
+    calls = Calls(clouds, stall, infra, inventory)
+    return acts({Rank: calls.rank, Launch: calls.launch, Release: calls.release, Look: calls.look})

@@ -1,5 +1,7 @@
 """Teardown's calls on the world: stopping work, sweeping the cluster, and looking for what is left."""
 
+from collections.abc import Mapping
+
 from events.bus import Bus
 from events.faults import Denied, NotFound, TryLater
 from events.kinds import NODES, PODS, PVCS, SERVICES, find
@@ -18,19 +20,26 @@ LOOK_AGAIN = 1.0
 """Seconds between two looks at what is going."""
 
 
-def act(bus: Bus, workloads: Workloads, clouds: dict[str, Cloud]) -> Act:
-    """The one place where teardown meets the world."""
+class Calls:
+    """What each command comes to; the ports are the founded clusters, the back ends and the bus."""
 
-    async def drain(command: Drain) -> tuple[Event, ...]:
-        kube = await _open(workloads, command.tenant, command.kubeconfig)
+    def __init__(self, bus: Bus, workloads: Workloads, clouds: Mapping[str, Cloud]) -> None:
+        self._bus = bus
+        self._workloads = workloads
+        self._clouds = clouds
+
+    async def drain(self, command: Drain) -> tuple[Event, ...]:
+        """Let no work begin, and end what runs. Raises TryLater as long as some does."""
+        kube = await _open(self._workloads, command.tenant, command.kubeconfig)
         if kube is not None:
             await _cordon(kube)
             busy = [pod for pod in (await kube.list(PODS)).items if held(pod) and not finished(pod)]
             await _delete(kube, PODS, busy)
         return (Drained(),)
 
-    async def sweep(command: Sweep) -> tuple[Event, ...]:
-        kube = await _open(workloads, command.tenant, command.kubeconfig)
+    async def sweep(self, command: Sweep) -> tuple[Event, ...]:
+        """Delete what would be paid for after the cluster. Raises TryLater as long as any of it is there."""
+        kube = await _open(self._workloads, command.tenant, command.kubeconfig)
         if kube is not None:
             services = (await kube.list(SERVICES)).items
             balancers = [s for s in services if s["spec"].get("type") == "LoadBalancer"]
@@ -38,22 +47,26 @@ def act(bus: Bus, workloads: Workloads, clouds: dict[str, Cloud]) -> Act:
             await _delete(kube, PVCS, await _volumes(kube))
         return (Swept(),)
 
-    async def count(command: Count) -> tuple[Event, ...]:
-        return tuple([e for name in command.addons if (e := await _withdrawn(bus, command, name)) is not None])
+    async def count(self, command: Count) -> tuple[Event, ...]:
+        """The add-ons that are off."""
+        return tuple([e for name in command.addons if (e := await _withdrawn(self._bus, command, name)) is not None])
 
-    async def audit(command: Audit) -> tuple[Event, ...]:
+    async def audit(self, command: Audit) -> tuple[Event, ...]:
+        """The proof that nothing is left. Raises TryLater as long as anything is."""
         tenant, name = command.wish.tenant, command.wish.name
-        found = await clouds[command.wish.need.backend].leftovers(tenant, name) if known(command) else {}
-        found["timers"] = await bus.count(Stream.EVENTS, Key("cluster", tenant, name).timer)
+        cloud = self._clouds.get(command.wish.need.backend)
+        found = await cloud.leftovers(tenant, name) if cloud else {}
+        found["timers"] = await self._bus.count(Stream.EVENTS, Key("cluster", tenant, name).timer)
         if any(found.values()):
             left = ", ".join(f"{count} {what}" for what, count in sorted(found.items()) if count)
             raise TryLater(f"{tenant}/{name} is not gone yet: {left} left", LOOK_AGAIN)
         return (Audited(found),)
 
-    def known(command: Audit) -> bool:
-        return command.wish.need.backend in clouds
 
-    return acts({Drain: drain, Sweep: sweep, Count: count, Audit: audit})
+def act(bus: Bus, workloads: Workloads, clouds: Mapping[str, Cloud]) -> Act:
+    """The one place where teardown meets the world."""
+    calls = Calls(bus, workloads, clouds)
+    return acts({Drain: calls.drain, Sweep: calls.sweep, Count: calls.count, Audit: calls.audit})
 
 
 async def _open(workloads: Workloads, tenant: str, secret: str) -> Kube | None:

@@ -24,4 +24,4 @@ HEARS = (
 
 def service(bus: Bus, workloads: Workloads, clouds: Mapping[str, Cloud]) -> Service:
     """The service."""
-    return Service("teardown", decide, todo, HEARS, act(bus, workloads, dict(clouds)))
+    return Service("teardown", decide, todo, HEARS, act(bus, workloads, clouds))
