@@ -10,6 +10,7 @@ from events.bus import Bus
 from events.kube import Kube
 from events.telemetry import Meters
 from services.addons.service import service as addons_service
+from services.clouds.kept import Kept
 from services.clouds.port import Cloud
 from services.gateway.service import Gateway
 from services.inventory.market import Market
@@ -67,9 +68,11 @@ class Ports:
 
 
 class Machinery:
-    """A runtime with the views its service reads."""
+    """A runtime with the views its service reads, and what its clouds keep at hand."""
 
-    def __init__(self, ports: Ports, service: Service, views: tuple[View[Any, Any], ...] = ()) -> None:
+    def __init__(
+        self, ports: Ports, service: Service, views: tuple[View[Any, Any], ...] = (), kept: tuple[Kept, ...] = ()
+    ) -> None:
         self.runtime = Runtime(
             service,
             ports.bus,
@@ -79,6 +82,7 @@ class Machinery:
             retention=ports.retention,
         )
         self._views = views
+        self._kept = kept
 
     @property
     def ready(self) -> asyncio.Event:
@@ -86,8 +90,10 @@ class Machinery:
         return self.runtime.ready
 
     async def run(self) -> None:
-        """Views first: nothing is decided before they are complete."""
+        """Views first: nothing is decided before they are complete; what is not kept yet is asked for."""
         async with asyncio.TaskGroup() as group:
+            for each in self._kept:
+                group.create_task(each.run())
             for view in self._views:
                 group.create_task(view.run())
                 await view.ready.wait()
@@ -130,7 +136,8 @@ def inventory(ports: Ports) -> Running:
 
 
 def provisioning(ports: Ports) -> Running:
-    return Machinery(ports, *provisioning_service(ports.bus, ports.clouds, ports.clock))
+    kept = tuple(each for cloud in ports.clouds.values() for each in cloud.kept)
+    return Machinery(ports, *provisioning_service(ports.bus, ports.clouds, ports.clock), kept)
 
 
 def addons(ports: Ports) -> Running:

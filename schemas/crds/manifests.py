@@ -1,38 +1,28 @@
 """Add-ons are YAML that people paste, so what is wrong with it is said before a cluster is paid for."""
 
 from collections.abc import Iterable, Mapping
-from itertools import accumulate
 from typing import Annotated, Any
 
 import yaml
 from pydantic import AfterValidator, Field
 
+from schemas.documents import DEEPEST, TooDeep, documents
+
 _NEEDED = (("apiVersion",), ("kind",), ("metadata", "name"))
-_DEEPEST = 100
 _MOST_VALUES = 1_000_000
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def _documents(text: str) -> list[Any]:
     """Every document that says something. Raises ValueError with the place of the first mistake."""
     try:
-        if not _too_deep(text):
-            return [document for document in yaml.load_all(text, _LOADER) if document is not None]
+        return [document for document in documents(text) if document is not None]
+    except TooDeep as error:
+        raise ValueError(f"must be YAML that is nested at most {DEEPEST} deep") from error
     except yaml.MarkedYAMLError as error:
         place = f"line {error.problem_mark.line + 1}" if error.problem_mark else "some line"
         raise ValueError(f"must be YAML, but at {place}: {error.problem or error.context}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise ValueError(f"must be YAML, but has: {str(error).splitlines()[0]}") from error
-    raise ValueError(f"must be YAML that is nested at most {_DEEPEST} deep")
-
-
-def _too_deep(text: str) -> bool:
-    # libyaml builds values by recursion on the C stack: a hundred thousand brackets end the process.
-    return any(depth > _DEEPEST for depth in accumulate(map(_step, yaml.parse(text, _LOADER))))
-
-
-def _step(event: yaml.Event) -> int:
-    return isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
 
 
 def _values(value: object, counted: dict[int, float]) -> float:
@@ -55,12 +45,12 @@ def _has(document: object, path: tuple[str, ...]) -> bool:
 
 
 def _refuse_incomplete(text: str) -> str:
-    documents = _documents(text)
-    if not documents:
+    found = _documents(text)
+    if not found:
         raise ValueError("must hold at least one Kubernetes object")
-    if _values(documents, {}) > _MOST_VALUES:
+    if _values(found, {}) > _MOST_VALUES:
         raise ValueError(f"must be YAML of at most {_MOST_VALUES} values once its aliases are written out")
-    for number, document in enumerate(documents, 1):
+    for number, document in enumerate(found, 1):
         if lacking := [".".join(path) for path in _NEEDED if not _has(document, path)]:
             raise ValueError(f"must hold Kubernetes objects, but document {number} has no {', '.join(lacking)}")
     return text

@@ -1,5 +1,6 @@
 """Founds clusters through plain Cluster API, from manifests a user keeps in a ConfigMap."""
 
+from collections.abc import Iterable
 from string import Template
 from typing import ClassVar
 
@@ -10,8 +11,10 @@ from events.faults import Denied, NotFound
 from events.kinds import CLUSTERS, CONFIGMAPS, find
 from events.kube import Kube, Object, Resource
 from schemas.cluster import Attempt, InfraSeen, Lot
+from schemas.documents import documents
 from schemas.wish import Wish
 from services.clouds.conditions import ABSENT, conditions, failure
+from services.clouds.kept import Kept
 from services.clouds.objects import ensure, identity, leftovers
 from services.clouds.port import GROUP, labels, owner
 
@@ -29,15 +32,13 @@ class Capi:
 
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
+        self._templates = Kept(kube, CONFIGMAPS, CLOUD_LABEL)
+        self.kept = (self._templates,)
 
     async def reach(self, wish: Wish) -> dict[str, bool]:
         """The clouds that have a template; one that mentions ``${SPOT}`` can buy spot machines."""
-        maps = (await self._kube.list(CONFIGMAPS, wish.tenant, labels=CLOUD_LABEL)).items
-        found = {
-            each["metadata"]["labels"][CLOUD_LABEL]: "${SPOT}" in each.get("data", {}).get(KEY, "")
-            for each in maps
-            if KEY in each.get("data", {}) and wish.need.template in ("", each["metadata"]["name"])
-        }
+        found = _clouds(wish, await self._templates.of(wish.tenant))
+        found = found or _clouds(wish, await self._templates.of(wish.tenant, anew=True))
         if not found:
             wanted = wish.need.template or f"{PREFIX}<cloud>"
             raise Denied(
@@ -50,9 +51,8 @@ class Capi:
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the Cluster exists, then all that belongs to it: each owned by the Cluster."""
         text = await self._template(wish, attempt.placement.cloud)
-        documents = render(text, wish, attempt)
         ours = labels(wish.name, attempt, uid)
-        cluster, others = _split(documents)
+        cluster, others = _split(render(text, wish, attempt))
         _name(cluster, wish, ours, owner(wish))
         there = await ensure(self._kube, CLUSTERS, cluster)
         for document in others:
@@ -87,10 +87,12 @@ class Capi:
 
     async def _template(self, wish: Wish, cloud: str) -> str:
         name = wish.need.template or f"{PREFIX}{cloud}"
+        kept = (each for each in await self._templates.of(wish.tenant) if each["metadata"]["name"] == name)
         try:
-            text = (await self._kube.get(CONFIGMAPS, name, wish.tenant)).get("data", {}).get(KEY)
+            found = next(kept, None) or await self._kube.get(CONFIGMAPS, name, wish.tenant)
         except NotFound as missing:
             raise Denied(f"the template is gone: {missing.message}", "NotInstalled") from missing
+        text = found.get("data", {}).get(KEY)
         if not isinstance(text, str):
             raise Denied(f"ConfigMap {wish.tenant}/{name} has no key {KEY}", "BadTemplate")
         return text
@@ -106,6 +108,14 @@ TELLING = ("WorkerMachinesReady", "WorkersAvailable", "InfrastructureReady", "Co
 """The conditions whose messages say what is being waited for, the most telling first."""
 
 
+def _clouds(wish: Wish, templates: Iterable[Object]) -> dict[str, bool]:
+    return {
+        each["metadata"]["labels"][CLOUD_LABEL]: "${SPOT}" in each.get("data", {}).get(KEY, "")
+        for each in templates
+        if KEY in each.get("data", {}) and wish.need.template in ("", each["metadata"]["name"])
+    }
+
+
 def render(text: str, wish: Wish, attempt: Attempt) -> list[Object]:
     """The template's documents, filled in; those that mention ``${POOL}`` once per pool. Raises Denied."""
     try:
@@ -114,7 +124,7 @@ def render(text: str, wish: Wish, attempt: Attempt) -> list[Object]:
             for part in text.split("\n---")
             for lot in (attempt.placement.lots if "${POOL}" in part else attempt.placement.lots[:1])
         ]
-        return [document for part in filled for document in yaml.safe_load_all(part) if document]
+        return [document for part in filled for document in documents(part) if document]
     except (KeyError, ValueError, yaml.YAMLError) as wrong:
         raise Denied(f"the Cluster API template cannot be filled in: {wrong}", "BadTemplate") from wrong
 
@@ -133,11 +143,11 @@ def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
     }
 
 
-def _split(documents: list[Object]) -> tuple[Object, list[Object]]:
-    clusters = [document for document in documents if document.get("kind") == CLUSTERS.kind]
+def _split(rendered: list[Object]) -> tuple[Object, list[Object]]:
+    clusters = [document for document in rendered if document.get("kind") == CLUSTERS.kind]
     if len(clusters) != 1:
         raise Denied(f"the Cluster API template must hold one Cluster, it holds {len(clusters)}", "BadTemplate")
-    return clusters[0], [document for document in documents if document is not clusters[0]]
+    return clusters[0], [document for document in rendered if document is not clusters[0]]
 
 
 def _name(document: Object, wish: Wish, ours: dict[str, str], owners: list[dict[str, str]]) -> None:

@@ -1,7 +1,7 @@
 """Founds clusters through k0rdent: a ClusterDeployment on a discovered ClusterTemplate."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 import msgspec
@@ -12,6 +12,7 @@ from events.kube import Kube, Object, Resource
 from schemas.cluster import Attempt, InfraSeen, Lot, Placement
 from schemas.wish import Wish
 from services.clouds.conditions import ABSENT, conditions, failure
+from services.clouds.kept import Kept
 from services.clouds.objects import ensure, identity, leftovers
 from services.clouds.port import GROUP, labels, owner
 
@@ -53,11 +54,14 @@ class K0rdent:
 
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
+        self._templates, self._credentials = Kept(kube, CLUSTERTEMPLATES), Kept(kube, CREDENTIALS)
+        self.kept = (self._templates, self._credentials)
 
     async def reach(self, wish: Wish) -> dict[str, bool]:
         """The clouds with a valid template and a ready credential."""
-        templates = await self._templates(wish)
-        credentials = await self._credentials(wish.tenant)
+        templates, credentials = await self._means(wish)
+        if not templates.keys() & credentials.keys():
+            templates, credentials = await self._means(wish, anew=True)
         found = {cloud: _spot(template) for cloud, template in templates.items() if cloud in credentials}
         if not found:
             raise Denied(
@@ -72,9 +76,10 @@ class K0rdent:
         placement = attempt.placement
         if len(placement.lots) != 1:
             raise Denied("k0rdent's templates make one pool a cluster: use one pool, or the backend capi", "OnePool")
-        templates = await self._templates(wish)
-        credentials = await self._credentials(wish.tenant)
-        if placement.cloud not in templates or placement.cloud not in credentials:
+        templates, credentials = await self._means(wish)
+        if placement.cloud not in templates.keys() & credentials.keys():
+            templates, credentials = await self._means(wish, anew=True)
+        if placement.cloud not in templates.keys() & credentials.keys():
             raise Denied(f"no template or credential for {placement.cloud} any more", "NotInstalled")
         lot = placement.lots[0]
         spec = {
@@ -113,24 +118,27 @@ class K0rdent:
             message=message,
         )
 
-    async def _templates(self, wish: Wish) -> dict[str, Object]:
-        listed = await self._installed(CLUSTERTEMPLATES, wish.tenant)
-        valid = [t for t in listed if t.get("status", {}).get("valid") and _wanted(t, wish.need.template)]
-        newest = sorted(valid, key=lambda template: _natural(template["metadata"]["name"]))
-        return {cloud: template for template in newest for cloud in CONFIGS if _founds(template, cloud)}
-
-    async def _credentials(self, tenant: str) -> dict[str, str]:
-        listed = await self._installed(CREDENTIALS, tenant)
-        ready = [c for c in listed if c.get("status", {}).get("ready")]
-        return {cloud: c["metadata"]["name"] for c in ready if (cloud := _cloud(c))}
-
-    async def _installed(self, resource: Resource, tenant: str) -> tuple[Object, ...]:
+    async def _means(self, wish: Wish, *, anew: bool = False) -> tuple[dict[str, Object], dict[str, str]]:
+        """What there is to found with: the newest fitting template of each cloud, the name of a ready credential."""
         try:
-            return (await self._kube.list(resource, tenant)).items
+            templates = await self._templates.of(wish.tenant, anew=anew)
+            credentials = await self._credentials.of(wish.tenant, anew=anew)
         except NotFound as missing:
             raise Denied(
                 "k0rdent is not installed: the API server has no ClusterTemplates", "NotInstalled"
             ) from missing
+        return _newest(templates, wish.need.template), _ready(credentials)
+
+
+def _newest(templates: Iterable[Object], name: str) -> dict[str, Object]:
+    valid = [each for each in templates if each.get("status", {}).get("valid") and _wanted(each, name)]
+    newest = sorted(valid, key=lambda template: _natural(template["metadata"]["name"]))
+    return {cloud: template for template in newest for cloud in CONFIGS if _founds(template, cloud)}
+
+
+def _ready(credentials: Iterable[Object]) -> dict[str, str]:
+    ready = [each for each in credentials if each.get("status", {}).get("ready")]
+    return {cloud: each["metadata"]["name"] for each in ready if (cloud := _cloud(each))}
 
 
 def _object(wish: Wish, attempt: Attempt, uid: str, spec: Config) -> Object:

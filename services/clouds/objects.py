@@ -15,27 +15,28 @@ async def ensure(kube: Kube, resource: Resource, wanted: Object) -> Object:
 
     Raises TryLater while a predecessor of the name is still going, Denied if somebody else's stands in the way.
     """
-    meta = wanted["metadata"]
-    try:
-        there = await kube.get(resource, meta["name"], meta["namespace"])
-    except NotFound:
-        return await _create(kube, resource, wanted)
-    if there["metadata"].get("deletionTimestamp"):
-        raise TryLater(f"{resource.plural}/{meta['name']} is still being deleted", 2.0)
-    if there["metadata"].get("labels", {}).get(UID) != meta["labels"][UID]:
-        raise Denied(f"{resource.plural}/{meta['name']} is there already, and is not ours", "AlreadyExists")
-    return there
-
-
-async def _create(kube: Kube, resource: Resource, wanted: Object) -> Object:
     try:
         return await kube.create(resource, wanted)
     except NotFound as missing:  # the namespace, or the kind
         raise Denied(f"{wanted['kind']} cannot be made: {missing.message}", "NotInstalled") from missing
     except Denied as denied:
-        if denied.reason == "AlreadyExists":  # made since we looked
-            raise TryLater(denied.message, 0.5) from denied
-        raise
+        # Whatever the reason: that it is there already may have used up the quota that refuses a second one.
+        return await _there(kube, resource, wanted["metadata"], denied)
+
+
+async def _there(kube: Kube, resource: Resource, meta: Object, denied: Denied) -> Object:
+    """The object that could not be made, if it was made before."""
+    try:
+        there = await kube.get(resource, meta["name"], meta["namespace"])
+    except NotFound as missing:
+        if denied.reason == "AlreadyExists":  # it went since
+            raise TryLater(denied.message, 0.5) from missing
+        raise denied from missing
+    if there["metadata"].get("deletionTimestamp"):
+        raise TryLater(f"{resource.plural}/{meta['name']} is still being deleted", 2.0)
+    if there["metadata"].get("labels", {}).get(UID) != meta["labels"][UID]:
+        raise Denied(f"{resource.plural}/{meta['name']} is there already, and is not ours", "AlreadyExists")
+    return there
 
 
 async def leftovers(kube: Kube, tenant: str, cluster: str, *more: Resource) -> dict[str, int]:

@@ -6,6 +6,7 @@ from typing import ClassVar, Protocol
 from events.kube import Kube, Object, Resource
 from schemas.cluster import Attempt, InfraSeen
 from schemas.wish import Wish
+from services.clouds.kept import Kept
 
 GROUP = "alate.dev"
 CLUSTER = f"{GROUP}/cluster"
@@ -22,6 +23,9 @@ class Cloud(Protocol):
     """What a Colony calls it."""
     watched: ClassVar[Resource]
     """The kind of the one object per attempt whose conditions tell how it is."""
+
+    kept: tuple[Kept, ...]
+    """What its calls read: who founds runs these beside it; for others it is read each time."""
 
     def __init__(self, kube: Kube) -> None: ...
 

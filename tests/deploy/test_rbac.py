@@ -19,14 +19,29 @@ from tests.deploy.story import Inside, Stage, play
 
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
-ELSEWHERE = {
-    Right(
-        INFRASTRUCTURE, f"{provider}{kind}", verb
-    ): "Cluster API templates for this cloud; the story's are DevClusters"
-    for provider in ("aws", "azure", "gcp")
-    for kind in ("clusters", "machinetemplates")
-    for verb in ("get", "create")
-}
+ELSEWHERE = (
+    {
+        Right(
+            INFRASTRUCTURE, f"{provider}{kind}", verb
+        ): "Cluster API templates for this cloud; the story's are DevClusters"
+        for provider in ("aws", "azure", "gcp")
+        for kind in ("clusters", "machinetemplates")
+        for verb in ("get", "create")
+    }
+    | {
+        Right(group, plural, "get"): "what could not be made is looked at: after a crash it is ours, and there already"
+        for group, plural in (
+            ("cluster.x-k8s.io", "clusters"),
+            ("cluster.x-k8s.io", "machinedeployments"),
+            ("bootstrap.cluster.x-k8s.io", "kubeadmconfigtemplates"),
+            ("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes"),
+            (INFRASTRUCTURE, "devclusters"),
+            (INFRASTRUCTURE, "devmachinetemplates"),
+            ("k0rdent.mirantis.com", "clusterdeployments"),
+        )
+    }
+    | {Right("", "configmaps", "get"): "a template that is not seen yet is asked for by its name"}
+)
 """What is shipped and not used in the story, with the reason."""
 NOTHING: dict[str, list[Right]] = {name: [] for name in SERVICES}
 

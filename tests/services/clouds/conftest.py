@@ -1,0 +1,47 @@
+"""An API server in this process, with a way in that counts what it is asked."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from itertools import count
+
+import pytest
+
+from events.kube import Kube, Request, Response
+from services.sandbox.api.app import MANAGEMENT, Api
+from services.sandbox.api.journal import MemoryJournal
+from services.sandbox.api.local import LocalTransport
+from services.sandbox.seeds.plant import seed
+
+
+class Counting:
+    """Notes every request; answers instead of the server where it is told to."""
+
+    def __init__(self, beyond: LocalTransport) -> None:
+        self._beyond = beyond
+        self.asked: list[str] = []
+        self.instead: dict[str, Response] = {}
+        """By method."""
+
+    async def send(self, request: Request) -> Response:
+        self.asked.append(f"{request.method} {request.path.rpartition('/')[2]}")
+        return self.instead.get(request.method) or await self._beyond.send(request)
+
+    async def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
+        async for line in self._beyond.stream(request):
+            yield line
+
+    async def close(self) -> None:
+        await self._beyond.close()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Kube]:
+    """A client of a management cluster with templates and kinds; its transport counts."""
+    uids = count(1)
+    api = Api(MemoryJournal(), lambda: datetime(2030, 1, 1, tzinfo=UTC), lambda: f"u-{next(uids)}")
+    await api.start()
+    kube = Kube(Counting(LocalTransport(api, MANAGEMENT)), random=lambda: 0.5)
+    await seed(kube)
+    kube.transport.asked.clear()
+    yield kube
+    await api.close()
