@@ -22,6 +22,8 @@ CATALOG_FAILURES = "alate.catalog.failures"
 """Readings of a catalog that came to nothing, or to something damaged."""
 CAPACITY_SIGNALS = "alate.capacity.signals"
 """Refusals learnt from what failed."""
+HOOKS = "alate.hooks"
+"""Webhook deliveries that were answered."""
 
 Labels = Mapping[str, str]
 Key = TypeVar("Key", bound=tuple[tuple[str, str], ...])
@@ -45,6 +47,11 @@ def _domain(domain: str) -> Labels:
     return {"domain": domain}
 
 
+def _hook(pair: str) -> Labels:
+    provider, _, status = pair.partition(".")
+    return {"provider": provider, "status": status}
+
+
 def _cloud(cloud: str) -> Labels:
     return {"cloud": cloud}
 
@@ -58,6 +65,7 @@ LABELS: Mapping[str, Callable[[str], Labels]] = {
     CATALOG_REFUSED: _cloud,
     CATALOG_FAILURES: _cloud,
     CAPACITY_SIGNALS: _cloud,
+    HOOKS: _hook,
 }
 """What the one label value stands for when it is exported; any other name counts by ``domain``."""
 

@@ -12,6 +12,7 @@ from events.telemetry import Meters
 from services.addons.service import service as addons_service
 from services.clouds.kept import Kept
 from services.clouds.port import Cloud
+from services.edge.service import CLOSED, Door, Edge
 from services.gateway.service import Gateway
 from services.inventory.market import Market
 from services.inventory.nodelabels import labels_of, no_labels
@@ -61,6 +62,8 @@ class Ports:
     """After so long, what a cloud refused counts half."""
     label_nodes: bool = False
     """Whether the nodes of founded clusters bear labels of ours."""
+    door: Door = CLOSED
+    """Where the edge listens, and to whom."""
 
     def workloads(self) -> Workloads:
         """Founded clusters, each opened once per service."""
@@ -148,11 +151,16 @@ def teardown(ports: Ports) -> Running:
     return Machinery(ports, teardown_service(ports.bus, ports.workloads(), ports.clouds))
 
 
+def edge(ports: Ports) -> Running:
+    return Edge(ports.bus, ports.door, clock=ports.clock, meters=ports.meters)
+
+
 SERVICES: Mapping[str, Callable[[Ports], Running]] = {
     "gateway": gateway,
     "inventory": inventory,
     "provisioning": provisioning,
     "addons": addons,
     "teardown": teardown,
+    "edge": edge,
 }
 """Every service, by the name the Procfile and ``python -m services`` use."""

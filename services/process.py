@@ -17,6 +17,8 @@ from events.telemetry import Meters
 from services import logs, telemetry_setup
 from services.clouds import backends
 from services.compose import SERVICES, Ports, Running
+from services.edge.limit import Rate
+from services.edge.service import Door
 from services.ends import until_told
 from services.health import Health, served
 from services.settings import Settings
@@ -76,10 +78,16 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
             backend=settings.backend,
             label_nodes=settings.label_nodes,
             retention=timedelta(days=settings.retention_days),
+            door=_door(settings),
         )
     finally:
         await bus.close()
         await kube.close()
+
+
+def _door(settings: Settings) -> Door:
+    rate = Rate(settings.edge_rate, max(1, int(4 * settings.edge_rate)))
+    return Door(settings.edge_address, settings.edge_secrets, rate)
 
 
 async def _open_cluster(kubeconfig: str) -> Kube:

@@ -125,6 +125,22 @@ class Settings(BaseSettings):
         description="What founds a cluster whose Colony does not say: `capi` (Cluster API) or `k0rdent`. One that is "
         "not installed in the management cluster stalls every such Colony.",
     )
+    edge_address: Annotated[str, AfterValidator(_address)] = Field(
+        "127.0.0.1:0",
+        description="HOST:PORT where the edge takes webhooks; port 0 takes a free one and logs it. TLS is the business "
+        "of what stands before it.",
+    )
+    edge_secrets: Path | None = Field(
+        None,
+        description="Folder of webhook endpoints: a file `<provider>.<tenant>.<name>` each, a secret per line, all of "
+        "them good; a mounted Kubernetes Secret is such a folder. Read anew when it changes. Empty: no endpoints.",
+    )
+    edge_rate: float = Field(
+        50.0,
+        gt=0,
+        description="Verified deliveries a second that one endpoint takes on average, four seconds' worth at once. "
+        "Too low: senders are told to wait; too high: one sender can fill the bus.",
+    )
 
 
 def load() -> Settings:

@@ -24,6 +24,8 @@ class Ports(msgspec.Struct, frozen=True):
     """The monitoring page of nats-server."""
     health: tuple[int, ...]
     """One per service, in the order of `services`."""
+    edge: int = 0
+    """Webhooks; 0: a folder of before there were any."""
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +53,8 @@ class Folder:
         self.kubeconfig = self.root / "kubeconfig"
         self.logs = self.root / "logs"
         self.nats = self.root / "nats"
+        self.hooks = self.root / "hooks"
+        """Webhook endpoints and their secrets."""
         self.sandbox = self.root / "sandbox"
         self._address = self.root / "stack.json"
         self._ports = self.root / "ports.json"

@@ -10,8 +10,9 @@ from services.stack.folder import Folder, Ports
 from services.stack.probe import HOST, Busy, Probe, api, free_ports, http, is_free, nats
 from services.stack.program import Program
 
-SERVICES = ("gateway", "inventory", "provisioning", "addons", "teardown")
+SERVICES = ("gateway", "inventory", "provisioning", "addons", "teardown", "edge")
 """Every service of the house, as `python -m services` names it; one line of the Procfile each."""
+EDGE = "edge"
 NATS = "nats"
 SANDBOX = "sandbox"
 
@@ -35,6 +36,11 @@ class Wiring:
         return self.nats_url or f"nats://{HOST}:{self.ports.nats}"
 
     @property
+    def hooks(self) -> str:
+        """Below this URL, webhooks are taken."""
+        return f"http://{HOST}:{self.ports.edge}/hooks"
+
+    @property
     def management(self) -> Path:
         """The kubeconfig everybody uses."""
         return (self.kubeconfig or self.folder.kubeconfig).absolute()
@@ -42,13 +48,19 @@ class Wiring:
 
 def choose_ports(kept: Ports | None, api_port: int | None) -> Ports:
     """Last time's ports where they are free, else new ones; the API's must be free. Raises Busy."""
-    fresh = free_ports(3 + len(SERVICES))
-    old = (kept.api, kept.nats, kept.monitor, *kept.health) if kept else fresh
+    fresh = free_ports(4 + len(SERVICES))
+    old = _remembered(kept, fresh) if kept else fresh
     wanted = api_port or old[0]
     if not is_free(wanted):
         raise Busy(f"port {wanted} on {HOST} is taken by another program: {_way_out(api_port)}")
     others = [port if is_free(port) and port != wanted else new for port, new in zip(old[1:], fresh[1:], strict=True)]
-    return Ports(wanted, others[0], others[1], tuple(others[2:]))
+    return Ports(wanted, others[0], others[1], tuple(others[3:]), others[2])
+
+
+def _remembered(kept: Ports, fresh: tuple[int, ...]) -> tuple[int, ...]:
+    """A folder of an earlier release knows fewer services."""
+    old = (kept.api, kept.nats, kept.monitor, kept.edge or fresh[3], *kept.health)
+    return (*old, *fresh[len(old) :])
 
 
 def _way_out(api_port: int | None) -> str:
@@ -84,7 +96,12 @@ def _sandbox(wiring: Wiring) -> Program:
 
 def _service(wiring: Wiring, name: str, port: int) -> Program:
     told = {"ALATE_KUBECONFIG": str(wiring.management), "ALATE_HEALTH_ADDRESS": f"{HOST}:{port}"}
-    return _python(wiring, name, told, http(port, "/readyz"))
+    return _python(wiring, name, told | (_edge(wiring) if name == EDGE else {}), http(port, "/readyz"))
+
+
+def _edge(wiring: Wiring) -> dict[str, str]:
+    wiring.folder.hooks.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return {"ALATE_EDGE_ADDRESS": f"{HOST}:{wiring.ports.edge}", "ALATE_EDGE_SECRETS": str(wiring.folder.hooks)}
 
 
 def _python(wiring: Wiring, name: str, told: Mapping[str, str], ready: Probe) -> Program:

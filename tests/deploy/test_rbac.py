@@ -108,7 +108,7 @@ def test_no_role_is_wide():
     assert [name for name in SERVICES if Right("", "secrets", "list") in shipped(name)] == ["teardown"]
 
 
-def test_nobody_but_the_five_services_is_bound_to_anything():
+def test_nobody_but_the_services_is_bound_to_anything():
     subjects = {each["name"] for one in documents() for each in one.get("subjects", ())}
     accounts = {one["metadata"]["name"] for one in documents() if one["kind"] == "ServiceAccount"}
     assert subjects == accounts == set(SERVICES)

@@ -76,6 +76,10 @@ class Stack:
         return json.loads((self.folder / "stack.json").read_text())["nats_url"]
 
     @property
+    def hooks(self) -> str:
+        return f"http://127.0.0.1:{json.loads((self.folder / 'ports.json').read_text())['edge']}/hooks"
+
+    @property
     def kubeconfig(self) -> Path:
         return self.folder / "kubeconfig"
 

@@ -23,6 +23,7 @@ MOMENTS: Mapping[str, Moment] = {
     "inventory": lambda heard: isinstance(heard.said, ClusterSeen) and heard.said.finished > 0,
     "gateway": _says(teardown.Draining),
     "teardown": _says(cluster.Releasing),
+    "edge": _says(cluster.Ready),
 }
 """Which process dies when."""
 

@@ -124,3 +124,14 @@ async def test_after_leaving_nothing_can_be_said(bus):
     await bus.close()
     with pytest.raises(Unavailable):
         await bus.publish(READY)
+
+
+async def test_a_subject_that_takes_one_message_takes_it_once_from_everybody(bus, another):
+    subject = "hook.github.acme.ci.4711"
+    once = Expect(subject, 0)
+    first = await bus.publish(Message(subject, b"body", {"ce-time": "1"}), expect=once, msg_id=subject)
+    repeated = Message(subject, b"body", {"ce-time": "2"})
+    assert await (await another()).publish(repeated, expect=once, msg_id=subject) == first
+    with pytest.raises(Conflict):
+        await bus.publish(Message(subject, b"other"), expect=once, msg_id=subject)
+    assert [stored.data for stored in await bus.read("HOOKS", "hook.>")] == [b"body"]

@@ -87,6 +87,13 @@ OF_ONE = {
         ("GET", f"{CORE}/pods"),
         ("GET", f"{CORE}/configmaps"),
     ),
+    "edge": (
+        ("GET", f"{CORE}/secrets/x"),
+        ("GET", f"{CORE}/secrets"),
+        ("POST", COLONIES),
+        ("PATCH", f"{COLONIES}/x"),
+        ("DELETE", f"{COLONIES}/x"),
+    ),
 }
 """What one of them may not, though it would look at home there."""
 

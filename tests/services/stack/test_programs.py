@@ -1,4 +1,5 @@
 import re
+import stat
 from pathlib import Path
 from socket import AF_INET, SOCK_STREAM, socket
 
@@ -7,10 +8,10 @@ import pytest
 from services.compose import SERVICES as COMPOSED
 from services.stack.folder import Folder, Ports
 from services.stack.probe import HOST, Busy
-from services.stack.programs import NATS, SANDBOX, SERVICES, Wiring, choose_ports, stages
+from services.stack.programs import EDGE, NATS, SANDBOX, SERVICES, Wiring, choose_ports, stages
 
 PROCFILE = Path(__file__).parents[3] / "Procfile"
-PORTS = Ports(20_001, 20_002, 20_003, (20_004, 20_005, 20_006, 20_007, 20_008))
+PORTS = Ports(20_001, 20_002, 20_003, (20_004, 20_005, 20_006, 20_007, 20_008, 20_009), 20_010)
 
 
 def names(wiring: Wiring) -> list[list[str]]:
@@ -89,3 +90,23 @@ def test_another_port_of_last_time_that_is_taken_is_replaced(taken):
 
     assert again.nats != taken
     assert (again.api, again.monitor, again.health) == (first.api, first.monitor, first.health)
+
+
+def test_a_folder_of_a_release_with_fewer_services_keeps_its_ports():
+    first = choose_ports(None, None)
+    again = choose_ports(Ports(first.api, first.nats, first.monitor, first.health[:-1]), None)
+
+    assert (again.api, again.nats, again.monitor, again.health[:-1]) == first_of(first)
+    assert len(again.health) == len(SERVICES)
+    assert again.edge
+
+
+def first_of(ports: Ports) -> tuple[object, ...]:
+    return ports.api, ports.nats, ports.monitor, ports.health[:-1]
+
+
+def test_webhooks_have_a_door_and_a_folder_for_their_user_alone(tmp_path):
+    (edge,) = (program for program in stages(Wiring(Folder(tmp_path), PORTS))[-1] if program.name == EDGE)
+
+    assert edge.env["ALATE_EDGE_ADDRESS"] == f"{HOST}:{PORTS.edge}"
+    assert stat.S_IMODE(Path(edge.env["ALATE_EDGE_SECRETS"]).stat().st_mode) == 0o700

@@ -45,4 +45,5 @@ def test_it_is_noted_what_had_just_been_said(heard):
         "inventory": "job finished",
         "gateway": "teardown.draining",
         "teardown": "cluster.releasing",
+        "edge": "cluster.ready",
     }

@@ -1,0 +1,134 @@
+"""The one HTTP server of the edge: a table of routes, bounds on what may come in, and problem details for the rest."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import structlog
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+from aiohttp.web_exceptions import HTTPException
+
+from events.faults import Denied
+from services.edge.problem import MEDIA, Problem, not_now
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+AT_ONCE = 128
+"""How many requests are worked on at the same time: with `LARGEST` the bound on memory."""
+LARGEST = 1_000_000
+"""Bytes of a body: what the bus takes as one message."""
+SLOWEST = 10.0
+"""Seconds a body may take to come."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Route:
+    """One line of the table."""
+
+    method: str
+    path: str
+    """As aiohttp writes it, with ``{name}`` for a part."""
+    handler: Handler
+
+
+@asynccontextmanager
+async def opened(address: str, routes: Iterable[Route]) -> AsyncGenerator[str]:
+    """Serve the routes on HOST:PORT; gives the base URL. Raises ``Denied("AddressInUse")``."""
+    # Bodies are taken as they were signed: unpacking would be a bomb's first step.
+    runner = web.AppRunner(application(routes), access_log=None, shutdown_timeout=5.0, auto_decompress=False)
+    await runner.setup()
+    host, _, port = address.rpartition(":")
+    try:
+        await _listen(runner, host.strip("[]"), int(port))
+        yield f"http://{host}:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int) -> None:
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except OSError as error:
+        raise Denied(
+            f"ALATE_EDGE_ADDRESS {host}:{port} cannot be had ({error.strerror or error}): "
+            "name another port, or 0 for a free one",
+            reason="AddressInUse",
+        ) from error
+
+
+def application(routes: Iterable[Route]) -> web.Application:
+    """The routes behind the one rule for everything that goes wrong."""
+    app = web.Application(middlewares=[_explaining(asyncio.Semaphore(AT_ONCE))])
+    for route in routes:
+        app.router.add_route(route.method, route.path, route.handler)
+    return app
+
+
+def _explaining(room: asyncio.Semaphore) -> Middleware:
+    @web.middleware
+    async def explain(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if room.locked():
+            return answer(not_now(503, f"{AT_ONCE} requests are being worked on: send it again", 1.0))
+        try:
+            async with room:
+                return await handler(request)
+        except Problem as problem:
+            return answer(problem)
+        except HTTPException as other:  # no such path, or not by this method
+            allow = {"Allow": other.headers["Allow"]} if "Allow" in other.headers else {}
+            return answer(Problem(other.status, f"{request.method} {request.path[:256]}: {other.reason}", "", allow))
+        except Exception:  # a fault of ours: nothing was taken, so that the sender may try again
+            log.exception("edge.failed", method=request.method)
+            return answer(not_now(503, "the request could not be worked on: send it again", 5.0))
+
+    return explain
+
+
+def answer(problem: Problem) -> web.Response:
+    """The problem as a response."""
+    return web.Response(status=problem.status, body=problem.body(), headers={**problem.headers, "Content-Type": MEDIA})
+
+
+def headers_of(request: web.Request) -> dict[str, str]:
+    """Headers by lower-case names, several of one name with commas between. Raises Problem 400."""
+    found: dict[str, str] = {}
+    for name, value in request.headers.items():
+        if not value.isprintable():
+            raise Problem(400, f"{name.lower()!a} holds what is no text: expected UTF-8", name.lower())
+        found[name.lower()] = f"{found[name.lower()]}, {value}" if name.lower() in found else value
+    return found
+
+
+async def body_of(request: web.Request) -> bytes:
+    """The body as it came. Raises Problem 400 (cut off), 408, 413, 415 (packed)."""
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        packed = {"Accept-Encoding": "identity"}
+        raise Problem(
+            415, "Content-Encoding must be identity: the body is verified as it comes", "Content-Encoding", packed
+        )
+    if (request.content_length or 0) > LARGEST:
+        raise _too_large()
+    try:
+        async with asyncio.timeout(SLOWEST):
+            return await _read(request)
+    except TimeoutError as late:
+        raise Problem(408, f"the body was not there after {SLOWEST:g} s", "body") from late
+    except (web.RequestPayloadError, ConnectionError) as cut:
+        raise Problem(400, "the body ends before its announced length", "body") from cut
+
+
+async def _read(request: web.Request) -> bytes:
+    data = bytearray()
+    async for chunk in request.content.iter_any():
+        data += chunk
+        if len(data) > LARGEST:
+            raise _too_large()
+    return bytes(data)
+
+
+def _too_large() -> Problem:
+    return Problem(413, f"the body is too large: at most {LARGEST} bytes", "body", {"Connection": "close"})

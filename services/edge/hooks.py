@@ -1,0 +1,97 @@
+"""A webhook's way in: known endpoint, right form, verified, made an event, kept, and only then answered with 202."""
+
+from collections.abc import Callable
+from datetime import datetime
+from email.message import Message as Parameters
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from events.bus import Bus
+from events.meters import HOOKS
+from events.telemetry import Meters, extract, working_on
+from schemas.subjects import Key
+from services.edge.door import Route, body_of, headers_of
+from services.edge.inbox import keep, message
+from services.edge.limit import Bucket, Rate, take
+from services.edge.problem import Problem, not_now
+from services.edge.providers import PROVIDERS
+from services.edge.providers.provider import Provider
+from services.edge.said import Said
+from services.edge.secrets import Endpoint, Secrets
+
+PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}"
+"""No part can hold a dot or a slash: together they are the name of a file."""
+UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
+TEMPLATE = "hook.{provider}.{tenant}.{endpoint}.{delivery}"
+
+log = structlog.get_logger()
+
+
+class Hooks:
+    """Everything below ``/hooks``."""
+
+    def __init__(
+        self, bus: Bus, secrets: Secrets, rate: Rate, *, clock: Callable[[], datetime], meters: Meters
+    ) -> None:
+        self._bus = bus
+        self._secrets = secrets
+        self._rate = rate
+        self._clock = clock
+        self._meters = meters
+        self._buckets: dict[Endpoint, Bucket] = {}
+
+    def routes(self) -> tuple[Route, ...]:
+        """For the door."""
+        return (Route("POST", PATH, self.take),)
+
+    async def take(self, request: web.Request) -> web.StreamResponse:
+        """One delivery. Raises Problem."""
+        provider = PROVIDERS.get(request.match_info["provider"])
+        if provider is None:
+            raise Problem(404, f"no such provider: there are {', '.join(sorted(PROVIDERS))}")
+        endpoint = Endpoint(provider.name, request.match_info["tenant"], request.match_info["name"])
+        try:
+            name = await self._take(provider, endpoint, request)
+        except Problem as problem:
+            self._meters.count(HOOKS, f"{provider.name}.{problem.status}")
+            log.info("hook.refused", endpoint=endpoint.path, status=problem.status, reason=problem.detail)
+            raise
+        self._meters.count(HOOKS, f"{provider.name}.202")
+        return web.Response(status=202, body=msgspec.json.encode({"id": name}), content_type="application/json")
+
+    async def _take(self, provider: Provider, endpoint: Endpoint, request: web.Request) -> str:
+        secrets = self._secrets.of(endpoint)
+        if not secrets:
+            raise Problem(404, f"no endpoint {endpoint.path}: it is made by giving it a secret")
+        headers = headers_of(request)
+        check_media(provider, headers.get("content-type", ""))
+        said = Said(await body_of(request), headers, secrets, self._clock(), endpoint.path)
+        provider.verify(said)
+        self._limit(endpoint)
+        event = provider.event(said)
+        with working_on(Key("hook", endpoint.tenant, endpoint.name), extract(headers), TEMPLATE):
+            await keep(self._bus, message(endpoint, event), self._meters)
+            log.info("hook.kept", provider=provider.name, type=event.type, id=event.id)
+        return event.id
+
+    def _limit(self, endpoint: Endpoint) -> None:
+        """Only what is verified counts, so that a stranger cannot use up what the sender may say."""
+        self._buckets[endpoint], early = take(self._buckets.get(endpoint), self._rate, self._clock())
+        if early:
+            raise not_now(429, f"{endpoint.path} takes {self._rate.per_second:g} deliveries a second", early)
+
+
+def check_media(provider: Provider, content_type: str) -> None:
+    """Raises Problem 415 for a content type the provider does not send, or another charset than UTF-8."""
+    parsed = Parameters()
+    parsed["content-type"] = content_type
+    media, charset = parsed.get_content_type(), parsed.get_content_charset("utf-8")
+    if provider.media and (not content_type or media not in provider.media):
+        expected = " or ".join(sorted(provider.media))
+        raise Problem(
+            415, f"Content-Type must be {expected}", "Content-Type", {"Accept": ", ".join(sorted(provider.media))}
+        )
+    if charset not in UTF8:
+        raise Problem(415, "the charset of Content-Type must be utf-8", "Content-Type")

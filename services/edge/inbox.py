@@ -1,0 +1,48 @@
+"""A verified delivery is kept on a subject of its own, so that however often it is sent it counts once.
+
+The subject is the memory: only the first message on it is taken (compare-and-swap against 0), for as long as the
+stream keeps it (14 days, the longest retries end after 4). No restart of ours or of the bus forgets it.
+"""
+
+import asyncio
+
+from events.bus import Bus, Conflict, Expect, Message, Unavailable
+from events.cloudevents import CloudEvent, Malformed, encode, msg_id
+from events.faults import Denied
+from events.telemetry import Meters, sending
+from schemas.subjects import token
+from services.edge.problem import Problem, not_now, wrong
+from services.edge.secrets import Endpoint
+
+PATIENCE = 5.0
+"""Seconds the bus may take: senders give up after ten."""
+LONGEST = 16 * 1024
+"""Bytes of all attributes together: the bus keeps them in headers."""
+
+
+def message(endpoint: Endpoint, event: CloudEvent) -> Message:
+    """What is kept: the bytes as they came, and the event's attributes beside them. Raises Problem 422."""
+    try:
+        headers, data = encode(event)
+    except Malformed as why:
+        raise wrong(str(why)) from why
+    if sum(len(name) + len(value) for name, value in headers.items()) > LONGEST:
+        raise wrong(f"the event's attributes are too long: at most {LONGEST} bytes together")
+    place = ".".join(map(token, endpoint))
+    return Message(f"hook.{place}.{msg_id(event)}", data, headers)
+
+
+async def keep(bus: Bus, kept: Message, meters: Meters) -> None:
+    """Store it unless it is there; returns once the bus has said so. Raises Problem 409, 413, 503."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            headers = dict(kept.headers)
+            with sending(kept.subject, headers, meters):
+                traced = Message(kept.subject, kept.data, headers)
+                await bus.publish(traced, expect=Expect(kept.subject, 0), msg_id=kept.subject)
+    except Conflict as taken:
+        raise Problem(409, "a delivery of this source and id was taken before, with another body") from taken
+    except Denied as large:
+        raise Problem(413, str(large), "body") from large
+    except (Unavailable, TimeoutError) as away:
+        raise not_now(503, "the bus is away: the delivery may not have been kept, send it again", PATIENCE) from away

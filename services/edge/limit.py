@@ -1,0 +1,30 @@
+"""How much one endpoint may say: a bucket that fills with time, as a pure function."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+
+class Rate(NamedTuple):
+    """So many a second, on average."""
+
+    per_second: float
+    burst: int
+    """So many at once."""
+
+
+class Bucket(NamedTuple):
+    """How many may still come at a moment."""
+
+    left: float
+    at: datetime
+
+
+def take(bucket: Bucket | None, rate: Rate, now: datetime) -> tuple[Bucket, float]:
+    """One more: the bucket afterwards, and 0, or how many seconds it is too early."""
+    if bucket is None:
+        return Bucket(rate.burst - 1.0, now), 0.0
+    since = max(0.0, (now - bucket.at).total_seconds())
+    left = min(float(rate.burst), bucket.left + since * rate.per_second)
+    if left >= 1.0:
+        return Bucket(left - 1.0, now), 0.0
+    return Bucket(left, now), (1.0 - left) / rate.per_second

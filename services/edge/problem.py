@@ -1,0 +1,46 @@
+"""What is wrong with a request is said as problem details (RFC 9457), the same way everywhere."""
+
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from math import ceil
+
+import msgspec
+
+MEDIA = "application/problem+json"
+
+
+@dataclass(eq=False)
+class Problem(Exception):
+    """Why a request is not taken; never quotes a secret, a signature or a token."""
+
+    status: int
+    detail: str
+    """One clear sentence: what, where, what would be right."""
+    where: str = ""
+    """The header, or the path in the body, that is wrong; empty: none in particular."""
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The status in words."""
+        return HTTPStatus(self.status).phrase
+
+    def body(self) -> bytes:
+        """The document as JSON."""
+        said = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail}
+        return msgspec.json.encode(said | ({"field": self.where} if self.where else {}))
+
+
+def unauthorized(detail: str, where: str, scheme: str = "Signature") -> Problem:
+    """Nobody we know said this."""
+    return Problem(401, detail, where, {"WWW-Authenticate": scheme})
+
+
+def wrong(detail: str, where: str = "") -> Problem:
+    """It was said by somebody we know, and cannot be read."""
+    return Problem(422, detail, where)
+
+
+def not_now(status: int, detail: str, seconds: float) -> Problem:
+    """The same again, in a while, may be taken."""
+    return Problem(status, detail, headers={"Retry-After": str(max(1, ceil(seconds)))})

@@ -1,0 +1,78 @@
+"""Each endpoint is a file of secrets in one folder, read anew when it changes, so that nothing restarts for a new one.
+
+The folder is also what a Kubernetes Secret looks like when it is mounted: one key per endpoint.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import structlog
+
+from services.edge.signatures import key_of
+
+LARGEST = 64 * 1024
+"""Bytes of a file of secrets."""
+
+log = structlog.get_logger()
+
+
+class Endpoint(NamedTuple):
+    """Where one sender sends to: ``/hooks/<provider>/<tenant>/<name>``."""
+
+    provider: str
+    tenant: str
+    name: str
+
+    @property
+    def file(self) -> str:
+        """The name of its file; no part holds a dot."""
+        return ".".join(self)
+
+    @property
+    def path(self) -> str:
+        """Its path in the URL."""
+        return "/".join(("", "hooks", *self))
+
+
+class Secrets:
+    """The folder. A line of a file is one secret; every one of them is good, so that two can overlap."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """None: there are no endpoints."""
+        self._folder = folder
+        self._known: dict[str, tuple[tuple[int, int, int], tuple[bytes, ...]]] = {}
+
+    def of(self, endpoint: Endpoint) -> tuple[bytes, ...]:
+        """What is good now; empty: there is no such endpoint."""
+        if self._folder is None:
+            return ()
+        file = self._folder / endpoint.file
+        try:
+            stat = file.stat()
+            version = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+            known = self._known.get(endpoint.file)
+            if known is None or known[0] != version:
+                known = self._known[endpoint.file] = (version, _read(file))
+        except OSError as error:
+            return self._unread(endpoint, error)
+        return known[1]
+
+    def _unread(self, endpoint: Endpoint, error: OSError) -> tuple[bytes, ...]:
+        self._known.pop(endpoint.file, None)
+        if not isinstance(error, FileNotFoundError):
+            log.warning("edge.endpoint_unreadable", endpoint=endpoint.path, reason=error.strerror)
+        return ()
+
+
+def _read(file: Path) -> tuple[bytes, ...]:
+    with file.open("rb") as opened:
+        lines = opened.read(LARGEST).splitlines()
+    return tuple(line.strip() for line in lines if line.strip() and _good(file, line.strip()))
+
+
+def _good(file: Path, secret: bytes) -> bool:
+    try:
+        return bool(key_of(secret))
+    except ValueError as error:
+        log.warning("edge.endpoint_damaged", endpoint=file.name, reason=str(error))
+        return False

@@ -1,0 +1,54 @@
+"""The edge's loops: the door is open as long as it runs."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import structlog
+
+from events.bus import Bus
+from events.telemetry import Meters
+from services.edge.door import opened
+from services.edge.hooks import Hooks
+from services.edge.limit import Rate
+from services.edge.secrets import Secrets
+
+USUAL = Rate(50.0, 200)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Door:
+    """Where the edge listens, and to whom."""
+
+    address: str = "127.0.0.1:0"
+    """HOST:PORT; port 0: a free one."""
+    secrets: Path | None = None
+    """The folder of endpoints; None: there are none."""
+    rate: Rate = USUAL
+    """Deliveries of one endpoint."""
+
+
+CLOSED = Door()
+"""Open to nobody."""
+
+
+class Edge:
+    """The service."""
+
+    def __init__(self, bus: Bus, door: Door, *, clock: Callable[[], datetime], meters: Meters) -> None:
+        self.ready = asyncio.Event()
+        self.url = ""
+        """Where it is open, once it is ready."""
+        self._door = door
+        self._hooks = Hooks(bus, Secrets(door.secrets), door.rate, clock=clock, meters=meters)
+
+    async def run(self) -> None:
+        """Be open until cancelled. Raises ``Denied("AddressInUse")``."""
+        async with opened(self._door.address, self._hooks.routes()) as self.url:
+            self.ready.set()
+            log.info("service.ready", url=self.url)
+            await asyncio.Event().wait()

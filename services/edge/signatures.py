@@ -1,0 +1,98 @@
+"""Whether somebody who knows the secret said this is decided in constant time, on the bytes as they came."""
+
+import binascii
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+from services.edge.problem import unauthorized
+from services.edge.said import LONGEST, Said
+
+PREFIX = b"whsec_"
+"""Before a secret that is written in base64 (Standard Webhooks)."""
+TOLERANCE = timedelta(minutes=5)
+"""How far a signed time may be from ours, either way (Standard Webhooks' own figure)."""
+SIGNATURES = 16
+"""How many signatures one request may carry: a sender that changes its secret sends two."""
+
+
+def key_of(secret: bytes) -> bytes:
+    """The bytes to sign with. Raises ValueError if what follows ``whsec_`` is no base64."""
+    if not secret.startswith(PREFIX):
+        return secret
+    try:
+        return b64decode(secret.removeprefix(PREFIX), validate=True)
+    except binascii.Error as error:
+        raise ValueError("what follows whsec_ is no base64") from error
+
+
+def signed_hex(said: Said, header: str) -> None:
+    """``sha256=<hex>`` of the body. Raises Problem 401."""
+    shown = _shown(said, header)
+    _need_one(shown, (b"sha256=" + _mac(secret, said.body).hex().encode() for secret in said.secrets), header)
+
+
+def signed_standard(said: Said) -> None:
+    """Standard Webhooks: one of several ``v1,<base64>`` over id, time and body. Raises Problem 401."""
+    shown = _shown(said, "webhook-signature").split(b" ")
+    name, stamp = said.headers.get("webhook-id", ""), said.headers.get("webhook-timestamp", "")
+    content = b".".join((_bytes(name), _bytes(stamp), said.body))
+    good = tuple(b"v1," + b64encode(_mac(key_of(secret), content)) for secret in said.secrets)
+    if not _matches(shown[:SIGNATURES], good):
+        raise unauthorized("webhook-signature is not that of this id, time and body", "webhook-signature")
+    if not name or len(name) > LONGEST:
+        raise unauthorized(f"webhook-id must have 1 to {LONGEST} characters", "webhook-id")
+    check_time(stamp, said.now)
+
+
+def check_time(stamp: str, now: datetime) -> None:
+    """Seconds since 1970, close to now. Raises Problem 401."""
+    if not (stamp.isascii() and stamp.isdigit() and len(stamp) < 12):
+        raise unauthorized("webhook-timestamp must be whole seconds since 1970", "webhook-timestamp")
+    ahead = datetime.fromtimestamp(int(stamp), UTC) - now
+    if abs(ahead) > TOLERANCE:
+        side = "in the future" if ahead > timedelta() else "old"
+        seconds = abs(int(ahead.total_seconds()))
+        allowed = int(TOLERANCE.total_seconds())
+        raise unauthorized(f"webhook-timestamp is {seconds} s {side}: at most {allowed} s", "webhook-timestamp")
+
+
+def token(said: Said, header: str) -> None:
+    """The secret itself, in a header. Raises Problem 401."""
+    _need_one(_shown(said, header), said.secrets, header)
+
+
+def bearer(said: Said) -> None:
+    """``Authorization: Bearer <secret>``. Raises Problem 401."""
+    scheme, _, shown = said.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise unauthorized(
+            "Authorization is missing: expected Bearer and the endpoint's token", "Authorization", "Bearer"
+        )
+    _need_one(_bytes(shown.strip()), said.secrets, "Authorization", "Bearer")
+
+
+def _need_one(shown: bytes, good: Iterable[bytes], header: str, scheme: str = "Signature") -> None:
+    if not _matches((shown,), tuple(good)):
+        raise unauthorized(f"{header} is not good for this body and this endpoint", header, scheme)
+
+
+def _matches(shown: Iterable[bytes], good: tuple[bytes, ...]) -> bool:
+    """All are compared, so that the time it takes says nothing about which."""
+    return sum(hmac.compare_digest(one, right) for one in shown for right in good) > 0
+
+
+def _shown(said: Said, header: str) -> bytes:
+    if not (shown := said.headers.get(header)):
+        raise unauthorized(f"{header} is missing", header)
+    return _bytes(shown)
+
+
+def _mac(key: bytes, content: bytes) -> bytes:
+    return hmac.digest(key, content, sha256)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode()
