@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from services.cli.bad import BadInput
+from services.cli.events.commands import app as events
+from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output, Plain, Wait
 
 app = typer.Typer(
     help="Found Kubernetes clusters where GPUs are cheap, fit them out, and leave nothing behind.",
@@ -35,13 +37,6 @@ class DemoForm(StrEnum):
     JSON = "json"
 
 
-class ReplayForm(StrEnum):
-    """How a replay is shown."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 class Backend(StrEnum):
     """What founds clusters."""
 
@@ -57,14 +52,7 @@ class Spot(StrEnum):
     ONLY = "only"
 
 
-Dir = Annotated[Path, typer.Option("--dir", envvar="ALATE_DIR", help="Folder of the local stack.")]
-Kubeconfig = Annotated[
-    Path | None, typer.Option(help="Kubeconfig of a management cluster. [default: the local stack's]")
-]
-Nats = Annotated[str | None, typer.Option(help="URL of a NATS with JetStream. [default: the local stack's]")]
-Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Namespace: the tenant.")]
-Wait = Annotated[bool, typer.Option("--wait", help="Stay until it is so.")]
-HERE = Path(".alate")
+app.add_typer(events)
 
 
 @app.command()
@@ -246,7 +234,7 @@ def replay(
     *,
     nodes: Annotated[Path, typer.Option(help="CSV of nodes: sn,cpu_milli,memory_mib,gpu,model.")],
     pods: Annotated[Path, typer.Option(help="CSV of pods, with creation_time and deletion_time.")],
-    output: Annotated[ReplayForm, typer.Option("-o", "--output", help="A table, or JSON.")] = ReplayForm.TABLE,
+    output: Output = Plain.TABLE,
 ) -> None:
     """Play a recorded GPU cluster through the inventory, and count the same by hand.
 
@@ -258,7 +246,7 @@ def replay(
     from services.cli.replay import replay as play
 
     del trace  # there is one format so far, and it is checked
-    run(play(nodes, pods, as_json=output is ReplayForm.JSON))
+    run(play(nodes, pods, as_json=output is Plain.JSON))
 
 
 @app.command()

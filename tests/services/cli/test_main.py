@@ -17,7 +17,12 @@ def alate(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "words", [("--help",), *((each, "--help") for each in ("demo", "up", "request", "get", "delete"))]
+    "words",
+    [
+        ("--help",),
+        *((each, "--help") for each in ("demo", "up", "request", "get", "delete", "events")),
+        *(("events", each, "--help") for each in ("tail", "get", "history")),
+    ],
 )
 def test_help_is_there_for_every_command(tmp_path, words):
     done = alate(*words, cwd=tmp_path)

@@ -1,0 +1,100 @@
+"""The commands of `alate events`, their options and their help; what they do is loaded when they run."""
+# ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
+
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from services.cli.options import HERE, Dir, Namespace, Nats, Output, Plain
+
+if TYPE_CHECKING:
+    from events.bus import Bus
+
+app = typer.Typer(
+    name="events",
+    help="What was said on the bus: watch it, look things up, find causes, work off dead letters.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+Since = Annotated[str | None, typer.Option(help="From then on: how long ago (2h), or a time (RFC 3339).")]
+Name = Annotated[str, typer.Argument(help="Id of the event, or its place, such as EVENTS/42.")]
+
+
+@app.command()
+def tail(  # noqa: PLR0913 - what events can be told apart by
+    *,
+    subject: Annotated[str | None, typer.Option(help="Only on subjects like this, e.g. cluster.ready.>")] = None,
+    tenant: Annotated[str | None, typer.Option("--tenant", "-n", help="Only of this tenant.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Only of this cluster, its add-ons and its teardown.")] = None,
+    kind: Annotated[str | None, typer.Option("--type", help="Only of this CloudEvents type.")] = None,
+    stream: Annotated[
+        list[str] | None,
+        typer.Option(help="EVENTS, LEVELS, INTAKE, HOOKS or DLQ; may be repeated. [default: all but LEVELS and HOOKS]"),
+    ] = None,
+    since: Since = None,
+    output: Output = Plain.TABLE,
+    folder: Dir = HERE,
+    nats: Nats = None,
+) -> None:
+    """Show events as they are said, until Ctrl-C.
+
+    \b
+      alate events tail
+      alate events tail --tenant acme --cluster train-gpu --since 1h
+      alate events tail --subject 'cluster.ready.>' -o json | jq .event.id
+    """
+    from services.cli.events.scan import moment
+    from services.cli.events.tail import stdout
+    from services.cli.events.tail import tail as follow
+    from services.cli.events.which import USUAL, Which
+
+    which = Which(tuple(stream or USUAL), subject, tenant, cluster, kind).check()
+    start = moment(since, datetime.now(UTC)) if since else None
+    _on_bus(folder, nats, lambda bus: follow(bus, which, start, as_json=output is Plain.JSON, out=stdout()))
+
+
+@app.command()
+def get(name: Name, output: Output = Plain.TABLE, folder: Dir = HERE, nats: Nats = None) -> None:
+    """Show one event in full.
+
+    \b
+      alate events get EVENTS/42
+      alate events get run-4711 -o json
+    """
+    from services.cli.events.get import get as show
+
+    _on_bus(folder, nats, lambda bus: show(bus, name, as_json=output is Plain.JSON, write=sys.stdout.write))
+
+
+@app.command()
+def history(
+    cluster: Annotated[str, typer.Argument(help="Name of the cluster: see `alate get clusters`.")],
+    namespace: Namespace = "default",
+    output: Output = Plain.TABLE,
+    folder: Dir = HERE,
+    nats: Nats = None,
+) -> None:
+    """Tell a cluster's life, its add-ons' and its teardown's, with the time in each state.
+
+    \b
+      alate events history train-gpu
+      alate events history train-gpu -n acme -o json
+    """
+    from services.cli.events.history import show
+
+    _on_bus(folder, nats, lambda bus: show(bus, namespace, cluster, output.value, sys.stdout.write))
+
+
+def _on_bus(folder: Path, nats: str | None, work: "Callable[[Bus], Awaitable[None]]") -> None:
+    from services.cli.loop import run
+    from services.cli.where import Where
+
+    async def joined() -> None:
+        async with Where(folder, nats=nats).bus() as bus:
+            await work(bus)
+
+    run(joined())

@@ -1,0 +1,28 @@
+"""`alate events get` shows one event in full."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from events.bus import Bus
+from services.cli.events.said import Said, clock
+from services.cli.events.scan import find
+from services.cli.show import Write, dumped
+
+
+async def get(bus: Bus, name: str, *, as_json: bool, write: Write) -> None:
+    """Show it. Raises Failed if it is not kept."""
+    said = await find(bus, name)
+    write(dumped(said.item()) if as_json else "".join(f"{line}\n" for line in _lines(said)))
+
+
+def _lines(said: Said) -> Iterator[str]:
+    yield f"{said.stored.subject}   {said.place}   {clock(said.stored.time)} UTC"
+    item = said.item()
+    for name, value in (*item["headers"].items(), *item["event"].items()):
+        if name not in ("data", "data_base64"):
+            yield f"  {name:<16}{value}"
+    if "data" in item["event"]:
+        yield msgspec.json.format(said.stored.data, indent=2).decode()
+    elif said.stored.data:
+        yield repr(said.stored.data)

@@ -1,0 +1,88 @@
+"""One stored message as people and programs are shown it: the CloudEvent, and where it is kept."""
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+
+from events.bus import Stored
+from events.cloudevents import unescape
+from events.telemetry import template_of
+from schemas.generate.discover import lifecycles
+from schemas.subjects import names_of
+from services.cli.item import Item
+
+LIFECYCLES = lifecycles()
+"""Of every entity; found, and with it every message is declared."""
+_checked = msgspec.json.Decoder(msgspec.Raw).decode
+_encoded = msgspec.json.Encoder().encode
+
+
+class Said(NamedTuple):
+    """A message and the stream that keeps it."""
+
+    stream: str
+    stored: Stored
+
+    @property
+    def id(self) -> str:
+        """``ce-id``; empty for what is no CloudEvent in binary mode."""
+        return self.stored.headers.get("ce-id", "")
+
+    @property
+    def cause(self) -> str:
+        """``ce-causationid``."""
+        return self.stored.headers.get("ce-causationid", "")
+
+    @property
+    def flow(self) -> str:
+        """``ce-correlationid``."""
+        return self.stored.headers.get("ce-correlationid", "")
+
+    @property
+    def type(self) -> str:
+        """``ce-type``."""
+        return self.stored.headers.get("ce-type", "")
+
+    @property
+    def place(self) -> str:
+        """Where it is kept, as `alate events get` takes it: ``EVENTS/42``."""
+        return f"{self.stream}/{self.stored.sequence}"
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names in its subject, as its declared template calls them, e.g. ``{"tenant": "acme", "name": "a"}``."""
+        template = template_of(self.stored.subject).split(".")
+        pairs = zip(template, names_of(self.stored.subject), strict=False)
+        return {part[1:-1]: name for part, name in pairs if part.startswith("{")}
+
+    def item(self) -> Item:
+        """As JSON would have it: the event in CloudEvents' own JSON format."""
+        stored = self.stored
+        event = {name[3:]: unescape(name, value) for name, value in stored.headers.items() if name[:3] == "ce-"}
+        where = {"stream": self.stream, "sequence": stored.sequence, "stored": stored.time, "subject": stored.subject}
+        others = {name: value for name, value in stored.headers.items() if name[:3] != "ce-"}
+        return {**where, "headers": others, "event": {**event, **_data(stored.data)}}
+
+    def line(self) -> str:
+        """The same as one line of JSON."""
+        return _encoded(self.item()).decode() + "\n"
+
+    def words(self) -> str:
+        """One line for people."""
+        cause = f"  <- {self.cause}" if self.cause else ""
+        return f"{clock(self.stored.time)}  {self.place:<14}  {self.stored.subject:<52}  {self.id or '-'}{cause}\n"
+
+
+def clock(time: datetime) -> str:
+    """A moment of a day, in UTC."""
+    return time.astimezone(UTC).isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
+
+
+def _data(data: bytes) -> Item:
+    if not data:
+        return {}
+    try:
+        return {"data": _checked(data)}
+    except (msgspec.DecodeError, RecursionError):  # whatever anyone published is shown, too
+        return {"data_base64": data}

@@ -1,0 +1,58 @@
+import asyncio
+import json
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from events.bus import EPOCH, Message
+from services.cli.events.tail import Out, tail
+from services.cli.events.which import Which
+
+pytestmark = pytest.mark.looptime
+
+
+@asynccontextmanager
+async def tailing(bus, which, since=None, *, as_json=True):
+    lines: list[str] = []
+    task = asyncio.create_task(tail(bus, which, since, as_json=as_json, out=Out(lines.append, lambda: None)))
+    await asyncio.sleep(0.1)
+    yield lines
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def test_only_what_is_said_from_now_on_is_shown(bus):
+    async with tailing(bus, Which()) as lines:
+        assert lines == []
+        await bus.publish(Message("cluster.requested", b"{}", {"ce-id": "new"}))
+        await asyncio.sleep(0.1)
+        assert [json.loads(line)["event"]["id"] for line in lines] == ["new"]
+
+
+async def test_with_a_time_everything_since_is_shown_first(bus):
+    async with tailing(bus, Which(("EVENTS",), cluster="cheap-a"), EPOCH) as lines:
+        subjects = [json.loads(line)["subject"] for line in lines]
+    assert subjects[0] == "cluster.requested.default.cheap-a"
+    assert {subject.rpartition(".")[2] for subject in subjects} == {"cheap-a"}
+    assert len(subjects) == len(await bus.read("EVENTS", "*.*.default.cheap-a"))
+
+
+async def test_a_line_for_people_names_place_subject_id_and_cause(bus):
+    async with tailing(bus, Which(type="teardown.gone", cluster="train-gpu"), EPOCH, as_json=False) as lines:
+        (line,) = lines
+    assert "teardown.gone.default.train-gpu" in line
+    assert "EVENTS/" in line
+    assert "<- cluster.train-gpu." in line
+
+
+async def test_many_lines_are_flushed_at_once_and_soon():
+    flushed = []
+    out = Out(lambda _: None, lambda: flushed.append(1))
+    for _ in range(100):
+        out.line("x")
+    await asyncio.sleep(0.05)
+    assert flushed == [1]
+    out.line("y")
+    await asyncio.sleep(0.05)
+    assert flushed == [1, 1]
