@@ -89,6 +89,21 @@ def history(
     _on_bus(folder, nats, lambda bus: show(bus, namespace, cluster, output.value, sys.stdout.write))
 
 
+@app.command()
+def lineage(name: Name, output: Output = Plain.TABLE, folder: Dir = HERE, nats: Nats = None) -> None:
+    """Show what led to an event and what came of it, as a tree.
+
+    \b
+    Also takes the id of a whole flow (correlationid: the Colony's uid). Grown from the streams alone; a level that
+    has been replaced since is told as that.
+      alate events lineage run-4711
+      alate events lineage EVENTS/42 -o json
+    """
+    from services.cli.events.tree import show
+
+    _on_bus(folder, nats, lambda bus: show(bus, name, as_json=output is Plain.JSON, write=sys.stdout.write))
+
+
 def _on_bus(folder: Path, nats: str | None, work: "Callable[[Bus], Awaitable[None]]") -> None:
     from services.cli.loop import run
     from services.cli.where import Where

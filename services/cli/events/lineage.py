@@ -1,0 +1,118 @@
+"""Who caused what is a tree, grown from the ids that messages carry; what is no longer kept is told as that."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import msgspec
+
+from schemas.subjects import key_of
+from services.cli.events.said import Said
+from services.cli.item import Item
+
+
+class Because(StrEnum):
+    """Why a message was said."""
+
+    ROOT = "root"
+    """Nothing kept says why."""
+    CAUSE = "cause"
+    """It names the message above as its cause."""
+    REQUEST = "request"
+    """The wish it follows is replaced by now, but names the request it was made of."""
+    ITSELF = "itself"
+    """It names no cause: its entity's timer, or work that its last state asked for."""
+    REPLACED = "replaced"
+    """It names a cause that is no longer kept, a level; it is shown after its entity's last state."""
+    REFUSED = "refused"
+    """It is the dead letter of the message above."""
+
+
+@dataclass(eq=False)
+class Node:
+    """One message, with what it led to."""
+
+    said: Said
+    because: Because = Because.ROOT
+    parent: "Node | None" = None
+    effects: list["Node"] = field(default_factory=list)
+
+    def item(self) -> Item:
+        """As JSON would have it."""
+        said = self.said
+        where = {"id": said.id, "subject": said.stored.subject, "place": said.place, "stored": said.stored.time}
+        why = {"because": self.because.value, "cause": said.cause}
+        return {**where, **why, "effects": [each.item() for each in self.effects]}
+
+    def path(self) -> Iterator["Node"]:
+        """Itself, and all that led to it."""
+        yield self
+        if self.parent is not None:
+            yield from self.parent.path()
+
+
+class _Wish(msgspec.Struct, frozen=True):
+    event: str = ""
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    wish: _Wish = _Wish()
+
+
+def request_of(said: Said) -> str:
+    """The id of the request that a cluster's state goes back to; empty if there was none."""
+    try:
+        return msgspec.json.decode(said.stored.data, type=_Asked).wish.event
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+
+
+def forest(messages: Iterable[Said]) -> list[Node]:
+    """Every message of a flow in a tree, oldest first; more than one if something is not kept."""
+    grown: list[Node] = []
+    by_id: dict[str, list[Node]] = {}
+    last: dict[str, Node] = {}
+    for said in sorted(messages, key=lambda each: (each.stored.time, each.stored.sequence)):
+        node, entity = Node(said), _entity(said)
+        before = last.get(entity) if entity else None
+        node.because, node.parent = _why(said, by_id, before)
+        if node.parent is not None:
+            node.parent.effects.append(node)
+        grown.append(node)
+        if said.stream != "DLQ":  # a dead letter bears the id of what was refused
+            by_id.setdefault(said.id, []).append(node)
+        if entity:
+            last[entity] = node
+    return grown
+
+
+def _why(said: Said, by_id: dict[str, list[Node]], before: Node | None) -> tuple[Because, Node | None]:
+    if said.stream == "DLQ":
+        refused = by_id.get(said.id)
+        return (Because.REFUSED, refused[-1]) if refused else (Because.ROOT, None)
+    # The first release gave one id to all entities of a Colony: of those, the nearest before is meant.
+    if causes := by_id.get(said.cause):
+        return Because.CAUSE, causes[-1]
+    if before is not None:
+        return (Because.REPLACED if said.cause else Because.ITSELF), before
+    if asked := by_id.get(request_of(said)):
+        return Because.REQUEST, asked[-1]
+    return Because.ROOT, None
+
+
+def _entity(said: Said) -> str:
+    """Whose state it is; empty for what is no state."""
+    return key_of(said.stored.subject).history if said.stream == "EVENTS" else ""
+
+
+def lineage(messages: Sequence[Said], asked: Said | None) -> list[Node]:
+    """The trees of a flow: of `asked` what led to it and what came of it, else everything."""
+    nodes = forest(messages)
+    target = next((node for node in nodes if asked and node.said.place == asked.place), None)
+    if target is None:
+        return [node for node in nodes if node.parent is None]
+    below: Node = target
+    for above in list(target.path())[1:]:
+        above.effects = [below]
+        below = above
+    return [below]

@@ -1,0 +1,58 @@
+"""`alate events lineage` draws the tree: effects below their cause, an entity's own next state after its last."""
+
+from datetime import datetime
+
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from events.bus import Bus
+from services.cli.events.flow import gather
+from services.cli.events.lineage import Because, Node, lineage
+from services.cli.show import Write, dumped
+
+NOTES = {
+    Because.ROOT: "",
+    Because.CAUSE: "",
+    Because.REQUEST: "through a wish that is replaced by now",
+    Because.ITSELF: "by itself",
+    Because.REFUSED: "refused",
+    Because.REPLACED: "by a level that is replaced by now",
+}
+NEXT = (Because.ITSELF, Because.REPLACED)
+
+
+async def show(bus: Bus, name: str, *, as_json: bool, write: Write) -> None:
+    """Show what led to an event and what came of it. Raises Failed."""
+    messages, asked = await gather(bus, name)
+    trees = lineage(messages, asked)
+    if as_json:
+        write(dumped({"asked": asked.id if asked else name, "trees": [node.item() for node in trees]}))
+    else:
+        write("".join(drawn(node, asked.place if asked else "") for node in trees))
+
+
+def drawn(root: Node, place: str) -> str:
+    """The tree as text; the message at `place` is marked."""
+    began = root.said.stored.time
+    tree = Tree(_label(root, began, place))
+    for effect in root.effects:
+        _grow(tree, effect, began, place)
+    console = Console(width=1000, no_color=True)
+    with console.capture() as capture:
+        console.print(tree)
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def _grow(branch: Tree, node: Node, began: datetime, place: str) -> None:
+    own = branch.add(_label(node, began, place))
+    for effect in node.effects:
+        _grow(branch if effect.because in NEXT else own, effect, began, place)
+
+
+def _label(node: Node, began: datetime, place: str) -> Text:
+    said = node.said
+    later = (said.stored.time - began).total_seconds()
+    mark = "* " if said.place == place else ""
+    note = f"  ({NOTES[node.because]})" if NOTES[node.because] else ""
+    return Text(f"{mark}{said.stored.subject}  {said.place}  +{later:.3f}s{note}")

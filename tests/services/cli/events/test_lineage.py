@@ -1,0 +1,82 @@
+"""The tree of a flow holds every message of it once, each under what caused it."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from events.bus import Stored
+from services.cli.events.lineage import Because, Node, forest, lineage
+from services.cli.events.said import Said
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def said(place: int, subject: str, name: str, cause: str = "", data: bytes = b"{}", *, stream: str = "EVENTS") -> Said:
+    headers = {"ce-id": name} | ({"ce-causationid": cause} if cause else {})
+    return Said(stream, Stored(subject, data, headers, place, START + timedelta(seconds=place)))
+
+
+def shape(node: Node) -> tuple:
+    return (node.said.id, node.because.value, [shape(each) for each in node.effects])
+
+
+def every(nodes: list[Node]) -> Iterator[Node]:
+    for node in nodes:
+        yield node
+        yield from every(node.effects)
+
+
+REQUEST = said(1, "cluster.requested", "run-1", stream="INTAKE")
+REQUESTED = said(2, "cluster.requested.t.a", "c1", "wish", b'{"wish": {"event": "run-1"}}')
+LAUNCHING = said(3, "cluster.launching.t.a", "c2", "wish")
+ARMED = said(4, "teardown.armed.t.a", "t1", "c2")
+WARNED = said(5, "teardown.warned.t.a", "t2")
+FLOW = [REQUEST, REQUESTED, LAUNCHING, ARMED, WARNED]
+
+
+def test_each_message_hangs_on_its_cause_or_on_what_its_entity_said_before():
+    (root,) = lineage(FLOW, None)
+    assert shape(root) == (
+        "run-1", "root", [
+            ("c1", "request", [
+                ("c2", "replaced", [
+                    ("t1", "cause", [("t2", "itself", [])])])])],
+    )  # fmt: skip
+
+
+def test_of_one_message_only_what_led_to_it_and_what_came_of_it_is_shown():
+    other = said(6, "addon.planned.t.a_2Ex", "a1", "c1")
+    (root,) = lineage([*FLOW, other], ARMED)
+    assert [node.said.id for node in every([root])] == ["run-1", "c1", "c2", "t1", "t2"]
+
+
+def test_where_one_id_is_that_of_several_entities_the_nearest_before_is_meant():
+    cluster, teardown = said(1, "cluster.released.t.a", "u.5"), said(2, "addon.withdrawn.t.a_2Ex", "u.5")
+    later = said(3, "teardown.releasing.t.a", "u.12", "u.5")
+    again = said(4, "cluster.releasing.t.b", "u.5")
+    causes = {node.said.place: node.parent for node in forest([cluster, teardown, later, again])}
+    assert causes[later.place].said == teardown
+
+
+def test_a_dead_letter_hangs_on_what_was_refused():
+    letter = said(9, "dlq.INTAKE.gateway-intake", "run-1", stream="DLQ")
+    (root,) = lineage([letter, REQUEST], REQUEST)
+    assert shape(root) == ("run-1", "root", [("run-1", "refused", [])])
+
+
+def test_what_is_not_kept_leaves_several_trees_and_loses_nothing():
+    trees = lineage([ARMED, WARNED, said(8, "addon.applied.t.a_2Ex", "a2", "gone")], None)
+    assert [tree.because for tree in trees] == [Because.ROOT, Because.ROOT]
+
+
+ids = st.sampled_from("abcdef")
+messages = st.lists(st.tuples(st.sampled_from(["cluster.x.t.a", "addon.y.t.b"]), ids, ids | st.just("")), max_size=12)
+
+
+@given(messages)
+def test_whatever_ids_say_every_message_is_in_the_trees_once_and_none_in_a_ring(drawn):
+    flow = [said(place, *each) for place, each in enumerate(drawn, start=1)]
+    found = sorted(node.said.stored.sequence for node in every(lineage(flow, None)))
+    assert found == [each.stored.sequence for each in flow]
