@@ -6,12 +6,13 @@ from contextlib import aclosing
 from datetime import datetime
 
 from events.bus import CaughtUp, Consumer, Delivery, Expect, Message, Place, Stored, Timer
+from events.credentials import NOBODY, Credentials
 from events.jetstream_api import Answer, Purged, Refused, call, direct, stored_direct
 from events.jetstream_feed import ALL, LAST_PER_SUBJECT, NEW, Feed, stored_since
 from events.jetstream_publish import publish, read_ack, timer_headers
 from events.jetstream_pull import Pull
 from events.jetstream_setup import durables, ensure_consumer, ensure_stream
-from events.jetstream_wire import NOBODY, Credentials, Wire, dial
+from events.jetstream_wire import Wire, dial
 from events.streams import STREAMS, StreamSpec
 
 
@@ -25,9 +26,10 @@ async def connect(
 ) -> "JetStreamBus":
     """Connect, and make the streams that are absent.
 
-    `name` is shown by the server and begins the inbox (``_INBOX_<name>``), so that permissions can name it.
+    `name` is shown by the server and begins the inbox (``_INBOX_<name>``) unless the credentials say otherwise, so that
+    permissions can name it.
     `patience` is how many seconds a call is repeated. Raises `Unavailable` within a few seconds if nobody
-    answers at the url, `Denied` if the server refuses a stream.
+    answers at the url, `Denied` if the server refuses a stream or the credentials are none.
     """
     wire = await dial(url, name, credentials, patience)
     try:

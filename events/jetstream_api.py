@@ -7,7 +7,8 @@ import msgspec
 
 from events.bus import Stored
 from events.faults import Denied
-from events.jetstream_wire import ApiError, Letter, Lost, Wire, description, plain, status
+from events.jetstream_headers import plain
+from events.jetstream_wire import ApiError, Letter, Lost, Wire, description, status
 
 T = TypeVar("T", bound="Answer")
 
@@ -84,7 +85,7 @@ async def call(wire: Wire, subject: str, body: object, answer: type[T]) -> T:
         return found
 
     data = b"" if body is None else msgspec.json.encode(body)
-    return await wire.insist("$JS.API." + subject, data, None, read)
+    return await wire.insist(f"{wire.api}.{subject}", data, None, read)
 
 
 async def direct(wire: Wire, stream: str, query: object) -> Letter | None:
@@ -100,7 +101,7 @@ async def direct(wire: Wire, stream: str, query: object) -> Letter | None:
                 refusal = ApiError(int(code), 0, description(msg))
                 raise Refused(refusal, stream).denied()
 
-    return await wire.insist(f"$JS.API.DIRECT.GET.{stream}", msgspec.json.encode(query), None, read)
+    return await wire.insist(f"{wire.api}.DIRECT.GET.{stream}", msgspec.json.encode(query), None, read)
 
 
 def stored_direct(msg: Letter) -> Stored:

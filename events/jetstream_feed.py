@@ -167,7 +167,7 @@ class Feed:
         await self._wire.shut(box)
         if not self._wire.closed:
             name = "feed-" + box.subject.rpartition(".")[2]
-            await self._wire.tell(f"$JS.API.CONSUMER.DELETE.{self._stream}.{name}")
+            await self._wire.tell(f"{self._wire.api}.CONSUMER.DELETE.{self._stream}.{name}")
 
 
 def _nanoseconds_since_1970(info: ConsumerInfo) -> int:

@@ -7,6 +7,8 @@ from functools import lru_cache
 from nats.aio.client import Client
 from nats.protocol.command import hpub_cmd
 
+from events.timers import SCHEDULE
+
 BLANKS = " \t\n\r\v\f"
 """What Python takes off bytes; off text it would take more."""
 _NAME = re.compile(r"[A-Za-z0-9-]+")
@@ -55,6 +57,11 @@ def read(raw: bytes) -> dict[str, str] | None:
     except ValueError:  # no UTF-8, or a line without a colon
         return None
     return headers if all(map(_plain, headers)) else None
+
+
+def plain(headers: Mapping[str, str] | None) -> dict[str, str]:
+    """A message's own headers, without those that spoke to the server; a timer's time is its own."""
+    return {name: value for name, value in (headers or {}).items() if name[:5] != "Nats-" or name == SCHEDULE}
 
 
 @lru_cache(maxsize=256)

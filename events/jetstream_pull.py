@@ -114,7 +114,7 @@ class Pull:
         self._round += 1
         self._wanted = batch
         ask = {"batch": batch, "expires": nanoseconds(EXPIRES), "idle_heartbeat": nanoseconds(HEARTBEAT)}
-        subject = f"$JS.API.CONSUMER.MSG.NEXT.{self.consumer.stream}.{self.consumer.name}"
+        subject = f"{self._wire.api}.CONSUMER.MSG.NEXT.{self.consumer.stream}.{self.consumer.name}"
         await self._wire.up()
         await self._wire.tell(subject, msgspec.json.encode(ask), f"{box.subject}.{self._round}")
 

@@ -3,10 +3,7 @@
 import asyncio
 import itertools
 import logging
-import re
-import ssl
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -16,9 +13,11 @@ from nats.errors import Error as NatsError
 from nats.js.api import Header
 
 from events.bus import Unavailable
+from events.credentials import Credentials, without_secrets
+from events.faults import Denied
 from events.jetstream_headers import LeanClient
 from events.jetstream_mailbox import Mailbox
-from events.timers import SCHEDULE
+from events.jetstream_refusal import Refusal, refusal
 from schemas.subjects import token
 
 if TYPE_CHECKING:
@@ -48,20 +47,6 @@ class Lost(Exception):
     """A question stayed without an answer; the next try may have one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """What to show at the door; all empty where there is none."""
-
-    user: str | None = None
-    password: str | None = None
-    token: str | None = None
-    tls: ssl.SSLContext | None = None
-
-
-NOBODY = Credentials()
-"""For a server that lets everyone in."""
-
-
 class ApiError(msgspec.Struct, frozen=True):
     """What JetStream says when it refuses."""
 
@@ -84,25 +69,29 @@ def description(msg: Letter) -> str:
 class Wire:
     """Questions and answers over one connection that is renewed for ever."""
 
-    def __init__(self, client: Client, url: str, patience: float) -> None:
+    def __init__(self, client: Client, url: str, name: str, credentials: Credentials, patience: float) -> None:
         self._client = client
         self._loop = asyncio.get_running_loop()
         self._numbers = itertools.count(1)
-        self._open: dict[str, tuple[float, asyncio.Future[Letter]]] = {}
+        self._open: dict[str, tuple[float, asyncio.Future[Letter], str]] = {}
+        self._refused: dict[str, Refusal] = {}
+        self._deaf: Refusal | None = None
         self._boxes: dict[Post, Subscription] = {}
         self._sweeping: asyncio.TimerHandle | None = None
         self._up = asyncio.Event()
         self._trouble = ""
         self._inbox = ""
         self._url = url
+        self._name = name
+        self._credentials = credentials
         self._patience = patience
         self.closed = False
 
-    async def start(self, name: str, credentials: Credentials) -> None:
-        """Connect and listen; raises `Unavailable` with one clear sentence."""
+    async def start(self) -> None:
+        """Connect and listen; raises `Unavailable` or `Denied` with one clear sentence."""
         try:
             async with asyncio.timeout(CONNECT):
-                await self._connect(name, credentials)
+                await self._connect()
         except (TimeoutError, OSError, NatsError) as error:
             self.closed = True
             await self._client.close()
@@ -111,15 +100,13 @@ class Wire:
         await self._client.subscribe(self._inbox + "*", cb=self._answered)
         self._up.set()
 
-    async def _connect(self, name: str, credentials: Credentials) -> None:
+    async def _connect(self) -> None:
+        own = self._credentials
         await self._client.connect(
             self._url,
-            name=name,
-            inbox_prefix=f"_INBOX_{token(name)}",
-            user=credentials.user,
-            password=credentials.password,
-            token=credentials.token,
-            tls=credentials.tls,
+            name=self._name,
+            inbox_prefix=own.inbox or f"_INBOX_{token(self._name)}",
+            **own.shown(),
             error_cb=self._erred,
             disconnected_cb=self._went_down,
             reconnected_cb=self._came_up,
@@ -129,10 +116,12 @@ class Wire:
         )
 
     async def ask(self, subject: str, data: bytes, headers: dict[str, str] | None = None) -> Letter:
-        """One question, one answer; `Lost` when there is none in time."""
+        """One question, one answer; `Lost` when there is none in time, `Denied` if it may not be asked."""
+        if self._deaf:
+            raise self._denied(self._deaf, subject)
         number = str(next(self._numbers))
         future: asyncio.Future[Letter] = self._loop.create_future()
-        self._open[number] = (self._loop.time() + ANSWER, future)
+        self._open[number] = (self._loop.time() + ANSWER, future, subject)
         if self._sweeping is None:
             self._sweeping = self._loop.call_later(ANSWER, self._sweep)
         try:
@@ -159,7 +148,12 @@ class Wire:
             await asyncio.sleep(PAUSE)
 
     async def tell(self, subject: str, data: bytes = b"", reply: str = "") -> None:
-        """Say something and do not wait for an answer; kept and sent later while the server is away."""
+        """Say something and do not wait for an answer; kept and sent later while the server is away.
+
+        Raises `Denied` if it was refused before, as the server's no comes too late for the first time.
+        """
+        if no := self._refused.get(subject.lower()):
+            raise self._denied(no, subject)
         try:
             await self._client.publish(subject, data, reply)
         except NatsError as error:
@@ -188,7 +182,12 @@ class Wire:
     @property
     def place(self) -> str:
         """The url without what opens the door."""
-        return re.sub(r"[^/@]*@", "", self._url)
+        return without_secrets(self._url)
+
+    @property
+    def api(self) -> str:
+        """Where JetStream's own API listens to us."""
+        return self._credentials.api
 
     @property
     def limit(self) -> int:
@@ -205,7 +204,7 @@ class Wire:
             return
         if self._up.is_set():
             if self._open:
-                await asyncio.wait([future for _, future in self._open.values()], timeout=ANSWER)
+                await asyncio.wait([future for _, future, _ in self._open.values()], timeout=ANSWER)
             await self._flush()
         self.closed = True
         self._lose("the bus was left")
@@ -241,7 +240,7 @@ class Wire:
 
     def _sweep(self) -> None:
         now = self._loop.time()
-        for deadline, future in list(self._open.values()):
+        for deadline, future, _ in list(self._open.values()):
             if deadline > now:
                 break
             if not future.done():
@@ -249,7 +248,7 @@ class Wire:
         self._sweeping = self._loop.call_later(ANSWER / 4, self._sweep) if self._open else None
 
     def _lose(self, why: str) -> None:
-        for _, future in self._open.values():
+        for _, future, _ in self._open.values():
             if not future.done():
                 future.set_exception(Lost(why))
         if self.closed and self._sweeping:
@@ -266,23 +265,36 @@ class Wire:
 
     async def _came_up(self) -> None:
         self._trouble = ""
+        self._refused.clear()  # rights may have been changed meanwhile
+        self._deaf = None
         self._up.set()
         self._ring()
 
+    def _refuse(self, error: Exception) -> None:
+        """The server's no reaches every question it is about; what was only told is refused the next time."""
+        if (no := refusal(error)) is None:
+            return
+        if no.listening:
+            self._deaf = no
+        elif no.subject.startswith(self.api.lower()):  # few; every acknowledgement has a subject of its own
+            self._refused[no.subject] = no
+        for _, future, subject in self._open.values():
+            if not future.done() and (no.listening or subject.lower() == no.subject):
+                future.set_exception(self._denied(no, subject))
+
+    def _denied(self, no: Refusal, subject: str) -> Denied:
+        return no.denied(self.place, self._name, self._inbox if no.listening else subject)
+
     async def _erred(self, error: Exception) -> None:
+        self._refuse(error)
         said = str(error) or type(error).__name__
         if not self._trouble.startswith(REFUSAL) or said.startswith(REFUSAL):
             self._trouble = said
         _log.log(logging.DEBUG if self.closed else logging.WARNING, "NATS at %s: %s", self.place, said)
 
 
-def plain(headers: Mapping[str, str] | None) -> dict[str, str]:
-    """A message's own headers, without those that spoke to the server; a timer's time is its own."""
-    return {name: value for name, value in (headers or {}).items() if name[:5] != "Nats-" or name == SCHEDULE}
-
-
 async def dial(url: str, name: str, credentials: Credentials, patience: float) -> Wire:
     """A started wire; `patience` is how many seconds a question is repeated."""
-    wire = Wire(LeanClient(), url, patience)
-    await wire.start(name, credentials)
+    wire = Wire(LeanClient(), url, name, credentials, patience)
+    await wire.start()
     return wire

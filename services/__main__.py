@@ -1,4 +1,4 @@
-"""``python -m services NAME…`` runs one or several services in this process."""
+"""``python -m services NAME…`` runs one or several services in this process; ``setup`` makes what they need on NATS."""
 
 import sys
 from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
@@ -8,7 +8,7 @@ import uvloop
 from events.bus import Unavailable
 from events.faults import Fault
 from services.compose import SERVICES
-from services.process import run
+from services.process import SETUP, run, set_up
 from services.settings import BadSetting, load
 
 SANDBOX = "sandbox"
@@ -18,7 +18,7 @@ FILES = 65_536
 
 def main(names: tuple[str, ...]) -> int:
     """Exit code 0 after a clean stop, 1 if something is not there, 2 for bad input; one sentence on stderr."""
-    known = (*SERVICES, SANDBOX)
+    known = (*SERVICES, SANDBOX, SETUP)
     if unknown := [name for name in names if name not in known] or (not names and ["(none)"]):
         print(f"no service {', '.join(unknown)}: name one or several of {', '.join(known)}", file=sys.stderr)  # noqa: T201 - the command's answer
         return 2
@@ -28,7 +28,7 @@ def main(names: tuple[str, ...]) -> int:
             from services.sandbox.run import main as sandbox  # noqa: PLC0415 - services need none of what it loads
 
             return sandbox()
-        uvloop.run(run(names, load()))
+        uvloop.run(set_up(load()) if names == (SETUP,) else run(names, load()))
     except BadSetting as wrong:
         print(wrong, file=sys.stderr)  # noqa: T201 - the command's answer
         return 2

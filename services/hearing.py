@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, TypeVar
 
 import msgspec
 
-from events.bus import Stored
+from events.bus import Consumer, Stored
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, Stream, declared
 from schemas.subjects import Key, names_of
@@ -47,6 +48,15 @@ def hears_every(lifecycle: Lifecycle, route: Route) -> Hears:
 def wildcard(subject: str) -> str:
     """The filter that matches every subject of a template: ``a.b.{c}`` becomes ``a.b.*``."""
     return ".".join("*" if part.startswith("{") else part for part in subject.split("."))
+
+
+def consumers(service: str, domain: str, lines: Iterable[Hears]) -> tuple[Consumer, ...]:
+    """One durable place per stream a service hears; the timers of its own entities among them."""
+    heard = [(Stream.EVENTS, f"due.{domain}.*.*"), *((line.stream, line.filter) for line in lines)]
+    streams = groupby(sorted(heard), key=lambda line: line[0])
+    return tuple(
+        Consumer(f"{service}-{stream.lower()}", stream, tuple(f for _, f in group)) for stream, group in streams
+    )
 
 
 class Ears:

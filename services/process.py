@@ -10,9 +10,11 @@ from pathlib import Path
 
 import structlog
 
+from events.bus import Bus
 from events.jetstream import connect
 from events.kube import Kube
 from events.kube_config import transport, transport_of
+from events.streams import STREAMS
 from events.telemetry import Meters
 from services import logs, telemetry_setup
 from services.clouds import backends
@@ -26,6 +28,9 @@ from services.sources import sources
 
 SAMPLE = Path(__file__).parent / "sandbox" / "prices"
 """The prices that are shipped: a sample, for the laptop."""
+
+SETUP = "setup"
+"""Who makes the streams, once, so that no service needs the right to."""
 
 log = structlog.get_logger()
 
@@ -62,7 +67,7 @@ async def _all(running: Iterable[Running], health: Health) -> None:
 @asynccontextmanager
 async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerator[Ports]:
     kube = Kube(await transport(settings.kubeconfig, settings.context), random=random.random)
-    bus = await connect(settings.nats_url, name=title)
+    bus = await join(settings, title)
     try:
         yield Ports(
             bus=bus,
@@ -88,6 +93,18 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
 def _door(settings: Settings) -> Door:
     rate = Rate(settings.edge_rate, max(1, int(4 * settings.edge_rate)))
     return Door(settings.edge_address, settings.edge_secrets, rate)
+
+
+async def join(settings: Settings, name: str) -> Bus:
+    """The bus. Whoever shows a key may make no streams: `set_up` makes them. An open NATS gets them from us."""
+    own = settings.credentials()
+    return await connect(settings.nats_url, name=name, streams=STREAMS if own.anyone else (), credentials=own)
+
+
+async def set_up(settings: Settings) -> None:
+    """Make the streams, or set right what differs. Raises Unavailable, Denied."""
+    bus = await connect(settings.nats_url, name=SETUP, credentials=settings.credentials())
+    await bus.close()
 
 
 async def _open_cluster(kubeconfig: str) -> Kube:

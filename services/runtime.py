@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import groupby
 from typing import Any
 
 import structlog
@@ -15,9 +14,8 @@ from events.bus import Bus, Conflict, Consumer, Delivery, Unavailable
 from events.faults import TryLater
 from events.telemetry import Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
-from schemas.registry import Stream
 from schemas.subjects import Key, key_of
-from services.hearing import Ears, Hears, Undecodable
+from services.hearing import Ears, Hears, Undecodable, consumers
 from services.ledger import Clock, Ledger
 from services.letters import Answer, Letter
 from services.machine import Command, Event, Machine, Todo
@@ -136,14 +134,8 @@ class Runtime:
         return state is not None and ended and self._clock() - state.since > self._retention
 
     def consumers(self) -> tuple[Consumer, ...]:
-        """One durable place per stream the service hears; its own timers among them."""
-        domain = self.service.machine.lifecycle.domain
-        lines = [(Stream.EVENTS, f"due.{domain}.*.*"), *((line.stream, line.filter) for line in self.service.hears)]
-        streams = groupby(sorted(lines), key=lambda line: line[0])
-        return tuple(
-            Consumer(f"{self.service.name}-{stream.lower()}", stream, tuple(f for _, f in group))
-            for stream, group in streams
-        )
+        """See `services.hearing.consumers`."""
+        return consumers(self.service.name, self.service.machine.lifecycle.domain, self.service.hears)
 
     async def _listen(self, consumer: Consumer) -> None:
         async with contextlib.aclosing(self._bus.consume(consumer)) as deliveries:

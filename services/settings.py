@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, FilePath, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from events.credentials import API, Credentials, trusting, without_secrets
 
 PREFIX = "ALATE_"
 
@@ -49,6 +51,30 @@ class Settings(BaseSettings):
     nats_url: Annotated[str, AfterValidator(_nats)] = Field(
         "nats://127.0.0.1:4222",
         description="Where the bus is: URLs with commas between. A wrong one: no service becomes ready, all retry.",
+    )
+    nats_nkey: FilePath | None = Field(
+        None,
+        description="File of the NKey seed to show to NATS, for its owner alone to read. Empty: nothing is shown, and "
+        "the streams are made by whoever comes first; otherwise `python -m services setup` makes them.",
+    )
+    nats_creds: FilePath | None = Field(
+        None,
+        description="File of a user's JWT and seed, for a NATS in operator mode, in place of an NKey. One that is not "
+        "known there: no service starts.",
+    )
+    nats_ca: FilePath | None = Field(
+        None,
+        description="PEM file of the authorities a NATS over TLS is trusted by. Empty: the system's. Use tls:// in the "
+        "URL: with nats:// a server that offers no TLS is spoken to in the clear.",
+    )
+    nats_inbox: str | None = Field(
+        None,
+        description="What the inbox begins with, where the key allows one of another name only. Empty: _INBOX_ and the "
+        "name of who connects.",
+    )
+    nats_api: str = Field(
+        API,
+        description="Where JetStream listens to this key: JS.API for those with an account of their own (readers).",
     )
     kubeconfig: str | None = Field(
         None,
@@ -142,6 +168,16 @@ class Settings(BaseSettings):
         "Too low: senders are told to wait; too high: one sender can fill the bus.",
     )
 
+    def credentials(self) -> Credentials:
+        """What is shown to NATS. Raises Denied("BadCredentials")."""
+        return Credentials(
+            nkey=self.nats_nkey,
+            creds=self.nats_creds,
+            tls=trusting(self.nats_ca),
+            inbox=self.nats_inbox,
+            api=self.nats_api,
+        )
+
 
 def load() -> Settings:
     """The settings of this process; `BadSetting` names the first variable that is wrong."""
@@ -154,4 +190,5 @@ def load() -> Settings:
 def _sentence(error: ValidationError) -> str:
     first = error.errors()[0]
     said = first["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
-    return f"{PREFIX}{str(first['loc'][0]).upper()} is {first['input']!r}: {said[0].lower()}{said[1:]}"
+    shown = without_secrets(repr(first["input"]))
+    return f"{PREFIX}{str(first['loc'][0]).upper()} is {shown}: {said[0].lower()}{said[1:]}"

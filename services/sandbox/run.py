@@ -10,6 +10,7 @@ from uuid import uuid4
 import structlog
 import uvloop
 
+from events.credentials import NOBODY, Credentials
 from events.jetstream import connect
 from services import logs
 from services.ends import until_told
@@ -27,6 +28,7 @@ from services.sandbox.seeds.plant import seed
 from services.sandbox.settings import SandboxSettings, load
 from services.sandbox.state import identity, seal, token, write_private
 from services.sandbox.world import SandboxWorld
+from services.settings import load as shared
 
 PRICES = Path(__file__).parent / "prices"
 
@@ -35,22 +37,22 @@ log = structlog.get_logger()
 
 def main() -> int:
     """Run until told to stop; exit code 0. Raises BadSetting, OSError, Unavailable, Denied at the start."""
-    uvloop.run(run(load()))
+    uvloop.run(run(load(), shared().credentials()))
     return 0
 
 
-async def run(settings: SandboxSettings) -> None:
+async def run(settings: SandboxSettings, credentials: Credentials = NOBODY) -> None:
     """Serve until told to stop."""
     logs.set_up("sandbox", form=settings.log_format, level=settings.log_level)
     try:
-        await until_told(_serve(settings))
+        await until_told(_serve(settings, credentials))
     except asyncio.CancelledError:
         log.info("sandbox.left")
 
 
-async def _serve(settings: SandboxSettings) -> None:
+async def _serve(settings: SandboxSettings, credentials: Credentials) -> None:
     async with AsyncExitStack() as stack:
-        bus = await connect(settings.nats_url, name="sandbox", streams=(KUBE,))
+        bus = await connect(settings.nats_url, name="sandbox", streams=(KUBE,), credentials=credentials)
         stack.push_async_callback(bus.close)
         api = Api(BusJournal(bus, uuid4().hex), _now, lambda: str(uuid4()))
         world = await stack.enter_async_context(_world(api, settings))

@@ -2,9 +2,10 @@
 
 import pytest
 
+from events.credentials import NOBODY
 from events.faults import Denied
 from events.jetstream_api import Place, Purged, Refused, call, direct, place
-from events.jetstream_wire import NOBODY, dial
+from events.jetstream_wire import dial
 
 WHERE = Place(attempt=2, sequence=7, order=9, time=1700000000000000123, pending=4)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nats.aio.client import Client
 from nats.errors import BadHeaderError
 
-from events.jetstream_headers import LeanClient, read, written
+from events.jetstream_headers import LeanClient, plain, read, written
 
 NAMES = st.from_regex(r"[A-Za-z0-9-]{1,20}", fullmatch=True)
 VALUES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"))
@@ -74,3 +74,9 @@ def test_what_was_written_is_read_back(headers):
 )
 def test_whatever_comes_is_read_as_nats_py_reads_it(raw):
     assert LeanClient._parse_header_lines(raw) == Client._parse_header_lines(raw)
+
+
+def test_headers_for_the_server_are_not_the_messages_own():
+    own = {"ce-id": "1", "traceparent": "2", "Nats-Schedule": "@at 2026-01-01T00:00:00Z"}
+    assert plain({**own, "Nats-Msg-Id": "3", "Nats-Schedule-TTL": "4"}) == own
+    assert plain(None) == {}

@@ -5,10 +5,11 @@ import dataclasses
 import pytest
 
 from events.bus import Consumer
+from events.credentials import NOBODY
 from events.faults import Denied
 from events.jetstream_api import ConsumerInfo, StreamInfo, call
 from events.jetstream_setup import amended, consumer_config, ensure_consumer, ensure_stream, stream_config
-from events.jetstream_wire import NOBODY, dial
+from events.jetstream_wire import dial
 from events.streams import STREAMS, StreamSpec
 
 LOG = StreamSpec("LOG", ("log.>",), max_age=600.0)

@@ -6,7 +6,8 @@ import pytest
 
 from events import jetstream_wire
 from events.bus import Unavailable
-from events.jetstream_wire import NOBODY, Credentials, Lost, dial, plain
+from events.credentials import NOBODY, Credentials
+from events.jetstream_wire import Lost, dial
 from events.nats_server import NatsServer
 
 
@@ -96,9 +97,3 @@ async def test_the_wrong_password_is_unavailable_with_the_servers_reason(tmp_pat
             await dial(server.url, "test", wrong, 1.0)
         wire = await dial(server.url, "test", right, 1.0)
         await wire.close()
-
-
-def test_headers_for_the_server_are_not_the_messages_own():
-    own = {"ce-id": "1", "traceparent": "2", "Nats-Schedule": "@at 2026-01-01T00:00:00Z"}
-    assert plain({**own, "Nats-Msg-Id": "3", "Nats-Schedule-TTL": "4"}) == own
-    assert plain(None) == {}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from events.credentials import NOBODY, Credentials
 from services.settings import PREFIX, BadSetting, Settings, load
 
 
@@ -42,6 +43,7 @@ def test_settings_come_from_the_environment_and_never_change(monkeypatch):
     [
         ("NATS_URL", "localhost", "expected nats://HOST:PORT, or several with commas between"),
         ("NATS_URL", "nats://a:1,b:2", "expected nats://HOST:PORT, or several with commas between"),
+        ("NATS_NKEY", "/no/such/file", "path does not point to a file"),
         ("LOG_FORMAT", "xml", "expected 'console' or 'json'"),
         ("LOG_LEVEL", "loud", "expected 'debug', 'info', 'warning' or 'error'"),
         ("HEALTH_ADDRESS", "8080", "expected HOST:PORT, with port 0 for a free one"),
@@ -60,3 +62,19 @@ def test_a_bad_value_is_one_sentence_naming_the_variable(monkeypatch, name, valu
         load()
     assert str(caught.value).startswith(f"ALATE_{name} is '{value}': {sentence}")
     assert "\n" not in str(caught.value)
+
+
+def test_a_bad_url_is_told_without_its_password(monkeypatch):
+    monkeypatch.setenv("ALATE_NATS_URL", "nats:/someone:hunter2@a:1")
+    with pytest.raises(BadSetting, match="expected nats://HOST:PORT") as caught:
+        load()
+    assert "hunter2" not in str(caught.value)
+
+
+def test_what_is_shown_to_nats_comes_from_the_environment(monkeypatch, tmp_path):
+    assert load().credentials() == NOBODY
+    (tmp_path / "key").write_text("a seed")
+    monkeypatch.setenv("ALATE_NATS_NKEY", str(tmp_path / "key"))
+    monkeypatch.setenv("ALATE_NATS_INBOX", "_INBOX_reader")
+    monkeypatch.setenv("ALATE_NATS_API", "JS.API")
+    assert load().credentials() == Credentials(nkey=tmp_path / "key", inbox="_INBOX_reader", api="JS.API")
