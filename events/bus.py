@@ -7,6 +7,8 @@ from typing import Protocol
 
 import msgspec
 
+from events.answers import Desk
+
 EPOCH = datetime.fromtimestamp(0, UTC)
 
 
@@ -180,6 +182,14 @@ class Bus(Protocol):
 
     async def unanswered(self, consumer: Consumer) -> int:
         """How many messages the durable consumer has still to be given or to answer."""
+        ...
+
+    async def answer(self, desk: Desk) -> None:
+        """Answer questions until cancelled."""
+        ...
+
+    async def ask(self, subject: str, data: bytes = b"") -> bytes:
+        """Ask whoever answers there, once; `Unavailable` if nobody does in a few seconds, `Denied` if it is refused."""
         ...
 
     async def close(self) -> None:

@@ -5,8 +5,10 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from datetime import datetime
 
+from events.answers import Desk
 from events.bus import CaughtUp, Consumer, Delivery, Expect, Message, Place, Stored, Timer
 from events.credentials import NOBODY, Credentials
+from events.jetstream_answers import ask, serve
 from events.jetstream_api import Answer, Purged, Refused, call, direct, stored_direct
 from events.jetstream_feed import ALL, LAST_PER_SUBJECT, NEW, Feed, stored_since
 from events.jetstream_publish import publish, read_ack, timer_headers
@@ -143,6 +145,14 @@ class JetStreamBus:
         except Refused as no:
             raise no.denied() from no
         return info.num_pending + info.num_ack_pending
+
+    async def answer(self, desk: Desk) -> None:
+        """See the port."""
+        await serve(self._wire, desk)
+
+    async def ask(self, subject: str, data: bytes = b"") -> bytes:
+        """See the port."""
+        return await ask(self._wire, subject, data)
 
     async def close(self) -> None:
         """See the port; what is out unanswered comes again at once."""

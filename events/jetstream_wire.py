@@ -70,7 +70,7 @@ class Wire:
     """Questions and answers over one connection that is renewed for ever."""
 
     def __init__(self, client: Client, url: str, name: str, credentials: Credentials, patience: float) -> None:
-        self._client = client
+        self.client = client
         self._loop = asyncio.get_running_loop()
         self._numbers = itertools.count(1)
         self._open: dict[str, tuple[float, asyncio.Future[Letter], str]] = {}
@@ -94,15 +94,15 @@ class Wire:
                 await self._connect()
         except (TimeoutError, OSError, NatsError) as error:
             self.closed = True
-            await self._client.close()
+            await self.client.close()
             raise Unavailable(f"no NATS at {self.place}: {self._trouble or error or 'no answer'}") from error
-        self._inbox = self._client.new_inbox() + "."
-        await self._client.subscribe(self._inbox + "*", cb=self._answered)
+        self._inbox = self.client.new_inbox() + "."
+        await self.client.subscribe(self._inbox + "*", cb=self._answered)
         self._up.set()
 
     async def _connect(self) -> None:
         own = self._credentials
-        await self._client.connect(
+        await self.client.connect(
             self._url,
             name=self._name,
             inbox_prefix=own.inbox or f"_INBOX_{token(self._name)}",
@@ -125,7 +125,7 @@ class Wire:
         if self._sweeping is None:
             self._sweeping = self._loop.call_later(ANSWER, self._sweep)
         try:
-            await self._client.publish(subject, data, self._inbox + number, headers)
+            await self.client.publish(subject, data, self._inbox + number, headers)
             return await future
         except NatsError as error:
             raise Lost(str(error)) from error
@@ -155,16 +155,16 @@ class Wire:
         if no := self._refused.get(subject.lower()):
             raise self._denied(no, subject)
         try:
-            await self._client.publish(subject, data, reply)
+            await self.client.publish(subject, data, reply)
         except NatsError as error:
             raise Unavailable(f"NATS at {self.place} could not be told: {error}") from error
 
     async def open(self, *, wildcard: bool = False) -> Post:
         """A mailbox with a subject of its own; with `wildcard` one for every subject below it."""
-        box = Mailbox[Letter](self._client.new_inbox())
+        box = Mailbox[Letter](self.client.new_inbox())
         try:
             subject = box.subject + ".*" if wildcard else box.subject
-            self._boxes[box] = await self._client.subscribe(subject, cb=box.receive)
+            self._boxes[box] = await self.client.subscribe(subject, cb=box.receive)
         except NatsError as error:
             raise Unavailable(f"NATS at {self.place} takes no subscription: {error}") from error
         return box
@@ -192,7 +192,7 @@ class Wire:
     @property
     def limit(self) -> int:
         """Bytes a message may have, headers included."""
-        return self._client.max_payload
+        return self.client.max_payload
 
     async def up(self) -> None:
         """Wait until there is a connection."""
@@ -210,11 +210,11 @@ class Wire:
         self._lose("the bus was left")
         self._up.set()  # who waits for a connection learns that there will be none
         self._ring()
-        await self._client.close()
+        await self.client.close()
 
     async def _flush(self) -> None:
         try:
-            await self._client.flush(timeout=int(ANSWER))
+            await self.client.flush(timeout=int(ANSWER))
         except NatsError as error:
             _log.warning("leaving NATS at %s without a last word: %s", self.place, error)
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from datetime import UTC, datetime
 
+from events.answers import Answer, Desk
 from events.bus import CaughtUp, Consumer, Delivery, Expect, Message, Place, Stored, Timer, Unavailable
 from events.dead_letter import dead_letter
 from events.faults import Denied
@@ -32,6 +33,7 @@ class Memory:
         self.clock = clock
         self.logs = {spec.name: Log(spec, clock, self.bell) for spec in streams}
         self.lanes: dict[tuple[str, str], Lane] = {}
+        self.answers: dict[str, list[Answer]] = {}
 
     def log(self, stream: str) -> Log:
         """A stream by name; raises `Unavailable` if there is none."""
@@ -194,6 +196,26 @@ class MemoryBus:
     async def unanswered(self, consumer: Consumer) -> int:
         """See the port; a consumer that was not there is made."""
         return self._here().lane(consumer).unanswered()
+
+    async def answer(self, desk: Desk) -> None:
+        """See the port."""
+        answers = self._here().answers
+        for each in desk.questions:
+            answers.setdefault(each.subject, []).append(each.answer)
+        try:
+            while self._open():
+                await self._memory.bell.wait()
+        finally:
+            for each in desk.questions:
+                answers[each.subject].remove(each.answer)
+
+    async def ask(self, subject: str, data: bytes = b"") -> bytes:
+        """See the port."""
+        answers = self._here().answers.get(subject)
+        if not answers:
+            raise Unavailable(f"no answer on {subject}: nothing answers there")
+        answers.append(answers.pop(0))  # the next question is the next one's
+        return await answers[-1](data)
 
     async def close(self) -> None:
         """See the port; what is out unanswered comes again at once."""

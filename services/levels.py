@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from events.bus import Bus, CaughtUp, Conflict, Expect, Message
+from events.bus import Bus, CaughtUp, Conflict, Expect, Message, Stored
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.telemetry import Meters, sending
 from schemas.registry import Stream, declared
@@ -44,10 +44,19 @@ class Levels:
 
     def named(self, struct: type[V], *names: str) -> tuple[tuple[tuple[str, ...], V], ...]:
         """All that was said of one kind under these first names (or any), the last of each, with all its names."""
-        head = declared(struct).under(*names).rstrip("*.") + "."
-        found = [(subject, data) for subject, (data, _) in self._said.items() if subject.startswith(head)]
         skip = declared(struct).subject.split("{", maxsplit=1)[0].count(".")
-        return tuple((names_of(subject)[skip:], msgspec.json.decode(data, type=struct)) for subject, data in found)
+        return tuple(
+            (names_of(kept.subject)[skip:], msgspec.json.decode(kept.data, type=struct))
+            for kept in self.kept(struct, *names)
+        )
+
+    def kept(self, struct: type[msgspec.Struct], *names: str) -> tuple[Stored, ...]:
+        """The same as it was said."""
+        head = declared(struct).under(*names).rstrip("*.") + "."
+        said = tuple(self._said.items())
+        return tuple(
+            Stored(subject, data, sequence=sequence) for subject, (data, sequence) in said if subject.startswith(head)
+        )
 
     async def say(self, level: msgspec.Struct, *names: str, cause: str = "", again: bool = False) -> bool:
         """Publish a level under its names; False if it is what was said last (unless it is to be said `again`)."""

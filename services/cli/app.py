@@ -200,8 +200,8 @@ def get(  # noqa: PLR0913 - what a person can look at
     """
     from services.cli.get import get as show
     from services.cli.loop import run
-    from services.cli.sieve import Sieve
     from services.cli.where import Where
+    from services.items.sieve import Sieve
 
     sieve = Sieve(accelerator=accelerator, cloud=cloud, region=region, max_price=max_price, spot=spot)
     run(show(Where(folder, kubeconfig, nats), kind, name, namespace, output.value, watch=watch, sieve=sieve, by=sort))

@@ -12,9 +12,9 @@ from services.cli.bad import BadInput, Failed
 from services.cli.item import Item
 from services.cli.kinds import KINDS, Kind
 from services.cli.show import Form, Show, Write
-from services.cli.sieve import EVERYTHING, Sieve
 from services.cli.sort import sort
 from services.cli.where import Where
+from services.items.sieve import EVERYTHING, Sieve, Unfit
 
 
 async def get(  # noqa: PLR0913 - what the command line offers
@@ -34,7 +34,7 @@ async def get(  # noqa: PLR0913 - what the command line offers
     `by` is a column to sort by.
     """
     kind = kind_of(word)
-    sieve.check(word)
+    _check(word, sieve)
     sort(kind, (), by)
     show = Show(kind, form, write)
     found: dict[tuple[str, ...], Item] = {}
@@ -62,6 +62,17 @@ def kind_of(word: str) -> Kind:
     if kind is None:
         raise BadInput(f"there is no kind {word}: get one of {', '.join(KINDS)}")
     return kind
+
+
+def _check(word: str, sieve: Sieve) -> None:
+    given = {"--cloud": sieve.cloud, "--region": sieve.region, "--max-price": sieve.max_price, "--spot": sieve.spot}
+    named = [option for option, value in given.items() if value not in (None, False)]
+    if named and word not in ("offer", "offers"):
+        raise BadInput(f"{', '.join(named)} tells offers apart, not {word}: `alate get offers` understands it")
+    try:
+        sieve.check()
+    except Unfit as wrong:
+        raise BadInput(str(wrong)) from wrong
 
 
 def _all(show: "Show", word: str, name: str | None, found: list[Item]) -> None:

@@ -2,10 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from events.kube import Object
+from services.items.item import Item
 
-Item = Object
-"""One thing as JSON would have it."""
+__all__ = ["Item", "age"]
 
 
 def age(then: str | datetime | None, now: datetime) -> str:

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 
 from events.bus import Stored
 from schemas.registry import Stream
 from schemas.subjects import names_of
-from services.cli import offers, seen
+from services.cli.cells import gibibytes, refused, troubles
 from services.cli.item import Item, age
+from services.items import offers, seen
 
 Cell = Callable[[Item, datetime], str]
 
@@ -127,7 +128,7 @@ KINDS: Mapping[str, Kind] = {
             "COUNT": _text("accelerators"),
             "FREE": lambda item, _: f"{item['free']:g}",
             "FRESH": _text("freshness"),
-            "DEGRADED": lambda item, _: seen.troubles(item),
+            "DEGRADED": lambda item, _: troubles(item),
         },
         NODE_NAMES,
         Stream.LEVELS,
@@ -161,10 +162,10 @@ KINDS: Mapping[str, Kind] = {
             "CLASS": _text("storage_class"),
             "PROVISIONER": _text("provisioner"),
             "VOLUMES": _text("volumes"),
-            "ALLOCATED": lambda item, _: seen.gibibytes(item.get("allocated")),
-            "AVAILABLE": lambda item, _: seen.gibibytes(item.get("available")),
+            "ALLOCATED": lambda item, _: gibibytes(item.get("allocated")),
+            "AVAILABLE": lambda item, _: gibibytes(item.get("available")),
             "FRESH": _text("freshness"),
-            "DEGRADED": lambda item, _: seen.troubles(item),
+            "DEGRADED": lambda item, _: troubles(item),
         },
         STORAGE_NAMES,
         Stream.LEVELS,
@@ -183,7 +184,7 @@ KINDS: Mapping[str, Kind] = {
             "PRICE/H": lambda item, _: _dollars(item["price"]),
             "SPOT/H": lambda item, _: _dollars(item.get("spot_price")),
             "LIMIT": _text("limit"),
-            "REFUSED": offers.refused,
+            "REFUSED": refused,
             "PRICES": _since("as_of"),
         },
         offers.names,
@@ -191,7 +192,7 @@ KINDS: Mapping[str, Kind] = {
         "inventory.offers.*.*",
         ("inventory.capacity.*.*",),
         offers.items,
-        offers.arranged,
+        lambda some, everything: offers.arranged(some, everything, datetime.now(UTC)),
     ),
     "addons": Kind(
         {

@@ -28,13 +28,14 @@ class Market:
         meters: Meters,
     ) -> None:
         self.ready = asyncio.Event()
-        self._levels = Levels(bus, clock, meters, Offers, CatalogSeen, CapacitySeen)
-        self._prices = Prices(self._levels, sources, every=refresh, clock=clock, meters=meters)
-        self._rooms = Rooms(bus, self._levels, half_life, clock=clock, meters=meters)
+        self.levels = Levels(bus, clock, meters, Offers, CatalogSeen, CapacitySeen)
+        """What was said last."""
+        self._prices = Prices(self.levels, sources, every=refresh, clock=clock, meters=meters)
+        self._rooms = Rooms(bus, self.levels, half_life, clock=clock, meters=meters)
 
     async def run(self) -> None:
         """Follow catalogs and clusters, for ever."""
-        await self._levels.boot()
+        await self.levels.boot()
         async with asyncio.TaskGroup() as group:
             for half in (self._prices, self._rooms):
                 group.create_task(half.run())

@@ -11,6 +11,7 @@ from events.kube import Kube
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from services.inventory.clusters import Clusters
+from services.inventory.desk import desk
 from services.inventory.market import Market
 from services.inventory.nodelabels import Wanted, no_labels
 from services.levels import Levels
@@ -35,18 +36,21 @@ class Inventory:
     ) -> None:
         """`management`: watched as well, if given; `labels`: what the nodes of founded clusters shall bear."""
         self.ready = asyncio.Event()
+        self._bus = bus
         self._market = market
         self._levels = Levels(bus, clock, meters, NodeSeen, ClusterSeen, StorageSeen)
+        self._desk = desk((self._levels, market.levels), clock)
         self._clusters = Clusters(
             bus, workloads, self._levels, clock=clock, meters=meters, management=management, labels=labels
         )
 
     async def run(self) -> None:
-        """Say what the market offers, then join and leave clusters as they come and go, for ever."""
+        """Say what the market offers, join and leave clusters as they come and go, answer questions; for ever."""
         await self._levels.boot()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._market.run())
             await self._market.ready.wait()
+            group.create_task(self._bus.answer(self._desk))
             group.create_task(self._clusters.run(self.ready))
             await self.ready.wait()
             log.info("service.ready", service="inventory")

@@ -24,7 +24,7 @@ async def echo(wire, subject: str):
     async def answer(msg) -> None:
         await wire.tell(msg.reply, msg.data)
 
-    return await wire._client.subscribe(subject, cb=answer)
+    return await wire.client.subscribe(subject, cb=answer)
 
 
 async def test_many_answers_find_their_questions(wire):
@@ -45,7 +45,7 @@ async def test_a_question_that_is_heard_and_not_answered_is_lost_in_time(nats_se
     async def silent(msg) -> None:
         """Hears and says nothing."""
 
-    await wire._client.subscribe("silent", cb=silent)
+    await wire.client.subscribe("silent", cb=silent)
     with pytest.raises(Lost, match=r"no answer in 0\.1 s"):
         await wire.ask("silent", b"")
     assert not wire._open
@@ -57,7 +57,7 @@ async def test_open_questions_are_lost_with_the_connection(nats_server, wire):
         heard.set()
 
     heard = asyncio.Event()
-    await wire._client.subscribe("silent", cb=silent)
+    await wire.client.subscribe("silent", cb=silent)
     asking = asyncio.create_task(wire.ask("silent", b""))
     await heard.wait()
     await nats_server.kill()

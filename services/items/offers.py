@@ -1,7 +1,7 @@
 """An offer is shown with what was refused lately where it is, the cheapest first."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 import msgspec
 
@@ -10,7 +10,7 @@ from schemas.inventory import Offer
 from schemas.market import CapacitySeen
 from schemas.registry import declared
 from services.capacity import dearer, hits, weight
-from services.cli.item import Item, age
+from services.items.item import Item
 
 CAPACITY = declared(CapacitySeen).at("", "").rstrip(".")
 
@@ -33,14 +33,13 @@ def names(item: Item) -> tuple[str, ...]:
     return (item["cloud"], item["region"], item.get("zone", ""), item["instance"], item["accelerator"])
 
 
-def arranged(some: Sequence[Item], everything: Sequence[Item]) -> list[Item]:
+def arranged(some: Sequence[Item], everything: Sequence[Item], now: datetime) -> list[Item]:
     """Offers only, each with the refusals that make it less likely, cheapest first."""
     found = {
         names(item): msgspec.json.decode(item["capacity"], type=CapacitySeen)
         for item in everything
         if "capacity" in item
     }
-    now = datetime.now(UTC)
     shown = [_with(item, found.get((item["cloud"], item["region"])), now) for item in some if "capacity" not in item]
     return sorted(shown, key=lambda item: (item["price"], names(item)))
 
@@ -57,12 +56,3 @@ def _with(item: Item, seen: CapacitySeen | None, now: datetime) -> Item:
         "spot": round(dearer(weight(seen, offer, spot=True, now=now)), 3),
     }
     return item | {"refusals": msgspec.to_builtins(hit), "counts_times": counts}
-
-
-def refused(item: Item, now: datetime) -> str:
-    """The last refusal: ``NoCapacity 5m ago``, and how many times dearer the offer counts for it."""
-    if not (hit := item.get("refusals")):
-        return ""
-    last = hit[-1]
-    times = item["counts_times"]["spot" if last.get("spot") else "on_demand"]
-    return f"{'spot ' if last.get('spot') else ''}{last['reason']} {age(last['at'], now)} ago (counts {times:.1f}x)"

@@ -1,4 +1,4 @@
-"""Nodes, devices and storage are shown as the inventory last saw them, with how fresh that is."""
+"""Nodes, devices and storage are told of as the inventory last saw them, with how fresh that is."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,7 @@ import msgspec
 
 from events.bus import Stored
 from schemas.subjects import names_of
-from services.cli.item import Item
+from services.items.item import Item
 
 
 def nodes(stored: Stored) -> Iterator[Item]:
@@ -45,22 +45,12 @@ class Names:
         self._fields = fields
 
     def __call__(self, item: Item) -> tuple[str, ...]:
-        """As `Kind.names` asks for them."""
+        """In order."""
         return tuple(str(item.get(field, "")) for field in self._fields)
 
     def arranged(self, some: Sequence[Item], _: Sequence[Item]) -> list[Item]:
         """In the order of the names."""
         return sorted(some, key=self)
-
-
-def troubles(item: Item) -> str:
-    """What is not as it should be, in short."""
-    return ", ".join(dict.fromkeys(trouble["reason"] for trouble in item.get("degraded", ())))
-
-
-def gibibytes(size: int | None) -> str:
-    """A size for people; empty if it is not known."""
-    return "" if size is None else f"{size / 2**30:.1f} GiB"
 
 
 def _read(stored: Stored) -> Item | None:

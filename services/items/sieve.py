@@ -1,10 +1,13 @@
-"""What `alate get offers` is asked to leave out is left out in one place, after everything is known."""
+"""What is not asked for is left out in one place, after everything is known."""
 
 from dataclasses import dataclass
 
 from schemas.accelerators import canonical, nearest
-from services.cli.bad import BadInput
-from services.cli.item import Item
+from services.items.item import Item
+
+
+class Unfit(ValueError):
+    """Nothing can be asked for so; the message is one clear sentence."""
 
 
 @dataclass(frozen=True)
@@ -20,15 +23,11 @@ class Sieve:
     spot: bool = False
     """Only what can be had as spot."""
 
-    def check(self, word: str) -> None:
-        """Raises BadInput if the kind has no such thing, or if no accelerator is called so."""
+    def check(self) -> None:
+        """Raises Unfit if no accelerator is called so."""
         if self.accelerator and canonical(self.accelerator) is None:
             alike = ", ".join(nearest(self.accelerator))
-            raise BadInput(f"--accelerator {self.accelerator} is not known: perhaps it is one of {alike}")
-        given = {"--cloud": self.cloud, "--region": self.region, "--max-price": self.max_price, "--spot": self.spot}
-        named = [option for option, value in given.items() if value not in (None, False)]
-        if named and word not in ("offer", "offers"):
-            raise BadInput(f"{', '.join(named)} tells offers apart, not {word}: `alate get offers` understands it")
+            raise Unfit(f"accelerator {self.accelerator} is not known: perhaps it is one of {alike}")
 
     def lets(self, item: Item) -> bool:
         """Whether it is shown."""

@@ -1,0 +1,29 @@
+"""What can be asked over the bus, and who answers, is data: a desk with its questions."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+Answer = Callable[[bytes], Awaitable[bytes]]
+"""From a question to its answer; raises `Denied` with one sentence for a question that cannot be answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What can be asked, and how it is answered."""
+
+    name: str
+    """Letters, digits and dashes."""
+    subject: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A service as it can be found; each question goes to one of those that stand at the same desk."""
+
+    name: str
+    """Letters, digits and dashes."""
+    version: str
+    """Semantic."""
+    description: str
+    questions: tuple[Question, ...]

@@ -1,0 +1,37 @@
+"""Other services ask the inventory over the bus; here its levels are put behind the questions."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from importlib.metadata import version
+from itertools import chain
+
+import msgspec
+
+from events.answers import Answer, Desk, Question
+from events.bus import Stored
+from events.faults import Denied
+from services.items.answer import KINDS, SUBJECT, BadQuestion, answer
+from services.levels import Levels
+
+NAME = "alate-inventory"
+DESCRIPTION = 'Tells of nodes, accelerators, storage and offers; ask with JSON, e.g. {"accelerator": "H100"}.'
+
+
+def desk(levels: Iterable[Levels], clock: Callable[[], datetime]) -> Desk:
+    """Every question, answered from what these levels hold when it is asked."""
+    every = tuple(levels)
+
+    def kept(struct: type[msgspec.Struct], *names: str) -> Iterable[Stored]:
+        return chain.from_iterable(each.kept(struct, *names) for each in every)
+
+    def answered(question: str) -> Answer:
+        async def reply(asked: bytes) -> bytes:
+            try:
+                return answer(question, asked, kept, clock())
+            except BadQuestion as bad:
+                raise Denied(str(bad), "BadQuestion") from bad
+
+        return reply
+
+    questions = tuple(Question(name, f"{SUBJECT}{name}", answered(name)) for name in KINDS)
+    return Desk(NAME, version("alate"), DESCRIPTION, questions)

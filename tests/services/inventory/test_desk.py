@@ -1,0 +1,53 @@
+"""Whoever asks the inventory over the bus is told what it knows now."""
+
+import asyncio
+import json
+from datetime import timedelta
+
+import pytest
+
+from events.faults import Denied
+from events.telemetry import Meters
+from schemas.inventory import NodeSeen, Offer, Offers
+from services.inventory.market import Market
+from services.inventory.service import Inventory
+from services.levels import Levels
+from services.workloads import Workloads
+
+
+@pytest.fixture
+async def asked(stage, make):
+    """A question to a running inventory, over a connection of its own."""
+    bus, clock = stage.bus, lambda: make.T0
+    levels = Levels(bus, clock, Meters(), NodeSeen, Offers)
+    await levels.say(
+        NodeSeen(uid="u", node="n1", ready=True, accelerator="H100", accelerators=8), "acme", "train", "n1"
+    )
+    offer = Offer(cloud="aws", region="r1", instance="i", accelerator="H100", accelerators=8, price=20.0)
+    await levels.say(Offers(cloud="aws", region="r1", offers=(offer,)), "aws", "r1")
+    hour = timedelta(hours=1)
+    market = Market(bus, (), refresh=hour, half_life=hour, clock=clock, meters=Meters())
+    workloads = Workloads(stage.kube, lambda _: asyncio.sleep(0, stage.kube))
+    inventory = Inventory(bus, workloads, market, clock=clock, meters=Meters())
+    task = asyncio.ensure_future(inventory.run())
+    await inventory.ready.wait()
+    other = bus.again()
+
+    async def ask(name: str, **question):
+        return json.loads(await other.ask(f"ask.inventory.{name}", json.dumps(question).encode()))
+
+    yield ask
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_nodes_and_offers_are_answered_from_what_was_said_last(asked):
+    nodes, offers = await asked("nodes", tenant="acme"), await asked("offers", accelerator="H100")
+    assert [(item["cluster"], item["node"]) for item in nodes["items"]] == [("train", "n1")]
+    assert [item["price"] for item in offers["items"]] == [20.0]
+    assert (await asked("gpus"))["total"] == (await asked("storage"))["total"] == 0
+
+
+async def test_a_wrong_question_is_refused_with_one_sentence(asked):
+    with pytest.raises(Denied, match=r"^limit is 0: expected 1 to 1000$"):
+        await asked("nodes", limit=0)
