@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from socket import AF_INET, SOCK_STREAM, socket
+from threading import Lock
 from typing import Self
+
+from services.stack.keeper import GATE, Keeper
 
 PATIENCE = 60.0
 """Seconds a server may take to be ready on a busy machine."""
@@ -28,6 +31,27 @@ def free_ports(number: int) -> list[int]:
             each.close()
 
 
+class Bond:
+    """Programs that end with us, even where a signal ends us and nothing is torn down."""
+
+    def __init__(self) -> None:
+        self._keeper, self._pids, self._lock = Keeper(), set[int](), Lock()  # planes are started in threads, too
+
+    def tie(self, pid: int) -> None:
+        with self._lock:
+            self._pids.add(pid)
+            self._keeper.hold(self._pids)
+
+    def untie(self, pid: int) -> None:
+        """It has ended: its number may be anybody's from now on."""
+        with self._lock:
+            self._pids.discard(pid)
+            self._keeper.hold(self._pids) if self._pids else self._keeper.close()
+
+
+BOND = Bond()
+
+
 @dataclass
 class Process:
     """One program: start it, wait until it is ready, end it."""
@@ -40,8 +64,17 @@ class Process:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self._running = subprocess.Popen(
-                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env, cwd=self.log.parent
+                (*GATE, *self.command),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=self.env,
+                cwd=self.log.parent,
+                start_new_session=True,
             )
+        BOND.tie(self._running.pid)
+        with self._running.stdin as gate:
+            gate.write(b"\n")
 
     def wait(self, ready: Callable[[], bool]) -> None:
         """Until `ready` says so. Raises RuntimeError, with the end of the log, if it ends or takes too long."""
@@ -71,6 +104,7 @@ class Process:
         if self._running:
             self._running.kill()
             self._running.wait()
+            BOND.untie(self._running.pid)
 
     def stop(self) -> None:
         """End it as an administrator would; what does not go in time is killed."""
@@ -79,6 +113,7 @@ class Process:
         self._running.terminate()
         try:
             self._running.wait(GRACE)
+            BOND.untie(self._running.pid)
         except subprocess.TimeoutExpired:
             self.kill()
 
