@@ -21,10 +21,22 @@ _REASONS = {
 # A field the schema does not know makes server-side apply answer 500, yet no second try can help
 # (kube-apiserver 1.36: `failed to create typed patch object (…): .spec.x: field not declared in schema`).
 _FINAL_500 = "failed to create typed patch object"
+# What kube-apiserver 1.36 answers (405) to a write of a custom resource whose definition is being deleted.
+_PASSING_405 = "not allowed while custom resource definition is terminating"
 
 
 class Expired(TryLater):
     """The version asked for is no longer kept: list anew."""
+
+
+class NotServed(NotFound):
+    """The kind itself is not there, or not now: of its objects nothing is said, they may exist all the same."""
+
+
+class Details(msgspec.Struct):
+    """What a Status is about."""
+
+    name: str = ""
 
 
 class Status(msgspec.Struct):
@@ -33,6 +45,7 @@ class Status(msgspec.Struct):
     message: str = ""
     reason: str = ""
     code: int = 0
+    details: Details | None = None
 
 
 def _status(body: bytes) -> Status:
@@ -54,20 +67,26 @@ def fault_of(request: Request, response: Response) -> Fault:
     status = _status(response.body)
     said = response.body[:200].decode(errors="replace").strip() or "nothing more"
     message = status.message or f"{request.method} {request.path} was answered {response.status}: {said}"
-    return _fault(response.status, status.reason, message, _retry_after(response.headers))
+    return _fault(response.status, status, message, _retry_after(response.headers))
 
 
 def fault_in(event: bytes) -> Fault:
     """The fault that an ``ERROR`` event of a watch carries in its object (a Status)."""
     status = _status(event)
-    return _fault(status.code, status.reason, status.message or "the watch ended with an error", 1.0)
+    return _fault(status.code, status, status.message or "the watch ended with an error", 1.0)
 
 
-def _fault(code: int, reason: str, message: str, after: float) -> Fault:
-    if code == 404:
-        return NotFound(message)
+def _fault(code: int, status: Status, message: str, after: float) -> Fault:
+    if code == 404:  # only what names the missing object speaks of it: an unknown path is answered 404 as well
+        return NotFound(message) if status.details and status.details.name else NotServed(message)
     if code == GONE:
         return Expired(message, after=0.0)
-    if code in _LATER or (code >= 500 and not message.startswith(_FINAL_500)) or not code:
+    if _passes(code, message):
         return TryLater(message, after=after)
-    return Denied(message, reason=reason or _REASONS.get(code, "UnexpectedAnswer"))
+    return Denied(message, reason=status.reason or _REASONS.get(code, "UnexpectedAnswer"))
+
+
+def _passes(code: int, message: str) -> bool:
+    if code == 405:
+        return message.endswith(_PASSING_405)
+    return code in _LATER or (code >= 500 and not message.startswith(_FINAL_500)) or not code

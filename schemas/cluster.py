@@ -10,6 +10,8 @@ from schemas.registry import level, state
 from schemas.wish import Wish
 
 OWNER = "provisioning"
+NOT_INSTALLED = "NotInstalled"
+"""The reason where the management cluster lacks what a back end needs: that is no offer's fault."""
 
 
 class Lot(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +97,8 @@ class Launching(Founded, frozen=True, kw_only=True):
     """An offer is chosen; its cluster is being made."""
 
     deadline: datetime
+    held: str = ""
+    """What the management cluster lacks for it now; empty while nothing is lacking."""
 
 
 @state("cluster", "provisioned", owner=OWNER)
@@ -131,7 +135,7 @@ class Released(ClusterState, frozen=True, kw_only=True):
 
 @state("cluster", "stalled", owner=OWNER)
 class Stalled(ClusterState, frozen=True, kw_only=True):
-    """It cannot be founded as asked; it waits for another wish."""
+    """It cannot be founded as asked; it waits for another wish, or for what is not installed."""
 
     reason: str
     message: str
@@ -146,7 +150,7 @@ LIFECYCLE = Lifecycle(
         Placing: (Launching, Stalled, Releasing, Released),
         Provisioned: (Ready, Placing, Releasing),
         Ready: (Provisioned, Placing, Releasing),
-        Stalled: (Requested, Released),
+        Stalled: (Requested, Launching, Released),
         Releasing: (Released,),
         Released: (Requested,),
     },
@@ -168,6 +172,13 @@ class LaunchFailed(msgspec.Struct, frozen=True):
     attempt: int
     reason: str
     message: str
+
+
+class LaunchHeld(msgspec.Struct, frozen=True):
+    """An attempt cannot be made before the management cluster has what it lacks now; empty: it lacks nothing more."""
+
+    attempt: int
+    message: str = ""
 
 
 class Gone(msgspec.Struct, frozen=True):
@@ -200,6 +211,8 @@ class Rank(msgspec.Struct, frozen=True):
 
     wish: Wish
     tried: tuple[Attempt, ...]
+    told: str = ""
+    """Why there are none, as it was told already: it is not told again, but asked again."""
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -208,6 +221,8 @@ class Launch(msgspec.Struct, frozen=True):
     wish: Wish
     attempt: Attempt
     uid: str
+    told: str = ""
+    """What it lacks, as it was told already."""
 
 
 class Look(msgspec.Struct, frozen=True):

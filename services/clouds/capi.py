@@ -10,12 +10,12 @@ import yaml
 from events.faults import Denied, NotFound
 from events.kinds import CLUSTERS, CONFIGMAPS, find
 from events.kube import Kube, Object, Resource
-from schemas.cluster import Attempt, InfraSeen, Lot
+from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen, Lot
 from schemas.documents import documents
 from schemas.wish import Wish
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
-from services.clouds.objects import ensure, identity, leftovers
+from services.clouds.objects import ensure, identity, installed, leftovers
 from services.clouds.port import GROUP, labels, owner
 
 PREFIX = "alate-capi-"
@@ -37,6 +37,7 @@ class Capi:
 
     async def reach(self, wish: Wish) -> dict[str, bool]:
         """The clouds that have a template; one that mentions ``${SPOT}`` can buy spot machines."""
+        await installed(self._kube, CLUSTERS)
         found = _clouds(wish, await self._templates.of(wish.tenant))
         found = found or _clouds(wish, await self._templates.of(wish.tenant, anew=True))
         if not found:
@@ -44,7 +45,7 @@ class Capi:
             raise Denied(
                 f"namespace {wish.tenant} has no ConfigMap {wanted} with the label {CLOUD_LABEL} "
                 f"and Cluster API manifests under the key {KEY}",
-                "NotInstalled",
+                NOT_INSTALLED,
             )
         return found
 
@@ -91,7 +92,7 @@ class Capi:
         try:
             found = next(kept, None) or await self._kube.get(CONFIGMAPS, name, wish.tenant)
         except NotFound as missing:
-            raise Denied(f"the template is gone: {missing.message}", "NotInstalled") from missing
+            raise Denied(f"the template is gone: {missing.message}", NOT_INSTALLED) from missing
         text = found.get("data", {}).get(KEY)
         if not isinstance(text, str):
             raise Denied(f"ConfigMap {wish.tenant}/{name} has no key {KEY}", "BadTemplate")
@@ -101,7 +102,7 @@ class Capi:
         try:
             return await find(self._kube, document["apiVersion"], document["kind"])
         except NotFound as missing:
-            raise Denied(missing.message, "NotInstalled") from missing
+            raise Denied(missing.message, NOT_INSTALLED) from missing
 
 
 TELLING = ("WorkerMachinesReady", "WorkersAvailable", "InfrastructureReady", "ControlPlaneAvailable", "Available")

@@ -9,11 +9,11 @@ import msgspec
 from events.faults import Denied, NotFound
 from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CREDENTIALS
 from events.kube import Kube, Object, Resource
-from schemas.cluster import Attempt, InfraSeen, Lot, Placement
+from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen, Lot, Placement
 from schemas.wish import Wish
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
-from services.clouds.objects import ensure, identity, leftovers
+from services.clouds.objects import ensure, identity, installed, leftovers
 from services.clouds.port import GROUP, labels, owner
 
 Config = dict[str, object]
@@ -59,6 +59,7 @@ class K0rdent:
 
     async def reach(self, wish: Wish) -> dict[str, bool]:
         """The clouds with a valid template and a ready credential."""
+        await installed(self._kube, CLUSTERDEPLOYMENTS)
         templates, credentials = await self._means(wish)
         if not templates.keys() & credentials.keys():
             templates, credentials = await self._means(wish, anew=True)
@@ -67,7 +68,7 @@ class K0rdent:
             raise Denied(
                 f"namespace {wish.tenant} has no valid ClusterTemplate with a ready Credential of the same cloud "
                 f"(templates for: {_names(templates)}; credentials for: {_names(credentials)})",
-                "NotInstalled",
+                NOT_INSTALLED,
             )
         return found
 
@@ -80,7 +81,7 @@ class K0rdent:
         if placement.cloud not in templates.keys() & credentials.keys():
             templates, credentials = await self._means(wish, anew=True)
         if placement.cloud not in templates.keys() & credentials.keys():
-            raise Denied(f"no template or credential for {placement.cloud} any more", "NotInstalled")
+            raise Denied(f"no template or credential for {placement.cloud} any more", NOT_INSTALLED)
         lot = placement.lots[0]
         spec = {
             "template": templates[placement.cloud]["metadata"]["name"],
@@ -124,9 +125,7 @@ class K0rdent:
             templates = await self._templates.of(wish.tenant, anew=anew)
             credentials = await self._credentials.of(wish.tenant, anew=anew)
         except NotFound as missing:
-            raise Denied(
-                "k0rdent is not installed: the API server has no ClusterTemplates", "NotInstalled"
-            ) from missing
+            raise Denied("k0rdent is not installed: the API server has no ClusterTemplates", NOT_INSTALLED) from missing
         return _newest(templates, wish.need.template), _ready(credentials)
 
 

@@ -1,24 +1,41 @@
 """What both back ends do alike with the one object whose life is the attempt's life."""
 
 from events.faults import Denied, NotFound, TryLater
-from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
+from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
 from events.kube import Kube, Object, Resource
-from schemas.cluster import InfraSeen
+from events.kube_faults import NotServed
+from schemas.cluster import NOT_INSTALLED, InfraSeen
 from services.clouds.port import ATTEMPT, CLUSTER, UID
 
 CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 """What Cluster API puts on everything that belongs to a Cluster."""
 
 
+async def installed(kube: Kube, resource: Resource) -> None:
+    """See that the API server serves a kind, asked until it once does. Raises Denied as long as it does not."""
+    try:
+        await find(kube, resource.api_version, resource.kind)
+    except NotFound as missing:
+        raise _uninstalled(resource) from missing
+
+
+def _uninstalled(resource: Resource) -> Denied:
+    kind = f"{resource.kind} in {resource.api_version}"
+    return Denied(f"the API server does not serve {kind}: install its CRD, and it goes on by itself", NOT_INSTALLED)
+
+
 async def ensure(kube: Kube, resource: Resource, wanted: Object) -> Object:
     """See that the object exists; gives it as it is. Never touches one that is there.
 
-    Raises TryLater while a predecessor of the name is still going, Denied if somebody else's stands in the way.
+    Raises TryLater while a predecessor of the name is still going, Denied if somebody else's stands in the way
+    or the kind is not served.
     """
     try:
         return await kube.create(resource, wanted)
-    except NotFound as missing:  # the namespace, or the kind
-        raise Denied(f"{wanted['kind']} cannot be made: {missing.message}", "NotInstalled") from missing
+    except NotServed as missing:
+        raise _uninstalled(resource) from missing
+    except NotFound as missing:  # the namespace
+        raise Denied(f"{wanted['kind']} cannot be made: {missing.message}", NOT_INSTALLED) from missing
     except Denied as denied:
         # Whatever the reason: that it is there already may have used up the quota that refuses a second one.
         return await _there(kube, resource, wanted["metadata"], denied)

@@ -7,7 +7,18 @@ from typing import Any, Literal
 
 from events.kube_port import Object
 from schemas.addon import AddonState, Applied, Degraded
-from schemas.cluster import ClusterState, Founded, InfraSeen, Placing, Ready, Released, Releasing, Requested, Stalled
+from schemas.cluster import (
+    ClusterState,
+    Founded,
+    InfraSeen,
+    Launching,
+    Placing,
+    Ready,
+    Released,
+    Releasing,
+    Requested,
+    Stalled,
+)
 from schemas.crds import AddonStatus, ClusterStatus, ColonyStatus, Condition, OfferStatus, TeardownStatus
 from schemas.entity import EPOCH
 from schemas.inventory import ClusterSeen
@@ -256,6 +267,8 @@ def _progress(facts: Facts, state: Founded) -> str:
     if seen is not None:
         need = facts.wish.need
         return f"{seen.nodes} of {need.nodes} nodes, {seen.accelerators} of {need.accelerators} accelerators ready"
+    if isinstance(state, Launching) and state.held:
+        return state.held
     infra = facts.infra
     told = infra.message if infra is not None and infra.uid == state.uid else ""
     return told or "waiting for the back end"

@@ -3,7 +3,19 @@
 from collections.abc import Mapping
 
 from events.faults import Denied, NoCapacity, NotFound, TryLater
-from schemas.cluster import Gone, InfraSeen, Launch, LaunchFailed, Look, Rank, Ranked, Release
+from events.kube_faults import NotServed
+from schemas.cluster import (
+    NOT_INSTALLED,
+    Gone,
+    InfraSeen,
+    Launch,
+    LaunchFailed,
+    LaunchHeld,
+    Look,
+    Rank,
+    Ranked,
+    Release,
+)
 from schemas.inventory import ClusterSeen
 from schemas.registry import declared
 from schemas.wish import Wish
@@ -16,6 +28,8 @@ from services.view import View
 
 STILL_GOING = 5.0
 """Seconds until a release is looked at again, should the word that it is done get lost."""
+UNTIL_INSTALLED = 15.0
+"""Seconds until it is looked again for what was not installed."""
 BEST = 10
 """Placements that are looked at: the best is taken, the next tells what it saved."""
 
@@ -41,6 +55,7 @@ class Calls:
         try:
             reach = await self._cloud(wish).reach(wish)
         except Denied as denied:
+            _wait_if_told(denied, command.told)
             return (Ranked((), denied.reason, denied.message),)
         if not stall.open:
             raise TryLater("the inventory has not said what the market offers yet")
@@ -55,13 +70,15 @@ class Calls:
         except NoCapacity as none:
             return (LaunchFailed(number, "NoCapacity", none.message),)
         except Denied as denied:
-            return (LaunchFailed(number, denied.reason, denied.message),)
-        return ()
+            return (_refused(command, denied),)
+        return (LaunchHeld(number),) if command.told else ()
 
     async def release(self, command: Release) -> tuple[Event, ...]:
         """Let the attempt go. Raises TryLater as long as it is there."""
         try:
             await self._cloud(command.wish).release(command.wish, command.attempt)
+        except NotServed as unserved:  # that its objects are gone with the kind would be a guess
+            raise TryLater(unserved.message, STILL_GOING) from unserved
         except NotFound:
             return (Gone(command.attempt.number),)
         raise TryLater(f"{command.attempt.object_name(command.wish.name)} is still going", STILL_GOING)
@@ -90,3 +107,17 @@ def act(
     """The one place where provisioning meets the world."""
     calls = Calls(clouds, stall, infra, inventory)
     return acts({Rank: calls.rank, Launch: calls.launch, Release: calls.release, Look: calls.look})
+
+
+def _refused(command: Launch, denied: Denied) -> LaunchFailed | LaunchHeld:
+    """The next offer is taken, unless no offer would help."""
+    if denied.reason != NOT_INSTALLED:
+        return LaunchFailed(command.attempt.number, denied.reason, denied.message)
+    _wait_if_told(denied, command.told)
+    return LaunchHeld(command.attempt.number, denied.message)
+
+
+def _wait_if_told(denied: Denied, told: str) -> None:
+    """Raises TryLater where people know already what is not installed."""
+    if denied.message == told:
+        raise TryLater(denied.message, UNTIL_INSTALLED) from denied

@@ -6,12 +6,14 @@ import msgspec
 
 from schemas.cluster import (
     LIFECYCLE,
+    NOT_INSTALLED,
     Attempt,
     ClusterState,
     Founded,
     Gone,
     InfraSeen,
     LaunchFailed,
+    LaunchHeld,
     Launching,
     Placement,
     Placing,
@@ -33,6 +35,7 @@ LAUNCH_LIMIT = timedelta(minutes=30)
 """From choosing an offer to an answering API; k0rdent itself calls a cluster failed after 30 minutes."""
 JOIN_LIMIT = timedelta(minutes=20)
 """From an answering API to every accelerator usable."""
+LOST = "Lost"
 DELETED = "the cluster was deleted by somebody else"
 CANNOT_CHANGE = "pools and placement of a running cluster stay as they are: remove the cluster and add it anew"
 
@@ -89,6 +92,10 @@ def choose(state: Requested | Placing, market: Ranked, now: datetime) -> Request
         return state
     if not market.placements:
         return state.to(Stalled, reason=market.reason, message=market.message)
+    return _launch(state, market, now)
+
+
+def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Launching:
     best, *rest = market.placements
     return state.to(
         Launching,
@@ -98,6 +105,19 @@ def choose(state: Requested | Placing, market: Ranked, now: datetime) -> Request
         deadline=now + LAUNCH_LIMIT,
         next_best_per_hour=rest[0].price_per_hour if rest else None,
     )
+
+
+def recover(state: Stalled, market: Ranked, now: datetime) -> Stalled | Launching:
+    """What was not installed is there now; or something else is missing."""
+    if state.reason != NOT_INSTALLED or state.wish.deleting:
+        return state
+    if not market.placements:
+        return msgspec.structs.replace(state, reason=market.reason, message=market.message)
+    return _launch(msgspec.structs.replace(state, tried=()), market, now)
+
+
+def hold(state: Launching, held: LaunchHeld) -> Launching:
+    return msgspec.structs.replace(state, held=held.message) if held.attempt == state.attempt.number else state
 
 
 def fall_back(state: Launching, failure: LaunchFailed) -> Launching | Placing:
@@ -111,7 +131,9 @@ def rise(state: Launching, seen: InfraSeen, now: datetime) -> Launching | Placin
         return state
     if seen.failure:
         return _give_up(state, seen.failure, seen.message)
-    if not (seen.present and seen.reachable):
+    if not seen.present:  # let go all the same: what was seen of so young a thing may be older than it is
+        return _give_up(state, LOST, DELETED)
+    if not seen.reachable:
         return state
     secret = f"{state.attempt.object_name(state.wish.name)}-kubeconfig"
     return state.to(Provisioned, kubeconfig=secret, deadline=now + JOIN_LIMIT)
@@ -120,6 +142,8 @@ def rise(state: Launching, seen: InfraSeen, now: datetime) -> Launching | Placin
 def give_up(state: Launching | Provisioned, _: Due, now: datetime) -> Launching | Provisioned | Placing:
     if now < state.deadline:
         return state
+    if isinstance(state, Launching) and state.held:
+        return _give_up(state, NOT_INSTALLED, state.held)
     limit = LAUNCH_LIMIT if isinstance(state, Launching) else JOIN_LIMIT
     return _give_up(state, "NeverReady", f"not ready after {limit.total_seconds():.0f} seconds")
 
@@ -128,7 +152,7 @@ def lose(state: Provisioned | Ready, seen: InfraSeen, now: datetime) -> Provisio
     """Somebody else deleted it: there is nothing to let go, and it is founded anew."""
     if not _concerns(state, seen) or seen.present:
         return state
-    return try_next(_give_up(state, "Lost", DELETED), Gone(seen.attempt), now)
+    return try_next(_give_up(state, LOST, DELETED), Gone(seen.attempt), now)
 
 
 def complete(state: Provisioned, seen: ClusterSeen) -> Provisioned | Ready:
@@ -186,6 +210,8 @@ def try_next(state: Placing, gone: Gone, now: datetime) -> Placing:
 def try_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> Placing:
     if state.attempt is None or seen.present or seen.uid != state.uid:
         return state
+    if state.attempt.reason == LOST:  # that is what was heard already: its release makes sure
+        return state
     return try_next(state, Gone(seen.attempt), now)
 
 
@@ -227,6 +253,8 @@ decide = machine(
     on(Stalled, Wish, try_again),
     on((Launching, Provisioned, Ready), Wish, amend),
     on((Requested, Placing), Ranked, choose),
+    on(Stalled, Ranked, recover),
+    on(Launching, LaunchHeld, hold),
     on(Launching, LaunchFailed, fall_back),
     on(Launching, InfraSeen, rise),
     on((Launching, Provisioned), Due, give_up),

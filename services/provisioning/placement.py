@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heapreplace
 from itertools import islice
 from operator import itemgetter
 
-from schemas.cluster import Attempt, Lot, Placement, Ranked
+from schemas.cluster import NOT_INSTALLED, Attempt, Lot, Placement, Ranked
 from schemas.entity import EPOCH
 from schemas.market import CapacitySeen
 from schemas.wish import Need, Pool, Spot, Wish
@@ -61,6 +61,7 @@ def rank(  # noqa: PLR0913 - the wish, and everything it is held against
     most: int | None = None,
 ) -> Ranked:
     """The placements that satisfy the wish (`most` of them), best first, ties broken by name; or why there is none."""
+    tried = [attempt for attempt in tried if attempt.reason != NOT_INSTALLED]  # that was no offer's fault
     marks = frozenset(_mark((a.placement.cloud, a.placement.region), lot) for a in tried for lot in a.placement.lots)
     ask = _Ask(wish.need, reach, wish.need.max_price_per_hour, marks, known)
     found = tuple(islice(_best(ask, market), most))

@@ -1,6 +1,7 @@
 """What each state of a cluster asks for."""
 
 from schemas.cluster import (
+    NOT_INSTALLED,
     Launch,
     Launching,
     Look,
@@ -10,6 +11,7 @@ from schemas.cluster import (
     Release,
     Releasing,
     Requested,
+    Stalled,
 )
 from schemas.entity import Wake
 from services.machine import Command, asks
@@ -23,16 +25,23 @@ def let_go_or_ask(state: Placing) -> tuple[Command, ...]:
     return ask_market(state) if state.attempt is None else (Release(state.wish, state.attempt),)
 
 
+def ask_until_installed(state: Stalled) -> tuple[Command, ...]:
+    """What people install meanwhile is noticed; every other reason lies in the wish, and waits for another one."""
+    curable = state.reason == NOT_INSTALLED and not state.wish.deleting
+    return (Rank(state.wish, (), state.message),) if curable else ()
+
+
 todo = asks(
     {
         Requested: ask_market,
         Placing: let_go_or_ask,
         Launching: lambda s: (
-            Launch(s.wish, s.attempt, s.uid),
+            Launch(s.wish, s.attempt, s.uid, s.held),
             Look(s.wish, s.attempt),
             Wake(s.deadline),
         ),
         Provisioned: lambda s: (Look(s.wish, s.attempt), Wake(s.deadline)),
+        Stalled: ask_until_installed,
         Releasing: lambda s: (Release(s.wish, s.attempt),),
     }
 )

@@ -5,7 +5,7 @@ import pytest
 from events.faults import Denied, NotFound, TryLater
 from events.kinds import CONFIGMAPS
 from events.kube import Request, Response
-from events.kube_faults import Expired, fault_of
+from events.kube_faults import Expired, NotServed, fault_of
 
 DENIED = {
     (400, "BadRequest"),
@@ -47,6 +47,18 @@ async def test_what_is_not_there_is_not_found(api, kube):
     api.refuse(404, "NotFound", 'configmaps "c" not found')
     with pytest.raises(NotFound, match='configmaps "c" not found'):
         await kube.get(CONFIGMAPS, "c", "default")
+
+
+def test_only_an_answer_that_names_the_object_says_that_it_is_not_there():
+    named = b'{"kind":"Status","reason":"NotFound","details":{"name":"c","kind":"configmaps"},"code":404}'
+    assert type(fault_of(Request("GET", "/x"), Response(404, {}, named))) is NotFound
+    for body in (b"404 page not found\n", b'{"kind":"Status","reason":"NotFound","details":{},"code":404}', b""):
+        assert isinstance(fault_of(Request("GET", "/x"), Response(404, {}, body)), NotServed)
+
+
+def test_a_kind_that_is_being_deleted_takes_writes_again_once_it_is_made_anew():
+    body = b'{"code":405,"message":"create not allowed while custom resource definition is terminating"}'
+    assert isinstance(fault_of(Request("POST", "/x"), Response(405, {}, body)), TryLater)
 
 
 async def test_a_version_no_longer_kept_is_expired(api, kube):

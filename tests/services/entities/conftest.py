@@ -64,8 +64,10 @@ TRIED = cluster.Attempt(number=1, placement=CHEAP)
 HEARD_BY_CLUSTER = (
     FIRST, OTHER_NEED, DELETED, ANEW,
     cluster.Ranked((CHEAP, DEAR)), cluster.Ranked((), "NoOfferFits", "no offer has it"),
+    cluster.Ranked((), cluster.NOT_INSTALLED, "no Cluster API"),
     *(event for n in (1, 2) for event in (
         cluster.LaunchFailed(n, "NoCapacity", "none"), cluster.Gone(n),
+        cluster.LaunchHeld(n, "no Cluster API"), cluster.LaunchHeld(n),
         infra(n), infra(n, reachable=True), infra(n, failure="Quota", message="over quota"), infra(n, present=False),
     )),
     use(0), use(2, 1), use(2, 2), use(1, known=False), Due(),

@@ -24,7 +24,7 @@ async def prepared(kube: Kube) -> None:
 async def _established(kube: Kube, name: str) -> None:
     async with asyncio.timeout(60):
         while True:
-            told = (await kube.get(CRDS, name)).get("status", {}).get("conditions", ())
+            told = (await kube.get(CRDS, name)).get("status", {}).get("conditions") or ()
             if any(one["type"] == "Established" and one["status"] == "True" for one in told):
                 return
             await asyncio.sleep(0.1)
