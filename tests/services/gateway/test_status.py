@@ -117,6 +117,7 @@ def test_time_alone_changes_nothing():
             "the next offer is looked for: none left",
         ),
         (Facts(WISH, cluster=is_(cluster.Launching)), "waiting for the back end"),
+        (Facts(WISH, cluster=is_(cluster.Launching, held="no Cluster API")), "no Cluster API"),
         (
             Facts(WISH, cluster=is_(cluster.Launching), infra=InfraSeen(
                 cluster="train-a", uid="u1", attempt=2, message="creating the network")),
