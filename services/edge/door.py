@@ -105,7 +105,7 @@ def headers_of(request: web.Request) -> dict[str, str]:
 
 async def body_of(request: web.Request) -> bytes:
     """The body as it came. Raises Problem 400 (cut off), 408, 413, 415 (packed)."""
-    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+    if {each.lower() for each in request.headers.getall("Content-Encoding", ())} - {"identity"}:
         packed = {"Accept-Encoding": "identity"}
         raise Problem(
             415, "Content-Encoding must be identity: the body is verified as it comes", "Content-Encoding", packed

@@ -1,5 +1,6 @@
 """A webhook's way in: known endpoint, right form, verified, made an event, kept, and only then answered with 202."""
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from email.message import Message as Parameters
@@ -23,6 +24,7 @@ from services.edge.secrets import Endpoint, Secrets
 
 PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}"
 """No part can hold a dot or a slash: together they are the name of a file."""
+ORIGIN = re.compile(r"[A-Za-z0-9.:-]{1,253}")
 UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
 TEMPLATE = "hook.{provider}.{tenant}.{endpoint}.{delivery}"
 
@@ -44,14 +46,24 @@ class Hooks:
 
     def routes(self) -> tuple[Route, ...]:
         """For the door."""
-        return (Route("POST", PATH, self.take),)
+        return (Route("POST", PATH, self.take), Route("OPTIONS", PATH, self.greet))
+
+    async def greet(self, request: web.Request) -> web.StreamResponse:
+        """Whether a sender of CloudEvents may send, and how much (http-webhook.md, 4). Raises Problem."""
+        provider, endpoint = _addressed(request)
+        if not provider.handshake:
+            raise Problem(405, f"{provider.name} knows no handshake: send by POST", headers={"Allow": "POST"})
+        self._good(endpoint)
+        origin = request.headers.get("WebHook-Request-Origin", "")
+        if not ORIGIN.fullmatch(origin):
+            raise Problem(400, "WebHook-Request-Origin must be a DNS name", "WebHook-Request-Origin")
+        rate = str(max(1, int(60 * self._rate.per_second)))
+        told = {"WebHook-Allowed-Origin": origin, "WebHook-Allowed-Rate": rate, "Allow": "POST"}
+        return web.Response(status=200, headers=told)
 
     async def take(self, request: web.Request) -> web.StreamResponse:
         """One delivery. Raises Problem."""
-        provider = PROVIDERS.get(request.match_info["provider"])
-        if provider is None:
-            raise Problem(404, f"no such provider: there are {', '.join(sorted(PROVIDERS))}")
-        endpoint = Endpoint(provider.name, request.match_info["tenant"], request.match_info["name"])
+        provider, endpoint = _addressed(request)
         try:
             name = await self._take(provider, endpoint, request)
         except Problem as problem:
@@ -62,9 +74,7 @@ class Hooks:
         return web.Response(status=202, body=msgspec.json.encode({"id": name}), content_type="application/json")
 
     async def _take(self, provider: Provider, endpoint: Endpoint, request: web.Request) -> str:
-        secrets = self._secrets.of(endpoint)
-        if not secrets:
-            raise Problem(404, f"no endpoint {endpoint.path}: it is made by giving it a secret")
+        secrets = self._good(endpoint)
         headers = headers_of(request)
         check_media(provider, headers.get("content-type", ""))
         said = Said(await body_of(request), headers, secrets, self._clock(), endpoint.path)
@@ -72,15 +82,27 @@ class Hooks:
         self._limit(endpoint)
         event = provider.event(said)
         with working_on(Key("hook", endpoint.tenant, endpoint.name), extract(headers), TEMPLATE):
-            await keep(self._bus, message(endpoint, event), self._meters)
+            await keep(self._bus, message(endpoint, said, event), self._meters)
             log.info("hook.kept", provider=provider.name, type=event.type, id=event.id)
         return event.id
+
+    def _good(self, endpoint: Endpoint) -> tuple[bytes, ...]:
+        if not (secrets := self._secrets.of(endpoint)):
+            raise Problem(404, f"no endpoint {endpoint.path}: it is made by giving it a secret")
+        return secrets
 
     def _limit(self, endpoint: Endpoint) -> None:
         """Only what is verified counts, so that a stranger cannot use up what the sender may say."""
         self._buckets[endpoint], early = take(self._buckets.get(endpoint), self._rate, self._clock())
         if early:
             raise not_now(429, f"{endpoint.path} takes {self._rate.per_second:g} deliveries a second", early)
+
+
+def _addressed(request: web.Request) -> tuple[Provider, Endpoint]:
+    provider = PROVIDERS.get(request.match_info["provider"])
+    if provider is None:
+        raise Problem(404, f"no such provider: there are {', '.join(sorted(PROVIDERS))}")
+    return provider, Endpoint(provider.name, request.match_info["tenant"], request.match_info["name"])
 
 
 def check_media(provider: Provider, content_type: str) -> None:

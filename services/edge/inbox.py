@@ -7,11 +7,12 @@ stream keeps it (14 days, the longest retries end after 4). No restart of ours o
 import asyncio
 
 from events.bus import Bus, Conflict, Expect, Message, Unavailable
-from events.cloudevents import CloudEvent, Malformed, encode, msg_id
+from events.cloudevents import STRUCTURED, CloudEvent, Malformed, encode, msg_id
 from events.faults import Denied
 from events.telemetry import Meters, sending
 from schemas.subjects import token
 from services.edge.problem import Problem, not_now, wrong
+from services.edge.said import Said
 from services.edge.secrets import Endpoint
 
 PATIENCE = 5.0
@@ -20,16 +21,20 @@ LONGEST = 16 * 1024
 """Bytes of all attributes together: the bus keeps them in headers."""
 
 
-def message(endpoint: Endpoint, event: CloudEvent) -> Message:
-    """What is kept: the bytes as they came, and the event's attributes beside them. Raises Problem 422."""
+def message(endpoint: Endpoint, said: Said, event: CloudEvent) -> Message:
+    """What is kept: the bytes as they came, and the event's attributes beside them. Raises Problem 422.
+
+    A structured event has its attributes in its bytes: the content type says so.
+    """
+    media = said.headers.get("content-type", "")
     try:
-        headers, data = encode(event)
+        headers = {"Content-Type": media} if media.lower().startswith(STRUCTURED) else encode(event)[0]
     except Malformed as why:
         raise wrong(str(why)) from why
     if sum(len(name) + len(value) for name, value in headers.items()) > LONGEST:
         raise wrong(f"the event's attributes are too long: at most {LONGEST} bytes together")
     place = ".".join(map(token, endpoint))
-    return Message(f"hook.{place}.{msg_id(event)}", data, headers)
+    return Message(f"hook.{place}.{msg_id(event)}", said.body, headers)
 
 
 async def keep(bus: Bus, kept: Message, meters: Meters) -> None:

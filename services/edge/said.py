@@ -1,7 +1,7 @@
 """A webhook request as providers judge it: bytes as they came, and all that comes in from outside."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 
 import msgspec
@@ -74,9 +74,9 @@ def short(found: str, where: str) -> str:
 
 
 def moment(value: object, *path: str) -> datetime | None:
-    """The time at a path, with its zone; None if there is none."""
+    """The time at a path (UTC); None if there is none."""
     try:
         found = msgspec.convert(within(value, *path), datetime)
-    except msgspec.ValidationError:  # some providers write times in their own way: then it is not said
+        return found.astimezone(UTC) if found.tzinfo else None
+    except (msgspec.ValidationError, OverflowError):  # written in a way of its own, or before the year 1: not said
         return None
-    return found if found.tzinfo else None

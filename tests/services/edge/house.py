@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -17,10 +18,12 @@ from events.telemetry import Meters
 from services.edge.door import opened
 from services.edge.hooks import Hooks
 from services.edge.limit import Rate
+from services.edge.providers import PROVIDERS
 from services.edge.secrets import Secrets
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECRET = "It's a Secret to Everybody"  # noqa: S105 - GitHub's own example
+WHSEC = "whsec_" + b64encode(b"0123456789abcdef0123456789abcdef").decode()
 RUN = {
     "action": "requested",
     "workflow_run": {"id": 4711, "run_attempt": 1, "name": "train", "updated_at": "2026-01-01T11:59:58Z"},
@@ -90,8 +93,27 @@ class House:
 
 async def furnished(stack: AsyncExitStack, bus: Bus, folder: Path, rate: Rate) -> House:
     house = House(bus, folder)
-    house.endpoint("github.acme.ci", SECRET)
+    for provider in PROVIDERS:
+        house.endpoint(f"{provider}.acme.ci", SECRET, WHSEC)
     hooks = Hooks(bus, Secrets(folder), rate, clock=house.clock, meters=house.meters)
     house.url = await stack.enter_async_context(opened("127.0.0.1:0", hooks.routes()))
     house.session = await stack.enter_async_context(aiohttp.ClientSession())
     return house
+
+
+def standard(body: bytes, secret: str = WHSEC, name: str = "msg_1", at: datetime = NOW) -> dict[str, str]:
+    """The headers of Standard Webhooks."""
+    stamp = str(int(at.timestamp()))
+    signed = hmac.new(b64decode(secret.removeprefix("whsec_")), f"{name}.{stamp}.".encode() + body, hashlib.sha256)
+    signature = "v1," + b64encode(signed.digest()).decode()
+    return {
+        "Content-Type": "application/json",
+        "webhook-id": name,
+        "webhook-timestamp": stamp,
+        "webhook-signature": signature,
+    }
+
+
+def bearer(body: bytes, secret: str = SECRET, **more: str) -> dict[str, str]:
+    """The headers of whoever has a token."""
+    return {"Content-Type": "application/json", "Authorization": f"Bearer {secret}", **more}

@@ -154,6 +154,7 @@ async def test_while_the_bus_is_away_nothing_is_promised(house: House):
     house.bus.crash()
     answer = await house.github()
     assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+    assert "the bus is away" in answer.json["detail"]
     assert await behind.read("HOOKS", "hook.>") == ()
 
 
