@@ -9,6 +9,8 @@ import msgspec
 
 from events.answers import Desk
 
+REDRIVE = "redrive"
+"""The first token of what is told once more to one consumer."""
 EPOCH = datetime.fromtimestamp(0, UTC)
 
 
@@ -70,6 +72,11 @@ class Consumer:
     """Seconds until an unanswered message comes again."""
     in_flight: int = 256
     """How many messages may be out unanswered."""
+
+    @property
+    def heard(self) -> tuple[str, ...]:
+        """Its filters, and where it alone is told something once more: see `events.redrive`."""
+        return (*self.filters, f"{REDRIVE}.{self.stream}.{self.name}.>")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from events.jetstream_api import Refused, place, stored_delivered
 from events.jetstream_publish import publish
 from events.jetstream_setup import ensure_consumer, nanoseconds
 from events.jetstream_wire import PAUSE, Letter, Post, Wire, status
+from events.redrive import told
 
 EXPIRES = 30.0
 """Seconds a pull waits at the server."""
@@ -121,7 +122,7 @@ class Pull:
     async def _hand_out(self, msg: Letter) -> Handed | None:
         self._wanted -= 1
         where = place(msg.reply)
-        handed = Handed(self, stored_delivered(msg, where), where.attempt, msg.reply)
+        handed = Handed(self, told(stored_delivered(msg, where)), where.attempt, msg.reply)
         if where.attempt > self.consumer.max_deliver:
             await handed.dead(f"no answer in {self.consumer.max_deliver} attempts")
             return None

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from events.bus import Consumer, Place
+from events.bus import REDRIVE, Consumer, Place
 from events.jetstream_api import (
     CONSUMER_NOT_FOUND,
     STREAM_NOT_FOUND,
@@ -36,16 +36,17 @@ def stream_config(spec: StreamSpec) -> dict[str, object]:
     """What we ask of a stream; replicas, limits on bytes and the like are the business of who runs NATS."""
     config: dict[str, object] = {
         "name": spec.name,
-        "subjects": list(spec.subjects),
+        "subjects": list(spec.taken),
         "storage": "file",
         "retention": "limits",
         "max_age": nanoseconds(spec.max_age),
         "max_msgs_per_subject": spec.per_subject,
         "duplicate_window": nanoseconds(spec.duplicate_window),
         "allow_direct": True,
+        "allow_msg_ttl": True,
     }
     if spec.schedules:
-        config |= {"allow_msg_schedules": True, "allow_msg_ttl": True, "allow_rollup_hdrs": True}
+        config |= {"allow_msg_schedules": True, "allow_rollup_hdrs": True}
     return config
 
 
@@ -58,7 +59,7 @@ def consumer_config(consumer: Consumer) -> dict[str, object]:
         "ack_wait": nanoseconds(consumer.ack_wait),
         "max_deliver": consumer.max_deliver + SPARE_TRIES,
         "max_ack_pending": consumer.in_flight * WAITING_ROOM,
-        "filter_subjects": list(consumer.filters),
+        "filter_subjects": list(consumer.heard),
     }
 
 
@@ -108,7 +109,9 @@ async def durables(wire: Wire, stream: str) -> tuple[Place, ...]:
 def _place(stream: str, info: ConsumerInfo) -> Place:
     config = msgspec.convert(info.config, _Config)
     numbers = (info.num_pending, info.num_ack_pending, info.num_redelivered)
-    return Place(config.durable_name, stream, config.filter_subjects or (config.filter_subject,), *numbers)
+    filters = config.filter_subjects or (config.filter_subject,)
+    own = tuple(each for each in filters if not each.startswith(f"{REDRIVE}."))
+    return Place(config.durable_name, stream, own, *numbers)
 
 
 class _Config(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from events.bus import Consumer, Place, Stored
 from events.memory_log import Bell, Log
+from events.redrive import told
 
 Bury = Callable[[Stored, Consumer, str], None]
 
@@ -80,7 +81,7 @@ class Lane:
         return Place(mine.name, mine.stream, mine.filters, self._pending(), len(self.out), redelivered)
 
     def _pending(self) -> int:
-        return sum(stored.sequence > self.cursor for stored in self.log.matching(self.consumer.filters))
+        return sum(stored.sequence > self.cursor for stored in self.log.matching(self.consumer.heard))
 
     def _held(self, holder: object, now: float) -> int:
         return sum(out.holder is holder and out.due > now for out in self.out.values())
@@ -95,11 +96,11 @@ class Lane:
         return None
 
     def _fresh(self) -> Out | None:
-        stored = self.log.after(self.cursor, self.consumer.filters)
+        stored = self.log.after(self.cursor, self.consumer.heard)
         self.cursor = stored.sequence if stored else self.log.last_sequence
         if stored is None:
             return None
-        return self.out.setdefault(stored.sequence, Out(stored))
+        return self.out.setdefault(stored.sequence, Out(told(stored)))
 
 
 class Handed:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from events.bus import Conflict, Expect, Message, Stored
+from events.redrive import TTL
 from events.streams import StreamSpec
 
 Clock = Callable[[], datetime]
@@ -62,12 +63,13 @@ class Log:
         self._messages: dict[int, Stored] = {}
         self._ids: dict[str, tuple[datetime, int]] = {}
         self._msg_ids: dict[int, str] = {}
+        self._ends: dict[int, datetime] = {}
         self._subjects: dict[str, dict[int, None]] = {}
         self._tails: dict[str, dict[str, None]] = {}
 
     def takes(self, subject: str) -> bool:
         """Whether a subject is the stream's."""
-        return bool(matcher(self.spec.subjects)(subject))
+        return bool(matcher(self.spec.taken)(subject))
 
     def publish(self, message: Message, expect: Expect | None, msg_id: str | None) -> tuple[int, bool]:
         """The sequence, and whether it is new; raises `Conflict`."""
@@ -81,8 +83,10 @@ class Log:
     def append(self, message: Message, msg_id: str | None = None) -> Stored:
         """Keep it, forget what the stream's limits say, and let everyone know."""
         self.last_sequence += 1
-        now = self._clock()
-        stored = Stored(message.subject, message.data, dict(message.headers), self.last_sequence, now)
+        now, headers = self._clock(), dict(message.headers)
+        if ttl := headers.pop(TTL, None):
+            self._ends[self.last_sequence] = now + timedelta(seconds=int(ttl))
+        stored = Stored(message.subject, message.data, headers, self.last_sequence, now)
         self._messages[stored.sequence] = stored
         history = self._subjects.setdefault(stored.subject, {})
         history[stored.sequence] = None
@@ -171,6 +175,11 @@ class Log:
             self.forget(tuple(history)[: -self.spec.per_subject])
 
     def _age(self) -> None:
+        if self._ends:
+            now = self._clock()
+            over = [sequence for sequence, end in self._ends.items() if end <= now]
+            self._ends = {sequence: end for sequence, end in self._ends.items() if end > now}
+            self.forget(over)
         if not self.spec.max_age:
             return
         since = self._clock() - timedelta(seconds=self.spec.max_age)

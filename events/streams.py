@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from events.bus import REDRIVE
+
 DAY = 86_400.0
 
 
@@ -19,6 +21,11 @@ class StreamSpec:
     """Holds timers: a schedule's target must be in the same stream."""
     duplicate_window: float = 120.0
     """Seconds in which a repeated ``Nats-Msg-Id`` is stored once."""
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Its subjects, and those on which its consumers are told something once more: see `events.redrive`."""
+        return (*self.subjects, f"{REDRIVE}.{self.name}.>")
 
 
 ENTITIES = ("cluster", "addon", "teardown")

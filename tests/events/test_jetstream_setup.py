@@ -65,4 +65,4 @@ async def test_a_consumer_is_amended_when_its_filters_change(wire):
     await ensure_stream(wire, LOG)
     for filters in (("log.a",), ("log.a", "log.b"), ("log.c",)):
         info = await ensure_consumer(wire, Consumer("work", "LOG", filters))
-        assert info.config["filter_subjects"] == list(filters)
+        assert info.config["filter_subjects"] == [*filters, "redrive.LOG.work.>"]

@@ -20,6 +20,15 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+dlq = typer.Typer(
+    name="dlq",
+    help="What could not be done, kept with its reason: look at it, tell it once more, or drop it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(dlq)
+Letters = Annotated[str, typer.Argument(metavar="WHICH", help="A number or a fingerprint of `ls`, or all.")]
+Dry = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
 Since = Annotated[str | None, typer.Option(help="From then on: how long ago (2h), or a time (RFC 3339).")]
 Name = Annotated[str, typer.Argument(help="Id of the event, or its place, such as EVENTS/42.")]
 
@@ -102,6 +111,57 @@ def lineage(name: Name, output: Output = Plain.TABLE, folder: Dir = HERE, nats: 
     from services.cli.events.tree import show
 
     _on_bus(folder, nats, lambda bus: show(bus, name, as_json=output is Plain.JSON, write=sys.stdout.write))
+
+
+@dlq.command()
+def ls(output: Output = Plain.TABLE, folder: Dir = HERE, nats: Nats = None) -> None:
+    """List dead letters, those of one cause as one.
+
+    \b
+      alate events dlq ls
+    """
+    from services.cli.events.dlq import ls as listed
+
+    _on_bus(folder, nats, lambda bus: listed(bus, output.value, sys.stdout.write))
+
+
+@dlq.command()
+def show(which: Letters, output: Output = Plain.TABLE, folder: Dir = HERE, nats: Nats = None) -> None:
+    """Show dead letters in full.
+
+    \b
+      alate events dlq show 17
+      alate events dlq show 5c0ffee1 -o json
+    """
+    from services.cli.events.dlq import show as shown
+
+    _on_bus(folder, nats, lambda bus: shown(bus, which, as_json=output is Plain.JSON, write=sys.stdout.write))
+
+
+@dlq.command()
+def redrive(which: Letters, dry: Dry = False, folder: Dir = HERE, nats: Nats = None) -> None:  # noqa: FBT002 - a flag
+    """Tell dead letters once more, each to the one consumer that failed on it and to nobody else.
+
+    \b
+    What fails again becomes a new dead letter. Interrupted, it may be asked for again: nothing is told twice.
+      alate events dlq redrive 17
+      alate events dlq redrive 5c0ffee1 --dry-run
+    """
+    from services.cli.events.dlq import redrive as again
+
+    _on_bus(folder, nats, lambda bus: again(bus, which, dry=dry, write=sys.stdout.write))
+
+
+@dlq.command()
+def drop(which: Letters, dry: Dry = False, folder: Dir = HERE, nats: Nats = None) -> None:  # noqa: FBT002 - a flag
+    """Forget dead letters for good.
+
+    \b
+      alate events dlq drop 5c0ffee1
+    """
+    from services.cli.events.dlq import drop as forget
+
+    _on_bus(folder, nats, lambda bus: forget(bus, which, dry=dry, write=sys.stdout.write))
 
 
 def _on_bus(folder: Path, nats: str | None, work: "Callable[[Bus], Awaitable[None]]") -> None:

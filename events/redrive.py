@@ -1,0 +1,42 @@
+"""What one consumer is told once more travels on a subject of its own, so that nobody else hears it."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from events.bus import REDRIVE, Bus, Expect, Message, Stored
+from events.dead_letter import REASON, SEQUENCE, SUBJECT
+
+TTL = "Nats-TTL"
+"""The header that says after how many seconds a message is forgotten (ADR-43 of nats-architecture-and-design)."""
+KEPT_FOR = 7 * 86_400
+"""Seconds it is kept: so long it is told once, however often it is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """To whom a message is told once more; of equal `mark` and subject only the first is told."""
+
+    stream: str
+    consumer: str
+    mark: str
+    """One token: which dead letter, or which replay."""
+
+
+def once_more(stored: Stored, to: Again, subject: str) -> Message:
+    """The same event on the consumer's own subject, which ends in the `subject` it was first said on."""
+    headers = {name: value for name, value in stored.headers.items() if name not in (REASON, SUBJECT, SEQUENCE)}
+    own = f"{REDRIVE}.{to.stream}.{to.consumer}.{to.mark}.{subject}"
+    return Message(own, stored.data, {**headers, TTL: str(KEPT_FOR)})
+
+
+async def tell(bus: Bus, message: Message) -> int:
+    """Tell it; a second time gives the sequence of the first. Raises Unavailable, Denied."""
+    return await bus.publish(message, expect=Expect(message.subject, 0), msg_id=message.subject)
+
+
+def told(stored: Stored) -> Stored:
+    """What a consumer hears: the subject is the one the message was first said on."""
+    if not stored.subject.startswith(f"{REDRIVE}."):
+        return stored
+    return msgspec.structs.replace(stored, subject=stored.subject.split(".", 4)[4])

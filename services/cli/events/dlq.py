@@ -1,0 +1,113 @@
+"""`alate events dlq` lists dead letters by cause, tells them once more to who failed on them, or drops them."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from events.bus import Bus
+from events.redrive import Again, once_more, tell
+from services.cli.bad import Failed
+from services.cli.events.letters import Letter, chosen, grouped
+from services.cli.events.said import clock
+from services.cli.events.scan import EVERY, Tell, kept, progress
+from services.cli.events.which import STREAMS
+from services.cli.item import Item
+from services.cli.kinds import Kind
+from services.cli.show import Form, Show, Write, dumped
+
+STREAM = "DLQ"
+TABLE = Kind(
+    {
+        "FINGERPRINT": lambda item, _: str(item["fingerprint"]),
+        "COUNT": lambda item, _: str(item["count"]),
+        "CONSUMER": lambda item, _: str(item["consumer"]),
+        "SUBJECT": lambda item, _: str(item["subject"]),
+        "LAST (UTC)": lambda item, _: clock(item["last"]),
+        "NUMBERS": lambda item, _: _numbers(item["numbers"]),
+        "REASON": lambda item, _: str(item["reason"]),
+    },
+    lambda item: (item["fingerprint"],),
+)
+
+
+async def ls(bus: Bus, form: Form, write: Write) -> None:
+    """Show one line per cause."""
+    found = grouped(await letters(bus))
+    if not found and form == "table":
+        write("no dead letters\n")
+    else:
+        Show(TABLE, form, write).all(found)
+
+
+async def show(bus: Bus, which: str, *, as_json: bool, write: Write) -> None:
+    """Show letters in full. Raises BadInput if there are none."""
+    found = chosen(await letters(bus), which)
+    if as_json:
+        write(dumped({"items": [letter.item() for letter in found]}))
+    else:
+        write("\n".join("".join(f"{line}\n" for line in _lines(letter.item())) for letter in found))
+
+
+async def redrive(bus: Bus, which: str, *, dry: bool, write: Write, tell_progress: Tell = progress) -> None:
+    """Tell letters once more to the consumer that failed, alone; each is a letter no longer. Raises BadInput, Failed.
+
+    Told again after a crash it is told once: the second time the bus knows it.
+    """
+    found = chosen(await letters(bus), which)
+    await _check(bus, found)
+    for number, letter in enumerate(found, start=1):
+        if not dry:
+            stream, consumer = letter.failed
+            to = Again(stream, consumer, f"dlq-{letter.number}")
+            await tell(bus, once_more(letter.said.stored, to, letter.subject))
+            await bus.drop(STREAM, letter.number)
+        write(f"{'would redrive' if dry else 'redriven'}: {_line(letter)}\n")
+        if number % EVERY == 0:
+            tell_progress(f"{number} of {len(found)} done")
+
+
+async def drop(bus: Bus, which: str, *, dry: bool, write: Write) -> None:
+    """Forget letters for good. Raises BadInput if there are none."""
+    for letter in chosen(await letters(bus), which):
+        if not dry:
+            await bus.drop(STREAM, letter.number)
+        write(f"{'would drop' if dry else 'dropped'}: {_line(letter)}\n")
+
+
+async def letters(bus: Bus) -> list[Letter]:
+    """All of them, oldest first."""
+    return [Letter(said) async for said in kept(bus, STREAM)]
+
+
+async def _check(bus: Bus, found: Sequence[Letter]) -> None:
+    """Before anything is told: somebody must be there to hear it."""
+    known = {
+        (place.stream, place.consumer)
+        for stream in {letter.failed[0] for letter in found} & set(STREAMS)
+        for place in await bus.consumers(stream)
+    }
+    for letter in found:
+        if letter.failed not in known or not letter.subject:
+            who = "/".join(letter.failed) if any(letter.failed) else letter.said.stored.subject
+            raise Failed(f"dead letter {letter.number} cannot be redriven: there is no consumer {who} to hear it")
+
+
+def _line(letter: Letter) -> str:
+    stream, consumer = letter.failed
+    return f"{letter.number} {letter.said.id} to {consumer} of {stream}: {letter.reason}"
+
+
+def _lines(item: Item) -> Iterator[str]:
+    failed = item["failed"]
+    yield f"{item['number']}  {item['fingerprint']}  {failed['consumer']} of {failed['stream']} on {item['said_on']}"
+    yield f"  reason           {item['reason']}"
+    event = item["message"]["event"]
+    yield from (f"  {name:<16} {value}" for name, value in event.items() if not name.startswith("data"))
+    if "data" in event:
+        yield msgspec.json.format(bytes(event["data"]), indent=2).decode()
+    elif "data_base64" in event:
+        yield repr(event["data_base64"])
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers[:3])) + (",…" if len(numbers) > 3 else "")
