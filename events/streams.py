@@ -34,7 +34,13 @@ STREAMS = (
     # No age limit: an expired terminal message would bring an older state back. Purged by subject instead.
     StreamSpec("EVENTS", (*(f"{e}.*.*.*" for e in ENTITIES), "timer.>", "due.>"), schedules=True),
     StreamSpec("LEVELS", ("inventory.>", "observed.>"), per_subject=1),
-    StreamSpec("INTAKE", ("cluster.requested", "cluster.requested.*"), max_age=14 * DAY),
+    # What is asked for is little, and asked for twice it would be founded twice: so a week, not minutes.
+    StreamSpec(
+        "INTAKE",
+        ("cluster.requested", "cluster.requested.*", "colony.released.*.*"),
+        max_age=14 * DAY,
+        duplicate_window=7 * DAY,
+    ),
     StreamSpec("HOOKS", ("hook.>",), max_age=14 * DAY),
     StreamSpec("DLQ", ("dlq.>",), max_age=90 * DAY),
     StreamSpec(

@@ -134,3 +134,17 @@ class ClusterRequested(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """As in a Colony: see the Colony's schema."""
     origin: str = "nats"
     """Where the request came from, kept as a label."""
+
+
+@intake("colony.release", "colony.released.{tenant}.{name}")
+class ColonyReleased(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Anyone's word that a Colony is needed no more; the gateway deletes it.
+
+    The subject names it, so that a request which is heard late can be held against what was said after it.
+    """
+
+    tenant: str
+    """The Colony's namespace."""
+    name: str
+    origin: str = ""
+    """Only if it bears this origin; empty: whoever made it."""

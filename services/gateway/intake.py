@@ -1,7 +1,8 @@
 """What anyone asks for on the bus becomes a Colony, so that kubectl shows it and can delete it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
+from typing import TypeVar
 
 import msgspec
 import structlog
@@ -12,17 +13,20 @@ from events.faults import Denied, NotFound, TryLater
 from events.kinds import COLONIES
 from events.kube import Kube, Object
 from schemas.crds import Refused, read_colony
-from schemas.registry import Stream
+from schemas.registry import Stream, declared
 from schemas.subjects import names_of
-from schemas.wish import ClusterRequested
+from schemas.wish import ClusterRequested, ColonyReleased
 from services.clouds.port import GROUP
 from services.gateway.wishes import EVENT
 
+T = TypeVar("T")
 ORIGIN = f"{GROUP}/origin"
 MANAGER = "alate-intake"
 LARGEST = 256 * 1024
 """Bytes of a request: far more than any Colony needs, far less than what the API server takes."""
-CONSUMER = Consumer("gateway-intake", Stream.INTAKE, ("cluster.requested", "cluster.requested.*"))
+CONSUMER = Consumer(
+    "gateway-intake", Stream.INTAKE, ("cluster.requested", "cluster.requested.*", "colony.released.*.*")
+)
 
 log = structlog.get_logger()
 
@@ -34,6 +38,11 @@ class Intake:
         self._bus = bus
         self._kube = kube
         self._jitter = jitter
+        self._does: Mapping[str, Callable[[Delivery], Awaitable[str]]] = {
+            "cluster": self._found,
+            "colony": self._release,
+        }
+        """By the first token of the subject; each gives the Colony's name."""
 
     async def run(self) -> None:
         """Listen for ever."""
@@ -45,25 +54,61 @@ class Intake:
                     log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
 
     async def _take(self, delivery: Delivery) -> None:
-        """Make a Colony of a request; what can never be one goes to the dead letters, with one clear sentence."""
+        """Do what is asked; what can never be done goes to the dead letters, with one clear sentence."""
         subject = delivery.stored.subject
         try:
-            colony = read_request(delivery)
-            await self._kube.apply(COLONIES, colony, manager=MANAGER)
+            name = await self._does[subject.partition(".")[0]](delivery)
         except TryLater as later:
             await delivery.retry(later.after * (1 + self._jitter()))
         except (Malformed, Refused, msgspec.DecodeError, Denied, NotFound) as why:
             log.warning("intake.refused", subject=subject, reason=str(why))
             await delivery.dead(f"{subject}: {why}")
         else:
-            log.info("intake.accepted", subject=subject, name=colony["metadata"]["name"])
+            log.info("intake.accepted", subject=subject, name=name)
             await delivery.ack()
+
+    async def _found(self, delivery: Delivery) -> str:
+        """Make a Colony of a request, unless it was released since: a request that comes late founds nothing."""
+        colony = read_request(delivery)
+        name, tenant = colony["metadata"]["name"], colony["metadata"]["namespace"]
+        released = await self._bus.last(Stream.INTAKE, declared(ColonyReleased).at(tenant, name))
+        if released is not None and released.sequence > delivery.stored.sequence:
+            log.info("intake.late", tenant=tenant, name=name)
+        else:
+            await self._kube.apply(COLONIES, colony, manager=MANAGER)
+        return str(name)
+
+    async def _release(self, delivery: Delivery) -> str:
+        """Delete a Colony, this very one; one that is gone already is what was asked for."""
+        asked = read_release(delivery)
+        try:
+            meta = (await self._kube.get(COLONIES, asked.name, asked.tenant))["metadata"]
+            if asked.origin and (origin := meta.get("labels", {}).get(ORIGIN, "")) != asked.origin:
+                raise Malformed(f"Colony {asked.name} is of origin {origin or '(none)'}, not of {asked.origin}")
+            await self._kube.delete(COLONIES, asked.name, asked.tenant, uid=meta["uid"])
+        except NotFound:
+            log.info("intake.released_already", tenant=asked.tenant, name=asked.name)
+        return asked.name
+
+
+def read_release(delivery: Delivery) -> ColonyReleased:
+    """What a message releases. Raises msgspec.DecodeError, Malformed."""
+    asked = _readable(lambda: msgspec.json.decode(read_event(delivery).data, type=ColonyReleased))
+    names = names_of(delivery.stored.subject)[2:]
+    if names != (asked.tenant, asked.name):
+        raise Malformed(f"the subject names {'/'.join(names)}, the release {asked.tenant}/{asked.name}: must be equal")
+    return asked
 
 
 def read_request(delivery: Delivery) -> Object:
     """The Colony a message asks for. Raises msgspec.DecodeError, Refused, Malformed."""
+    return _readable(lambda: colony_of(read_event(delivery), names_of(delivery.stored.subject)[2:]))
+
+
+def _readable(read: Callable[[], T]) -> T:
+    """What is read, or a sentence on why it cannot be. Raises what `read` raises, Malformed."""
     try:
-        return colony_of(read_event(delivery), names_of(delivery.stored.subject)[2:])
+        return read()
     except UnicodeDecodeError as wrong:
         raise Malformed(f"the request must be UTF-8 text: {wrong}") from wrong
     except RecursionError as wrong:  # what a decoder says of brackets without end

@@ -147,6 +147,15 @@ async def ask(bus: Bus, name: str, now: datetime) -> None:
     await bus.publish(Message("cluster.requested.default", body, headers))
 
 
+async def release(bus: Bus, name: str, now: datetime) -> None:
+    """Somebody on the bus needs it no more."""
+    data = msgspec.json.encode({"tenant": "default", "name": name})
+    event = CloudEvent(id=f"{name}-end", source="/tests", type="dev.alate.colony.release", time=now, data=data)
+    headers, body = encode(event)
+    await bus.publish(Message(f"colony.released.default.{name}", body, headers))
+    await bus.close()
+
+
 async def play(stage: Stage) -> None:
     """From a Colony that kubectl wrote, and one asked for on the bus, to nothing left of either."""
     written = {"metadata": {"name": "written", "namespace": "default"}, "spec": spec()}
@@ -156,8 +165,8 @@ async def play(stage: Stage) -> None:
     await bus.close()
     for name in ("written", "asked"):
         await stage.until("ready and fitted out", _whole, name)
-    for name in ("written", "asked"):
-        await stage.admin.delete(COLONIES, name, "default")
+    await stage.admin.delete(COLONIES, "written", "default")
+    await release(stage.bus(), "asked", stage.clock())
     for name in ("written", "asked"):
         await stage.until("gone", lambda found: found is None, name)
     left = {each.plural: len((await stage.admin.list(each, "default")).items) for each in LEFT}

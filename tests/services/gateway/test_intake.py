@@ -10,9 +10,9 @@ import pytest
 from events.bus import Message
 from events.cloudevents import CloudEvent, encode
 from events.dead_letter import REASON
-from events.faults import Denied, TryLater
+from events.faults import Denied, NotFound, TryLater
 from events.memory import MemoryBus
-from services.gateway.intake import LARGEST, Intake
+from services.gateway.intake import CONSUMER, LARGEST, Intake
 
 pytestmark = pytest.mark.looptime
 
@@ -25,7 +25,20 @@ class FakeKube:
 
     def __init__(self):
         self.applied = []
+        self.deleted = []
         self.answers = []
+
+    async def get(self, resource, name, namespace):
+        found = [wanted for *_, wanted in self.applied if wanted["metadata"]["name"] == name]
+        if not found:
+            raise NotFound(f"{name} is not there")
+        return {"metadata": found[-1]["metadata"] | {"uid": "u-1"}}
+
+    async def delete(self, resource, name, namespace, *, uid):
+        if self.answers:
+            raise self.answers.pop(0)
+        self.deleted.append((name, namespace, uid))
+        return {}
 
     async def apply(self, resource, wanted, *, manager):
         if self.answers:
@@ -136,3 +149,51 @@ async def test_an_api_server_that_is_away_is_asked_again(house):
     assert house.kube.applied == []
     await asyncio.sleep(3)
     assert len(house.kube.applied) == 1
+
+
+RELEASED = {"tenant": "acme", "name": "train"}
+SUBJECT = "colony.released.acme.train"
+
+
+async def test_a_colony_that_is_released_is_deleted_and_no_other_incarnation(house):
+    await house()
+    assert await house(RELEASED, SUBJECT) == ""
+    assert house.kube.deleted == [("train", "acme", "u-1")]
+
+
+async def test_a_release_of_what_is_gone_is_done(house):
+    assert await house(RELEASED, SUBJECT) == ""
+    assert house.kube.deleted == []
+    assert await house.bus.unanswered(CONSUMER) == 0
+
+
+async def test_a_release_by_origin_spares_what_others_made(house):
+    await house(ASKED | {"origin": "slurm"})
+    reason = await house(RELEASED | {"origin": "ci"}, SUBJECT)
+    assert reason == f"{SUBJECT}: Colony train is of origin slurm, not of ci"
+    assert house.kube.deleted == []
+    await house(RELEASED | {"origin": "slurm"}, SUBJECT)
+    assert len(house.kube.deleted) == 1
+
+
+async def test_a_release_is_of_what_its_subject_names(house):
+    await house()
+    reason = await house(RELEASED, "colony.released.acme.other")
+    assert reason == "colony.released.acme.other: the subject names acme/other, the release acme/train: must be equal"
+    assert "missing required field" in await house({"name": "train"}, SUBJECT)
+
+
+async def test_a_request_that_comes_again_after_its_release_founds_nothing(house):
+    house.kube.answers = [TryLater("no answer", 2.0)]
+    await house()
+    await house(RELEASED, SUBJECT)
+    await asyncio.sleep(5)
+    assert house.kube.applied == []
+    await house()
+    assert len(house.kube.applied) == 1
+
+
+async def test_a_request_of_one_id_counts_once_in_a_week(house):
+    for _ in range(3):
+        await house.bus.publish(Message("cluster.requested", b""), msg_id="once")
+    assert await house.bus.count("INTAKE", ">") == 1
