@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from schemas.entity import State
+from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import level, state
 from schemas.wish import Wish
@@ -49,6 +49,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
     """Why it came to nothing; empty while it may come to something."""
     message: str = ""
+    failed_at: datetime = EPOCH
+    """When that was known."""
 
     def object_name(self, cluster: str) -> str:
         """The name of the back end's object, and the stem of its kubeconfig Secret."""
@@ -65,6 +67,10 @@ class ClusterState(State, frozen=True, kw_only=True):
     """How many attempts this incarnation has begun."""
     cost_usd: float = 0.0
     """What the released attempts have cost."""
+    interruptions: int = 0
+    """How often it was whole on spot machines, and then was not."""
+    short_since: datetime | None = None
+    """Since when nothing that fits is to be had; None while there is."""
 
 
 @state("cluster", "requested", owner=OWNER)
@@ -108,6 +114,8 @@ class Provisioned(Founded, frozen=True, kw_only=True):
     deadline: datetime
     kubeconfig: str
     """Name of the Secret."""
+    was_ready: bool = False
+    """All of its accelerators were there before."""
 
 
 @state("cluster", "ready", owner=OWNER)
@@ -133,6 +141,15 @@ class Released(ClusterState, frozen=True, kw_only=True):
     because: str
 
 
+@state("cluster", "waiting", owner=OWNER)
+class Waiting(ClusterState, frozen=True, kw_only=True):
+    """Nothing that fits is to be had now: the market is asked again at a time, or soon after it has changed."""
+
+    reason: str
+    message: str
+    until: datetime
+
+
 @state("cluster", "stalled", owner=OWNER)
 class Stalled(ClusterState, frozen=True, kw_only=True):
     """It cannot be founded as asked; it waits for another wish, or for what is not installed."""
@@ -145,12 +162,13 @@ LIFECYCLE = Lifecycle(
     "cluster",
     {
         None: (Requested, Released),
-        Requested: (Launching, Stalled, Released),
+        Requested: (Launching, Waiting, Stalled, Released),
         Launching: (Provisioned, Placing, Releasing),
-        Placing: (Launching, Stalled, Releasing, Released),
+        Placing: (Launching, Waiting, Stalled, Releasing, Released),
         Provisioned: (Ready, Placing, Releasing),
         Ready: (Provisioned, Placing, Releasing),
-        Stalled: (Requested, Launching, Released),
+        Waiting: (Placing, Requested, Released),
+        Stalled: (Requested, Launching, Waiting, Released),
         Releasing: (Released,),
         Released: (Requested,),
     },
@@ -164,6 +182,10 @@ class Ranked(msgspec.Struct, frozen=True):
     placements: tuple[Placement, ...]
     reason: str = ""
     message: str = ""
+
+
+class MarketMoved(msgspec.Struct, frozen=True):
+    """Something that may fit is offered, or was given back."""
 
 
 class LaunchFailed(msgspec.Struct, frozen=True):
@@ -213,6 +235,8 @@ class Rank(msgspec.Struct, frozen=True):
     tried: tuple[Attempt, ...]
     told: str = ""
     """Why there are none, as it was told already: it is not told again, but asked again."""
+    steady: bool = False
+    """It was interrupted often enough: on demand first, where spot is not all that is asked for."""
 
 
 class Launch(msgspec.Struct, frozen=True):

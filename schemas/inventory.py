@@ -26,6 +26,10 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     memory_gib: float = 0.0
     limit: int | None = None
     """How many nodes of it there are to be had, all clusters together; None: as many as one likes."""
+    disk_gib: float | None = None
+    """None: its disk is made as large as is asked for."""
+    country: str = ""
+    """Where it stands (ISO 3166-1 alpha-2); empty: where its region is."""
 
 
 @level("inventory.offers.{cloud}.{region}", owner=OWNER)

@@ -27,14 +27,14 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One kind of machine that a cloud did not give when it was asked for."""
 
     reason: str
-    """NoCapacity or Quota."""
+    """NoCapacity, Quota, or Interrupted: spot machines that were taken away."""
     instance: str
     accelerator: str
     zone: str = ""
     spot: bool = False
     at: datetime
     attempt: str
-    """Whose: ``<uid of the cluster's incarnation>/<number>``; told twice, it counts once."""
+    """Whose: ``<uid of the cluster's incarnation>/<number>`` (``/<interruption>``); told twice, it counts once."""
 
 
 @level("inventory.capacity.{cloud}.{region}", owner=OWNER)

@@ -29,6 +29,14 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """At least so many vCPUs a node."""
     memory_gib: int = 0
     """At least so much memory a node (GiB)."""
+    pod_cpu: float = 0.0
+    """At least so many cores of each node for pods: what the system and its daemons leave."""
+    pod_memory_gib: float = 0.0
+    """At least so much memory of each node for pods (GiB)."""
+    disk_gib: int = 0
+    """At least so much disk a node (GiB)."""
+    zones: tuple[str, ...] = ()
+    """Empty: any."""
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -39,6 +47,8 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Empty: any."""
     regions: tuple[str, ...] = ()
     """Empty: any."""
+    residency: tuple[str, ...] = ()
+    """Countries (ISO 3166-1 alpha-2) or jurisdictions (EU, EEA) it must stay in; empty: any."""
     max_price_per_hour: float | None = None
     """USD for the whole cluster."""
     kubernetes_version: str = "v1.34.0"

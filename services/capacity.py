@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from schemas.cluster import Attempt, Lot, Placing, Ready
+from schemas.cluster import Attempt, Lot, Placing, Provisioned, Ready
 from schemas.entity import State
 from schemas.inventory import Offer
 from schemas.market import CapacitySeen, Refusal
@@ -18,6 +18,11 @@ LEARNT = ("NoCapacity", "Quota")
 DEARER = 3.0
 """An offer refused just now counts as so many times its price dearer. It is never left out: where nothing else
 fits, asking again is better than stalling."""
+INTERRUPTED = "Interrupted"
+LONGER = 12
+"""Half-lives of a refusal that one of an interruption has: spot machines are bought for hours, not for a moment."""
+LOST_HOURS = 1.0
+"""What one interruption costs, in hours of the cluster: founding it again, and the work since its last checkpoint."""
 FORGOTTEN = 8
 """Half-lives after which a refusal weighs nothing any more (less than 1 in 250)."""
 MOST = 200
@@ -25,27 +30,40 @@ MOST = 200
 
 
 def refusals(state: State) -> Iterator[tuple[Place, Refusal]]:
-    """What the last failed attempt tells of the market, by place; told again until the next one has failed."""
+    """What the last failed attempt tells of the market, by place; told again until the next one has failed.
+
+    So does a cluster on spot machines that was whole, and is not.
+    """
+    if isinstance(state, Provisioned) and state.was_ready:
+        yield from _interruptions(state)
     failed = (*state.tried, *filter(None, (state.attempt,)))[-1:] if isinstance(state, Placing) else ()
     for attempt in failed:
-        for lot in _blamed(attempt) if attempt.reason in LEARNT else ():
+        for lot in blamed(attempt) if attempt.reason in LEARNT else ():
             place = (attempt.placement.cloud, attempt.placement.region)
-            yield place, _refusal(lot, attempt, state)
+            yield place, _refusal(attempt.reason, lot, state, f"{state.uid}/{attempt.number}")
 
 
-def _refusal(lot: Lot, attempt: Attempt, state: State) -> Refusal:
+def _interruptions(state: Provisioned) -> Iterator[tuple[Place, Refusal]]:
+    place = (state.attempt.placement.cloud, state.attempt.placement.region)
+    told = f"{state.uid}/{state.attempt.number}/{state.interruptions}"
+    for lot in state.attempt.placement.lots:
+        if lot.spot:
+            yield place, _refusal(INTERRUPTED, lot, state, told)
+
+
+def _refusal(reason: str, lot: Lot, state: State, attempt: str) -> Refusal:
     return Refusal(
-        reason=attempt.reason,
+        reason=reason,
         instance=lot.instance,
         accelerator=lot.accelerator,
         zone=lot.zone,
         spot=lot.spot,
         at=state.since,
-        attempt=f"{state.uid}/{attempt.number}",
+        attempt=attempt,
     )
 
 
-def _blamed(attempt: Attempt) -> tuple[Lot, ...]:
+def blamed(attempt: Attempt) -> tuple[Lot, ...]:
     """The lots whose machine the message names; all of them, if it names none."""
     named = tuple(lot for lot in attempt.placement.lots if lot.instance in attempt.message)
     return named or attempt.placement.lots
@@ -53,41 +71,68 @@ def _blamed(attempt: Attempt) -> tuple[Lot, ...]:
 
 def learn(seen: CapacitySeen, told: Iterable[Refusal], now: datetime) -> CapacitySeen:
     """With what is new, each attempt's lot once; then without what weighs nothing any more."""
-    oldest = now - FORGOTTEN * timedelta(seconds=seen.half_life)
     known = {_mark(refusal) for refusal in seen.refusals}
-    new = {_mark(r): r for r in told if r.at > oldest and _mark(r) not in known}
+    new = {_mark(r): r for r in told if r.at > _oldest(seen, r, now) and _mark(r) not in known}
     if not new:
         return seen
-    fresh = (r for r in (*seen.refusals, *new.values()) if r.at > oldest)
+    fresh = (r for r in (*seen.refusals, *new.values()) if r.at > _oldest(seen, r, now))
     ordered = sorted(fresh, key=lambda r: (r.at, _mark(r)))
     return msgspec.structs.replace(seen, refusals=tuple(ordered[-MOST:]))
 
 
+def _oldest(seen: CapacitySeen, refusal: Refusal, now: datetime) -> datetime:
+    return now - FORGOTTEN * timedelta(seconds=_half_life(seen, refusal.reason))
+
+
+def _half_life(seen: CapacitySeen, reason: str) -> float:
+    return seen.half_life * (LONGER if reason == INTERRUPTED else 1)
+
+
 def absolve(seen: CapacitySeen, ready: Ready) -> CapacitySeen:
-    """Without the refusals that a cluster on the very same machines has since proved wrong."""
+    """Without the refusals that a cluster on the very same machines has since proved wrong; interruptions stay."""
     lots = ready.attempt.placement.lots
-    left = [r for r in seen.refusals if r.at >= ready.since or not any(hits(r, lot, spot=lot.spot) for lot in lots)]
+    left = [
+        r
+        for r in seen.refusals
+        if r.at >= ready.since or r.reason == INTERRUPTED or not any(hits(r, lot, spot=lot.spot) for lot in lots)
+    ]
     return msgspec.structs.replace(seen, refusals=tuple(left))
 
 
 def weight(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:
     """How much there is against buying it: 1 for a refusal just now, half of it a half-life later, all added up."""
-    against = (r for r in seen.refusals if hits(r, machine, spot=spot))
-    ages = (max(0.0, (now - refusal.at).total_seconds()) for refusal in against)
-    return math.fsum(math.exp2(-age / seen.half_life) for age in ages)
+    return _weigh(seen, (r for r in seen.refusals if r.reason != INTERRUPTED and hits(r, machine, spot=spot)), now)
 
 
-def dearer(weighs: float) -> float:
-    """What the price of an offer is multiplied with before it is compared with others."""
-    return 1.0 + DEARER * weighs
+def interruptions(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:
+    """How many an hour are to be expected: a count that halves every half-life H stands for count * ln 2 / H."""
+    against = (r for r in seen.refusals if r.reason == INTERRUPTED and hits(r, machine, spot=spot))
+    return _weigh(seen, against, now) * math.log(2) * 3600 / _half_life(seen, INTERRUPTED)
+
+
+def _weigh(seen: CapacitySeen, against: Iterable[Refusal], now: datetime) -> float:
+    aged = ((max(0.0, (now - r.at).total_seconds()), _half_life(seen, r.reason)) for r in against)
+    return math.fsum(math.exp2(-age / half_life) for age, half_life in aged)
+
+
+def dearer(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:
+    """What the price of an offer is multiplied with before it is compared with others; what is paid stays the price.
+
+    (1 + DEARER * refusals) * (1 + LOST_HOURS * interruptions an hour): an hour of work on machines that are taken
+    away r times an hour costs what 1 + LOST_HOURS * r hours on them cost.
+    """
+    refused = 1.0 + DEARER * weight(seen, machine, spot=spot, now=now)
+    return refused * (1.0 + LOST_HOURS * interruptions(seen, machine, spot=spot, now=now))
 
 
 def hits(refusal: Refusal, machine: Lot | Offer, *, spot: bool) -> bool:
-    """No room is a matter of one zone's machines; a quota is one account's, for a kind of accelerator in a region."""
+    """No room is a matter of one zone's machines, an interruption of a region's; a quota of a region's accelerators."""
     if refusal.spot != spot:
         return False
     if refusal.reason == "Quota":
         return refusal.accelerator == machine.accelerator
+    if refusal.reason == INTERRUPTED:
+        return refusal.instance == machine.instance
     return (refusal.zone, refusal.instance) == (machine.zone, machine.instance)
 
 

@@ -37,6 +37,7 @@ UNITS = {
     "vCPUs": "",
     "AcceleratorCount": "",
     "Limit": "nodes",
+    "DiskGiB": "GiB",
 }
 """What each column of numbers is measured in."""
 MOST_ACCELERATORS = 128
@@ -158,6 +159,8 @@ def _offer(cloud: str, row: Row) -> Offer:
         price=_price(row, free=limit is not None),
         spot_price=spot if spot > 0 else None,
         limit=limit,
+        disk_gib=_number(row, "DiskGiB") if row.get("DiskGiB") else None,
+        country=row.get("Country") or "",
     )
 
 

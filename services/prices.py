@@ -22,6 +22,8 @@ OWN = {
     "region": "Region",
     "zone": "AvailabilityZone",
     "nodes": "Limit",
+    "diskGiB": "DiskGiB",
+    "country": "Country",
 }
 """What a file of own nodes calls the columns."""
 DEFAULTS = {"vCPUs": "0", "MemoryGiB": "0", "Price": "0", "Region": "own", "AvailabilityZone": "", "Limit": ""}

@@ -8,6 +8,7 @@ from schemas.crds.manifest import GROUP, VERSION, Column, Crd
 from schemas.crds.refusals import Refused, read
 from schemas.crds.status import (
     AddonStatus,
+    AttemptStatus,
     ClusterStatus,
     ColonyStatus,
     Condition,
@@ -24,6 +25,7 @@ __all__ = [
     "VERSION",
     "AddonSpec",
     "AddonStatus",
+    "AttemptStatus",
     "ClusterSpec",
     "ClusterStatus",
     "Colony",

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from schemas.crds.manifests import Manifests
 from schemas.crds.status import ColonyStatus
-from schemas.crds.written import Accelerator, Distinct, Duration, Label, ListMap, Moment, Span, Written
+from schemas.crds.written import Accelerator, Distinct, Duration, Label, ListMap, Moment, Places, Span, Written
 from schemas.wish import Spot, cluster_name
 
 LONGEST_NAME = 50
@@ -30,6 +30,14 @@ class PoolSpec(Written):
     """At least so many vCPUs a node."""
     memory_gib: Annotated[int, Field(ge=1, le=65536)] | None = Field(None, alias="memoryGiB")
     """At least so much memory a node (GiB)."""
+    pod_cpu: Annotated[float, Field(gt=0, le=1024)] | None = None
+    """At least so many cores of each node for pods: what the system and its daemons leave, as far as can be told."""
+    pod_memory_gib: Annotated[float, Field(gt=0, le=65536)] | None = Field(None, alias="podMemoryGiB")
+    """At least so much memory of each node for pods (GiB)."""
+    disk_gib: Annotated[int, Field(ge=1, le=65536)] | None = Field(None, alias="diskGiB")
+    """At least so much disk a node (GiB)."""
+    zones: Distinct = Field(default_factory=list)
+    """Only in these zones; none named: any."""
 
 
 class AddonSpec(Written):
@@ -52,6 +60,8 @@ class ClusterSpec(Written):
     """Only these clouds; none named: any."""
     regions: Distinct = Field(default_factory=list)
     """Only these regions; none named: any."""
+    residency: Places = Field(default_factory=list)
+    """Only in these countries (such as DE) or jurisdictions (EU, EEA); a region of an unknown country is in none."""
     max_price_per_hour: Annotated[float, Field(gt=0)] | None = None
     """Wait rather than pay more (USD per hour for the whole cluster)."""
     kubernetes_version: Annotated[str, Field(max_length=63, pattern=r"^v1\.[0-9]+\.[0-9]+$")] = "v1.34.0"

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from schemas.crds.written import LABEL
+from schemas.crds.written import LABEL, PLACE
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -46,6 +46,7 @@ _RIGHT: Mapping[str, str] = {
 
 _SHAPES: Mapping[str, str] = {
     LABEL: "must be lower-case letters, digits and hyphens, beginning and ending with a letter or digit",
+    PLACE: "must be a country's two letters, such as DE, or EU or EEA",
     r"^v1\.[0-9]+\.[0-9]+$": "must be a Kubernetes version such as v1.34.0",
 }
 """What a pattern asks for, in words."""

@@ -47,6 +47,25 @@ class OfferStatus(Shown):
     """Whether the cloud may take them back."""
 
 
+class AttemptStatus(Shown):
+    """A try that came to nothing."""
+
+    number: int
+    """Counted from 1."""
+    cloud: str | None = None
+    """Where it was made."""
+    region: str | None = None
+    """Where in the cloud."""
+    instance: str | None = None
+    """The kind of machine."""
+    spot: bool | None = None
+    """Whether as spot."""
+    reason: str | None = None
+    """Why it failed, for programs, e.g. NoCapacity."""
+    message: str | None = None
+    """What the back end said."""
+
+
 class AddonStatus(Shown):
     """How far one add-on is."""
 
@@ -104,6 +123,8 @@ class ClusterStatus(Shown):
     """Since when no accelerator is in use."""
     attempts: int | None = None
     """How many offers were tried."""
+    failed_attempts: Annotated[list[AttemptStatus], ListMap("number")] | None = None
+    """Those that came to nothing lately, the newest last."""
     message: str | None = None
     """What it waits for, or what went wrong."""
 

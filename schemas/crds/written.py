@@ -23,6 +23,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from schemas import accelerators, durations
 
+PLACE = r"^([A-Z]{2}|EEA)$"
 LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 
 
@@ -109,6 +110,13 @@ Distinct = Annotated[
     AfterValidator(_distinct),
 ]
 """A set of short names."""
+
+Places = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=3, pattern=PLACE)]],
+    Field(max_length=64, json_schema_extra={"x-kubernetes-list-type": "set"}),
+    AfterValidator(_distinct),
+]
+"""A set of countries and jurisdictions."""
 
 Duration = Annotated[
     timedelta,

@@ -7,7 +7,7 @@ import msgspec
 from events.kube import Kube
 from schemas import cluster
 from schemas.addon import Unwanted, Wanted, addon_name
-from schemas.cluster import ClusterState, Released, Releasing, Stalled
+from schemas.cluster import ClusterState, Released, Releasing, Stalled, Waiting
 from schemas.subjects import Key
 from schemas.teardown import Cleaning
 from services.addons.act import act
@@ -18,7 +18,7 @@ from services.machine import Event
 from services.runtime import Service
 from services.workloads import Workloads
 
-NOT_FOR_LONG = (Releasing, Stalled)
+NOT_FOR_LONG = (Releasing, Stalled, Waiting)
 """A cluster in one of these is no place to put anything on."""
 
 

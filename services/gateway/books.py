@@ -15,7 +15,7 @@ from schemas.registry import declared
 from schemas.subjects import Key, names_of
 from schemas.teardown import Gone, TeardownState
 from schemas.wish import Wish
-from services.gateway.status import Facts
+from services.gateway.facts import Facts
 from services.view import View, entities, levels
 
 Name = tuple[str, str]

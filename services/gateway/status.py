@@ -1,44 +1,31 @@
 """A Colony's status is computed from what its clusters are, by one pure function."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from events.kube_port import Object
 from schemas.addon import AddonState, Applied, Degraded
 from schemas.cluster import (
+    Attempt,
     ClusterState,
     Founded,
-    InfraSeen,
-    Launching,
     Placing,
     Ready,
-    Released,
-    Releasing,
-    Requested,
     Stalled,
+    Waiting,
 )
-from schemas.crds import AddonStatus, ClusterStatus, ColonyStatus, Condition, OfferStatus, TeardownStatus
+from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, ColonyStatus, Condition, OfferStatus, TeardownStatus
 from schemas.entity import EPOCH
 from schemas.inventory import ClusterSeen
-from schemas.teardown import Gone, Stuck, TeardownState, Warned
-from schemas.wish import Wish
+from schemas.teardown import Gone, TeardownState, Warned
+from services.gateway.facts import Facts, counted, whole
 from services.gateway.gpus import gpu_inventory
+from services.gateway.tells import message
 
-
-@dataclass(frozen=True)
-class Facts:
-    """What is known of one cluster of the Colony."""
-
-    wish: Wish
-    refused: str = ""
-    """Why its wish cannot be followed at all."""
-    cluster: ClusterState | None = None
-    teardown: TeardownState | None = None
-    addons: tuple[AddonState, ...] = ()
-    seen: ClusterSeen | None = None
-    infra: InfraSeen | None = None
+SHOWN = 5
+"""Failed attempts that are shown: the newest."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +127,18 @@ def _phase(facts: tuple[Facts, ...]) -> str:
     return min(phases, key=lambda phase: ORDER.index(phase) if phase in ORDER else -1) if phases else "Empty"
 
 
-ORDER = ("Stalled", "Pending", "Requested", "Placing", "Launching", "Provisioned", "Ready", "Releasing", "Released")
+ORDER = (
+    "Stalled",
+    "Waiting",
+    "Pending",
+    "Requested",
+    "Placing",
+    "Launching",
+    "Provisioned",
+    "Ready",
+    "Releasing",
+    "Released",
+)
 """From what needs people most to what needs them least."""
 
 
@@ -165,8 +163,8 @@ def _ready(facts: tuple[Facts, ...], ready: int) -> Verdict:
         (each for each in facts if not isinstance(each.cluster, Ready)),
         key=lambda each: ORDER.index(_cluster_phase(each)),
     )
-    reason = least.cluster.reason if isinstance(least.cluster, Stalled) else _cluster_phase(least)
-    return Verdict(holds=False, reason=reason, message=f"{least.wish.cluster}: {_message(least)}")
+    reason = least.cluster.reason if isinstance(least.cluster, Stalled | Waiting) else _cluster_phase(least)
+    return Verdict(holds=False, reason=reason, message=f"{least.wish.cluster}: {message(least)}")
 
 
 def _addons_applied(facts: tuple[Facts, ...]) -> Verdict:
@@ -184,11 +182,11 @@ def _addons_applied(facts: tuple[Facts, ...]) -> Verdict:
 def _cluster(facts: Facts) -> ClusterStatus:
     state, need = facts.cluster, facts.wish.need
     founded = state if isinstance(state, Founded) else None
-    seen = _seen(facts, founded) if founded else None
+    seen = counted(facts, founded) if founded else None
     return ClusterStatus(
         name=facts.wish.cluster,
         phase=_cluster_phase(facts),
-        since=_whole(state.since) if state else None,
+        since=whole(state.since) if state else None,
         offer=_offer(founded) if founded else None,
         next_best_price_per_hour=founded.next_best_per_hour if founded else None,
         nodes_ready=seen.nodes if seen else 0,
@@ -199,9 +197,10 @@ def _cluster(facts: Facts) -> ClusterStatus:
         addons=[_addon(addon) for addon in facts.addons],
         teardown=_teardown(facts.teardown) if facts.teardown else None,
         expires_at=_expires(facts),
-        idle_since=_whole(seen.idle_since) if seen and seen.idle_since else None,
+        idle_since=whole(seen.idle_since) if seen and seen.idle_since else None,
         attempts=state.attempts if state else None,
-        message=_message(facts) or None,
+        failed_attempts=(_failed(state) or None) if state else None,
+        message=message(facts) or None,
     )
 
 
@@ -218,6 +217,25 @@ def _offer(state: Founded) -> OfferStatus:
     )
 
 
+def _failed(state: ClusterState) -> list[AttemptStatus]:
+    """The attempts that came to nothing, the newest last."""
+    going = (state.attempt,) if isinstance(state, Placing) and state.attempt is not None else ()
+    return [_attempt(attempt) for attempt in (*state.tried, *going)[-SHOWN:]]
+
+
+def _attempt(attempt: Attempt) -> AttemptStatus:
+    lot = attempt.placement.lots[0]
+    return AttemptStatus(
+        number=attempt.number,
+        cloud=attempt.placement.cloud,
+        region=attempt.placement.region,
+        instance=lot.instance,
+        spot=lot.spot,
+        reason=attempt.reason,
+        message=attempt.message or None,
+    )
+
+
 def _addon(state: AddonState) -> AddonStatus:
     message = state.message if isinstance(state, Degraded) else None
     return AddonStatus(name=state.addon, phase=type(state).__name__, message=message)
@@ -225,65 +243,19 @@ def _addon(state: AddonState) -> AddonStatus:
 
 def _teardown(state: TeardownState) -> TeardownStatus:
     until = state.until if isinstance(state, Warned) else None
-    at = _whole(until) if until else _whole(state.since) if isinstance(state, Gone) else None
+    at = whole(until) if until else whole(state.since) if isinstance(state, Gone) else None
     return TeardownStatus(phase=type(state).__name__, reason=getattr(state, "why", None), at=at)
 
 
 def _expires(facts: Facts) -> datetime | None:
     since = facts.teardown.ready_since if facts.teardown else None
     span = facts.wish.limits.time_to_live
-    return _whole(since + timedelta(seconds=span)) if since and span is not None else None
-
-
-def _whole(moment: datetime) -> datetime:
-    return moment.replace(microsecond=0)
-
-
-def _message(facts: Facts) -> str:
-    """The one thing a person should know of the cluster now."""
-    state, teardown = facts.cluster, facts.teardown
-    if facts.refused or isinstance(teardown, Stuck):
-        return facts.refused or getattr(teardown, "message", "")
-    if isinstance(teardown, Warned):
-        return f"goes at {_whole(teardown.until):%H:%M:%S}Z: {teardown.why}"
-    if isinstance(state, Founded) and (state.refused or not isinstance(state, Ready)):
-        return state.refused or _progress(facts, state)
-    return TELLS.get(type(state), lambda _: "")(state)
-
-
-TELLS: dict[type, Callable[[Any], str]] = {
-    type(None): lambda _: "waiting for provisioning",
-    Requested: lambda _: "waiting for the market",
-    Placing: lambda s: f"the next offer is looked for: {s.attempt.message or s.attempt.reason}" if s.attempt else "",
-    Stalled: lambda s: s.message,
-    Releasing: lambda s: f"its machines are being given back: {s.because}",
-    Released: lambda s: f"released: {s.because}",
-}
-"""What the states without a story of their own say."""
-
-
-def _progress(facts: Facts, state: Founded) -> str:
-    seen = _seen(facts, state)
-    if seen is not None:
-        need = facts.wish.need
-        return f"{seen.nodes} of {need.nodes} nodes, {seen.accelerators} of {need.accelerators} accelerators ready"
-    if isinstance(state, Launching) and state.held:
-        return state.held
-    infra = facts.infra
-    told = infra.message if infra is not None and infra.uid == state.uid else ""
-    return told or "waiting for the back end"
-
-
-def _seen(facts: Facts, state: Founded) -> ClusterSeen | None:
-    """What was counted on the cluster of this very attempt."""
-    seen = facts.seen
-    known = seen is not None and seen.uid == state.uid and seen.attempt in (0, state.attempt.number)
-    return seen if known else None
+    return whole(since + timedelta(seconds=span)) if since and span is not None else None
 
 
 def _seen_of(facts: tuple[Facts, ...]) -> Iterator[ClusterSeen]:
     for each in facts:
-        seen = _seen(each, each.cluster) if isinstance(each.cluster, Founded) else None
+        seen = counted(each, each.cluster) if isinstance(each.cluster, Founded) else None
         if seen is not None:
             yield seen
 

@@ -41,6 +41,7 @@ def _need(cluster: ClusterSpec, backend: str) -> Need:
         pools=tuple(_pool(pool) for pool in cluster.pools),
         clouds=tuple(cluster.clouds),
         regions=tuple(cluster.regions),
+        residency=tuple(cluster.residency),
         max_price_per_hour=cluster.max_price_per_hour,
         kubernetes_version=cluster.kubernetes_version,
         backend=cluster.backend or backend,
@@ -57,6 +58,10 @@ def _pool(pool: PoolSpec) -> Pool:
         spot=pool.spot,
         cpu=pool.cpu or 0,
         memory_gib=pool.memory_gib or 0,
+        pod_cpu=pool.pod_cpu or 0.0,
+        pod_memory_gib=pool.pod_memory_gib or 0.0,
+        disk_gib=pool.disk_gib or 0,
+        zones=tuple(pool.zones),
     )
 
 

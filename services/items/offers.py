@@ -9,7 +9,7 @@ from events.bus import Stored
 from schemas.inventory import Offer
 from schemas.market import CapacitySeen
 from schemas.registry import declared
-from services.capacity import dearer, hits, weight
+from services.capacity import dearer, hits
 from services.items.item import Item
 
 CAPACITY = declared(CapacitySeen).at("", "").rstrip(".")
@@ -52,7 +52,7 @@ def _with(item: Item, seen: CapacitySeen | None, now: datetime) -> Item:
     if not hit:
         return item
     counts = {
-        "on_demand": round(dearer(weight(seen, offer, spot=False, now=now)), 3),
-        "spot": round(dearer(weight(seen, offer, spot=True, now=now)), 3),
+        "on_demand": round(dearer(seen, offer, spot=False, now=now), 3),
+        "spot": round(dearer(seen, offer, spot=True, now=now), 3),
     }
     return item | {"refusals": msgspec.to_builtins(hit), "counts_times": counts}

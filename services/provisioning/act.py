@@ -21,7 +21,6 @@ from schemas.registry import declared
 from schemas.wish import Wish
 from services.clouds.port import Cloud
 from services.machine import Event
-from services.provisioning.placement import rank
 from services.provisioning.stall import Stall
 from services.runtime import Act, acts
 from services.view import View
@@ -30,8 +29,6 @@ STILL_GOING = 5.0
 """Seconds until a release is looked at again, should the word that it is done get lost."""
 UNTIL_INSTALLED = 15.0
 """Seconds until it is looked again for what was not installed."""
-BEST = 10
-"""Placements that are looked at: the best is taken, the next tells what it saved."""
 
 
 class Calls:
@@ -59,7 +56,7 @@ class Calls:
             return (Ranked((), denied.reason, denied.message),)
         if not stall.open:
             raise TryLater("the inventory has not said what the market offers yet")
-        return (rank(wish, stall.market, reach, command.tried, known=stall.known(wish), most=BEST),)
+        return (stall.ranked(command, reach),)
 
     async def launch(self, command: Launch) -> tuple[Event, ...]:
         """See that the cluster is being founded; that it is up is seen by others."""

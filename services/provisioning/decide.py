@@ -15,6 +15,7 @@ from schemas.cluster import (
     LaunchFailed,
     LaunchHeld,
     Launching,
+    MarketMoved,
     Placement,
     Placing,
     Provisioned,
@@ -24,12 +25,14 @@ from schemas.cluster import (
     Releasing,
     Requested,
     Stalled,
+    Waiting,
 )
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Wish
 from services.machine import machine, on
+from services.provisioning.waits import ask_again, ask_soon, go_without
 
 LAUNCH_LIMIT = timedelta(minutes=30)
 """From choosing an offer to an answering API; k0rdent itself calls a cluster failed after 30 minutes."""
@@ -69,7 +72,7 @@ def let_ask_again(state: Releasing, wish: Wish) -> Releasing:
     return msgspec.structs.replace(state, wish=wish)
 
 
-def try_again(state: Stalled, wish: Wish) -> Stalled | Requested:
+def try_again(state: Stalled | Waiting, wish: Wish) -> Stalled | Waiting | Requested:
     """What could not be founded as asked may be founded as asked now."""
     if not wish.newer_than(state.wish):
         return state
@@ -87,11 +90,13 @@ def amend(state: Founded, wish: Wish) -> Founded:
     return msgspec.structs.replace(state, wish=kept, refused=refused)
 
 
-def choose(state: Requested | Placing, market: Ranked, now: datetime) -> Requested | Placing | Launching | Stalled:
+def choose(
+    state: Requested | Placing, market: Ranked, now: datetime
+) -> Requested | Placing | Launching | Waiting | Stalled:
     if state.wish.deleting or getattr(state, "attempt", None) is not None:
         return state
     if not market.placements:
-        return state.to(Stalled, reason=market.reason, message=market.message)
+        return go_without(state, market, now)
     return _launch(state, market, now)
 
 
@@ -103,16 +108,17 @@ def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime)
         attempts=state.attempts + 1,
         billed_since=now,
         deadline=now + LAUNCH_LIMIT,
+        short_since=None,
         next_best_per_hour=rest[0].price_per_hour if rest else None,
     )
 
 
-def recover(state: Stalled, market: Ranked, now: datetime) -> Stalled | Launching:
+def recover(state: Stalled, market: Ranked, now: datetime) -> Stalled | Waiting | Launching:
     """What was not installed is there now; or something else is missing."""
     if state.reason != NOT_INSTALLED or state.wish.deleting:
         return state
     if not market.placements:
-        return msgspec.structs.replace(state, reason=market.reason, message=market.message)
+        return go_without(state, market, now)
     return _launch(msgspec.structs.replace(state, tried=()), market, now)
 
 
@@ -120,19 +126,19 @@ def hold(state: Launching, held: LaunchHeld) -> Launching:
     return msgspec.structs.replace(state, held=held.message) if held.attempt == state.attempt.number else state
 
 
-def fall_back(state: Launching, failure: LaunchFailed) -> Launching | Placing:
+def fall_back(state: Launching, failure: LaunchFailed, now: datetime) -> Launching | Placing:
     if failure.attempt != state.attempt.number:
         return state  # the echo of an earlier try
-    return _give_up(state, failure.reason, failure.message)
+    return _give_up(state, failure.reason, failure.message, now)
 
 
 def rise(state: Launching, seen: InfraSeen, now: datetime) -> Launching | Placing | Provisioned:
     if not _concerns(state, seen):
         return state
     if seen.failure:
-        return _give_up(state, seen.failure, seen.message)
+        return _give_up(state, seen.failure, seen.message, now)
     if not seen.present:  # let go all the same: what was seen of so young a thing may be older than it is
-        return _give_up(state, LOST, DELETED)
+        return _give_up(state, LOST, DELETED, now)
     if not seen.reachable:
         return state
     secret = f"{state.attempt.object_name(state.wish.name)}-kubeconfig"
@@ -143,16 +149,18 @@ def give_up(state: Launching | Provisioned, _: Due, now: datetime) -> Launching 
     if now < state.deadline:
         return state
     if isinstance(state, Launching) and state.held:
-        return _give_up(state, NOT_INSTALLED, state.held)
-    limit = LAUNCH_LIMIT if isinstance(state, Launching) else JOIN_LIMIT
-    return _give_up(state, "NeverReady", f"not ready after {limit.total_seconds():.0f} seconds")
+        return _give_up(state, NOT_INSTALLED, state.held, now)
+    if isinstance(state, Launching):
+        return _give_up(state, "TimeOut", f"no API after {LAUNCH_LIMIT.total_seconds():.0f} seconds", now)
+    reason = "Interrupted" if state.was_ready and _on_spot(state) else "NeverReady"
+    return _give_up(state, reason, f"not ready after {JOIN_LIMIT.total_seconds():.0f} seconds", now)
 
 
 def lose(state: Provisioned | Ready, seen: InfraSeen, now: datetime) -> Provisioned | Ready | Placing:
     """Somebody else deleted it: there is nothing to let go, and it is founded anew."""
     if not _concerns(state, seen) or seen.present:
         return state
-    return try_next(_give_up(state, LOST, DELETED), Gone(seen.attempt), now)
+    return try_next(_give_up(state, LOST, DELETED, now), Gone(seen.attempt), now)
 
 
 def complete(state: Provisioned, seen: ClusterSeen) -> Provisioned | Ready:
@@ -163,7 +171,8 @@ def shrink(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisione
     """A cluster that is heard, and has less than was bought, is not ready; one that is not heard stays what it was."""
     if not _is_of(state, seen) or not seen.known or _whole(state, seen):
         return state
-    return state.to(Provisioned, deadline=now + JOIN_LIMIT)
+    interruptions = state.interruptions + _on_spot(state)
+    return state.to(Provisioned, deadline=now + JOIN_LIMIT, was_ready=True, interruptions=interruptions)
 
 
 def let_go(state: Launching | Provisioned | Ready, order: ReleaseOrdered) -> Founded | Releasing:
@@ -178,7 +187,7 @@ def let_go_place(state: Placing, order: ReleaseOrdered) -> Placing | Releasing |
     return state.to(Releasing, because=order.why, attempt=state.attempt, billed_since=state.billed_since)
 
 
-def drop(state: Requested | Stalled, order: ReleaseOrdered) -> Requested | Stalled | Released:
+def drop(state: Requested | Waiting | Stalled, order: ReleaseOrdered) -> Requested | Waiting | Stalled | Released:
     return state.to(Released, because=order.why) if order.uid == state.uid else state
 
 
@@ -215,9 +224,13 @@ def try_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> Placing:
     return try_next(state, Gone(seen.attempt), now)
 
 
-def _give_up(state: Founded, reason: str, message: str) -> Placing:
-    failed = msgspec.structs.replace(state.attempt, reason=reason, message=message)
+def _give_up(state: Founded, reason: str, message: str, now: datetime) -> Placing:
+    failed = msgspec.structs.replace(state.attempt, reason=reason, message=message, failed_at=now)
     return state.to(Placing, attempt=failed)
+
+
+def _on_spot(state: Founded) -> bool:
+    return any(lot.spot for lot in state.attempt.placement.lots)
 
 
 def _concerns(state: Founded | Releasing, seen: InfraSeen) -> bool:
@@ -250,11 +263,13 @@ decide = machine(
     on(Released, Wish, request_again),
     on((Requested, Placing), Wish, reconsider),
     on(Releasing, Wish, let_ask_again),
-    on(Stalled, Wish, try_again),
+    on((Stalled, Waiting), Wish, try_again),
     on((Launching, Provisioned, Ready), Wish, amend),
     on((Requested, Placing), Ranked, choose),
     on(Stalled, Ranked, recover),
     on(Launching, LaunchHeld, hold),
+    on(Waiting, Due, ask_again),
+    on(Waiting, MarketMoved, ask_soon),
     on(Launching, LaunchFailed, fall_back),
     on(Launching, InfraSeen, rise),
     on((Launching, Provisioned), Due, give_up),
@@ -263,7 +278,7 @@ decide = machine(
     on(Ready, ClusterSeen, shrink),
     on((Launching, Provisioned, Ready), ReleaseOrdered, let_go),
     on(Placing, ReleaseOrdered, let_go_place),
-    on((Requested, Stalled), ReleaseOrdered, drop),
+    on((Requested, Waiting, Stalled), ReleaseOrdered, drop),
     on(Placing, Gone, try_next),
     on(Placing, InfraSeen, try_next_seen),
     on(Releasing, Gone, finish),

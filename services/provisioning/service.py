@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from events.bus import Bus
-from schemas.cluster import InfraSeen
-from schemas.inventory import ClusterSeen
+from schemas.cluster import InfraSeen, Released
+from schemas.inventory import ClusterSeen, Offers
 from schemas.subjects import Key
 from schemas.teardown import Releasing
 from schemas.wish import Wish
@@ -32,5 +32,10 @@ def service(
 ) -> tuple[Service, tuple[View[Any, Any], ...]]:
     """The service, and the views that must run beside it."""
     stall, infra, inventory = Stall(bus, clock), levels(bus, InfraSeen), levels(bus, ClusterSeen)
-    provisioning = Service("provisioning", decide, todo, HEARS, act(clouds, stall, infra, inventory))
+    neighbours = stall.neighbours
+    moves = (
+        hears(Offers, lambda _, said: neighbours.moved(offer.accelerator for offer in said.offers)),
+        hears(Released, lambda _, state: neighbours.freed(state)),
+    )
+    provisioning = Service("provisioning", decide, todo, (*HEARS, *moves), act(clouds, stall, infra, inventory))
     return provisioning, (*stall.views, infra, inventory)

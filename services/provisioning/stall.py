@@ -9,18 +9,22 @@ import msgspec
 from events.bus import Bus
 from events.faults import Denied, TryLater
 from schemas import cluster
-from schemas.cluster import Attempt, Launch, Launching
+from schemas.cluster import Attempt, Launch, Launching, Rank, Ranked
 from schemas.entity import State
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.wish import Wish
+from services.provisioning.fit import Known, Reach
 from services.provisioning.holds import Stock, excess, held, holds, nodes
 from services.provisioning.market import Market
-from services.provisioning.placement import Known
+from services.provisioning.neighbours import Neighbours
+from services.provisioning.placement import rank, steadied
 from services.view import View, entities, levels
 
+BEST = 10
+"""Placements that are looked at: the best is taken, the next tells what it saved."""
 SOON = 0.1
 """Seconds until it is looked again whether our own choice has come back on the bus."""
 
@@ -30,12 +34,14 @@ class Stall:
 
     def __init__(self, bus: Bus, clock: Callable[[], datetime]) -> None:
         self.market = Market()
+        self.neighbours = Neighbours()
         self._bus = bus
         self._clock = clock
         self._offers: View[str, Offers] = levels(bus, Offers)
         self._signals: View[str, CapacitySeen] = levels(bus, CapacitySeen)
         self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE)
         self._offers.listen(lambda _, said: self.market.hear(said))
+        self._clusters.listen(self.neighbours.note)
         self.views: tuple[View[Any, Any], ...] = (self._offers, self._signals, self._clusters)
         """What must run beside it."""
 
@@ -43,6 +49,13 @@ class Stall:
     def open(self) -> bool:
         """Something has been said of the market."""
         return any(True for _ in self._offers)
+
+    def ranked(self, command: Rank, reach: Reach) -> Ranked:
+        """What the market offers a wish now; what must be steady is looked for without spot before it is with it."""
+        wish, known = command.wish, self.known(command.wish)
+        asks = (steadied(wish), wish) if command.steady else (wish,)
+        answers = [rank(each, self.market, reach, command.tried, known=known, most=BEST) for each in asks]
+        return next((answer for answer in answers if answer.placements), answers[-1])
 
     def known(self, asking: Wish) -> Known:
         """What to hold against the prices now.
@@ -52,7 +65,8 @@ class Stall:
         own = Key("cluster", asking.tenant, asking.name)
         taken = held(self._clusters, but=own) if self.market.limited else {}
         signals = {(seen.cloud, seen.region): seen for _, seen in self._signals if seen.refusals}
-        return Known(taken, signals, self._clock())
+        now = self._clock()
+        return Known(taken, signals, now, self.neighbours.denied(own, now))
 
     async def claim(self, command: Launch) -> None:
         """See that nobody else chose the attempt's limited machines first. Raises Denied("Taken") if so.

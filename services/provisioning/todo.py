@@ -12,13 +12,17 @@ from schemas.cluster import (
     Releasing,
     Requested,
     Stalled,
+    Waiting,
 )
 from schemas.entity import Wake
 from services.machine import Command, asks
 
+ENOUGH = 3
+"""Interruptions after which on-demand machines are looked for first."""
+
 
 def ask_market(state: Requested | Placing) -> tuple[Command, ...]:
-    return () if state.wish.deleting else (Rank(state.wish, state.tried),)
+    return () if state.wish.deleting else (Rank(state.wish, state.tried, steady=state.interruptions >= ENOUGH),)
 
 
 def let_go_or_ask(state: Placing) -> tuple[Command, ...]:
@@ -35,6 +39,7 @@ todo = asks(
     {
         Requested: ask_market,
         Placing: let_go_or_ask,
+        Waiting: lambda s: () if s.wish.deleting else (Wake(s.until),),
         Launching: lambda s: (
             Launch(s.wish, s.attempt, s.uid, s.held),
             Look(s.wish, s.attempt),

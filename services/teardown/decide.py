@@ -15,6 +15,7 @@ from schemas.cluster import (
     Released,
     Requested,
     Stalled,
+    Waiting,
 )
 from schemas.cluster import Releasing as ClusterReleasing
 from schemas.entity import Due
@@ -43,7 +44,7 @@ RETRY_AFTER = timedelta(minutes=10)
 """How long a stuck teardown rests before it tries again."""
 
 W = TypeVar("W", Armed, Warned)
-LIVING = (Requested, Placing, Launching, Provisioned, Ready, Stalled, ClusterReleasing)
+LIVING = (Requested, Placing, Launching, Provisioned, Ready, Waiting, Stalled, ClusterReleasing)
 """Every state of a cluster but the last."""
 
 

@@ -61,7 +61,7 @@ class Person:
 
 def placed(colony: Object) -> bool:
     """Whether the status shows what provisioning said of it."""
-    return bool(colony.get("status", {}).get("phase") == "Stalled")
+    return bool(colony.get("status", {}).get("phase") == "Waiting")
 
 
 @asynccontextmanager

@@ -1,14 +1,15 @@
 """A refusal makes an offer dearer at once and ever less from then on; told twice it counts once."""
 
+import math
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
 
-from schemas.cluster import Attempt, Lot, Placement, Placing, Ready
+from schemas.cluster import Attempt, Lot, Placement, Placing, Provisioned, Ready
 from schemas.market import CapacitySeen
 from schemas.wish import Need, Pool, Wish
-from services.capacity import FORGOTTEN, MOST, absolve, dearer, learn, refusals, weight
+from services.capacity import FORGOTTEN, LONGER, LOST_HOURS, MOST, absolve, dearer, learn, refusals, weight
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -43,7 +44,8 @@ def test_a_failed_attempt_weighs_one_and_half_of_it_a_half_life_later():
     seen = told(placing(attempt()))
     weights = [weight(seen, lot(), spot=False, now=T0 + hours * HOUR) for hours in (0, 1, 2)]
     assert weights == [1.0, 0.5, 0.25]
-    assert (dearer(1.0), dearer(0.0)) == (4.0, 1.0)
+    assert [dearer(seen, lot(), spot=False, now=T0 + hours * HOUR) for hours in (0, 1)] == [4.0, 2.5]
+    assert dearer(seen, lot("p4"), spot=False, now=T0) == 1.0
 
 
 def test_a_clock_that_goes_back_makes_nothing_weigh_more_than_it_did():
@@ -99,6 +101,34 @@ def test_a_cluster_that_is_ready_on_the_same_machines_proves_older_refusals_wron
     assert absolve(seen, msgspec.structs.replace(ready, since=T0)) == seen
     elsewhere = msgspec.structs.replace(ready, attempt=attempt(lot(zone="b"), reason=""))
     assert absolve(seen, elsewhere) == seen
+
+
+def interrupted(number=1, *lots) -> Provisioned:
+    return Provisioned(
+        uid="u1", wish=WISH, attempt=attempt(*(lots or (lot(spot=True),)), reason=""), billed_since=T0, deadline=T0,
+        kubeconfig="k", was_ready=True, interruptions=number, since=T0 + number * HOUR,
+    )  # fmt: skip
+
+
+def test_an_interruption_makes_spot_of_its_kind_dearer_in_the_whole_region_for_a_long_time():
+    seen = told(interrupted())
+    rate = math.log(2) / LONGER  # an hour; the half-life is twelve hours here
+    factor = 1 + LOST_HOURS * rate
+    at = T0 + HOUR
+    assert dearer(seen, lot(zone="b"), spot=True, now=at) == pytest.approx(factor)
+    assert dearer(seen, lot(), spot=True, now=at + LONGER * HOUR) == pytest.approx(1 + LOST_HOURS * rate / 2)
+    assert dearer(seen, lot(), spot=False, now=at) == dearer(seen, lot("p4"), spot=True, now=at) == 1.0
+    assert weight(seen, lot(), spot=True, now=at) == 0.0
+
+
+def test_each_interruption_counts_once_and_being_whole_again_does_not_undo_it():
+    twice = learn(told(interrupted()), (r for _, r in refusals(interrupted(2))), T0 + 2 * HOUR)
+    amended = msgspec.structs.replace(interrupted(2), since=T0 + 3 * HOUR)
+    assert learn(twice, (r for _, r in refusals(amended)), amended.since) == twice
+    assert len(twice.refusals) == 2
+    whole = interrupted(2).to(Ready)
+    assert absolve(twice, msgspec.structs.replace(whole, since=T0 + 9 * HOUR)) == twice
+    assert told(interrupted(1, lot())).refusals == ()
 
 
 def test_what_weighs_nothing_any_more_is_forgotten_when_something_new_is_learnt():

@@ -40,6 +40,7 @@ WORDS: Mapping[type, Words] = {
     cluster.Ready: lambda s: f"all {s.wish.need.accelerators} accelerators can be used",
     cluster.Releasing: lambda s: f"because {s.because}",
     cluster.Released: lambda s: f"cost ${s.cost_usd:.4f}",
+    cluster.Waiting: lambda s: f"{s.message}; the market is asked again at {s.until:%H:%M:%S}",
     cluster.Stalled: lambda s: f"{s.reason}: {s.message}",
     addon.Degraded: lambda s: s.message,
     teardown.Warned: lambda s: f"goes at {s.until:%H:%M:%S}: {s.why}",

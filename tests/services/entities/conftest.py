@@ -46,7 +46,7 @@ STRANGER = msgspec.structs.replace(FIRST, uid="c9", generation=9)
 def placement(cloud: str, price: float) -> cluster.Placement:
     lot = cluster.Lot(
         pool="gpu", instance="x8", zone="", accelerator="H100", accelerators_per_node=8,
-        nodes=2, price_per_hour=price, spot=True,
+        nodes=2, price_per_hour=price, spot=False,
     )  # fmt: skip
     return cluster.Placement(cloud=cloud, region="r", lots=(lot,))
 
@@ -65,6 +65,7 @@ HEARD_BY_CLUSTER = (
     FIRST, OTHER_NEED, DELETED, ANEW,
     cluster.Ranked((CHEAP, DEAR)), cluster.Ranked((), "NoOfferFits", "no offer has it"),
     cluster.Ranked((), cluster.NOT_INSTALLED, "no Cluster API"),
+    cluster.Ranked((), "BadTemplate", "it cannot be filled in"), cluster.MarketMoved(),
     *(event for n in (1, 2) for event in (
         cluster.LaunchFailed(n, "NoCapacity", "none"), cluster.Gone(n),
         cluster.LaunchHeld(n, "no Cluster API"), cluster.LaunchHeld(n),
@@ -78,7 +79,7 @@ HEARD_BY_CLUSTER = (
 def as_cluster(kind: type[cluster.ClusterState], minute: int, **fields) -> cluster.ClusterState:
     known = {"uid": UID, "correlation": COLONY, "wish": FIRST, "attempt": TRIED, "billed_since": T0} | {
         "deadline": T0, "kubeconfig": "train-a-1-kubeconfig", "because": "Deleted", "reason": "r", "message": "m",
-        "since": T0 + timedelta(minutes=minute),
+        "since": T0 + timedelta(minutes=minute), "until": T0,
     }  # fmt: skip
     return kind(**{name: value for name, value in (known | fields).items() if name in kind.__struct_fields__})
 
@@ -111,6 +112,12 @@ HEARD_BY_ADDON = (
 )  # fmt: skip
 
 
+def alike(state: State) -> bytes:
+    """What tells a state from others: of those that differ in how long they wait for the market, one is enough."""
+    fields = {name: T0 for name in ("until", "short_since") if hasattr(state, "short_since") and hasattr(state, name)}
+    return msgspec.json.encode(msgspec.structs.replace(state, **fields))
+
+
 @dataclass(frozen=True, eq=False)
 class Entity:
     """One kind of entity, and everything it can be told."""
@@ -141,7 +148,7 @@ class Entity:
                 new = self.decide.decide(state, event, now)
                 if new is state or new is None or getattr(new, "attempts", 0) > 2:
                     continue
-                if (mark := (type(new), msgspec.json.encode(new))) not in found:
+                if (mark := (type(new), alike(new))) not in found:
                     found[mark] = new
                     queue.append(new)
         return tuple(found.values())

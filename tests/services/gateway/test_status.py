@@ -11,7 +11,8 @@ from schemas import addon, cluster, teardown
 from schemas.cluster import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.wish import AddonRef, Limits, Need, Wish
-from services.gateway.status import Facts, refused, same, status
+from services.gateway.facts import Facts
+from services.gateway.status import SHOWN, refused, same, status
 from tests import samples
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -200,3 +201,21 @@ def test_a_status_is_the_same_however_an_api_server_writes_its_numbers_and_order
     assert same(computed, stored)
     assert not same(computed, stored | {"phase": "Stalled"})
     assert not same(computed, {})
+
+
+def test_the_newest_attempts_that_came_to_nothing_are_shown_with_their_reasons():
+    failed = [
+        msgspec.structs.replace(ATTEMPT, number=n, reason="NoCapacity", message=f"none in az{n}") for n in range(9)
+    ]
+    waits = is_(cluster.Waiting, tried=tuple(failed))
+    going = is_(cluster.Placing, tried=tuple(failed[:-1]), attempt=failed[-1])
+    for state in (waits, going):
+        (each,) = shown(Facts(WISH, cluster=state))["clusters"]
+        told = [(one["number"], one["reason"], one["message"]) for one in each["failedAttempts"]]
+        assert told == [(n, "NoCapacity", f"none in az{n}") for n in range(9 - SHOWN, 9)]
+
+
+def test_what_waits_for_the_market_says_why_and_until_when():
+    computed = shown(Facts(WISH, cluster=is_(cluster.Waiting, reason="NoOfferFits")))
+    assert computed["message"] == "a: too dear; the market is asked again at 12:00:00Z"
+    assert conditions(computed)["Ready"][1] == "NoOfferFits"

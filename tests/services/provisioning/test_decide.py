@@ -1,8 +1,10 @@
 """Money is lost where a cluster is forgotten: no attempt ever is, whatever happens in whatever order."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,15 +16,18 @@ from schemas.cluster import (
     Launching,
     Look,
     Lot,
+    MarketMoved,
     Placement,
     Placing,
     Provisioned,
+    Rank,
     Ranked,
     Ready,
     Release,
     Released,
     Requested,
     Stalled,
+    Waiting,
 )
 from schemas.entity import Due, Wake
 from schemas.inventory import ClusterSeen
@@ -30,6 +35,7 @@ from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.decide import JOIN_LIMIT, LAUNCH_LIMIT, decide
 from services.provisioning.todo import todo
+from services.provisioning.waits import SETTLE
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 NEED = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),))
@@ -44,6 +50,7 @@ def place(cloud: str, price: float) -> Placement:
     return Placement(cloud=cloud, region="r", lots=(lot,))
 
 
+SPOT_LOT = msgspec.structs.replace(place("aws", 1.0).lots[0], spot=True)
 OFFERS = Ranked((place("aws", 1.5), place("gcp", 2.0)))
 NONE = Ranked((), "NoOfferFits", "no offer has it")
 
@@ -95,9 +102,11 @@ def test_a_wish_is_placed_on_the_best_offer_and_knows_the_next_best():
     assert state.deadline == T0 + LAUNCH_LIMIT
 
 
-def test_no_offer_stalls_it_until_another_wish_comes():
-    state = tell(None, WISH, NONE)
+@pytest.mark.parametrize("reason", ["BadTemplate", "OnePool", "UnknownBackend", "BadConfiguration"])
+def test_what_is_wrongly_configured_stalls_until_another_wish_comes(reason):
+    state = tell(None, WISH, Ranked((), reason, "no such thing"))
     assert isinstance(state, Stalled)
+    assert todo(state) == ()
     assert tell(state, WISH) is state
     newer = msgspec.structs.replace(WISH, generation=2)
     assert isinstance(tell(state, newer), Requested)
@@ -123,6 +132,11 @@ def test_a_failure_the_cloud_reports_later_makes_it_fall_back_too():
 def test_a_launch_that_never_ends_is_given_up_at_its_deadline_and_not_before():
     state = launching()
     assert tell(state, Due(), now=state.deadline - timedelta(seconds=1)) is state
+    assert tell(state, Due(), now=state.deadline).attempt.reason == "TimeOut"
+
+
+def test_what_answers_and_never_has_its_accelerators_is_given_up_for_another_reason():
+    state = provisioned()
     assert tell(state, Due(), now=state.deadline).attempt.reason == "NeverReady"
 
 
@@ -200,6 +214,68 @@ def test_a_deletion_that_is_heard_first_is_the_end_of_what_never_began():
     assert state.attempts == 0
 
 
+def waiting(now=T0, state=None):
+    return tell(state, WISH, NONE, now=now)
+
+
+def test_where_nothing_fits_the_market_is_asked_again_after_as_long_as_it_has_been_so():
+    state, waits = waiting(), []
+    for _ in range(8):
+        waits.append((state.until - state.short_since) / timedelta(minutes=1))
+        assert todo(state) == (Wake(state.until),)
+        assert tell(state, Due(), now=state.until - timedelta(seconds=1)) is state
+        asking = tell(state, Due(), now=state.until)
+        assert todo(asking) == (Rank(WISH, ()),)
+        state = tell(asking, NONE, now=state.until)
+    assert waits[0] == pytest.approx(1, rel=0.1)
+    assert all(1.8 <= later / sooner <= 2.2 for sooner, later in pairwise(waits[:4]))
+    last = state.until - tell(asking, NONE, now=T0 + timedelta(days=9)).short_since
+    assert last < timedelta(days=9, minutes=34)
+
+
+def test_a_crowd_of_changes_on_the_market_makes_it_ask_once_and_soon():
+    state = tell(waiting(), Due(), NONE, now=T0 + timedelta(hours=9))
+    now = T0 + timedelta(hours=9, minutes=5)
+    sooner = tell(state, MarketMoved(), now=now)
+    assert sooner.until == now + SETTLE < state.until
+    assert tell(sooner, MarketMoved(), now=now + timedelta(seconds=9)) == sooner
+
+
+def test_what_waits_goes_at_once_when_it_is_no_more_wanted_and_starts_anew_with_another_wish():
+    state = waiting()
+    assert isinstance(tell(state, order(state)), Released)
+    assert isinstance(tell(state, msgspec.structs.replace(WISH, generation=2)), Requested)
+    deleted = tell(state, msgspec.structs.replace(WISH, generation=2, deleting=True))
+    assert (type(deleted), todo(deleted)) == (Waiting, ())
+
+
+def test_what_failed_long_ago_is_forgotten_when_the_market_is_asked_again():
+    state = launching()
+    state = tell(state, LaunchFailed(1, "NoCapacity", "none"), Gone(1), NONE)
+    at = (state.until, T0 + timedelta(hours=9))
+    assert [len(tell(state, Due(), now=now).tried) for now in at] == [1, 0]
+
+
+def test_spot_machines_taken_away_are_counted_and_told_apart_from_those_that_never_came():
+    spot = Ranked((msgspec.structs.replace(place("aws", 1.0), lots=(SPOT_LOT,)),))
+    state = tell(None, WISH, spot)
+    state = tell(state, seen(state, reachable=True))
+    state = tell(state, counted(state, 2), counted(state, 1))
+    assert (type(state), state.interruptions) == (Provisioned, 1)
+    state = tell(state, counted(state, 2), counted(state, 1), counted(state, 2), counted(state, 0))
+    assert state.interruptions == 3
+    lost = tell(state, Due(), now=state.deadline)
+    assert lost.attempt.reason == "Interrupted"
+    looking = tell(lost, Gone(1))
+    assert todo(looking) == (Rank(WISH, looking.tried, steady=True),)
+
+
+def test_on_demand_machines_that_fail_are_no_interruption():
+    state = tell(ready(), counted(ready(), 1))
+    assert state.interruptions == 0
+    assert tell(state, Due(), now=state.deadline).attempt.reason == "NeverReady"
+
+
 def happenings(state):
     """What can be said of a cluster now, true or late."""
     wish = state.wish if state else WISH
@@ -207,7 +283,7 @@ def happenings(state):
     yield from (newer, msgspec.structs.replace(newer, deleting=True), WISH)
     if state is None:
         return
-    yield from (Due(), OFFERS, NONE, order(state))
+    yield from (Due(), OFFERS, NONE, MarketMoved(), order(state))
     for number in range(1, state.attempts + 1):
         yield LaunchFailed(number, "NoCapacity", "none")
         for shown in ({"reachable": True}, {"failure": "Quota"}, {"present": False}):

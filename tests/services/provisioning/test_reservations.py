@@ -122,8 +122,8 @@ async def test_of_two_who_ask_at_once_for_the_last_nodes_exactly_one_gets_them(h
     await house.ask(wish("one"), wish("two"))
     await asyncio.sleep(60)
     states = [await house.state(name) for name in ("one", "two")]
-    assert sorted(type(state).__name__ for state in states) == ["Provisioned", "Stalled"]
-    (lost,) = (state for state in states if isinstance(state, cluster.Stalled))
+    assert sorted(type(state).__name__ for state in states) == ["Provisioned", "Waiting"]
+    (lost,) = (state for state in states if isinstance(state, cluster.Waiting))
     assert lost.reason == "Taken"
     assert house.cloud.most == 2
 
@@ -135,7 +135,7 @@ async def test_many_who_ask_at_once_never_hold_more_than_there_is_and_leave_noth
     states = [await house.state(f"c{n}") for n in range(12)]
     assert house.cloud.most <= 2
     assert sum(isinstance(state, Provisioned) for state in states) == 2
-    assert all(isinstance(state, Provisioned | cluster.Stalled) for state in states)
+    assert all(isinstance(state, Provisioned | cluster.Waiting) for state in states)
 
 
 async def test_what_is_held_is_held_after_a_restart(house):
@@ -175,7 +175,7 @@ async def test_the_hold_of_a_dead_attempt_ends_with_its_time_limit():
         assert isinstance(await house.state("dead"), Launching)
         assert held([(Key("cluster", "acme", "dead-a"), await house.state("dead"))])[STOCK] == 2
         await asyncio.sleep(LAUNCH_LIMIT.total_seconds() + 60)
-        assert (await house.state("dead")).reason == "NeverReady"
+        assert (await house.state("dead")).reason == "TimeOut"
         assert house.cloud.standing == {}
         await house.ask(wish("next"))
         await asyncio.sleep(10)

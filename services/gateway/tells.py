@@ -1,0 +1,44 @@
+"""The one thing a person should know of a cluster now is told here, in one sentence."""
+
+from collections.abc import Callable
+from typing import Any
+
+from schemas.cluster import Founded, Launching, Placing, Ready, Released, Releasing, Requested, Stalled, Waiting
+from schemas.teardown import Stuck, Warned
+from services.gateway.facts import Facts, counted, whole
+
+
+def message(facts: Facts) -> str:
+    """The one thing a person should know of the cluster now."""
+    state, teardown = facts.cluster, facts.teardown
+    if facts.refused or isinstance(teardown, Stuck):
+        return facts.refused or getattr(teardown, "message", "")
+    if isinstance(teardown, Warned):
+        return f"goes at {whole(teardown.until):%H:%M:%S}Z: {teardown.why}"
+    if isinstance(state, Founded) and (state.refused or not isinstance(state, Ready)):
+        return state.refused or _progress(facts, state)
+    return TELLS.get(type(state), lambda _: "")(state)
+
+
+TELLS: dict[type, Callable[[Any], str]] = {
+    type(None): lambda _: "waiting for provisioning",
+    Requested: lambda _: "waiting for the market",
+    Placing: lambda s: f"the next offer is looked for: {s.attempt.message or s.attempt.reason}" if s.attempt else "",
+    Waiting: lambda s: f"{s.message}; the market is asked again at {whole(s.until):%H:%M:%S}Z",
+    Stalled: lambda s: s.message,
+    Releasing: lambda s: f"its machines are being given back: {s.because}",
+    Released: lambda s: f"released: {s.because}",
+}
+"""What the states without a story of their own say."""
+
+
+def _progress(facts: Facts, state: Founded) -> str:
+    seen = counted(facts, state)
+    if seen is not None:
+        need = facts.wish.need
+        return f"{seen.nodes} of {need.nodes} nodes, {seen.accelerators} of {need.accelerators} accelerators ready"
+    if isinstance(state, Launching) and state.held:
+        return state.held
+    infra = facts.infra
+    told = infra.message if infra is not None and infra.uid == state.uid else ""
+    return told or "waiting for the back end"
