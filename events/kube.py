@@ -1,7 +1,7 @@
 """The Kubernetes API as services use it: faults instead of status codes, lists and watches that never lie."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Literal, TypeVar
 
 import msgspec
@@ -139,7 +139,9 @@ class Kube:
             options["preconditions"] = {"uid": uid}
         return await self._write("DELETE", resource.path(namespace, name), {}, options, "application/json")
 
-    def watch(self, resource: Resource, namespace: str | None = None, *, labels: str = "") -> AsyncIterator[Sight]:
+    def watch(
+        self, resource: Resource, namespace: str | None = None, *, labels: str = ""
+    ) -> AsyncGenerator[Sight, None]:
         """What is there and every change, for ever: `Listed` first and after a gap, `Lost` once per silence.
 
         It never raises a fault: a refusal is a silence too, with its reason, and is asked again.

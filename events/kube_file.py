@@ -10,6 +10,7 @@ import yaml
 
 from events.faults import Denied
 from events.kube_port import Object
+from schemas.documents import documents
 
 ENTRIES = {"contexts": "context", "clusters": "cluster", "users": "user"}
 """The lists of a kubeconfig, and what an entry calls its content."""
@@ -48,10 +49,11 @@ class Chosen:
 def parsed(text: str, source: str) -> Object:
     """The document of a kubeconfig; `Denied` if it is none."""
     try:
-        document = yaml.safe_load(text)
+        found = documents(text)
     except yaml.YAMLError as error:
         said = " ".join(str(error).split())
         raise bad(f"{source} is not YAML ({said}): expected clusters, contexts and users") from error
+    document = found[0] if len(found) == 1 else None
     if not isinstance(document, dict):
         raise bad(f"{source} holds no mapping: expected clusters, contexts and users")
     for part, content in ENTRIES.items():
@@ -66,9 +68,9 @@ def merged(files: Iterable[Path]) -> tuple[Object, str]:
     if not there:
         names = ", ".join(map(str, files))
         raise bad(f"kubeconfig {names}: there is no such file; name one that exists")
-    documents = [_absolute(parsed(_text(file), f"kubeconfig {file}"), file.parent.absolute()) for file in there]
-    whole: Object = {part: [e for d in documents for e in d.get(part) or ()] for part in ENTRIES}
-    currents = [d["current-context"] for d in documents if d.get("current-context")]
+    read = [_absolute(parsed(_text(file), f"kubeconfig {file}"), file.parent.absolute()) for file in there]
+    whole: Object = {part: [e for d in read for e in d.get(part) or ()] for part in ENTRIES}
+    currents = [d["current-context"] for d in read if d.get("current-context")]
     return whole | {"current-context": next(iter(currents), None)}, f"kubeconfig {', '.join(map(str, there))}"
 
 

@@ -18,6 +18,8 @@ ANSWER = 15.0
 """Seconds until an answer must be there; of a watch, its headers."""
 IDLE = 90.0
 """Seconds a watch may say nothing; API servers send a bookmark about every 60."""
+AT_ONCE = 16
+"""Questions to one server at the same time; more would open connections that the next ones do not need."""
 AGENT = {"User-Agent": "alate", "Accept": "application/json"}
 
 
@@ -78,13 +80,14 @@ class HttpTransport:
         self.credentials = credentials
         self._answer = answer
         self._idle = idle
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._session: aiohttp.ClientSession | None = None
 
     async def send(self, request: Request) -> Response:
         """Ask once, or twice if the credentials were refused and others are there."""
         access = await self.credentials.current()
         with _faults(access.server):
-            async with asyncio.timeout(self._answer), self._open(access, request) as answer:
+            async with self._turns, asyncio.timeout(self._answer), self._open(access, request) as answer:
                 return Response(answer.status, answer.headers, await answer.read())
 
     async def stream(self, request: Request) -> AsyncIterator[bytes | Response]:

@@ -1,5 +1,6 @@
 """Founds clusters through plain Cluster API, from manifests a user keeps in a ConfigMap."""
 
+import asyncio
 from collections.abc import Iterable
 from string import Template
 from typing import ClassVar
@@ -21,6 +22,8 @@ from services.clouds.port import GROUP, labels, owner
 PREFIX = "alate-capi-"
 """A template's ConfigMap is named ``alate-capi-<cloud>``, unless the Colony names another."""
 KEY = "cluster.yaml"
+AT_ONCE = 4
+"""For how many Clusters what belongs to them is made at a time: of many, each is there itself before that."""
 CLOUD_LABEL = f"{GROUP}/cloud"
 
 
@@ -34,6 +37,7 @@ class Capi:
         self._kube = kube
         self._templates = Kept(kube, CONFIGMAPS, CLOUD_LABEL)
         self.kept = (self._templates,)
+        self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def reach(self, wish: Wish) -> dict[str, bool]:
         """The clouds that have a template; one that mentions ``${SPOT}`` can buy spot machines."""
@@ -56,9 +60,10 @@ class Capi:
         cluster, others = _split(render(text, wish, attempt))
         _name(cluster, wish, ours, owner(wish))
         there = await ensure(self._kube, CLUSTERS, cluster)
-        for document in others:
-            _name(document, wish, ours, _owned_by(there))
-            await ensure(self._kube, await self._kind(document), document)
+        async with self._turns:
+            for document in others:
+                _name(document, wish, ours, _owned_by(there))
+                await ensure(self._kube, await self._kind(document), document)
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         """Delete the Cluster; its controllers and the garbage collector take the rest with it."""

@@ -8,7 +8,7 @@ import msgspec
 from events.bus import Bus
 from schemas import addon, cluster, teardown
 from schemas.addon import AddonState, addon_name
-from schemas.cluster import ClusterState, Founded, InfraSeen
+from schemas.cluster import ClusterState, Founded, InfraSeen, Placing, Requested
 from schemas.entity import State
 from schemas.inventory import ClusterSeen
 from schemas.registry import declared
@@ -20,6 +20,8 @@ from services.view import View, entities, levels
 
 Name = tuple[str, str]
 """A Colony's namespace and name."""
+PASSING = (Requested, Placing)
+"""States that ask the market, which answers at once."""
 
 
 class Books:
@@ -42,12 +44,12 @@ class Books:
         """All of them."""
         return (self.clusters, self.teardowns, self.addons, self.seen, self.infra)
 
-    def listen(self, changed: Callable[[Name], None]) -> None:
-        """Call `changed` with the Colony each news is about."""
+    def listen(self, now: Callable[[Name], None], soon: Callable[[Name], None]) -> None:
+        """Call `now` with the Colony each news is about, or `soon` if its owner is about to make more of it."""
         for view in (self.clusters, self.teardowns, self.addons):
-            view.listen(lambda key, state: changed((key.tenant, _colony(state))))
+            view.listen(lambda key, state: _in(state, now, soon)((key.tenant, _colony(state))))
         for level in (self.seen, self.infra):
-            level.listen(lambda subject, news: self._about(subject, news, changed))
+            level.listen(lambda subject, news: self._about(subject, news, soon))
 
     def _about(self, subject: str, news: ClusterSeen | InfraSeen, changed: Callable[[Name], None]) -> None:
         tenant = names_of(subject)[2]
@@ -106,6 +108,10 @@ class Books:
         """Whether a cluster's teardown has reached its end, with its proof."""
         teardown = self.teardown(state.wish.tenant, state.wish.name)
         return isinstance(teardown, Gone) and teardown.uid == state.uid
+
+
+def _in(state: State, now: Callable[[Name], None], soon: Callable[[Name], None]) -> Callable[[Name], None]:
+    return soon if isinstance(state, PASSING) else now
 
 
 def _colony(state: msgspec.Struct) -> str:

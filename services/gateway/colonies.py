@@ -33,7 +33,24 @@ class Colonies:
         self._clock = clock
         self._backend = backend
         self.objects: dict[Name, Object] = {}
-        """What the watch last showed."""
+        """The newest that the watch has shown, or a write of ours was answered."""
+
+    def saw(self, colony: Object) -> bool:
+        """Take what the watch shows; False if that is nothing but the echo of a write of ours, already answered."""
+        meta = colony["metadata"]
+        known = self.objects.get((meta["namespace"], meta["name"]))
+        if known is not None and known["metadata"]["resourceVersion"] == meta["resourceVersion"]:
+            return False
+        if known is None or not _newer(known, colony):
+            self.objects[meta["namespace"], meta["name"]] = colony
+        return True
+
+    def _answered(self, colony: Object) -> None:
+        """Take what a write of ours made of it, unless the watch has shown something newer, or its end."""
+        meta = colony["metadata"]
+        known = self.objects.get((meta["namespace"], meta["name"]))
+        if known is not None and known["metadata"]["uid"] == meta["uid"] and _newer(colony, known):
+            self.objects[meta["namespace"], meta["name"]] = colony
 
     async def follow(self, name: Name) -> None:
         """Bring one Colony and the bus together. Level-driven: does nothing where nothing is to be done."""
@@ -53,7 +70,8 @@ class Colonies:
         elif not meta.get("deletionTimestamp"):
             # One after the other, and what people see first: side by side, one write would make the other start anew.
             await self._show(colony, self._status(colony, asked, self._refusals(asked)))
-            await self._hold(meta)
+            if await self._hold(meta):
+                await self.follow(name)
 
     async def _speak(self, colony: Object, asked: tuple[Wish, ...]) -> None:
         meta = colony["metadata"]
@@ -111,13 +129,16 @@ class Colonies:
         """The clusters this incarnation of the Colony ever asked for."""
         return [s for s in self._books.of((meta["namespace"], meta["name"])) if s.wish.uid == meta["uid"]]
 
-    async def _hold(self, meta: Object) -> None:
-        """Put our finalizer on, whatever else is written meanwhile; nothing is founded until the watch shows it."""
+    async def _hold(self, meta: Object) -> bool:
+        """Put our finalizer on, whatever else is written meanwhile; nothing is founded unless the answer shows it."""
         wanted = {key: meta[key] for key in ("name", "namespace", "uid")} | {"finalizers": [FINALIZER]}
         try:
-            await self._kube.apply(COLONIES, {"metadata": wanted}, manager=MANAGER)
+            held = await self._kube.apply(COLONIES, {"metadata": wanted}, manager=MANAGER)
         except (NotFound, Denied) as late:  # it is gone, or going: the watch shows it
             log.debug("colony.changed", name=meta["name"], reason=late.message)
+            return False
+        self._answered(held)
+        return FINALIZER in self.objects.get((meta["namespace"], meta["name"]), held)["metadata"].get("finalizers", ())
 
     async def _let_go(self, colony: Object, asked: Iterable[Wish]) -> None:
         """Take the finalizer off once every cluster of the Colony is gone, with its proof."""
@@ -152,9 +173,14 @@ class Colonies:
         meta = colony["metadata"]
         wanted = {"metadata": {"name": meta["name"], "namespace": meta["namespace"]}, "status": computed}
         try:
-            await self._kube.apply(COLONIES, wanted, manager=MANAGER, subresource="status")
+            self._answered(await self._kube.apply(COLONIES, wanted, manager=MANAGER, subresource="status"))
         except NotFound:
             log.debug("colony.gone", name=meta["name"])
+
+
+def _newer(one: Object, other: Object) -> bool:
+    """Of two shapes of one object: its resourceVersion is a number that grows, by contract since Kubernetes 1.35."""
+    return int(one["metadata"]["resourceVersion"]) > int(other["metadata"]["resourceVersion"])
 
 
 def _anew(state: ClusterState, wish: Wish) -> bool:

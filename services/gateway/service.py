@@ -21,12 +21,14 @@ from services.gateway.intake import Intake
 from services.levels import Levels
 from services.mailbox import Mailboxes
 
+SOON = 0.01
+"""Seconds from news that bring more news to the look at their Colony: an owner's answer takes half of that."""
 AGAIN = 1.0
 """Seconds until a Colony is followed again after the bus or the API server could not be had."""
 AFTER_A_FAULT = 5.0
 """Seconds until a Colony is followed again after our own code failed over it."""
-AT_ONCE = 32
-"""How many Colonies are followed at the same time."""
+AT_ONCE = 8
+"""How many Colonies are followed at the same time: of very many, the first ones are done while the last ones wait."""
 
 log = structlog.get_logger()
 
@@ -62,7 +64,7 @@ class Gateway:
             for view in self._books.views:
                 group.create_task(view.run())
                 await view.ready.wait()
-            self._books.listen(self._touch)
+            self._books.listen(self._touch, self._touch_later)
             for infra in self._infra:
                 group.create_task(infra.run(self._kube))
             group.create_task(self._watch())
@@ -73,6 +75,10 @@ class Gateway:
         if self.ready.is_set() and name not in self._waiting:
             self._waiting.add(name)
             self._mail.put(name, None)
+
+    def _touch_later(self, name: Name) -> None:
+        """Follow a Colony a little later, with what its owner makes of the news."""
+        self._later(name, SOON)
 
     async def _watch(self) -> None:
         async for sight in self._kube.watch(COLONIES):
@@ -99,8 +105,8 @@ class Gateway:
         name = (item["metadata"]["namespace"], item["metadata"]["name"])
         if gone:
             self._colonies.objects.pop(name, None)
-        else:
-            self._colonies.objects[name] = item
+        elif not self._colonies.saw(item):
+            return
         self._touch(name)
 
     async def _open(self, name: Name, _: None) -> None:

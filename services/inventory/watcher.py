@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import closing
+from contextlib import aclosing, closing
 from datetime import datetime
 from itertools import chain
 
@@ -11,7 +11,7 @@ import structlog
 
 from events.faults import Fault, NotFound
 from events.kinds import find
-from events.kube import Kube, Lost, Resource
+from events.kube import Kube, Lost, Resource, Sight
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
 from schemas.subjects import Key
@@ -110,25 +110,35 @@ class Watcher:
                         return found
 
     async def _look_for(self, kube: Kube, resource: Resource) -> None:
-        """Follow a kind once it is served."""
+        """Follow a kind that may not be served: it is asked for at once, and looked up only where that fails."""
         while True:
-            try:
-                await find(kube, resource.api_version, resource.kind)
-            except NotFound:
-                self._hear(resource)
-                await asyncio.sleep(LOOK_AGAIN)
-            except Fault as fault:
-                self._lose(resource, fault.message)
-                await asyncio.sleep(OPEN_AGAIN)
-            else:
-                await self._follow(kube, resource)
+            async with aclosing(kube.watch(resource)) as sights:
+                async for sight in sights:
+                    if isinstance(sight, Lost) and not await self._served(kube, resource):
+                        break
+                    self._see(resource, sight)
+            await asyncio.sleep(LOOK_AGAIN)
+
+    async def _served(self, kube: Kube, resource: Resource) -> bool:
+        """Whether a kind that could not be watched is there; unless it is known not to be, it is."""
+        try:
+            await find(kube, resource.api_version, resource.kind)
+        except NotFound:
+            self._hear(resource)
+            return False
+        except Fault as fault:
+            log.debug("cluster.undiscovered", entity=self._key.path, kind=resource.kind, reason=fault.message)
+        return True
 
     async def _follow(self, kube: Kube, resource: Resource) -> None:
         async for sight in kube.watch(resource):
-            if isinstance(sight, Lost):
-                self._lose(resource, sight.reason)
-            elif self._book.take(resource, sight) or resource in self._silences or resource not in self._heard:
-                self._hear(resource)
+            self._see(resource, sight)
+
+    def _see(self, resource: Resource, sight: Sight) -> None:
+        if isinstance(sight, Lost):
+            self._lose(resource, sight.reason)
+        elif self._book.take(resource, sight) or resource in self._silences or resource not in self._heard:
+            self._hear(resource)
 
     def _lose(self, resource: Resource, reason: str) -> None:
         if resource not in self._silences:

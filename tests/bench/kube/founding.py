@@ -14,7 +14,7 @@ SAMPLES = 50
 AT_ONCE = 100
 PROBE = "RemoteConnectionProbe"
 SETTLED = 0.2
-"""Seconds of rest between two foundings: the template's other objects are written meanwhile."""
+"""Seconds of rest before each founding, and before its back end is ready: the template's other objects are written."""
 SPEC: Object = {
     "clusters": [
         {
@@ -49,6 +49,7 @@ class Founding:
     async def _found(self, name: str) -> tuple[float, float]:
         await asyncio.sleep(SETTLED)
         written = await self._write(name)
+        await asyncio.sleep(SETTLED)
         return written, await self._ready(name)
 
     async def _together(self, names: list[str]) -> list[tuple[float, float]]:

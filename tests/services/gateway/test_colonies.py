@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
+from events.faults import Denied
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import cluster, teardown
@@ -29,19 +30,29 @@ ATTEMPT = cluster.Attempt(number=1, placement=cluster.Placement(cloud="aws", reg
 
 
 class FakeKube:
-    """Keeps what is written."""
+    """Keeps what is written, and answers with what has become of the Colony."""
 
     def __init__(self):
-        self.applied, self.patched = [], []
+        self.applied, self.patched, self.colony, self.bears = [], [], None, True
 
     async def apply(self, _, wanted, *, manager, subresource=None):
         if subresource == "status":
             self.applied.append(wanted["status"])
-        else:
-            self.patched.append(wanted["metadata"]["finalizers"])
+            return self._written(status=wanted["status"])
+        self.patched.append(wanted["metadata"]["finalizers"])
+        if not self.bears:
+            raise Denied("it is going", "Invalid")
+        return self._written(finalizers=wanted["metadata"]["finalizers"])
 
     async def patch(self, _, name, namespace, patch, *, manager):
         self.patched.append(patch["metadata"]["finalizers"])
+
+    def _written(self, finalizers=None, status=None):
+        meta = self.colony["metadata"]
+        meta = meta | {"resourceVersion": str(int(meta["resourceVersion"]) + 1)}
+        meta |= {"finalizers": finalizers} if finalizers is not None else {}
+        self.colony = self.colony | {"metadata": meta} | ({"status": status} if status else {})
+        return self.colony
 
 
 class House:
@@ -65,7 +76,7 @@ class House:
     def colony(self, *clusters, generation=1, uid="c1", finalizers=(FINALIZER,), **meta):
         meta |= {"name": "train", "namespace": "acme", "uid": uid, "generation": generation, "resourceVersion": "1"}
         spec = {"clusters": [{"name": name, "pools": [POOL | {"nodes": n}]} for name, n in clusters]}
-        self.colonies.objects[NAME] = {
+        self.kube.colony = self.colonies.objects[NAME] = {
             "apiVersion": "alate.dev/v1alpha1", "kind": "Colony",
             "metadata": meta | {"finalizers": list(finalizers)}, "spec": spec,
         }  # fmt: skip
@@ -105,17 +116,64 @@ async def house():
 pytestmark = pytest.mark.looptime
 
 
-async def test_nothing_is_said_before_the_finalizer_is_there(house):
+async def test_nothing_is_said_of_a_colony_that_does_not_bear_the_finalizer(house):
     house.colony(("a", 1), finalizers=())
+    house.kube.bears = False
     await house.follow()
     assert house.kube.patched == [[FINALIZER]]
     assert await house.said() is None
 
 
-async def test_the_status_does_not_wait_for_the_finalizer(house):
+async def test_the_answer_to_the_finalizer_is_enough_to_go_on(house):
     house.colony(("a", 1), finalizers=())
     await house.follow()
+    assert house.kube.patched == [[FINALIZER]]
+    assert (await house.said()).name == "train-a"
+
+
+async def test_the_status_is_written_once_and_does_not_wait_for_the_finalizer(house):
+    house.colony(("a", 1), finalizers=())
+    house.kube.bears = False
+    await house.follow()
     assert [each["phase"] for each in house.kube.applied] == ["Pending"]
+    house.kube.bears = True
+    await house.follow()
+    assert len(house.kube.applied) == 1
+
+
+async def test_the_echo_of_an_answered_write_is_no_news(house):
+    house.colony(("a", 1), finalizers=())
+    before = house.colonies.objects[NAME]
+    await house.follow()
+    assert not house.colonies.saw(house.kube.colony)
+    assert house.colonies.saw(before)
+    assert house.colonies.objects[NAME] is house.kube.colony
+
+
+async def test_a_change_between_two_writes_of_ours_is_news_though_it_is_older(house):
+    house.colony(("a", 1), finalizers=())
+    await house.follow()
+    theirs = house.kube.colony | {"metadata": house.kube.colony["metadata"] | {"resourceVersion": "2"}}
+    assert house.colonies.saw(theirs)
+    assert house.colonies.objects[NAME] is house.kube.colony
+
+
+@pytest.mark.parametrize("shown", ["gone", "anew"])
+async def test_a_late_answer_brings_no_deleted_colony_back(house, shown):
+    house.colony(("a", 1), finalizers=())
+    answer = house.kube._written
+
+    def late(**what):
+        if shown == "gone":
+            house.colonies.objects.pop(NAME, None)
+        else:
+            house.colonies.objects[NAME] = {"metadata": {"uid": "c2", "resourceVersion": "1"}}
+        return answer(**what)
+
+    house.kube._written = late
+    await house.follow()
+    assert house.colonies.objects.get(NAME, {}).get("metadata", {}).get("uid") == (None if shown == "gone" else "c2")
+    assert await house.said() is None
 
 
 async def test_a_wish_is_said_once_however_often_its_colony_is_looked_at(house):

@@ -1,0 +1,122 @@
+"""A Colony is looked at when there is news of it: at once, but not for each of many news of one moment."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import pytest
+
+from events.kinds import COLONIES
+from events.kube import Listed
+from events.memory import MemoryBus
+from events.meters import Meters
+from schemas import cluster
+from schemas.cluster import Requested, Stalled
+from schemas.inventory import ClusterSeen
+from schemas.subjects import Key
+from schemas.wish import Limits, Need, Wish
+from services.gateway.service import SOON, Gateway
+from services.ledger import Ledger
+from services.levels import Levels
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+NAME = ("acme", "train")
+KEY = Key("cluster", "acme", "train-a")
+WISH = Wish(
+    tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=()), limits=Limits()
+)  # fmt: skip
+COLONY = {"metadata": {"namespace": "acme", "name": "train", "uid": "c1", "resourceVersion": "1"}, "spec": {}}
+
+pytestmark = pytest.mark.looptime
+
+
+class FakeKube:
+    """Has one Colony, and nothing ever changes."""
+
+    async def watch(self, resource, **_):
+        yield Listed((COLONY,) if resource is COLONIES else (), "1")
+        await asyncio.Event().wait()
+
+
+class House:
+    """A gateway whose looks at a Colony are noted, each with its time, and take as long as is said."""
+
+    def __init__(self):
+        self.bus, self.looks, self.takes = MemoryBus(), [], 0.0
+        self.gateway = Gateway(
+            self.bus, FakeKube(), {}, clock=lambda: NOW, meters=Meters(), jitter=lambda: 0.5, backend="capi"
+        )
+        self.gateway._colonies.follow = self._look
+        self.ledger = Ledger(self.bus, cluster.LIFECYCLE, lambda: NOW, Meters())
+        self.levels = Levels(self.bus, lambda: NOW, Meters(), ClusterSeen)
+
+    async def _look(self, name):
+        assert name == NAME
+        self.looks.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(self.takes)
+
+    async def decided(self, kind, **more):
+        await self.ledger.write(KEY, kind(uid="c1.1", wish=WISH, **more), cause="", cancels_timer=False)
+
+    async def seen(self, nodes):
+        await self.levels.say(ClusterSeen(cluster="train-a", uid="c1.1", nodes=nodes), "acme", "train-a")
+
+    async def since(self, began):
+        """When it was looked at within a second from then, in milliseconds."""
+        await asyncio.sleep(1)
+        return [round(1000 * (at - began)) for at in self.looks if at >= began]
+
+
+@asynccontextmanager
+async def at_work():
+    """Not a fixture: its time would be another one."""
+    made = House()
+    running = asyncio.create_task(made.gateway.run())
+    await made.decided(Requested)
+    await asyncio.sleep(1)
+    yield made
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_what_an_owner_decided_is_shown_at_once():
+    async with at_work() as house:
+        began = asyncio.get_running_loop().time()
+        await house.decided(Stalled, reason="A", message="")
+        assert await house.since(began) == [0]
+
+
+async def test_what_asks_the_market_is_shown_with_its_answer():
+    async with at_work() as house:
+        began = asyncio.get_running_loop().time()
+        await house.decided(Requested)
+        await asyncio.sleep(0.004)
+        await house.decided(Stalled, reason="A", message="")
+        assert await house.since(began) == [4, 1000 * SOON]
+
+
+async def test_what_is_seen_of_a_cluster_is_shown_with_what_its_owner_makes_of_it():
+    async with at_work() as house:
+        house.takes = 0.02
+        began = asyncio.get_running_loop().time()
+        await house.seen(1)
+        await asyncio.sleep(0.004)
+        await house.decided(Stalled, reason="A", message="")
+        assert await house.since(began) == [4, 24]
+
+
+async def test_what_is_seen_and_nobody_decides_on_is_shown_soon():
+    async with at_work() as house:
+        began = asyncio.get_running_loop().time()
+        await house.seen(1)
+        assert await house.since(began) == [1000 * SOON]
+
+
+async def test_many_news_during_one_look_need_one_more():
+    async with at_work() as house:
+        house.takes = 0.1
+        began = asyncio.get_running_loop().time()
+        for reason in ("A", "B", "C"):
+            await house.decided(Stalled, reason=reason, message="")
+            await asyncio.sleep(0.01)
+        assert await house.since(began) == [0, 100]
