@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from events.bus import Bus
-from events.streams import ENTITIES
 from schemas.registry import Stream
 from services.cli.bad import Failed
 from services.cli.events.lineage import request_of
@@ -32,8 +31,7 @@ async def gather(bus: Bus, name: str, tell: Tell = progress) -> tuple[list[Said]
 
 async def _flow(bus: Bus, flow: str, tell: Tell) -> list[Said]:
     """All states of a flow, with the requests they go back to."""
-    filters = (f"{entity}.*.*.*" for entity in ENTITIES)
-    states = [said async for said in kept(bus, Stream.EVENTS, *filters, tell=tell) if said.flow == flow]
+    states = [said async for said in kept(bus, Stream.EVENTS, tell=tell) if said.flow == flow]
     wanted = {request_of(said) for said in states} | {said.cause for said in states}
     requests = []
     for stream in ASKED:

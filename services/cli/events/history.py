@@ -49,7 +49,8 @@ class Turn(NamedTuple):
 async def history(bus: Bus, tenant: str, cluster: str) -> list[Turn]:
     """Every transition of a cluster, its add-ons and its teardown, oldest first. Raises Failed if there are none."""
     filters = [f"{entity}.*.{token(tenant)}.{'*' if entity == 'addon' else token(cluster)}" for entity in ENTITIES]
-    found = [said async for said in kept(bus, Stream.EVENTS, *filters)]
+    found = [said for each in filters async for said in kept(bus, Stream.EVENTS, each)]
+    found.sort(key=lambda said: said.stored.sequence)
     turns = timed([said for said in found if key_of(said.stored.subject).name.partition(".")[0] == cluster])
     if not turns:
         raise Failed(f"no cluster {cluster} in namespace {tenant} has a history: see `alate get clusters`")

@@ -9,7 +9,7 @@ from events.bus import EPOCH, Bus, CaughtUp
 from schemas.durations import parse
 from services.cli.bad import BadInput, Failed
 from services.cli.events.said import Said
-from services.cli.events.which import EVERYTHING, STREAMS
+from services.cli.events.which import STREAMS, is_event
 
 EVERY = 20_000
 """Messages between two words of progress."""
@@ -23,11 +23,16 @@ def progress(line: str) -> None:
 
 
 async def kept(
-    bus: Bus, stream: str, *filters: str, since: datetime = EPOCH, tell: Tell = progress
+    bus: Bus,
+    stream: str,
+    filter: str = ">",  # noqa: A002 - JetStream's own word
+    *,
+    since: datetime = EPOCH,
+    tell: Tell = progress,
 ) -> AsyncGenerator[Said, None]:
-    """Every message the stream keeps on the filters (none given: every event), oldest first."""
+    """Every event the stream keeps on the filter, oldest first."""
     newest = number = 0
-    async with aclosing(bus.follow(stream, *(filters or EVERYTHING.get(stream, ())), since=since)) as feed:
+    async with aclosing(bus.follow(stream, filter, since=since)) as feed:
         async for stored in feed:
             if isinstance(stored, CaughtUp):
                 return
@@ -36,7 +41,8 @@ async def kept(
             newest, number = stored.sequence, number + 1
             if number % EVERY == 0:
                 tell(f"{number} messages of {stream} read, now at {stored.time:%Y-%m-%d %H:%M:%S}")
-            yield Said(stream, stored)
+            if is_event(stream, stored.subject):
+                yield Said(stream, stored)
 
 
 async def find(bus: Bus, name: str) -> Said:

@@ -50,7 +50,7 @@ async def tail(bus: Bus, which: Which, since: datetime | None, *, as_json: bool,
 
 async def _tail(bus: Bus, stream: str, which: Which, since: datetime | None, show: Callable[[Said], None]) -> None:
     newest = 0
-    async with aclosing(bus.follow(stream, *which.filters(stream), since=since)) as feed:
+    async with aclosing(bus.follow(stream, which.filter(stream), since=since)) as feed:
         async for stored in feed:
             if isinstance(stored, CaughtUp) or stored.sequence <= newest:
                 continue

@@ -29,7 +29,8 @@ def test_a_message_is_about_one_cluster_of_one_tenant(each, expected):
 
 
 def test_what_is_not_given_lets_everything_through():
-    assert Which().lets(said("somebody.elses"))
+    assert Which().lets(said("cluster.ready.acme.x"))
+    assert Which().lets(Said("HOOKS", Stored("somebody.elses", b"")))
 
 
 def test_only_what_is_all_that_was_asked_for_is_meant():
@@ -41,12 +42,14 @@ def test_only_what_is_all_that_was_asked_for_is_meant():
 
 
 def test_a_tenants_histories_are_chosen_by_the_server():
-    assert Which(tenant="a.b").filters("EVENTS") == ("cluster.*.a_2Eb.*", "addon.*.a_2Eb.*", "teardown.*.a_2Eb.*")
-    assert Which(subject="cluster.ready.>", tenant="a").filters("EVENTS") == ("cluster.ready.>",)
+    assert Which(tenant="a.b").filter("EVENTS") == "*.*.a_2Eb.*"
+    assert Which(tenant="a.b").filter("INTAKE") == ">"
+    assert Which(subject="cluster.ready.>", tenant="a").filter("EVENTS") == "cluster.ready.>"
 
 
-def test_timers_are_no_events():
-    assert not any(each.startswith((">", "timer", "due", "*")) for each in Which().filters("EVENTS"))
+@pytest.mark.parametrize("subject", ["timer.cluster.acme.x", "due.cluster.acme.x", "redrive.EVENTS.c.m.cluster.a.t.x"])
+def test_timers_and_what_is_told_once_more_are_no_events(subject):
+    assert not Which().lets(said(subject))
 
 
 @pytest.mark.parametrize(
