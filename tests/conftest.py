@@ -12,6 +12,17 @@ from events.nats_server import NatsServer
 asyncio.set_event_loop(None)
 
 
+ALONE = ("kube", "stack")
+"""Tests that start many processes: of several workers, one runs them all, so that they have a machine to themselves."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tell xdist's ``--dist loadgroup``."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in ALONE):
+            item.add_marker(pytest.mark.xdist_group("alone"))
+
+
 @pytest.fixture
 async def nats_server(tmp_path: Path) -> AsyncIterator[NatsServer]:
     """A running server with JetStream (30 ms to start, 3 to stop: cheap enough for one per test)."""

