@@ -199,6 +199,10 @@ class Bus(Protocol):
         """Ask whoever answers there, once; `Unavailable` if nobody does in a few seconds, `Denied` if it is refused."""
         ...
 
+    async def tell(self, subject: str, data: bytes) -> None:
+        """Say something to whoever listens there now; it is not kept, and nobody need be there."""
+        ...
+
     async def close(self) -> None:
         """Leave: flush what is out, then disconnect."""
         ...

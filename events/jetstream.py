@@ -154,6 +154,10 @@ class JetStreamBus:
         """See the port."""
         return await ask(self._wire, subject, data)
 
+    async def tell(self, subject: str, data: bytes) -> None:
+        """See the port."""
+        await self._wire.tell(subject, data)
+
     async def close(self) -> None:
         """See the port; what is out unanswered comes again at once."""
         await asyncio.gather(*(pull.leave(unanswered=True) for pull in tuple(self._pulls)))

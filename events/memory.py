@@ -217,6 +217,11 @@ class MemoryBus:
         answers.append(answers.pop(0))  # the next question is the next one's
         return await answers[-1](data)
 
+    async def tell(self, subject: str, data: bytes) -> None:
+        """See the port."""
+        for listening in self._here().answers.get(subject, ())[:1]:
+            await listening(data)
+
     async def close(self) -> None:
         """See the port; what is out unanswered comes again at once."""
         self._leave("")

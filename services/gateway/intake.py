@@ -12,6 +12,7 @@ from events.cloudevents import CloudEvent, Malformed, decode
 from events.faults import Denied, NotFound, TryLater
 from events.kinds import COLONIES
 from events.kube import Kube, Object
+from events.verdict import Verdict, reply_to
 from schemas.crds import Refused, read_colony
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
@@ -63,9 +64,18 @@ class Intake:
         except (Malformed, Refused, msgspec.DecodeError, Denied, NotFound) as why:
             log.warning("intake.refused", subject=subject, reason=str(why))
             await delivery.dead(f"{subject}: {why}")
+            await self._tell(delivery, accepted=False, reason=f"{subject}: {why}")
         else:
             log.info("intake.accepted", subject=subject, name=name)
             await delivery.ack()
+            await self._tell(delivery, accepted=True, colony=name)
+
+    async def _tell(self, delivery: Delivery, *, accepted: bool, colony: str = "", reason: str = "") -> None:
+        """Answer whoever asked, where an inbox was named."""
+        headers = delivery.stored.headers
+        if inbox := reply_to(headers):
+            verdict = Verdict(id=headers.get("ce-id", ""), accepted=accepted, colony=colony, reason=reason)
+            await self._bus.tell(inbox, verdict.encoded())
 
     async def _found(self, delivery: Delivery) -> str:
         """Make a Colony of a request, unless it was released since: a request that comes late founds nothing."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from events.answers import Desk, Question
 from events.bus import Message
 from events.cloudevents import CloudEvent, encode
 from events.dead_letter import REASON
@@ -136,6 +137,40 @@ async def test_a_subject_nobody_can_read_is_a_dead_letter_too(house):
     assert "must be equal" in await house(subject="cluster.requested._FF")
     await house()
     assert len(house.kube.applied) == 1
+
+
+async def asking(house, inbox="_INBOX.ci.1", **asked) -> list[dict]:
+    """What is told to who asks, and names an inbox."""
+    told = []
+
+    async def hear(data: bytes) -> bytes:
+        told.append(json.loads(data))
+        return b""
+
+    desk = Desk("ci", "1.0.0", "", (Question("told", inbox, hear),))
+    listening = asyncio.create_task(house.bus.again().answer(desk))
+    await asyncio.sleep(0)
+    event = CloudEvent(id="run-1", source="/ci", type="dev.alate.cluster.request", data=json.dumps(asked).encode())
+    headers, body = encode(event)
+    await house(headers=headers | {"Alate-Reply-To": inbox}, body=body)
+    listening.cancel()
+    return told
+
+
+async def test_whoever_names_an_inbox_is_told_that_a_request_is_taken(house):
+    assert await asking(house, **ASKED) == [{"id": "run-1", "accepted": True, "colony": "train", "reason": ""}]
+
+
+async def test_whoever_names_an_inbox_is_told_what_is_wrong_and_it_is_kept(house):
+    (told,) = await asking(house, **ASKED | {"name": "No Name"})
+    assert (told["accepted"], told["colony"]) == (False, "")
+    (letter,) = await house.bus.read("DLQ", ">")
+    assert told["reason"] == letter.headers[REASON]
+
+
+async def test_nothing_is_said_where_no_inbox_is(house):
+    assert await asking(house, "cluster.ready.acme.x", **ASKED) == []
+    assert await house.bus.count("EVENTS", ">") == 0
 
 
 async def test_what_the_api_server_refuses_is_a_dead_letter_with_its_reason(house):
