@@ -113,6 +113,29 @@ def lineage(name: Name, output: Output = Plain.TABLE, folder: Dir = HERE, nats: 
     _on_bus(folder, nats, lambda bus: show(bus, name, as_json=output is Plain.JSON, write=sys.stdout.write))
 
 
+@app.command()
+def how(  # noqa: PLR0913 - for whom, by what, for which stack
+    *,
+    name: Annotated[str, typer.Argument(help="Name of the Colony that the snippets ask for.")] = "burst",
+    only: Annotated[str | None, typer.Option(help="Print one of them as it is: nats, python or curl.")] = None,
+    namespace: Namespace = "default",
+    output: Output = Plain.TABLE,
+    folder: Dir = HERE,
+    nats: Nats = None,
+) -> None:
+    """Print how to ask this stack for a cluster: with nats, Python or curl, ready to be pasted.
+
+    \b
+      alate events how
+      alate events how --only python | python -
+      alate events how train -n acme --only nats | sh
+    """
+    from services.cli.events.how import show, snippets, stack
+
+    found = snippets(stack(folder, nats), namespace, name)
+    show(found, only, as_json=output is Plain.JSON, write=sys.stdout.write)
+
+
 @dlq.command()
 def ls(output: Output = Plain.TABLE, folder: Dir = HERE, nats: Nats = None) -> None:
     """List dead letters, those of one cause as one.

@@ -1,0 +1,122 @@
+"""`alate events how` prints what to paste to ask for a cluster, with the addresses of the stack that runs."""
+
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from services.cli.bad import BadInput
+from services.cli.item import Item
+from services.cli.show import Write, dumped
+from services.stack.folder import Absent, Folder
+
+SUBJECT = "cluster.requested"
+TYPE = "dev.alate.cluster.request"
+POOL = {"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
+TOOLS = ("nats", "python", "curl")
+
+
+class Stack(NamedTuple):
+    """What the snippets need to know of where they go."""
+
+    nats: str
+    hooks: str = ""
+    """The URL below which webhooks are taken; empty: no edge is known."""
+    secrets: str = ""
+    """The folder of the webhook endpoints."""
+
+
+class Snippet(NamedTuple):
+    """One way to say it."""
+
+    tool: str
+    title: str
+    text: str
+
+    def item(self) -> Item:
+        """As JSON would have it."""
+        return self._asdict()
+
+
+def stack(folder: Path, nats: str | None) -> Stack:
+    """The running one. Raises Absent."""
+    if nats is not None:
+        return Stack(nats)
+    here = Folder(folder)
+    address, ports = here.address(), here.ports()
+    edge = f"http://127.0.0.1:{ports.edge}/hooks" if ports and ports.edge else ""
+    return Stack(address.nats_url, edge, str(here.hooks))
+
+
+def snippets(to: Stack, tenant: str, name: str) -> list[Snippet]:
+    """Every way that leads to this stack."""
+    wish = {"tenant": tenant, "name": name, "spec": {"clusters": [{"name": "gpu", "pools": [POOL]}]}}
+    found = [
+        Snippet("nats", "with the nats command, from a shell", _nats(to, wish)),
+        Snippet("python", "with nats-py; prints what became of the request", _python(to, wish)),
+    ]
+    if to.hooks:
+        found.append(Snippet("curl", "a CloudEvent by HTTP, kept on the stream HOOKS", _curl(to, tenant, wish)))
+    return found
+
+
+def show(found: list[Snippet], tool: str | None, *, as_json: bool, write: Write) -> None:
+    """All, or one as it is to be pasted. Raises BadInput, Absent."""
+    if tool is not None and tool not in TOOLS:
+        raise BadInput(f"--only {tool}: must be one of {', '.join(TOOLS)}")
+    chosen = [each for each in found if tool in (None, each.tool)]
+    if not chosen:
+        raise Absent("no edge is known that takes HTTP: `alate up` starts one")
+    if as_json:
+        write(dumped({"items": [each.item() for each in chosen]}))
+    elif tool is not None:
+        write(chosen[0].text)
+    else:
+        write("\n".join(f"# {each.title}\n\n{each.text}" for each in chosen))
+
+
+def _headers(name: str) -> dict[str, str]:
+    return {"ce-specversion": "1.0", "ce-id": name, "ce-source": "/how", "ce-type": TYPE}
+
+
+def _nats(to: Stack, wish: Item) -> str:
+    headers = "".join(f" -H {name}:{value}" for name, value in _headers(f"{wish['name']}-by-nats").items())
+    body = shlex.quote(msgspec.json.encode(wish).decode())
+    return f"nats --server {to.nats} pub --jetstream{headers} {SUBJECT} \\\n  {body}\n"
+
+
+PYTHON = """\
+import asyncio, json, nats
+
+
+async def main():
+    nc = await nats.connect({nats!r})
+    inbox = nc.new_inbox()  # what became of the request is told there
+    answers = await nc.subscribe(inbox)
+    wish = {wish!r}
+    headers = {headers!r}
+    await nc.jetstream().publish({subject!r}, json.dumps(wish).encode(), headers=headers | {{"Alate-Reply-To": inbox}})
+    print((await answers.next_msg(timeout=30)).data.decode())
+    await nc.close()
+
+
+asyncio.run(main())
+"""
+
+
+def _python(to: Stack, wish: Item) -> str:
+    headers = _headers(f"{wish['name']}-by-python")
+    return PYTHON.format(nats=to.nats, wish=wish, headers=headers, subject=SUBJECT)
+
+
+def _curl(to: Stack, tenant: str, wish: Item) -> str:
+    endpoint, secret = f"cloudevents/{tenant}/how", f"{to.secrets}/cloudevents.{tenant}.how"
+    event = {"specversion": "1.0", "id": f"{wish['name']}-by-curl", "source": "/how", "type": TYPE, "data": wish}
+    return (
+        f"test -e {shlex.quote(secret)} || (umask 077; openssl rand -hex 32 > {shlex.quote(secret)})\n"
+        f"curl --silent --show-error --fail-with-body {to.hooks}/{endpoint} \\\n"
+        f'  -H "Authorization: Bearer $(cat {shlex.quote(secret)})" \\\n'
+        f"  -H 'Content-Type: application/cloudevents+json' \\\n"
+        f"  -d {shlex.quote(msgspec.json.encode(event).decode())}\n"
+    )

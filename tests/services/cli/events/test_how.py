@@ -1,0 +1,54 @@
+import json
+import shlex
+
+import pytest
+
+from events.cloudevents import decode
+from services.cli.bad import BadInput
+from services.cli.events.how import Stack, show, snippets
+from services.gateway.intake import colony_of
+from services.stack.folder import Absent
+
+HERE = Stack("nats://127.0.0.1:4222", "http://127.0.0.1:8080/hooks", "/a folder/hooks")
+
+
+def shown(found, tool=None, *, as_json=False) -> str:
+    out: list[str] = []
+    show(found, tool, as_json=as_json, write=out.append)
+    return "".join(out)
+
+
+def test_what_the_nats_command_sends_is_a_request_that_can_be_taken():
+    words = shlex.split(shown(snippets(HERE, "acme", "train"), "nats").replace("\\\n", " "))
+    headers = dict(words[at + 1].split(":", 1) for at, word in enumerate(words) if word == "-H")
+    colony = colony_of(decode(headers, words[-1].encode()), ())
+    assert (words[:3], words[-2]) == (["nats", "--server", HERE.nats], "cluster.requested")
+    assert (colony["metadata"]["namespace"], colony["metadata"]["name"]) == ("acme", "train")
+
+
+def test_what_curl_sends_is_the_same_event_in_structured_mode():
+    words = shlex.split(shown(snippets(HERE, "acme", "train"), "curl").replace("\\\n", " "))
+    event = decode({"content-type": "application/cloudevents+json"}, words[-1].encode())
+    assert colony_of(event, ())["metadata"]["name"] == "train"
+    assert "http://127.0.0.1:8080/hooks/cloudevents/acme/how" in words
+    assert "/a folder/hooks/cloudevents.acme.how" in words
+
+
+def test_the_python_snippet_is_python():
+    compile(shown(snippets(HERE, "acme", "train"), "python"), "snippet", "exec")
+
+
+def test_everything_is_shown_with_a_title_or_as_json():
+    found = snippets(HERE, "acme", "train")
+    assert shown(found).count("\n# ") + shown(found).startswith("# ") == len(found)
+    assert [each["tool"] for each in json.loads(shown(found, as_json=True))["items"]] == ["nats", "python", "curl"]
+
+
+def test_without_an_edge_there_is_no_curl():
+    with pytest.raises(Absent, match="no edge"):
+        shown(snippets(Stack(HERE.nats), "acme", "train"), "curl")
+
+
+def test_a_tool_nobody_knows_is_refused():
+    with pytest.raises(BadInput, match="must be one of nats, python, curl"):
+        shown(snippets(HERE, "acme", "train"), "telnet")
