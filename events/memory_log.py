@@ -77,7 +77,7 @@ class Log:
         if expect and self._tip(expect.history) != expect.sequence:
             return self._ours(message, expect, msg_id), False
         if msg_id and (kept := self._repeated(msg_id)):
-            return kept, False
+            return (self._ours(message, expect, msg_id) if expect else kept), False
         return self.append(message, msg_id).sequence, True
 
     def append(self, message: Message, msg_id: str | None = None) -> Stored:

@@ -100,6 +100,14 @@ async def test_a_purged_history_begins_anew(bus):
     assert await bus.publish(GONE, expect=Expect(HISTORY, 0)) > last
 
 
+async def test_what_was_purged_is_not_taken_for_what_is_said_again_under_its_id(bus):
+    await bus.publish(READY, expect=Expect(HISTORY, 0), msg_id="ready")
+    await bus.purge("EVENTS", HISTORY)
+    with pytest.raises(Conflict):
+        await bus.publish(READY, expect=Expect(HISTORY, 0), msg_id="ready")
+    assert await bus.count("EVENTS", HISTORY) == 0
+
+
 async def test_a_repeated_id_is_stored_once(bus):
     first = await bus.publish(Message("cluster.requested", b"a"), msg_id="x")
     assert await bus.publish(Message("cluster.requested", b"a"), msg_id="x") == first
