@@ -9,7 +9,8 @@ import msgspec
 from events.faults import TryLater
 from events.kube_faults import Expired, fault_of
 from events.kube_port import Changed, Listed, Lost, Object, Request, Resource, Response, Sight, Transport
-from events.kube_watch import Patience, Watch
+from events.kube_watch import Watch
+from events.patience import Patience
 
 __all__ = [
     "Changed",

@@ -10,6 +10,7 @@ import msgspec
 from events.faults import Fault, TryLater
 from events.kube_faults import Expired, fault_in, fault_of
 from events.kube_port import Changed, Listed, Lost, Object, Request, Response, Sight, Transport
+from events.patience import Patience
 
 LIFETIME = 300
 """Seconds after which the server is asked to end a watch; up to a tenth less, so that not all end at once."""
@@ -28,24 +29,6 @@ class _Failure(msgspec.Struct):
 
 _event = msgspec.json.Decoder(_Event)
 _failure = msgspec.json.Decoder(_Failure)
-
-
-@dataclass
-class Patience:
-    """How long to wait before asking again: doubling, half of it by chance, never over `cap` seconds."""
-
-    random: Callable[[], float]
-    """Gives 0 to 1."""
-    base: float = 0.2
-    cap: float = 30.0
-    failures: int = 0
-
-    def failed(self, fault: Fault) -> float:
-        """Count a failure; gives the seconds to wait, no fewer than the server asked for."""
-        full = min(self.cap, self.base * 2.0 ** min(self.failures, 16))
-        self.failures += 1
-        asked = fault.after if isinstance(fault, TryLater) else 0.0
-        return max(asked, full * (0.5 + 0.5 * self.random()))
 
 
 @asynccontextmanager
@@ -82,7 +65,7 @@ class Watch:
                 continue
             except Fault as caught:
                 fault = caught
-            wait = self.patience.failed(fault)
+            wait = self.patience.failed(fault.after if isinstance(fault, TryLater) else 0.0)
             if self._deaf(fault):
                 self.lost = True
                 yield Lost(str(fault))

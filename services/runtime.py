@@ -12,6 +12,7 @@ import structlog
 
 from events.bus import Bus, Conflict, Consumer, Delivery, Unavailable
 from events.faults import TryLater
+from events.patience import Patience
 from events.telemetry import Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
 from schemas.subjects import Key, key_of
@@ -20,6 +21,7 @@ from services.ledger import Clock, Ledger
 from services.letters import Answer, Letter
 from services.machine import Command, Event, Machine, Todo
 from services.mailbox import Mailboxes
+from services.retention import Retention
 
 Act = Callable[[Key, Command], Awaitable[Iterable[Event]]]
 """Turns one command into a call on a port, and its outcome into events. The only place that meets the world."""
@@ -30,10 +32,12 @@ GRACE = 5.0
 """Seconds a service may take to finish what it has begun when it is told to leave."""
 AT_ONCE = 256
 """How many entities of one service are worked on at the same time."""
-SWEEP = 3600.0
-"""Seconds between two looks for histories that nobody needs any more."""
 SOONEST = 0.9
 """The least part of a wait: retries are spread from there over a fifth of it."""
+TRIES = 8
+"""How often a transition is decided anew while others are faster, before the entity is put off."""
+BREATH = 0.005
+"""Seconds, doubled each time, in which whoever was faster may get ahead."""
 SKEW = 60.0
 """Seconds by which the bus's clock may be ahead of ours: so long before its time, a timer is waited for here."""
 
@@ -80,7 +84,7 @@ class Runtime:
         self._clock = clock
         self._meters = meters
         self._jitter = jitter
-        self._retention = retention
+        self._retention = Retention(self.ledger, service.machine.lifecycle, clock, retention)
         self._ears = Ears(service.hears)
         self._mail: Mailboxes[Key, Letter] = Mailboxes(self._open, at_once)
         self._again: dict[Key, asyncio.TimerHandle] = {}
@@ -98,7 +102,7 @@ class Runtime:
             async with asyncio.TaskGroup() as group:
                 for consumer in self.consumers():
                     group.create_task(self._listen(consumer))
-                group.create_task(self._forget_old())
+                group.create_task(self._retention.run())
         finally:
             await self._leave()
 
@@ -110,28 +114,6 @@ class Runtime:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._mail.drain(), GRACE)
         await self._mail.close()
-
-    async def _forget_old(self) -> None:
-        """Purge the histories of entities that have been at their end for the retention time."""
-        while True:
-            for key, _ in self.ledger:
-                if self._is_old(key):
-                    await self._forget(key)
-            await asyncio.sleep(SWEEP)
-
-    async def _forget(self, key: Key) -> None:
-        """Purge one history, unless another replica has carried it on."""
-        try:
-            await self.ledger.reload(key)
-            if self._is_old(key):
-                await self.ledger.forget(key)
-        except Unavailable as away:
-            self._log.warning("bus.unavailable", entity=key.path, reason=str(away))
-
-    def _is_old(self, key: Key) -> bool:
-        state = self.ledger.entry(key).state
-        ended = isinstance(state, self.service.machine.lifecycle.terminal)
-        return state is not None and ended and self._clock() - state.since > self._retention
 
     def consumers(self) -> tuple[Consumer, ...]:
         """See `services.hearing.consumers`."""
@@ -179,6 +161,9 @@ class Runtime:
         except Unavailable as away:
             self._log.warning("bus.unavailable", entity=key.path, reason=str(away))
             await self._put_off(key, letter, 1.0)
+        except Conflict:
+            self._log.warning("entity.contended", entity=key.path)
+            await self._put_off(key, letter, 1.0)
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the other entities: logged, counted, tried again
             self._log.exception("entity.failed", entity=key.path, domain=key.domain)
             self._meters.count("alate.failures", key.domain)
@@ -211,7 +196,8 @@ class Runtime:
                 await self._rearm(key)
 
     async def _step(self, key: Key, event: Event, cause: str) -> bool:
-        """Decide, then publish; whoever loses the compare-and-swap reads again, then decides again."""
+        """Decide, then publish; whoever loses the compare-and-swap reads, then decides again. Raises Conflict."""
+        patience = Patience(self._jitter, base=BREATH)
         while True:
             state = self.ledger.entry(key).state
             new = self.service.machine.decide(state, event, self._clock())
@@ -222,6 +208,9 @@ class Runtime:
                 await self._transition(key, state, new, cause)
             except Conflict:
                 self._meters.count("alate.conflicts", key.domain)
+                if patience.failures == TRIES:
+                    raise
+                await asyncio.sleep(patience.failed())
                 await self.ledger.reload(key)
             else:
                 return True

@@ -9,7 +9,8 @@ import pytest
 from events.faults import Denied, TryLater
 from events.kinds import CONFIGMAPS
 from events.kube import Changed, Listed, Lost, Request, Response
-from events.kube_watch import HEARD, Patience, Watch
+from events.kube_watch import HEARD, Watch
+from events.patience import Patience
 
 
 def name(sight):
@@ -176,15 +177,6 @@ async def test_a_silence_before_the_first_list_is_told_once_with_backoff_between
     assert [type(s) for s in seen] == [Lost, Listed]
     waited = asyncio.get_running_loop().time() - start
     assert waited == pytest.approx(0.1 * (2**8 - 1), rel=0.01)
-
-
-@pytest.mark.looptime
-async def test_backoff_never_exceeds_its_cap_and_honours_retry_after():
-    patience = Patience(lambda: 1.0)
-    waits = [patience.failed(TryLater("no", after=0.0)) for _ in range(40)]
-    assert waits[:3] == [0.2, 0.4, 0.8]
-    assert max(waits) == 30.0
-    assert Patience(lambda: 0.0).failed(TryLater("busy", after=17.0)) == 17.0
 
 
 @pytest.mark.looptime

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from events.bus import Message, Timer, Unavailable
+from events.bus import Conflict, Message, Timer, Unavailable
 from events.memory import MemoryBus
 from events.meters import Meters
 from events.streams import StreamSpec
@@ -24,6 +24,8 @@ from services.runtime import Runtime, Service
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HALL = Key("lamp", "acme", "hall")
 SHINES = timedelta(minutes=10)
+MANY = 1000
+"""How often nobody may try in vain within a test."""
 STREAMS = (
     StreamSpec("EVENTS", ("lamp.*.*.*", "timer.>", "due.>"), schedules=True),
     StreamSpec("LEVELS", ("observed.>",), per_subject=1),
@@ -98,6 +100,10 @@ class Flaky(MemoryBus):
     def __init__(self) -> None:
         super().__init__(STREAMS, clock)
         self.astray = {"wake": 0, "publish": 0, "purge": 0}
+        self.contended: set[str] = set()
+        """Histories whose compare-and-swap is lost every time."""
+        self.lost: list[float] = []
+        """When one was."""
 
     def _perhaps(self, call: str) -> None:
         if self.astray[call]:
@@ -110,6 +116,11 @@ class Flaky(MemoryBus):
 
     async def publish(self, message: Message, **how) -> int:
         self._perhaps("publish")
+        if (expect := how.get("expect")) and expect.history in self.contended:
+            self.lost.append(asyncio.get_running_loop().time())
+            if len(self.lost) > MANY:
+                raise AssertionError("retried in a hot loop")
+            raise Conflict(expect.sequence)
         return await super().publish(message, **how)
 
     async def purge(self, stream: str, filter: str) -> int:  # noqa: A002 - as in the port

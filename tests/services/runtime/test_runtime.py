@@ -11,7 +11,6 @@ from events.faults import TryLater
 from events.memory_lane import Handed
 from schemas.entity import State
 from schemas.registry import Stream
-from services.runtime import SWEEP
 
 pytestmark = pytest.mark.looptime
 
@@ -172,26 +171,3 @@ async def test_what_has_begun_is_finished_and_answered_before_leaving(house):
     assert await house.story() == ["waiting", "lit"]
     (consumer,) = [lane.consumer for lane in house.bus._memory.lanes.values() if lane.consumer.stream == Stream.LEVELS]
     assert await house.bus.unanswered(consumer) == 0
-
-
-async def test_a_history_that_ended_long_ago_is_forgotten_a_living_one_never(house):
-    await house.start()
-    await house.press("hall", uid="l1")
-    await house.press("hall", uid="l1", on=False)
-    house.answers = [TryLater("no current", 10 * SWEEP)]
-    await house.press("attic", uid="l2")
-    await asyncio.sleep(SWEEP + 1)
-    assert await house.story("hall") == ["waiting", "lit", "dark"]
-    await asyncio.sleep(2 * SWEEP)
-    assert await house.story("hall") == []
-    assert await house.story("attic") == ["waiting"]
-
-
-async def test_a_bus_that_is_away_when_old_ones_are_forgotten_stops_nothing(house):
-    task = await house.start()
-    await house.press("hall")
-    await house.press("hall", on=False)
-    house.bus.astray["purge"] = 1
-    await asyncio.sleep(4 * SWEEP)
-    assert not task.done()
-    assert await house.story() == []

@@ -1,14 +1,14 @@
 """More replicas on the same durable consumer do the same work once."""
 
 import asyncio
-from datetime import timedelta
+from itertools import pairwise
 
 import msgspec
 import pytest
 
 from events.faults import TryLater
 from schemas.entity import State
-from services.runtime import SWEEP
+from services.runtime import TRIES
 
 pytestmark = pytest.mark.looptime
 
@@ -21,6 +21,29 @@ async def test_who_loses_the_compare_and_swap_reads_again_and_decides_again(hous
     assert dict(house.meters.counts("alate.conflicts")) == {"lamp": 1}
     await house.press("hall", on=False)
     assert await house.story() == ["lit", "dark"]
+
+
+async def test_who_loses_every_time_pauses_between_its_tries_and_stops_no_other_entity(house):
+    await house.start()
+    house.bus.contended.add("lamp.*.acme.hall")
+    await house.press("hall", wait=1)
+    assert len(house.bus.lost) <= TRIES + 1
+    await house.press("attic")
+    assert await house.story("attic") == ["waiting", "lit"]
+    await asyncio.sleep(9)
+    assert len(house.bus.lost) <= 6 * (TRIES + 1)
+    assert all(later > earlier for earlier, later in pairwise(house.bus.lost))
+    house.bus.contended.clear()
+    await asyncio.sleep(60)
+    assert await house.story() == ["waiting", "lit"]
+
+
+async def test_who_loses_every_time_gives_the_message_to_the_dead_letters_in_the_end(house):
+    await house.start()
+    house.bus.contended.add("lamp.*.acme.hall")
+    await house.press("hall", wait=600)
+    assert len(house.bus.lost) <= 16 * (TRIES + 1)
+    assert await house.bus.count("DLQ", ">") == 1
 
 
 async def test_what_another_replica_has_done_is_looked_at_before_anything_is_ignored(house):
@@ -62,12 +85,3 @@ async def test_a_timer_another_replica_set_is_cancelled_too(house):
     await house.press("hall", on=False)
     assert await house.story() == ["lit", "dark"]
     assert await house.bus.count("EVENTS", "timer.>") == 0
-
-
-async def test_one_that_lives_again_elsewhere_is_not_forgotten(house):
-    await house.start()
-    await house.press("hall")
-    await house.press("hall", on=False)
-    await house.elsewhere(house.lit("l2", timedelta(days=9)))
-    await asyncio.sleep(4 * SWEEP)
-    assert await house.story() == ["waiting", "lit", "dark", "lit"]
