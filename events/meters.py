@@ -22,6 +22,8 @@ CATALOG_FAILURES = "alate.catalog.failures"
 """Readings of a catalog that came to nothing, or to something damaged."""
 CAPACITY_SIGNALS = "alate.capacity.signals"
 """Refusals learnt from what failed."""
+UNDECODABLE = "alate.undecodable"
+"""Messages that are none of those their subject can hold."""
 HOOKS = "alate.hooks"
 """Webhook deliveries that were answered."""
 

@@ -140,7 +140,7 @@ def inventory(ports: Ports) -> Running:
 
 def provisioning(ports: Ports) -> Running:
     kept = tuple(each for cloud in ports.clouds.values() for each in cloud.kept)
-    return Machinery(ports, *provisioning_service(ports.bus, ports.clouds, ports.clock), kept)
+    return Machinery(ports, *provisioning_service(ports.bus, ports.clouds, ports.clock, ports.meters), kept)
 
 
 def addons(ports: Ports) -> Running:

@@ -22,6 +22,9 @@ Route = Callable[[tuple[str, ...], Any], Meant]
 class Undecodable(ValueError):
     """The message is none of those its subject can hold; the text says what was found where."""
 
+    def __init__(self, stored: Stored, wrong: object) -> None:
+        super().__init__(f"{stored.subject} #{stored.sequence}: {wrong}")
+
 
 @dataclass(frozen=True)
 class Hears:
@@ -82,4 +85,4 @@ class Ears:
         try:
             return tuple(route(names, decoder.decode(stored.data)))
         except (msgspec.DecodeError, ValueError) as wrong:
-            raise Undecodable(f"{stored.subject} #{stored.sequence}: {wrong}") from wrong
+            raise Undecodable(stored, wrong) from wrong

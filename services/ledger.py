@@ -6,16 +6,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
+import structlog
 
 from events.bus import Bus, CaughtUp, Expect, Message, Stored, Timer
 from events.cloudevents import CloudEvent, encode, msg_id
+from events.meters import UNDECODABLE
 from events.telemetry import Meters, sending
 from schemas.entity import State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, key_of
+from services.hearing import Undecodable
 
 Clock = Callable[[], datetime]
+
+log = structlog.get_logger()
 
 SCHEDULED_AT = "Nats-Schedule"
 TICK = timedelta(microseconds=1)
@@ -62,7 +67,13 @@ class Ledger:
                 if isinstance(stored, CaughtUp):
                     break
                 self._note(stored, newest)
-        self._entries = {key: self._read(stored) for key, stored in newest.items()}
+        self._entries = {}
+        for key, stored in newest.items():
+            try:
+                self._entries[key] = self._read(stored)
+            except Undecodable as wrong:  # it stands still, the others do not
+                self._meters.count(UNDECODABLE, key.domain)
+                log.warning("message.undecodable", subject=stored.subject, reason=str(wrong))
 
     def _note(self, stored: Stored, newest: dict[Key, Stored]) -> None:
         key = key_of(stored.subject)
@@ -72,14 +83,21 @@ class Ledger:
             newest[key] = stored
 
     def _read(self, stored: Stored) -> Entry:
-        return Entry(self._decoders[stored.subject.split(".", 2)[1]].decode(stored.data), stored.sequence)
+        """Raises Undecodable."""
+        decoder = self._decoders.get(stored.subject.split(".", 2)[1])
+        if decoder is None:
+            raise Undecodable(stored, "no state of that name is declared")
+        try:
+            return Entry(decoder.decode(stored.data), stored.sequence)
+        except (msgspec.DecodeError, ValueError) as wrong:
+            raise Undecodable(stored, wrong) from wrong
 
     def entry(self, key: Key) -> Entry:
         """What is known of an entity; `NOTHING` if it is not there."""
         return self._entries.get(key, NOTHING)
 
     async def reload(self, key: Key) -> bool:
-        """Read one entity again, as somebody else may have been faster; says whether somebody was."""
+        """Read one entity again, as others may have been faster; says whether one was. Raises Undecodable."""
         known = self.entry(key).sequence
         stored = await self._bus.last(Stream.EVENTS, key.history)
         if stored is None:

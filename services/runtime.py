@@ -12,6 +12,7 @@ import structlog
 
 from events.bus import Bus, Conflict, Consumer, Delivery, Unavailable
 from events.faults import TryLater
+from events.meters import UNDECODABLE
 from events.patience import Patience
 from events.telemetry import Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
@@ -132,6 +133,7 @@ class Runtime:
         try:
             told = self._due(stored.subject) or self._ears.read(stored)
         except Undecodable as wrong:
+            self._meters.count(UNDECODABLE, stored.subject.partition(".")[0])
             self._log.warning("message.undecodable", subject=stored.subject, reason=str(wrong))
             await delivery.dead(str(wrong))
             return

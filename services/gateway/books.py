@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from events.bus import Bus
+from events.meters import Meters
 from schemas import addon, cluster, teardown
 from schemas.addon import AddonState, addon_name
 from schemas.cluster import ClusterState, Founded, InfraSeen, Placing, Requested
@@ -27,12 +28,12 @@ PASSING = (Requested, Placing)
 class Books:
     """Views of every history and of what inventory and back ends show."""
 
-    def __init__(self, bus: Bus) -> None:
-        self.clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE)
-        self.teardowns: View[Key, State] = entities(bus, teardown.LIFECYCLE)
-        self.addons: View[Key, State] = entities(bus, addon.LIFECYCLE)
-        self.seen: View[str, ClusterSeen] = levels(bus, ClusterSeen)
-        self.infra: View[str, InfraSeen] = levels(bus, InfraSeen)
+    def __init__(self, bus: Bus, meters: Meters) -> None:
+        self.clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
+        self.teardowns: View[Key, State] = entities(bus, teardown.LIFECYCLE, meters)
+        self.addons: View[Key, State] = entities(bus, addon.LIFECYCLE, meters)
+        self.seen: View[str, ClusterSeen] = levels(bus, ClusterSeen, meters)
+        self.infra: View[str, InfraSeen] = levels(bus, InfraSeen, meters)
         self._of: dict[Name, set[Key]] = {}
         self.clusters.listen(self._enter)
 

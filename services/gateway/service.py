@@ -50,7 +50,7 @@ class Gateway:
         self.ready = asyncio.Event()
         self._kube = kube
         self._levels = Levels(bus, clock, meters, Wish, InfraSeen)
-        self._books = Books(bus)
+        self._books = Books(bus, meters)
         self._colonies = Colonies(kube, self._levels, self._books, clock, backend)
         self._infra = [InfraWatch(cloud, self._levels) for cloud in clouds.values()]
         self._intake = Intake(bus, kube, jitter)

@@ -43,7 +43,7 @@ class Clusters:
         self._meters = meters
         self._management = management
         self._labels = labels
-        self._known: View[Key, State] = entities(bus, cluster.LIFECYCLE)
+        self._known: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
         self._watched: dict[Key, tuple[str, Watcher, asyncio.Task[None]]] = {}
         self._changes: asyncio.Queue[Key] = asyncio.Queue()
 

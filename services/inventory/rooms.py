@@ -34,7 +34,7 @@ class Rooms:
         self._half_life = half_life.total_seconds()
         self._clock = clock
         self._meters = meters
-        self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE)
+        self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
         self._heard: asyncio.Queue[State] = asyncio.Queue()
         self._seen: dict[Place, CapacitySeen] = {}
 

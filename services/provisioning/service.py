@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from events.bus import Bus
+from events.meters import Meters
 from schemas.cluster import InfraSeen, Released
 from schemas.inventory import ClusterSeen, Offers
 from schemas.subjects import Key
@@ -28,10 +29,11 @@ HEARS = (
 
 
 def service(
-    bus: Bus, clouds: Mapping[str, Cloud], clock: Callable[[], datetime]
+    bus: Bus, clouds: Mapping[str, Cloud], clock: Callable[[], datetime], meters: Meters
 ) -> tuple[Service, tuple[View[Any, Any], ...]]:
     """The service, and the views that must run beside it."""
-    stall, infra, inventory = Stall(bus, clock), levels(bus, InfraSeen), levels(bus, ClusterSeen)
+    stall = Stall(bus, clock, meters)
+    infra, inventory = levels(bus, InfraSeen, meters), levels(bus, ClusterSeen, meters)
     neighbours = stall.neighbours
     moves = (
         hears(Offers, lambda _, said: neighbours.moved(offer.accelerator for offer in said.offers)),

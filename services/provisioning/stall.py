@@ -8,6 +8,7 @@ import msgspec
 
 from events.bus import Bus
 from events.faults import Denied, TryLater
+from events.meters import Meters
 from schemas import cluster
 from schemas.cluster import Attempt, Launch, Launching, Rank, Ranked
 from schemas.entity import State
@@ -32,14 +33,14 @@ SOON = 0.1
 class Stall:
     """Read models of the market and of who holds what."""
 
-    def __init__(self, bus: Bus, clock: Callable[[], datetime]) -> None:
+    def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters) -> None:
         self.market = Market()
         self.neighbours = Neighbours()
         self._bus = bus
         self._clock = clock
-        self._offers: View[str, Offers] = levels(bus, Offers)
-        self._signals: View[str, CapacitySeen] = levels(bus, CapacitySeen)
-        self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE)
+        self._offers: View[str, Offers] = levels(bus, Offers, meters)
+        self._signals: View[str, CapacitySeen] = levels(bus, CapacitySeen, meters)
+        self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
         self._offers.listen(lambda _, said: self.market.hear(said))
         self._clusters.listen(self.neighbours.note)
         self.views: tuple[View[Any, Any], ...] = (self._offers, self._signals, self._clusters)

@@ -59,7 +59,7 @@ class House:
     def __init__(self):
         self.bus, self.kube = MemoryBus(), FakeKube()
         self.levels = Levels(self.bus, lambda: NOW, Meters(), Wish, InfraSeen)
-        self.books = Books(self.bus)
+        self.books = Books(self.bus, Meters())
         self.colonies = Colonies(self.kube, self.levels, self.books, lambda: NOW, "capi")
         self.ledgers = {
             life.domain: Ledger(self.bus, life, lambda: NOW, Meters())

@@ -70,7 +70,7 @@ class House:
         await asyncio.sleep(1)
 
     async def _run(self):
-        provisioning, views = service(self.bus, self.clouds, clock)
+        provisioning, views = service(self.bus, self.clouds, clock, Meters())
         runtime = Runtime(provisioning, self.bus, clock=clock, meters=Meters(), jitter=lambda: 0.5)
         async with asyncio.TaskGroup() as group:
             for view in views:

@@ -70,7 +70,7 @@ async def say(bus, level, *names):
 
 async def replica(bus, cloud):
     """One process of provisioning, until it is cancelled."""
-    provisioning, views = service(bus, {"fake": cloud}, clock)
+    provisioning, views = service(bus, {"fake": cloud}, clock, Meters())
     runtime = Runtime(provisioning, bus, clock=clock, meters=Meters(), jitter=lambda: 0.5)
     async with asyncio.TaskGroup() as group:
         for view in views:
@@ -215,7 +215,7 @@ async def stalls():
     await say(bus, Offers(cloud="own", region="r", offers=(DGX,)), "own", "r")
 
     async def stand():
-        stall = Stall(bus.again(), clock)
+        stall = Stall(bus.again(), clock, Meters())
         for view in stall.views:
             tasks.append(asyncio.create_task(view.run()))
             await view.ready.wait()

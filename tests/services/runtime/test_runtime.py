@@ -9,6 +9,7 @@ from events.bus import Message, Unavailable
 from events.dead_letter import REASON, SEQUENCE
 from events.faults import TryLater
 from events.memory_lane import Handed
+from events.meters import UNDECODABLE
 from schemas.entity import State
 from schemas.registry import Stream
 
@@ -116,6 +117,20 @@ async def test_what_cannot_be_decoded_is_a_dead_letter_with_its_reason_and_the_n
     letters = await house.bus.read("DLQ", "dlq.LEVELS.lamps-levels")
     assert [stored.headers[SEQUENCE] for stored in letters] == ["1", "2", "3", "4"]
     assert letters[0].headers[REASON].startswith("observed.press.acme.hall #1: Expected `str`, got `int`")
+
+
+async def test_a_state_of_ours_that_cannot_be_read_stops_no_other_entity(house):
+    await house.bus.publish(Message("lamp.lit.acme.hall", b"{"))
+    await house.bus.publish(Message("lamp.broken.acme.cellar", b"{}"))
+    task = await house.start()
+    await house.press("hall")
+    await house.press("attic")
+    assert await house.story("attic") == ["waiting", "lit"]
+    assert dict(house.meters.counts(UNDECODABLE)) == {"lamp": 2}
+    await asyncio.sleep(600)
+    assert not task.done()
+    assert await house.story("hall") == ["lit"]
+    assert await house.bus.count("DLQ", ">") == 1
 
 
 async def test_a_restart_writes_nothing(house):

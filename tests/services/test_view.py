@@ -1,0 +1,88 @@
+"""A view keeps the newest it can read, and what it cannot read stops nothing: the same on every bus."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from events.bus import Message
+from events.meters import UNDECODABLE, Meters
+from schemas import cluster
+from schemas.cluster import InfraSeen, Requested
+from schemas.registry import declared
+from schemas.subjects import Key
+from schemas.wish import Need, Wish
+from services.view import entities, levels
+from tests.contracts.bus.conftest import another, bus
+from tests.samples import POOL
+
+__all__ = ["another", "bus"]
+
+WISH = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=(POOL,)))
+SEEN = declared(InfraSeen).at("acme", "train-a-1")
+KEY = Key("cluster", "acme", "train-a")
+
+
+class Ear:
+    """Runs a view, and waits for its news."""
+
+    def __init__(self, view):
+        self.view, self.news = view, asyncio.Queue()
+        view.listen(lambda _, value: self.news.put_nowait(value))
+        self.task = asyncio.create_task(view.run())
+
+    async def heard(self):
+        return await asyncio.wait_for(self.news.get(), 10)
+
+
+@pytest.fixture
+async def hear():
+    ears = []
+
+    async def heard(view):
+        ears.append(Ear(view))
+        await asyncio.wait_for(view.ready.wait(), 10)
+        return ears[-1]
+
+    yield heard
+    for ear in ears:
+        ear.task.cancel()
+    await asyncio.gather(*(ear.task for ear in ears), return_exceptions=True)
+
+
+def seen(attempt):
+    return InfraSeen(cluster="train-a", uid="c1.1", attempt=attempt)
+
+
+async def test_the_newest_of_each_key_is_kept(bus, hear):
+    await bus.publish(Message(SEEN, msgspec.json.encode(seen(1))))
+    ear = await hear(levels(bus, InfraSeen, Meters()))
+    assert await ear.heard() == ear.view.get(SEEN) == seen(1)
+    await bus.publish(Message(SEEN, msgspec.json.encode(seen(2))))
+    assert await ear.heard() == seen(2)
+    assert list(ear.view) == [(SEEN, seen(2))]
+
+
+@pytest.mark.parametrize("garbage", [b"{", b'{"cluster": 5}', b'{"cluster": "\xff"}', b""])
+async def test_what_cannot_be_read_is_counted_and_what_comes_after_it_is_kept(bus, hear, garbage):
+    meters = Meters()
+    await bus.publish(Message(SEEN, garbage))
+    ear = await hear(levels(bus, InfraSeen, meters))
+    assert ear.view.get(SEEN) is None
+    await bus.publish(Message(SEEN, msgspec.json.encode(seen(1))))
+    assert await ear.heard() == seen(1)
+    await bus.publish(Message(SEEN, garbage))
+    await bus.publish(Message(f"{SEEN}x", msgspec.json.encode(seen(2))))
+    assert await ear.heard() == seen(2)
+    assert ear.view.get(SEEN) == seen(1)
+    assert dict(meters.counts(UNDECODABLE)) == {"observed": 2}
+    assert not ear.task.done()
+
+
+@pytest.mark.parametrize("subject", ["cluster.exploded.acme.train-a", "cluster.requested.acme._FF"])
+async def test_a_state_that_nobody_declared_or_can_name_stops_no_other(bus, hear, subject):
+    state = Requested(uid="c1.1", wish=WISH)
+    await bus.publish(Message(subject, b"{}"))
+    await bus.publish(Message(KEY.state("requested"), msgspec.json.encode(state)))
+    ear = await hear(entities(bus, cluster.LIFECYCLE, Meters()))
+    assert list(ear.view) == [(KEY, state)]
