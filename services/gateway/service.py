@@ -60,15 +60,19 @@ class Gateway:
     async def run(self) -> None:
         """Boot, then follow everything for ever."""
         await self._levels.boot()
-        async with asyncio.TaskGroup() as group:
-            for view in self._books.views:
-                group.create_task(view.run())
-                await view.ready.wait()
-            self._books.listen(self._touch, self._touch_later)
-            for infra in self._infra:
-                group.create_task(infra.run(self._kube))
-            group.create_task(self._watch())
-            group.create_task(self._intake.run())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for view in self._books.views:
+                    group.create_task(view.run())
+                    await view.ready.wait()
+                self._books.listen(self._touch, self._touch_later)
+                for infra in self._infra:
+                    group.create_task(infra.run(self._kube))
+                group.create_task(self._watch())
+                group.create_task(self._intake.run())
+        finally:
+            self.ready.clear()  # what was put off comes to nobody any more
+            await self._mail.close()
 
     def _touch(self, name: Name) -> None:
         """Follow a Colony soon; news that come before its turn need no turn of their own."""

@@ -1,4 +1,4 @@
-"""A Colony is looked at when there is news of it: at once, but not for each of many news of one moment."""
+"""A Colony is looked at when there is news of it, once for many news of one moment, until the gateway leaves."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from events.faults import TryLater
 from events.kinds import COLONIES
 from events.kube import Listed
 from events.memory import MemoryBus
@@ -43,6 +44,7 @@ class House:
 
     def __init__(self):
         self.bus, self.looks, self.takes = MemoryBus(), [], 0.0
+        self.shown, self.faults = 0, []
         self.gateway = Gateway(
             self.bus, FakeKube(), {}, clock=lambda: NOW, meters=Meters(), jitter=lambda: 0.5, backend="capi"
         )
@@ -54,6 +56,13 @@ class House:
         assert name == NAME
         self.looks.append(asyncio.get_running_loop().time())
         await asyncio.sleep(self.takes)
+        if self.faults:
+            raise self.faults.pop(0)
+        self.shown += 1
+
+    async def leave(self):
+        self.running.cancel()
+        await asyncio.gather(self.running, return_exceptions=True)
 
     async def decided(self, kind, **more):
         await self.ledger.write(KEY, kind(uid="c1.1", wish=WISH, **more), cause="", cancels_timer=False)
@@ -71,12 +80,11 @@ class House:
 async def at_work():
     """Not a fixture: its time would be another one."""
     made = House()
-    running = asyncio.create_task(made.gateway.run())
+    made.running = asyncio.create_task(made.gateway.run())
     await made.decided(Requested)
     await asyncio.sleep(1)
     yield made
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    await made.leave()
 
 
 async def test_what_an_owner_decided_is_shown_at_once():
@@ -120,3 +128,26 @@ async def test_many_news_during_one_look_need_one_more():
             await house.decided(Stalled, reason=reason, message="")
             await asyncio.sleep(0.01)
         assert await house.since(began) == [0, 100]
+
+
+async def test_who_has_left_ends_no_look_and_begins_none():
+    async with at_work() as house:
+        house.takes, before = 5.0, house.shown
+        await house.decided(Stalled, reason="A", message="")
+        await house.seen(1)
+        await asyncio.sleep(1)
+        began = len(house.looks)
+        await house.leave()
+        await asyncio.sleep(60)
+        assert (len(house.looks), house.shown) == (began, before)
+
+
+async def test_what_was_put_off_is_left_to_the_next_one():
+    async with at_work() as house:
+        house.faults = [TryLater("busy")]
+        await house.decided(Stalled, reason="A", message="")
+        await asyncio.sleep(0.1)
+        began = len(house.looks)
+        await house.leave()
+        await asyncio.sleep(60)
+        assert (len(house.looks), house.faults) == (began, [])
