@@ -33,6 +33,7 @@ check: setup ## lint, types, import contracts, generated files
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m schemas --check
+	$(BIN)/python -m services.permissions --check
 
 bench: setup ## figures as ratios to bare references, into .bench/latest.json
 	$(BIN)/python -m tests.bench
@@ -42,6 +43,7 @@ bench-kube: setup ## alate beside bare loops and kopf on a real API server, into
 
 generate: setup ## schemas/generated anew from schemas/
 	$(BIN)/python -m schemas
+	$(BIN)/python -m services.permissions
 
 lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock

@@ -8,13 +8,21 @@ import msgspec
 from events.bus import Stored
 from events.faults import Denied
 from events.jetstream_headers import plain
-from events.jetstream_wire import ApiError, Letter, Lost, Wire, description, status
+from events.jetstream_wire import Letter, Lost, Wire, description, status
 
 T = TypeVar("T", bound="Answer")
 
 STREAM_NOT_FOUND = 10059
 CONSUMER_NOT_FOUND = 10014
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class ApiError(msgspec.Struct, frozen=True):
+    """What JetStream says when it refuses."""
+
+    code: int = 0
+    err_code: int = 0
+    description: str = ""
 
 
 class Refused(Exception):

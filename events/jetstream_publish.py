@@ -4,8 +4,8 @@ import msgspec
 
 from events.bus import Conflict, Expect, Message, Timer
 from events.faults import Denied
-from events.jetstream_api import Refused, direct
-from events.jetstream_wire import ApiError, Letter, Lost, Wire
+from events.jetstream_api import ApiError, Refused, direct
+from events.jetstream_wire import Letter, Lost, Wire
 from events.timers import schedule
 
 WRONG_LAST_SEQUENCE = frozenset({10071, 10164})

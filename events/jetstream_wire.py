@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
@@ -45,14 +44,6 @@ _log = logging.getLogger(__name__)
 
 class Lost(Exception):
     """A question stayed without an answer; the next try may have one."""
-
-
-class ApiError(msgspec.Struct, frozen=True):
-    """What JetStream says when it refuses."""
-
-    code: int = 0
-    err_code: int = 0
-    description: str = ""
 
 
 def status(msg: Letter) -> str:
@@ -274,16 +265,16 @@ class Wire:
         """The server's no reaches every question it is about; what was only told is refused the next time."""
         if (no := refusal(error)) is None:
             return
-        if no.listening:
+        if no.listening and no.subject.startswith(self._inbox.lower().rsplit(".", 2)[0]):
             self._deaf = no
         elif no.subject.startswith(self.api.lower()):  # few; every acknowledgement has a subject of its own
             self._refused[no.subject] = no
         for _, future, subject in self._open.values():
-            if not future.done() and (no.listening or subject.lower() == no.subject):
+            if not future.done() and (self._deaf or subject.lower() == no.subject):
                 future.set_exception(self._denied(no, subject))
 
     def _denied(self, no: Refusal, subject: str) -> Denied:
-        return no.denied(self.place, self._name, self._inbox if no.listening else subject)
+        return no.denied(self.place, self._name, self._inbox if no is self._deaf else subject)
 
     async def _erred(self, error: Exception) -> None:
         self._refuse(error)

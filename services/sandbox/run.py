@@ -15,6 +15,7 @@ from events.jetstream import connect
 from services import logs
 from services.ends import until_told
 from services.prices import read_folder
+from services.private import write_private
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.http import Server
 from services.sandbox.api.journal import KUBE, BusJournal
@@ -26,7 +27,7 @@ from services.sandbox.clouds.view import Laws
 from services.sandbox.clouds.workloads import Workloads
 from services.sandbox.seeds.plant import seed
 from services.sandbox.settings import SandboxSettings, load
-from services.sandbox.state import identity, seal, token, write_private
+from services.sandbox.state import identity, seal, token
 from services.sandbox.world import SandboxWorld
 from services.settings import load as shared
 

@@ -1,7 +1,6 @@
 """What must be the same after a restart is kept in files: who the server is, and what tokens are made from."""
 
 import hmac
-import os
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -9,22 +8,11 @@ from secrets import token_bytes
 
 from cryptography import x509
 
+from services.private import write_private
 from services.sandbox.api.tls import Identity, self_signed
 
 LEAST = timedelta(days=30)
 """A certificate with less life than this is made anew."""
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Replace a file in one stroke; from its first byte on only its owner may read it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
 
 
 def identity(folder: Path, now: datetime) -> Identity:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from services.sandbox.state import identity, seal, token, write_private
+from services.sandbox.state import identity, seal, token
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -20,12 +20,6 @@ def test_secrets_are_for_their_owner_alone(tmp_path):
     identity(tmp_path / "deep", NOW)
     seal(tmp_path / "deep")
     assert {oct(path.stat().st_mode & 0o777) for path in (tmp_path / "deep").iterdir()} == {"0o600"}
-
-
-def test_a_file_is_replaced_even_after_a_crash_in_between(tmp_path):
-    (tmp_path / ".kubeconfig.part").write_text("half of it")
-    write_private(tmp_path / "kubeconfig", b"all of it")
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"all of it"]
 
 
 def test_each_incarnation_has_a_token_of_its_own():

@@ -1,0 +1,79 @@
+"""Who may what, as nats-server reads it: the block of accounts, from roles and their keys, fit to be reviewed."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+
+from events.credentials import API
+from events.jetstream_rights import APART_API, Rights, Role, rights
+
+HOUSE = "ALATE"
+"""The account in which the streams live."""
+
+Lines = Iterator[str]
+
+
+def accounts(roles: Iterable[Role], key: Callable[[Role], str]) -> str:
+    """The block ``accounts``; `key` gives a role's public NKey, quoted, or a variable of the configuration."""
+    everybody = tuple(roles)
+    inside, outside = [[role for role in everybody if role.apart is apart] for apart in (False, True)]
+    imports = {role.name: tuple(_imports(role, rights(role, everybody))) for role in outside}
+    exports = {f"{{ {kind}: {json.dumps(there)} }}" for own in imports.values() for kind, there, _ in own}
+    lines = ["accounts {", f"  {HOUSE} {{", "    jetstream: enabled"]
+    lines += [*_users(inside, everybody, key), *_list("exports", sorted(exports)), "  }"]
+    for role in outside:
+        lines += [f"  {_account(role)} {{", *_users([role], everybody, key)]
+        lines += [*_list("imports", (_import(*one) for one in imports[role.name])), "  }"]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _account(role: Role) -> str:
+    return json.dumps(f"{HOUSE}-{role.name}")
+
+
+def _users(roles: Iterable[Role], everybody: Iterable[Role], key: Callable[[Role], str]) -> Lines:
+    yield "    users: ["
+    for role in roles:
+        its = rights(role, everybody)
+        yield f"      # {role.name}"
+        yield f"      {{ nkey: {key(role)}, permissions: {{"
+        yield from _allow("publish", its.publish, its.never)
+        yield from _allow("subscribe", its.listen, ())
+        yield from ("        allow_responses: true",) if its.replies else ()
+        yield "      } }"
+    yield "    ]"
+
+
+def _allow(act: str, allowed: tuple[str, ...], denied: tuple[str, ...]) -> Lines:
+    # An empty list allows everything: what is allowed to nobody is said as a denial.
+    yield f"        {act}: {{"
+    yield from _strings("allow", allowed) if allowed else ()
+    yield from _strings("deny", denied if allowed else (">",)) if denied or not allowed else ()
+    yield "        }"
+
+
+def _strings(name: str, values: Iterable[str]) -> Lines:
+    yield f"          {name}: ["
+    yield from (f"            {json.dumps(value)}" for value in values)
+    yield "          ]"
+
+
+def _imports(role: Role, its: Rights) -> Iterator[tuple[str, str, str]]:
+    """What an account must be given of the house's: kind, subject there, subject here."""
+    for here in its.publish:
+        yield "service", here.replace(APART_API, API, 1) if here.startswith(APART_API) else here, here
+    for here in its.listen:
+        if role.reads or not here.startswith(role.inbox):  # answers find their way by themselves, deliveries do not
+            yield "stream", here, here
+
+
+def _import(kind: str, there: str, here: str) -> str:
+    to = f", to: {json.dumps(here)}" if here != there else ""
+    return f"{{ {kind}: {{ account: {HOUSE}, subject: {json.dumps(there)} }}{to} }}"
+
+
+def _list(name: str, lines: Iterable[str]) -> Lines:
+    some = tuple(lines)
+    if some:
+        yield f"    {name}: ["
+        yield from (f"      {line}" for line in some)
+        yield "    ]"

@@ -1,0 +1,107 @@
+"""Who may what on the bus, a row each: from what is declared in schemas and in every service."""
+
+from events.bus import REDRIVE
+from events.jetstream_rights import Role
+from events.streams import STREAMS
+from schemas import addon, cluster, teardown
+from schemas.lifecycle import Lifecycle
+from schemas.registry import Declaration, Stream, declarations
+from schemas.subjects import token
+from services.addons.service import HEARS as ADDONS_HEARS
+from services.gateway.intake import CONSUMER as INTAKE
+from services.hearing import Hears, consumers, wildcard
+from services.inventory.desk import NAME as INVENTORY_DESK
+from services.items.answer import SUBJECT as QUESTIONS
+from services.provisioning.service import HEARS as PROVISIONING_HEARS
+from services.teardown.service import HEARS as TEARDOWN_HEARS
+
+EVENTS, LEVELS = Stream.EVENTS.value, Stream.LEVELS.value
+ALL = tuple(spec.name for spec in STREAMS)
+NOT_RAW = tuple(name for name in ALL if name != "HOOKS")
+"""Raw bodies of others' webhooks may hold what they should not."""
+ASKED = (f"{QUESTIONS}*",)
+"""What the inventory answers."""
+
+
+def _owned(owner: str) -> tuple[str, ...]:
+    """The subjects of all that a service alone may say."""
+    return tuple(
+        wildcard(subject) for each in declarations() if each.owner == owner for subject in (each.subject, *each.aliases)
+    )
+
+
+def _owner(name: str, lifecycle: Lifecycle, hears: tuple[Hears, ...], *more: str) -> Role:
+    """A service that owns entities: their states, their timers, its places in the streams."""
+    return Role(
+        name,
+        says=(*_owned(name), f"timer.{lifecycle.domain}.*.*"),
+        works=consumers(name, lifecycle.domain, hears),
+        reads=(EVENTS, *more),
+        forgets=(EVENTS,),
+    )
+
+
+SERVICES = (
+    Role(
+        "gateway",
+        says=_owned("gateway"),
+        works=(INTAKE,),
+        reads=(EVENTS, LEVELS),
+        looks=(Stream.INTAKE.value,),
+        forgets=(LEVELS,),
+    ),
+    Role(
+        "inventory",
+        says=_owned("inventory"),
+        answers=ASKED,
+        desk=INVENTORY_DESK,
+        reads=(EVENTS, LEVELS),
+        forgets=(LEVELS,),
+    ),
+    _owner("provisioning", cluster.LIFECYCLE, PROVISIONING_HEARS, LEVELS),
+    _owner("addons", addon.LIFECYCLE, ADDONS_HEARS),
+    _owner("teardown", teardown.LIFECYCLE, TEARDOWN_HEARS),
+    Role("edge", says=("hook.>",), looks=("HOOKS",)),
+)
+PEOPLE = (
+    Role("setup", makes=ALL),
+    Role(
+        "operator",
+        says=(*_owned("anyone"), f"{REDRIVE}.>"),
+        asks=ASKED,
+        reads=ALL,
+        lists=ALL,
+        forgets=("DLQ",),
+        drops=("DLQ",),
+    ),
+    Role("reader", asks=ASKED, reads=NOT_RAW, lists=NOT_RAW, apart=True),
+    Role("publisher", says=_owned("anyone"), apart=True),
+)
+ROLES = (*SERVICES, *PEOPLE)
+"""Everybody a house of alate knows; tenants come beside them."""
+SANDBOX = Role("sandbox", says=("kube.>",), reads=("KUBE",), forgets=("KUBE",), makes=("KUBE",))
+"""The laptop's Kubernetes: its objects are nobody else's, founded clusters' secrets among them."""
+
+
+def tenant(name: str) -> Role:
+    """Who asks for one tenant's clusters and sees what becomes of them, in an account of its own."""
+    own = token(name)
+    asks = [
+        s for each in declarations() if each.owner == "anyone" for s in (each.subject, *each.aliases) if "{tenant}" in s
+    ]
+    return Role(
+        f"tenant-{own}",
+        says=tuple(wildcard(subject.replace("{tenant}", own)) for subject in asks),
+        sees=tuple(dict.fromkeys((each.stream.value, _seen(each, own)) for each in declarations() if _concerns(each))),
+        apart=True,
+    )
+
+
+def _concerns(each: Declaration) -> bool:
+    return "{tenant}" in each.subject and each.owner != "anyone"
+
+
+def _seen(each: Declaration, own: str) -> str:
+    """The filter of a tenant's own: of an entity every state, as the last one is the truth."""
+    domain, event, *rest = each.subject.replace("{tenant}", own).split(".")
+    return wildcard(".".join((domain, "*" if each.stream is Stream.EVENTS else event, *rest)))

@@ -1,0 +1,23 @@
+"""What nats-server is told is what the roles say, or `make check` names the difference."""
+
+from services import permissions
+from services.permissions import LAPTOP, PRODUCTION, files, main
+
+
+def test_both_files_say_what_the_roles_say():
+    assert main(["--check"]) == 0
+
+
+def test_a_file_that_differs_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(permissions, "ROOT", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main([]) == 0
+    assert main(["--check"]) == 0
+    (tmp_path / PRODUCTION).write_text("# everybody may everything\n")
+    assert main(["--check"]) == 1
+    assert capsys.readouterr().err == f"{PRODUCTION} differs from services/roles.py: run `make generate`\n"
+
+
+def test_the_sandbox_is_known_on_the_laptop_alone():
+    assert "$ALATE_NKEY_SANDBOX" in files()[LAPTOP]
+    assert "sandbox" not in files()[PRODUCTION].lower()
