@@ -12,7 +12,7 @@ from events.nats_server import NatsServer
 asyncio.set_event_loop(None)
 
 
-ALONE = ("kube", "stack")
+ALONE = ("containers", "kube", "stack")
 """Tests that start many processes: of several workers, one runs them all, so that they have a machine to themselves."""
 
 

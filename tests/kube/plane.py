@@ -41,7 +41,7 @@ class ControlPlane(Together):
             "kube-apiserver": flags.apiserver,
             "kube-controller-manager": lambda book: flags.manager(book, controllers),
             "kube-scheduler": flags.scheduler,
-            "kwok": lambda book: flags.kwok(book, self._stages()),
+            "kwok": lambda book: flags.kwok(book, stages(folder)),
         }
         wanted = ("etcd", "kube-apiserver", *parts)
         self.processes = {name: Process(commands[name](self.book), folder / f"{name}.log") for name in wanted}
@@ -118,10 +118,12 @@ class ControlPlane(Together):
             }
         )
 
-    def _stages(self) -> Path:
-        whole = self.folder / "stages.yaml"
-        whole.write_text(_documents((home() / "stages").glob("*.yaml")))
-        return whole
+
+def stages(folder: Path) -> Path:
+    """How kwok plays nodes and pods, as one file in a folder."""
+    whole = folder / "stages.yaml"
+    whole.write_text(_documents((home() / "stages").glob("*.yaml")))
+    return whole
 
 
 def _documents(files: Iterable[Path]) -> str:

@@ -57,13 +57,13 @@ def management(planes: Callable[..., ControlPlane]) -> ControlPlane:
 @pytest.fixture
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> RealWorld:
     """Where clusters are founded; a test may name another kind of world."""
+    needs(*PARTS)
     return getattr(request, "param", RealWorld)(tmp_path / "world")
 
 
 @pytest.fixture
 async def stage(management: ControlPlane, world: RealWorld, nats_server: NatsServer):
     """``async with stage(backend) as it``: simulated clouds that found real clusters."""
-    needs(*PARTS)
 
     @asynccontextmanager
     async def staged(backend: str) -> AsyncIterator[Stage]:

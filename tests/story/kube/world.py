@@ -57,6 +57,11 @@ class RealWorld:
 
     def _start(self, place: str) -> ControlPlane:
         plane = ControlPlane(self.folder / f"{place}-{len(self.ever)}", *PARTS)
-        stages = plane.folder / "stages.yaml"
-        stages.write_text(stages.read_text().replace(COMPLETES, PACE))
+        paced(plane.folder / "stages.yaml")
         return plane.__enter__()
+
+
+def paced(stages: Path) -> Path:
+    """The same file, with pods of Jobs that can be seen at work."""
+    stages.write_text(stages.read_text().replace(COMPLETES, PACE))
+    return stages
