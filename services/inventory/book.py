@@ -35,20 +35,24 @@ class Book:
         self._volumes: Shelf[VolumeRead] = Shelf(read_volume)
         self._rooms: Shelf[RoomRead] = Shelf(read_room)
         self._on: dict[str, dict[str, PodRead]] = {}
-        self._takers: dict[str, PodRead] = {}
+        self._live: dict[str, PodRead] = {}
+        self._finished: dict[str, PodRead] = {}
+        self._claimants: frozenset[str] = frozenset()
         self._pools = Pools()
         self._dirty: set[str] = set()
         self._seen: dict[str, NodeSeen] = {}
         self._shards: dict[int, set[str]] = {}
         self._parts: dict[int, Part] = {}
+        self._storage: dict[str, StorageSeen] | None = None
+        self._left = False
         self._shelves: Mapping[Resource, tuple[Shelf[Any], Callable[[list[Turn[Any]]], None]]] = {
             NODES: (self._nodes, self._turn_nodes),
             PODS: (self._pods, self._turn_pods),
             SLICES: (self._slices, self._turn_slices),
             CLAIMS: (self._claims, self._turn_claims),
-            STORAGECLASSES: (self._classes, _nothing),
-            VOLUMES: (self._volumes, _nothing),
-            CAPACITIES: (self._rooms, _nothing),
+            STORAGECLASSES: (self._classes, self._turn_storage),
+            VOLUMES: (self._volumes, self._turn_storage),
+            CAPACITIES: (self._rooms, self._turn_storage),
         }
 
     def take(self, resource: Resource, sight: Told) -> bool:
@@ -56,6 +60,8 @@ class Book:
         shelf, turned = self._shelves[resource]
         if isinstance(sight, Listed):
             turns = shelf.replace(sight.items, sight.resource_version)
+            self._storage = None  # a first list is news, even if it is empty
+            self._left |= resource == NODES
         else:
             turns = shelf.change(sight.object, gone=sight.gone)
         turned(turns)
@@ -99,10 +105,18 @@ class Book:
                 self._parts[shard] = part(self._seen[name] for name in names)
         return cluster_seen(self._blank, whole(self._parts.values()), self._count(), before, now)
 
+    def left(self) -> bool:
+        """Whether a node may have gone since the last call."""
+        left, self._left = self._left, False
+        return left
+
     def storage(self) -> dict[str, StorageSeen]:
-        """The level of each storage class; none before all of it was listed."""
-        if not (self._classes.listed and self._volumes.listed):
-            return {}
+        """The level of each storage class, the same object while nothing differs; none before all of it was listed."""
+        if self._storage is None:
+            self._storage = self._stored() if self._classes.listed and self._volumes.listed else {}
+        return self._storage
+
+    def _stored(self) -> dict[str, StorageSeen]:
         volumes = _grouped((each.storage_class, each) for _, each in self._volumes)
         rooms = _grouped((each.storage_class, each) for _, each in self._rooms)
         return {
@@ -121,27 +135,26 @@ class Book:
 
     def _count(self) -> Takers:
         """By UID: a pod that asks for accelerators and holds a claim of some is one pod."""
-        claimants = {uid for each in self._holders() for uid in each.pods}
-        known = dict(self._takers)
-        if claimants:
-            known |= {uid: pod for uid, pod in self._pods if uid in claimants}
-        finished = sum(pod.finished for pod in known.values())
-        return Takers(len(known) - finished, finished)
+        others = [uid for uid in self._claimants if uid not in self._live and uid not in self._finished]
+        beside = [pod.finished for uid in others if (pod := self._pods.get(uid)) is not None]
+        return Takers(len(self._live) + beside.count(False), len(self._finished) + beside.count(True))
 
     def _turn_nodes(self, turns: list[Turn[NodeRead]]) -> None:
         self._dirty.update(node.name for node in chain.from_iterable(turns) if node is not None)
+        self._left |= any(now is None for _, now in turns)
 
     def _turn_pods(self, turns: list[Turn[PodRead]]) -> None:
         for before, now in turns:
             if before is not None:
                 self._on.get(before.node, {}).pop(before.uid, None)
-                self._takers.pop(before.uid, None)
+                self._live.pop(before.uid, None)
+                self._finished.pop(before.uid, None)
                 self._dirty.add(before.node)
             if now is not None:
                 self._on.setdefault(now.node, {})[now.uid] = now
                 self._dirty.add(now.node)
                 if now.accelerators:
-                    self._takers[now.uid] = now
+                    (self._finished if now.finished else self._live)[now.uid] = now
 
     def _turn_slices(self, turns: list[Turn[Object]]) -> None:
         if turns:
@@ -152,6 +165,11 @@ class Book:
     def _turn_claims(self, turns: list[Turn[Holder | None]]) -> None:
         if any(each is not None for turn in turns for each in turn):
             self._dirty |= self._pools.nodes
+            self._claimants = frozenset(uid for each in self._holders() for uid in each.pods)
+
+    def _turn_storage(self, turns: list[Turn[Any]]) -> None:
+        if turns:
+            self._storage = None
 
 
 def _grouped(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
@@ -159,7 +177,3 @@ def _grouped(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
     for name, each in pairs:
         found.setdefault(name, []).append(each)
     return found
-
-
-def _nothing(_: object) -> None:
-    """Storage is counted whole each time."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import msgspec
 
 from schemas.inventory import Amount, ClusterSeen, ModelAmount, NodeSeen, Trouble
-from services.inventory.amounts import added
 
+NOTHING = (0, 0, 0)
 NAMED = 3
 """How many of the nodes that are not right are named."""
 
@@ -81,11 +81,15 @@ def cluster_seen(
 
 
 def _added(many: Iterable[Mapping[str, Amount]]) -> dict[str, Amount]:
-    by_name: dict[str, list[Amount]] = {}
+    found: dict[str, tuple[int, int, int]] = {}
     for amounts in many:
         for name, amount in amounts.items():
-            by_name.setdefault(name, []).append(amount)
-    return {name: added(by_name[name]) for name in sorted(by_name)}
+            total, held, free = found.get(name, NOTHING)
+            found[name] = (total + amount.allocatable, held + amount.allocated, free + amount.available)
+    return {
+        name: Amount(allocatable=total, allocated=held, available=free)
+        for name, (total, held, free) in sorted(found.items())
+    }
 
 
 def _one(amount: Amount) -> ModelAmount:

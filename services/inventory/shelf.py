@@ -46,6 +46,11 @@ class Shelf(Generic[T]):
     def __iter__(self) -> Iterator[tuple[str, T]]:
         return ((uid, kept.value) for uid, kept in self._kept.items())
 
+    def get(self, uid: str) -> T | None:
+        """The object of a UID."""
+        kept = self._kept.get(uid)
+        return kept.value if kept else None
+
     def named(self, name: str, namespace: str = "") -> T | None:
         """The object that bears the name now."""
         uid = self._uids.get((namespace, name))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import aclosing, closing
+from contextlib import aclosing
 from datetime import datetime
 from itertools import chain
 
@@ -27,6 +27,8 @@ OPEN_AGAIN = 1.0
 """Seconds between two tries to open a cluster whose kubeconfig is not there yet, or that cannot be heard."""
 LOOK_AGAIN = 300.0
 """Seconds until a kind that was not served is looked for again."""
+MEASURE = 1.0
+"""Seconds until a change shows in the gauges: they are counted over all nodes, so not at each change."""
 NOBODY = "-"
 """The tenant of what is no tenant's."""
 VIOLATIONS = "alate.inventory.violations"
@@ -66,13 +68,20 @@ class Watcher:
         self._heard: set[Resource] = set()
         """Listed, or known not to be served."""
         self._silences = Silences(self._lasts)
+        self._stored: tuple[dict[str, StorageSeen], bool, bool] | None = None
+        """What was told of storage last: the levels, whether they were stale, whether a source was unheard."""
+        self._measuring: asyncio.TimerHandle | None = None
         self._labels = labels
         self._labeller = Labeller(key, self._news.set)
 
     async def run(self, open_: Open) -> None:
         """Watch until cancelled; with a new client whenever the kubeconfig is another."""
-        with closing(self._silences):
+        try:
             await self._run(open_)
+        finally:
+            self._silences.close()
+            if self._measuring is not None:
+                self._measuring.cancel()
 
     async def _run(self, open_: Open) -> None:
         async with asyncio.TaskGroup() as group:
@@ -182,17 +191,26 @@ class Watcher:
         await self._voice.say_all(
             (name, self._fresh(node)) for name, node in changed.items() if self._differs(name, node)
         )
-        await self._voice.say_all(list(self._gone(NodeSeen, self._book.nodes)))
+        if self._book.left():
+            await self._voice.say_all(list(self._gone(NodeSeen, self._book.nodes)))
         whole = self._book.cluster(self._voice.last(ClusterSeen), self._clock())
         whole = msgspec.structs.replace(whole, degraded=(*whole.degraded, *self._troubles()))
-        if await self._voice.say(self._fresh(whole)):
-            self._measure()
-        storage = self._book.storage()
+        if await self._voice.say(self._fresh(whole)) and self._measuring is None:
+            self._measuring = asyncio.get_running_loop().call_later(MEASURE, self._measure)
+        await self._say_storage()
+
+    async def _say_storage(self) -> None:
+        now = (self._book.storage(), self._stale, any(resource in self._silences.lasting for resource in BESIDE))
+        if now == self._stored:
+            return
+        self._stored = now
+        storage, _, unheard = now
         await self._voice.say_all((name, self._fresh(one)) for name, one in storage.items())
-        if storage or not any(resource in self._silences.lasting for resource in BESIDE):
+        if storage or not unheard:
             await self._voice.say_all(list(self._gone(StorageSeen, storage)))
 
     def _measure(self) -> None:
+        self._measuring = None
         said = self._voice.last(ClusterSeen)
         if said is not None:
             for name, series in gauges(self._key.path, said, self._book.nodes.values()).items():
