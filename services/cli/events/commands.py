@@ -30,6 +30,7 @@ app.add_typer(dlq)
 Letters = Annotated[str, typer.Argument(metavar="WHICH", help="A number or a fingerprint of `ls`, or all.")]
 Dry = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
 Since = Annotated[str | None, typer.Option(help="From then on: how long ago (2h), or a time (RFC 3339).")]
+Ago = Annotated[str, typer.Option("--since", help="From then on: how long ago (2h), or a time (RFC 3339).")]
 Name = Annotated[str, typer.Argument(help="Id of the event, or its place, such as EVENTS/42.")]
 
 
@@ -111,6 +112,23 @@ def lineage(name: Name, output: Output = Plain.TABLE, folder: Dir = HERE, nats: 
     from services.cli.events.tree import show
 
     _on_bus(folder, nats, lambda bus: show(bus, name, as_json=output is Plain.JSON, write=sys.stdout.write))
+
+
+@app.command()
+def stats(since: Ago = "1h", output: Output = Plain.TABLE, folder: Dir = HERE, nats: Nats = None) -> None:
+    """Count what was said, by subject and type, and show how far each consumer is in hearing it.
+
+    \b
+    The lag is from the event's own time to its being kept; of levels, only the newest of each is there to be counted.
+      alate events stats
+      alate events stats --since 10m -o json
+    """
+    from services.cli.events.scan import moment
+    from services.cli.events.stats import show
+
+    now = datetime.now(UTC)
+    start, as_json = moment(since, now), output is Plain.JSON
+    _on_bus(folder, nats, lambda bus: show(bus, start, now, as_json=as_json, write=sys.stdout.write))
 
 
 @app.command()

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from events.bus import REDRIVE
 from events.streams import ENTITIES
 from schemas.subjects import token
 from services.cli.bad import BadInput
@@ -19,7 +20,8 @@ USUAL: Final = ("EVENTS", "INTAKE", "DLQ")
 
 def is_event(stream: str, subject: str) -> bool:
     """Whether a message is one: timers, and what is told once more, are not."""
-    return stream != "EVENTS" or subject.partition(".")[0] in ENTITIES
+    first = subject.partition(".")[0]
+    return first in ENTITIES if stream == "EVENTS" else first != REDRIVE
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ def test_a_tenants_histories_are_chosen_by_the_server():
 @pytest.mark.parametrize("subject", ["timer.cluster.acme.x", "due.cluster.acme.x", "redrive.EVENTS.c.m.cluster.a.t.x"])
 def test_timers_and_what_is_told_once_more_are_no_events(subject):
     assert not Which().lets(said(subject))
+    assert not Which().lets(Said("INTAKE", Stored("redrive.INTAKE.c.m.cluster.requested", b"")))
 
 
 @pytest.mark.parametrize(

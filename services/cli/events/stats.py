@@ -1,0 +1,134 @@
+"""`alate events stats` counts what was said, by subject and type, and how far everybody is in hearing it."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from statistics import median
+
+import msgspec
+
+from events.bus import Bus, Place
+from events.telemetry import template_of
+from services.cli.events.said import Said
+from services.cli.events.scan import kept
+from services.cli.events.which import STREAMS
+from services.cli.item import Item
+from services.cli.kinds import Cell, Kind
+from services.cli.show import Show, Write, dumped
+
+
+@dataclass
+class Tally:
+    """What was said on one subject template, of one type."""
+
+    stream: str
+    subject: str
+    type: str
+    count: int = 0
+    lags: list[float] = field(default_factory=list)
+    """Seconds between an event (``ce-time``) and its being kept."""
+
+    def take(self, said: Said) -> None:
+        """Count one more."""
+        self.count += 1
+        if (lag := lag_of(said)) is not None:
+            self.lags.append(lag)
+
+    def item(self, seconds: float) -> Item:
+        """As JSON would have it; the rate is over so many seconds."""
+        lags = {"p50": median(self.lags), "max": max(self.lags)} if self.lags else None
+        what = {"stream": self.stream, "subject": self.subject, "type": self.type, "count": self.count}
+        return what | {"per_second": self.count / seconds, "publish_lag_seconds": lags}
+
+
+class _Time(msgspec.Struct):
+    time: datetime
+
+
+def lag_of(said: Said) -> float | None:
+    """Seconds from the event to its being kept; None if it does not tell its time."""
+    told = said.stored.headers.get("ce-time")
+    try:
+        time = msgspec.convert({"time": told}, _Time).time
+        return (said.stored.time - time).total_seconds()
+    except (msgspec.ValidationError, TypeError):  # no time, none that can be read, or one without a zone
+        return None
+
+
+def template(said: Said) -> str:
+    """What a subject is counted under: its template; dead letters by consumer, hooks by provider."""
+    subject = said.stored.subject
+    match said.stream:
+        case "DLQ":
+            return subject
+        case "HOOKS":
+            return ".".join((*subject.split(".")[:2], ">"))
+    return template_of(subject)
+
+
+async def stats(bus: Bus, since: datetime, now: datetime) -> Item:
+    """Everything that was said from `since` to `now`, and every consumer."""
+    tallies: dict[tuple[str, str, str], Tally] = {}
+    places: list[Place] = []
+    for stream in STREAMS:
+        async for said in kept(bus, stream, since=since):
+            where = (stream, template(said), said.type)
+            tallies.setdefault(where, Tally(*where)).take(said)
+        places += await bus.consumers(stream)
+    seconds = max(1.0, (now - since).total_seconds())
+    said_items = [tallies[where].item(seconds) for where in sorted(tallies)]
+    return {
+        "since": since,
+        "seconds": seconds,
+        "said": said_items,
+        "consumers": [_place(place) for place in places],
+        "dead_letters": await bus.count("DLQ", "dlq.>"),
+    }
+
+
+def _place(place: Place) -> Item:
+    where = {"stream": place.stream, "consumer": place.consumer, "filters": list(place.filters)}
+    return where | {"pending": place.pending, "unanswered": place.unanswered, "redelivered": place.redelivered}
+
+
+def _text(name: str) -> Cell:
+    return lambda item, _: str(item[name])
+
+
+def _lag(name: str) -> Cell:
+    return lambda item, _: f"{item['publish_lag_seconds'][name] * 1000:.1f}ms" if item["publish_lag_seconds"] else ""
+
+
+SAID = Kind(
+    {
+        "STREAM": _text("stream"),
+        "SUBJECT": _text("subject"),
+        "TYPE": _text("type"),
+        "COUNT": _text("count"),
+        "PER SECOND": lambda item, _: f"{item['per_second']:.3f}",
+        "LAG P50": _lag("p50"),
+        "LAG MAX": _lag("max"),
+    },
+    lambda item: (item["subject"],),
+)
+HEARD = Kind(
+    {
+        "STREAM": _text("stream"),
+        "CONSUMER": _text("consumer"),
+        "PENDING": _text("pending"),
+        "UNANSWERED": _text("unanswered"),
+        "REDELIVERED": _text("redelivered"),
+    },
+    lambda item: (item["consumer"],),
+)
+
+
+async def show(bus: Bus, since: datetime, now: datetime, *, as_json: bool, write: Write) -> None:
+    """Show it."""
+    found = await stats(bus, since, now)
+    if as_json:
+        write(dumped(found))
+        return
+    Show(SAID, "table", write).all(found["said"])
+    write("\n")
+    Show(HEARD, "table", write).all(found["consumers"])
+    write(f"\ndead letters: {found['dead_letters']}\n")
