@@ -132,6 +132,42 @@ def stats(since: Ago = "1h", output: Output = Plain.TABLE, folder: Dir = HERE, n
 
 
 @app.command()
+def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
+    consumer: Annotated[str, typer.Argument(help="Name of a consumer: see `alate events stats`.")],
+    *,
+    since: Ago = "1h",
+    subject: Annotated[str | None, typer.Option(help="Only on subjects like this, e.g. cluster.ready.>")] = None,
+    tenant: Annotated[str | None, typer.Option("--tenant", "-n", help="Only of this tenant.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Only of this cluster, its add-ons and its teardown.")] = None,
+    send: Annotated[bool, typer.Option("--send", help="Tell it; without, it is only shown.")] = False,
+    run: Annotated[
+        str | None, typer.Option(help="Name of the replay: of one name nothing is told twice. [default: the time]")
+    ] = None,
+    output: Output = Plain.TABLE,
+    folder: Dir = HERE,
+    nats: Nats = None,
+) -> None:
+    """Tell one consumer once more what it was to hear; without --send only show what that is.
+
+    \b
+    Nobody else hears it. It changes no history: a service that has gone on from there finds it late and ignores it.
+    Levels that have been replaced, and dead letters, are not told: see `alate events dlq redrive`.
+      alate events replay teardown-events --since 2h --cluster train-gpu
+      alate events replay teardown-events --since 2h --cluster train-gpu --send
+    """
+    from services.cli.events.replay import replay as tell
+    from services.cli.events.scan import moment
+    from services.cli.events.which import STREAMS, Which
+
+    now, as_json = datetime.now(UTC), output is Plain.JSON
+    which, start = Which(STREAMS, subject, tenant, cluster).check(), moment(since, now)
+    name, write = run or f"{now:%Y%m%dT%H%M%S}", sys.stdout.write
+    _on_bus(
+        folder, nats, lambda bus: tell(bus, consumer, which, start, run=name, send=send, as_json=as_json, write=write)
+    )
+
+
+@app.command()
 def how(  # noqa: PLR0913 - for whom, by what, for which stack
     *,
     name: Annotated[str, typer.Argument(help="Name of the Colony that the snippets ask for.")] = "burst",

@@ -21,7 +21,10 @@ def alate(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     [
         ("--help",),
         *((each, "--help") for each in ("demo", "up", "request", "get", "delete", "events")),
-        *(("events", each, "--help") for each in ("tail", "get", "history", "lineage", "dlq", "how", "stats")),
+        *(
+            ("events", each, "--help")
+            for each in ("tail", "get", "history", "lineage", "dlq", "how", "stats", "replay")
+        ),
     ],
 )
 def test_help_is_there_for_every_command(tmp_path, words):

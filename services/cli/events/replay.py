@@ -1,0 +1,73 @@
+"""`alate events replay` tells one consumer once more what it was to hear; unless told to, it only says what that is."""
+
+from collections.abc import AsyncGenerator
+from datetime import datetime
+
+import msgspec
+
+from events.bus import Bus, Message, Place
+from events.memory_log import matcher
+from events.redrive import Again, once_more, tell
+from schemas.subjects import token
+from services.cli.bad import BadInput
+from services.cli.events.said import Said
+from services.cli.events.scan import EVERY, Tell, kept, progress
+from services.cli.events.which import STREAMS, Which
+from services.cli.show import Write
+
+MARK = "ce-replay"
+"""The extension that tells a replayed event from one that is new; its value is the run."""
+
+
+async def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
+    bus: Bus,
+    consumer: str,
+    which: Which,
+    since: datetime,
+    *,
+    run: str,
+    send: bool,
+    as_json: bool,
+    write: Write,
+    say: Tell = progress,
+) -> None:
+    """Show, or send, every stored event since then that the consumer hears. Raises BadInput if there is no such one.
+
+    Of one `run` nothing is told twice: broken off, it is gone on with under the same name.
+    """
+    place = await found(bus, consumer)
+    number = 0
+    async for said in heard(bus, place, which, since, say):
+        if send:
+            await tell(bus, again(said, place, run))
+        write(said.line() if as_json else said.words())
+        number += 1
+        if send and number % (EVERY // 10) == 0:
+            say(f"{number} told")
+    done = f"told to {consumer} alone; `--run {run}` goes on with it" if send else f"for {consumer}; --send tells it"
+    say(f"{number} events {done}")
+
+
+def again(said: Said, place: Place, run: str) -> Message:
+    """The event as that consumer alone hears it, marked as one of a replay."""
+    stored = msgspec.structs.replace(said.stored, headers={**said.stored.headers, MARK: run})
+    return once_more(stored, Again(place.stream, place.consumer, f"{token(run)}-{stored.sequence}"), stored.subject)
+
+
+async def found(bus: Bus, consumer: str) -> Place:
+    """How a consumer stands, in whatever stream. Raises BadInput."""
+    places = [place for stream in STREAMS for place in await bus.consumers(stream)]
+    for place in places:
+        if place.consumer == consumer:
+            return place
+    raise BadInput(f"there is no consumer {consumer}: must be one of {', '.join(each.consumer for each in places)}")
+
+
+async def heard(bus: Bus, place: Place, which: Which, since: datetime, say: Tell) -> AsyncGenerator[Said, None]:
+    """What the consumer hears of what is meant, oldest first."""
+    mine = matcher(place.filters)
+    asked = matcher((which.filter(place.stream),))
+    async for said in kept(bus, place.stream, since=since, tell=say):
+        subject = said.stored.subject
+        if mine(subject) and asked(subject) and which.lets(said):
+            yield said
