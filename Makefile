@@ -27,6 +27,9 @@ kube: setup ## the real Kubernetes and Cluster API for the tests, built from Go 
 test-faults: setup ## the story while the real Kubernetes is taken away (a quarter of an hour, after make kube)
 	$(BIN)/pytest -m faults
 
+test-long: setup ## 10,000 random histories of clusters, none of which may forget a machine (a quarter of an hour)
+	ALATE_TEST_HISTORIES=10000 $(BIN)/pytest tests/services/leaks
+
 check: setup ## lint, types, import contracts, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -49,4 +52,4 @@ lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements-dev.lock
 
-.PHONY: help setup demo test test-faults kube check bench bench-kube generate lock
+.PHONY: help setup demo test test-faults test-long kube check bench bench-kube generate lock

@@ -22,10 +22,10 @@ def matcher(filters: tuple[str, ...]) -> Callable[[str], object]:
 
 
 class Bell:
-    """Wakes everyone who waits for something to change."""
+    """Wakes everyone who waits for something to change: in the order they came, so that a run can be told again."""
 
     def __init__(self) -> None:
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], None] = {}
 
     def ring(self) -> None:
         """Something has changed."""
@@ -38,11 +38,11 @@ class Bell:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         alarm = loop.call_at(until, _done, future) if until is not None else None
-        self._waiting.add(future)
+        self._waiting[future] = None
         try:
             await future
         finally:
-            self._waiting.discard(future)
+            self._waiting.pop(future, None)
             if alarm:
                 alarm.cancel()
 

@@ -69,6 +69,8 @@ class ClusterState(State, frozen=True, kw_only=True):
     """What the released attempts have cost."""
     interruptions: int = 0
     """How often it was whole on spot machines, and then was not."""
+    strays: tuple[Attempt, ...] = ()
+    """Attempts that were made while they were let go: each is released beside all else."""
     short_since: datetime | None = None
     """Since when nothing that fits is to be had; None while there is."""
 
@@ -201,6 +203,12 @@ class LaunchHeld(msgspec.Struct, frozen=True):
 
     attempt: int
     message: str = ""
+
+
+class MadeLate(msgspec.Struct, frozen=True):
+    """An attempt's objects came to be when it was not the cluster's own any more."""
+
+    stray: Attempt
 
 
 class Gone(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from schemas.cluster import (
     LaunchFailed,
     LaunchHeld,
     Look,
+    MadeLate,
     Rank,
     Ranked,
     Release,
@@ -68,6 +69,8 @@ class Calls:
             return (LaunchFailed(number, "NoCapacity", none.message),)
         except Denied as denied:
             return (_refused(command, denied),)
+        if not await self._stall.stands(command):
+            return (MadeLate(command.attempt),)
         return (LaunchHeld(number),) if command.told else ()
 
     async def release(self, command: Release) -> tuple[Event, ...]:

@@ -15,6 +15,7 @@ from schemas.cluster import (
     LaunchFailed,
     LaunchHeld,
     Launching,
+    MadeLate,
     MarketMoved,
     Placement,
     Placing,
@@ -32,6 +33,7 @@ from schemas.inventory import ClusterSeen
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Wish
 from services.machine import machine, on
+from services.provisioning.strays import forget, keep
 from services.provisioning.waits import ask_again, ask_soon, go_without
 
 LAUNCH_LIMIT = timedelta(minutes=30)
@@ -57,7 +59,7 @@ def request_again(state: Released, wish: Wish) -> Released | Requested:
         return msgspec.structs.replace(state, wish=wish) if deleted else state
     if wish.deleting:
         return state
-    return Requested(uid=_incarnation(wish), correlation=wish.uid, wish=wish)
+    return Requested(uid=_incarnation(wish), correlation=wish.uid, wish=wish, strays=state.strays)
 
 
 def reconsider(state: Requested | Placing, wish: Wish) -> Requested | Placing:
@@ -156,7 +158,7 @@ def give_up(state: Launching | Provisioned, _: Due, now: datetime) -> Launching 
     return _give_up(state, reason, f"not ready after {JOIN_LIMIT.total_seconds():.0f} seconds", now)
 
 
-def lose(state: Provisioned | Ready, seen: InfraSeen, now: datetime) -> Provisioned | Ready | Placing:
+def lose(state: Provisioned | Ready, seen: InfraSeen, now: datetime) -> ClusterState | Placing:
     """Somebody else deleted it: there is nothing to let go, and it is founded anew."""
     if not _concerns(state, seen) or seen.present:
         return state
@@ -191,22 +193,22 @@ def drop(state: Requested | Waiting | Stalled, order: ReleaseOrdered) -> Request
     return state.to(Released, because=order.why) if order.uid == state.uid else state
 
 
-def finish(state: Releasing, gone: Gone, now: datetime) -> Releasing | Released:
+def finish(state: Releasing, gone: Gone, now: datetime) -> ClusterState | Released:
     if gone.attempt != state.attempt.number:
-        return state
+        return forget(state, gone)
     return state.to(Released, cost_usd=_cost(state, state.attempt.placement, state.billed_since, now))
 
 
-def finish_seen(state: Releasing, seen: InfraSeen, now: datetime) -> Releasing | Released:
+def finish_seen(state: Releasing, seen: InfraSeen, now: datetime) -> ClusterState | Released:
     if seen.present or not _concerns(state, seen):
         return state
     return finish(state, Gone(seen.attempt), now)
 
 
-def try_next(state: Placing, gone: Gone, now: datetime) -> Placing:
+def try_next(state: Placing, gone: Gone, now: datetime) -> ClusterState:
     """The failed try is gone: it joins the tried ones, and the market is asked again."""
     if state.attempt is None or gone.attempt != state.attempt.number:
-        return state
+        return forget(state, gone)
     return state.to(
         Placing,
         attempt=None,
@@ -216,7 +218,7 @@ def try_next(state: Placing, gone: Gone, now: datetime) -> Placing:
     )
 
 
-def try_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> Placing:
+def try_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> ClusterState:
     if state.attempt is None or seen.present or seen.uid != state.uid:
         return state
     if state.attempt.reason == LOST:  # that is what was heard already: its release makes sure
@@ -279,6 +281,8 @@ decide = machine(
     on((Launching, Provisioned, Ready), ReleaseOrdered, let_go),
     on(Placing, ReleaseOrdered, let_go_place),
     on((Requested, Waiting, Stalled), ReleaseOrdered, drop),
+    on((Requested, Placing, Launching, Provisioned, Ready, Waiting, Stalled, Releasing, Released), MadeLate, keep),
+    on((Requested, Launching, Provisioned, Ready, Waiting, Stalled, Released), Gone, forget),
     on(Placing, Gone, try_next),
     on(Placing, InfraSeen, try_next_seen),
     on(Releasing, Gone, finish),

@@ -30,6 +30,13 @@ SOON = 0.1
 """Seconds until it is looked again whether our own choice has come back on the bus."""
 
 
+class _Holding(msgspec.Struct):
+    """Of any state of a cluster: whose it is, and what it holds."""
+
+    uid: str
+    attempt: Attempt | None = None
+
+
 class Stall:
     """Read models of the market and of who holds what."""
 
@@ -89,6 +96,13 @@ class Stall:
         stock = excess(limits, [attempt for k, (_, attempt) in rivals.items() if began[k] <= began[key]])
         if stock is not None:
             raise Denied(f"of {stock[3]} in {stock[1]} there are {limits[stock]}, and others chose them first", "Taken")
+
+    async def stands(self, command: Launch) -> bool:
+        """Whether the attempt is still the cluster's own, by the stream's last word."""
+        last = await self._bus.last(Stream.EVENTS, Key("cluster", command.wish.tenant, command.wish.name).history)
+        mine = msgspec.json.decode(last.data, type=_Holding) if last else None
+        held = mine.attempt if mine is not None and mine.uid == command.uid else None
+        return held is not None and held.number == command.attempt.number
 
     def _limits(self, attempt: Attempt) -> dict[Stock, int]:
         place = (attempt.placement.cloud, attempt.placement.region)

@@ -2,6 +2,7 @@
 
 from schemas.cluster import (
     NOT_INSTALLED,
+    ClusterState,
     Launch,
     Launching,
     Look,
@@ -14,7 +15,7 @@ from schemas.cluster import (
     Stalled,
     Waiting,
 )
-from schemas.entity import Wake
+from schemas.entity import State, Wake
 from services.machine import Command, asks
 
 ENOUGH = 3
@@ -35,7 +36,7 @@ def ask_until_installed(state: Stalled) -> tuple[Command, ...]:
     return (Rank(state.wish, (), state.message),) if curable else ()
 
 
-todo = asks(
+_todo = asks(
     {
         Requested: ask_market,
         Placing: let_go_or_ask,
@@ -50,3 +51,11 @@ todo = asks(
         Releasing: lambda s: (Release(s.wish, s.attempt),),
     }
 )
+
+
+def todo(state: State) -> tuple[Command, ...]:
+    """Beside what each state asks for, that its strays be released."""
+    asked = _todo(state)
+    if isinstance(state, ClusterState) and state.strays:
+        asked += tuple(Release(state.wish, stray) for stray in state.strays)
+    return asked

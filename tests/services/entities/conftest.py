@@ -65,7 +65,7 @@ HEARD_BY_CLUSTER = (
     FIRST, OTHER_NEED, DELETED, ANEW,
     cluster.Ranked((CHEAP, DEAR)), cluster.Ranked((), "NoOfferFits", "no offer has it"),
     cluster.Ranked((), cluster.NOT_INSTALLED, "no Cluster API"),
-    cluster.Ranked((), "BadTemplate", "it cannot be filled in"), cluster.MarketMoved(),
+    cluster.Ranked((), "BadTemplate", "it cannot be filled in"), cluster.MarketMoved(), cluster.MadeLate(TRIED),
     *(event for n in (1, 2) for event in (
         cluster.LaunchFailed(n, "NoCapacity", "none"), cluster.Gone(n),
         cluster.LaunchHeld(n, "no Cluster API"), cluster.LaunchHeld(n),
@@ -113,9 +113,11 @@ HEARD_BY_ADDON = (
 
 
 def alike(state: State) -> bytes:
-    """What tells a state from others: of those that differ in how long they wait for the market, one is enough."""
-    fields = {name: T0 for name in ("until", "short_since") if hasattr(state, "short_since") and hasattr(state, name)}
-    return msgspec.json.encode(msgspec.structs.replace(state, **fields))
+    """What tells a state from others: of those that differ in their strays or in how long they wait, one is enough."""
+    if not isinstance(state, cluster.ClusterState):
+        return msgspec.json.encode(state)
+    waits = {"until": T0} if isinstance(state, cluster.Waiting) else {}
+    return msgspec.json.encode(msgspec.structs.replace(state, short_since=None, strays=(), **waits))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,13 @@ from events.faults import Denied, NotFound, TryLater
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import cluster
-from schemas.cluster import Attempt, Gone, InfraSeen, Launch, Launching, Placing, Provisioned
+from schemas.cluster import Attempt, Gone, InfraSeen, Launch, Launching, MadeLate, Placing, Provisioned
 from schemas.entity import Due
 from schemas.inventory import Offer, Offers
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
+from services.provisioning.act import Calls
 from services.provisioning.decide import LAUNCH_LIMIT, decide
 from services.provisioning.holds import held
 from services.provisioning.service import service
@@ -272,6 +273,38 @@ async def test_nothing_is_bought_before_our_own_choice_has_come_back(stalls):
         await stall.claim(command(launching("one", number=2)))
     with pytest.raises(TryLater):
         await stall.claim(command(launching("one", uid="another incarnation")))
+
+
+class Slow(Cloud):
+    """A back end on which the world moves on while a launch is on its way."""
+
+    def __init__(self, bus, meanwhile):
+        super().__init__(bus, works=False)
+        self._meanwhile = meanwhile
+
+    async def launch(self, wish, attempt, uid):
+        await write(self._bus, self._meanwhile)
+        await super().launch(wish, attempt, uid)
+
+
+@pytest.mark.parametrize(
+    ("becomes", "stands"),
+    [
+        (lambda state: state.to(cluster.Released, because="Deleted"), False),
+        (lambda _: launching("one", number=2), False),
+        (lambda _: launching("one", uid="another incarnation"), False),
+        (lambda state: msgspec.structs.replace(state, refused="amended"), True),
+    ],
+    ids=["released", "next attempt", "next incarnation", "amended"],
+)
+async def test_what_was_let_go_while_it_was_being_made_is_told(stalls, becomes, stands):
+    bus, stand = stalls
+    state = launching("one")
+    await write(bus, state)
+    cloud, stall = Slow(bus, becomes(state)), await stand()
+    await asyncio.sleep(1)
+    told = await Calls({"fake": cloud}, stall, None, None).launch(command(state))
+    assert told == (() if stands else (MadeLate(state.attempt),))
 
 
 async def test_what_has_no_limit_is_not_waited_for(stalls):

@@ -1,0 +1,157 @@
+"""One history is lived through by the real provisioning, which dies and comes back in it, up to its very end."""
+
+import asyncio
+from contextlib import suppress
+from random import Random
+
+from events.bus import Unavailable
+from events.meters import Meters
+from schemas.cluster import Founded
+from services.provisioning.service import service
+from services.runtime import Runtime
+from tests.services.crash.conftest import Died, Life, MortalBus, clock
+from tests.services.leaks.history import CLUSTERS, History, Step
+from tests.services.leaks.world import TENANT, Cloud, World
+
+REPLICAS = 2
+COMES_BACK = 5.0
+"""Seconds until a process that died is started again."""
+LOOKS = 40
+"""How often, at the end, it is looked whether all is over; half an hour lies between two looks."""
+
+
+class Play:
+    """A world, and the replicas that work in it."""
+
+    def __init__(self, seed: int) -> None:
+        self.world = World(seed)
+        self.lives: list[Life] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        await self.world.market(0)
+        for number in range(REPLICAS):
+            self.lives.append(Life())
+            self._tasks.append(asyncio.create_task(self._supervised(number)))
+        await asyncio.sleep(1)
+
+    async def stop(self) -> None:
+        tasks = (*self._tasks, *self.world.tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _supervised(self, number: int) -> None:
+        while True:
+            with suppress(BaseExceptionGroup, Unavailable, Died):
+                await self._live(self.lives[number])
+            await asyncio.sleep(COMES_BACK)
+            self.lives[number] = Life()
+
+    async def _live(self, life: Life) -> None:
+        bus = MortalBus(self.world.bus, life)
+        provisioning, views = service(bus, {"fake": Cloud(self.world, life)}, clock)
+        runtime = Runtime(provisioning, bus, clock=clock, meters=Meters(), jitter=lambda: 0.5)
+        async with asyncio.TaskGroup() as group:
+            for view in views:
+                group.create_task(view.run())
+                await view.ready.wait()
+            group.create_task(runtime.run())
+            await life.over.wait()
+            raise Died
+
+    async def happen(self, step: Step) -> None:
+        """What a step says."""
+        await getattr(self, f"_{step.what}")(step)
+        await asyncio.sleep(step.pause)
+
+    async def _ask(self, step: Step) -> None:
+        await self.world.wish(step.who, nodes=1 + step.dice % 3)
+
+    async def _amend(self, step: Step) -> None:
+        if step.who in self.world.wishes:
+            await self.world.wish(step.who, nodes=self.world.wishes[step.who].need.nodes)
+
+    async def _end(self, step: Step) -> None:
+        await self.world.wish(step.who, deleting=True)
+        await self.world.order(step.who)
+
+    async def _order(self, step: Step) -> None:
+        await self.world.order(step.who)
+
+    async def _vanish(self, step: Step) -> None:
+        """Somebody deletes it by hand."""
+        for name, thing in tuple(self.world.standing.items()):
+            if thing.cluster == step.who:
+                del self.world.standing[name]
+                await self.world.seen(thing, present=False)
+
+    async def _shrink(self, step: Step) -> None:
+        await self._count(step, step.dice % 2)
+
+    async def _grow(self, step: Step) -> None:
+        await self._count(step, 3)
+
+    async def _count(self, step: Step, nodes: int) -> None:
+        for thing in tuple(self.world.standing.values()):
+            if thing.cluster == step.who and isinstance(await self.world.state(step.who), Founded):
+                await self.world.counted(thing, nodes)
+
+    async def _repeat(self, step: Step) -> None:
+        """Something is heard again, late."""
+        message, names = self.world.said[step.dice % len(self.world.said)]
+        await self.world.say(message, *names)
+
+    async def _die(self, step: Step) -> None:
+        """A process ends: now, or at one of its next calls, before it or after."""
+        life = self.lives[step.dice % REPLICAS]
+        if step.dice % 3:
+            life.at, life.after = life.calls + 1 + step.dice % 5, bool(step.dice % 2)
+        elif not life.dead:
+            with suppress(Died):
+                life.die()
+
+    async def _outage(self, step: Step) -> None:
+        self.world.away_until = asyncio.get_running_loop().time() + step.dice % 1200
+
+    async def _uninstall(self, step: Step) -> None:
+        self.world.installed = bool(step.dice % 2)
+
+    async def _market(self, step: Step) -> None:
+        await self.world.market(step.dice)
+
+    async def _full(self, step: Step) -> None:
+        """Whatever is made from here on has another fate."""
+        self.world.seed = Random(f"{self.world.seed}/{step.dice}").randrange(10_000)
+
+    async def _pass(self, step: Step) -> None:
+        await asyncio.sleep(step.dice % 4000)
+
+    async def finish(self) -> None:
+        """Everything works again, everything is asked to go."""
+        self.world.away_until, self.world.installed, self.world.kind = 0.0, True, True
+        for _ in range(LOOKS):
+            for name in CLUSTERS:
+                await self.world.wish(name, deleting=True)
+                await self.world.order(name)
+            await asyncio.sleep(1800)
+            if await self.world.all_over():
+                return
+
+
+async def play(seed: int, history: History) -> tuple[list[str], int]:
+    """What leaked, and how many things were made at all."""
+    scene = Play(seed)
+    await scene.start()
+    try:
+        for step in history:
+            await scene.happen(step)
+            if found := await scene.world.leaks():
+                return [f"after {step}: {each}" for each in found], scene.world.made
+        await scene.finish()
+        left = [f"at the end: {name} of {thing.uid}" for name, thing in scene.world.standing.items()]
+        states = {name: type(await scene.world.state(name)).__name__ for name in CLUSTERS}
+        over = await scene.world.all_over()
+        return left if over else [*left, f"at the end: not over: {states} of {TENANT}"], scene.world.made
+    finally:
+        await scene.stop()
