@@ -36,6 +36,10 @@ class Role:
     answers: tuple[str, ...] = ()
     """Subjects on which it answers, to be found as `desk`."""
     desk: str = ""
+    told: bool = False
+    """What becomes of its requests is told to the inbox that it names in them: see `events.verdict`."""
+    tells: bool = False
+    """It is who tells."""
     lists: tuple[str, ...] = ()
     """Streams whose consumers it may look at."""
     forgets: tuple[str, ...] = ()
@@ -72,8 +76,10 @@ class Rights:
 
 def rights(role: Role, everybody: Iterable[Role]) -> Rights:
     """What the role's key needs, and what of it would reach into other roles' durable consumers."""
+    everybody = tuple(everybody)
     durables = [one for each in everybody for one in each.works]
-    publish = (*role.says, *role.asks, *_work(role), *_read(role), *_keep(role))
+    told = [f"{each.inbox}.>" for each in everybody if role.tells and each.told]
+    publish = (*role.says, *role.asks, *told, *_work(role), *_read(role), *_keep(role))
     listen = (f"{role.inbox}.>", *(subject for _, subject in role.sees), *role.answers, *_found(role))
     return Rights(_once(publish), _once(listen), _once(_never(role, durables)), bool(role.answers))
 

@@ -62,7 +62,8 @@ def _imports(role: Role, its: Rights) -> Iterator[tuple[str, str, str]]:
     for here in its.publish:
         yield "service", here.replace(APART_API, API, 1) if here.startswith(APART_API) else here, here
     for here in its.listen:
-        if role.reads or not here.startswith(role.inbox):  # answers find their way by themselves, deliveries do not
+        # The server's answers find their way by themselves; deliveries and verdicts do not.
+        if role.reads or role.told or not here.startswith(role.inbox):
             yield "stream", here, here
 
 

@@ -45,6 +45,7 @@ SERVICES = (
     Role(
         "gateway",
         says=_owned("gateway"),
+        tells=True,
         works=(INTAKE,),
         reads=(EVENTS, LEVELS),
         looks=(Stream.INTAKE.value,),
@@ -68,6 +69,7 @@ PEOPLE = (
     Role(
         "operator",
         says=(*_owned("anyone"), f"{REDRIVE}.>"),
+        told=True,
         asks=ASKED,
         reads=ALL,
         lists=ALL,
@@ -75,7 +77,7 @@ PEOPLE = (
         drops=("DLQ",),
     ),
     Role("reader", asks=ASKED, reads=NOT_RAW, lists=NOT_RAW, apart=True),
-    Role("publisher", says=_owned("anyone"), apart=True),
+    Role("publisher", says=_owned("anyone"), told=True, apart=True),
 )
 ROLES = (*SERVICES, *PEOPLE)
 """Everybody a house of alate knows; tenants come beside them."""
@@ -93,6 +95,7 @@ def tenant(name: str) -> Role:
         f"tenant-{own}",
         says=tuple(wildcard(subject.replace("{tenant}", own)) for subject in asks),
         sees=tuple(dict.fromkeys((each.stream.value, _seen(each, own)) for each in declarations() if _concerns(each))),
+        told=True,
         apart=True,
     )
 

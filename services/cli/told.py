@@ -24,8 +24,8 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (NotStarted, FAILED),
     (NatsNotStarted, FAILED),
 )
-REASONS = ("BadKubeconfig", "Invalid", "BadRequest")
-"""What an API server refuses because of what somebody wrote."""
+REASONS = ("BadKubeconfig", "BadCredentials", "Invalid", "BadRequest")
+"""What is refused because of what somebody wrote."""
 
 
 def told(error: BaseException) -> tuple[str, int]:

@@ -10,13 +10,15 @@ from events.faults import NotFound
 from events.kinds import COLONIES, find
 from events.kube import Kube
 from services.cli.bad import BadInput
-from services.cli.where import PATIENCE, joined, management
+from services.cli.where import joined, management, of_environment
 from services.stack.child import Child, Phase
 from services.stack.folder import Folder
 from services.stack.programs import Wiring, choose_ports, stages
 from services.stack.supervisor import Supervisor
 
 Say = Callable[[str], object]
+OPERATOR, PUBLISHER = "operator", "publisher"
+"""Whose keys are for people: who runs the stack, and who asks it for clusters."""
 CRDS = Path(schemas.__file__).with_name("generated") / "crds"
 """The manifests a management cluster must have been given."""
 
@@ -53,7 +55,7 @@ async def running(  # noqa: PLR0913 - what the command line offers
         await _check_others(wiring)
         folder.keep_ports(ports)
         async with Supervisor(stages(wiring), changed) as stack:
-            folder.announce(wiring.bus, wiring.management)
+            folder.announce(wiring.bus, wiring.management, wiring.key(OPERATOR))
             yield wiring, stack
     finally:
         folder.leave()
@@ -62,7 +64,7 @@ async def running(  # noqa: PLR0913 - what the command line offers
 async def _check_others(wiring: Wiring) -> None:
     """What is there already must be there indeed, before anything is started on it."""
     if wiring.nats_url:
-        async with joined(wiring.nats_url, PATIENCE):
+        async with joined(wiring.nats_url, of_environment()):
             pass
     if wiring.kubeconfig:
         async with management(str(wiring.kubeconfig)) as kube:
@@ -90,11 +92,17 @@ def _teller(say: Say) -> Callable[[Child], None]:
     return changed
 
 
+def _keys(wiring: Wiring) -> str:
+    """With which key and which inbox one is let in."""
+    key = wiring.key(PUBLISHER)
+    return f"  (nats --nkey {key} --inbox-prefix _INBOX_{PUBLISHER}; more in {key.parent})" if key else ""
+
+
 def _welcome(wiring: Wiring) -> str:
     return (
         f"alate is up in {wiring.folder.root}; Ctrl-C stops it, starting it again continues\n"
         f"  kubeconfig  export KUBECONFIG={wiring.management}\n"
-        f"  NATS        {wiring.bus}\n"
+        f"  NATS        {wiring.bus}{_keys(wiring)}\n"
         f"  webhooks    {wiring.hooks}, their secrets in {wiring.folder.hooks}\n"
         f"  logs        {wiring.folder.logs}\n"
         "now try: alate request train --gpus 16 --accelerator H100, then alate get colonies -w"

@@ -3,16 +3,20 @@
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from events.bus import Bus, Unavailable
+from events.credentials import NOBODY, Credentials, without_secrets
 from events.jetstream import connect
 from events.kube import Kube
 from events.kube_config import transport
+from events.streams import STREAMS
 from services.cli.bad import BadInput
 from services.stack.folder import Folder
 
+INBOX = "_INBOX_operator"
+"""What a person's inbox begins with, unless ``ALATE_NATS_INBOX`` says otherwise."""
 PATIENCE = 5.0
 """Seconds after which a bus or an API server that does not answer is not there."""
 
@@ -35,8 +39,31 @@ class Where:
     @asynccontextmanager
     async def bus(self) -> AsyncIterator[Bus]:
         """The bus. Raises Absent, BadInput if nobody is there."""
-        async with joined(self.nats or Folder(self.folder).address().nats_url) as bus:
+        async with joined(*self._bus()) as bus:
             yield bus
+
+    def _bus(self) -> tuple[str, Credentials]:
+        """Where it is, and what is shown there. Raises Absent, BadInput."""
+        if self.nats:
+            return self.nats, of_environment()
+        address = Folder(self.folder).address()
+        return address.nats_url, operator(Path(address.nkey)) if address.nkey else of_environment()
+
+
+def operator(key: Path | None) -> Credentials:
+    """What the one who runs the stack shows; nothing where there is no key."""
+    return Credentials(nkey=key, inbox=INBOX) if key else NOBODY
+
+
+def of_environment() -> Credentials:
+    """What is shown to a NATS that is not the local stack's: ``ALATE_NATS_NKEY`` and the like. Raises BadInput."""
+    from services.settings import BadSetting, load  # noqa: PLC0415 - the local stack's commands need none of it
+
+    try:
+        shown = load().credentials()
+    except BadSetting as wrong:
+        raise BadInput(str(wrong)) from wrong
+    return shown if shown.anyone or shown.inbox else replace(shown, inbox=INBOX)
 
 
 @asynccontextmanager
@@ -50,12 +77,14 @@ async def management(kubeconfig: str) -> AsyncIterator[Kube]:
 
 
 @asynccontextmanager
-async def joined(url: str, patience: float = PATIENCE) -> AsyncIterator[Bus]:
+async def joined(url: str, shown: Credentials, patience: float = PATIENCE) -> AsyncIterator[Bus]:
     """The NATS at a URL. Raises BadInput if nobody is there."""
+    streams = STREAMS if shown.anyone else ()
     try:
-        bus = await connect(url, name="alate-cli", patience=patience)
+        bus = await connect(url, name="alate-cli", streams=streams, credentials=shown, patience=patience)
     except Unavailable as away:
-        raise BadInput(f"no NATS answers at {url} ({away}): start it, or name another with --nats") from away
+        place = without_secrets(url)
+        raise BadInput(f"no NATS answers at {place} ({away}): start it, or name another with --nats") from away
     try:
         yield bus
     finally:

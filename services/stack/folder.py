@@ -35,6 +35,8 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     nats_url: str
     kubeconfig: str
     """Absolute path of the management cluster's."""
+    nkey: str = ""
+    """Absolute path of the operator's key; empty: the NATS is another's, and so are its keys."""
 
 
 class Taken(Exception):
@@ -53,6 +55,7 @@ class Folder:
         self.kubeconfig = self.root / "kubeconfig"
         self.logs = self.root / "logs"
         self.nats = self.root / "nats"
+        self.keys = self.root / "keys"
         self.hooks = self.root / "hooks"
         """Webhook endpoints and their secrets."""
         self.sandbox = self.root / "sandbox"
@@ -88,9 +91,9 @@ class Folder:
         """Remember where the stack listens."""
         self._ports.write_bytes(msgspec.json.encode(ports))
 
-    def announce(self, nats_url: str, kubeconfig: Path) -> None:
+    def announce(self, nats_url: str, kubeconfig: Path, nkey: Path | None = None) -> None:
         """Tell other commands how to reach the stack."""
-        address = Address(pid=os.getpid(), nats_url=nats_url, kubeconfig=str(kubeconfig))
+        address = Address(pid=os.getpid(), nats_url=nats_url, kubeconfig=str(kubeconfig), nkey=str(nkey or ""))
         self._address.write_bytes(msgspec.json.encode(address))
 
     def address(self) -> Address:

@@ -20,6 +20,7 @@ def file(folder: Path, role: str) -> Path:
 
 def keys(folder: Path, roles: tuple[str, ...]) -> Mapping[str, str]:
     """Every role's public key; those that are not there are made. Raises Denied("BadCredentials")."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for role in roles:
         if not file(folder, role).exists():
             write_private(file(folder, role), made().encode())

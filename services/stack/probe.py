@@ -6,7 +6,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from socket import AF_INET, SO_REUSEADDR, SOCK_STREAM, SOL_SOCKET, socket
 
-from events.faults import Fault
+from events.bus import Unavailable
+from events.credentials import Credentials
+from events.faults import Denied, Fault
+from events.jetstream import connect
 from events.kube import Request
 from events.kube_config import transport
 
@@ -69,11 +72,18 @@ def http(port: int, path: str) -> Probe:
     return probe
 
 
-def nats(port: int) -> Probe:
-    """Whether a NATS server with JetStream greets."""
+def nats(port: int, setup: Credentials) -> Probe:
+    """Whether a NATS server with JetStream greets and has our streams: they are made by this, if they are absent."""
 
     async def probe() -> bool:
-        return b'"jetstream":true' in await first_line(port)
+        if b'"jetstream":true' not in await first_line(port):
+            return False
+        try:
+            bus = await connect(f"nats://{HOST}:{port}", name="setup", credentials=setup, patience=PATIENCE)
+        except (Unavailable, Denied):  # its own log says why
+            return False
+        await bus.close()
+        return True
 
     return probe
 

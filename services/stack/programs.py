@@ -5,14 +5,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from events.credentials import Credentials
 from events.nats_server import binary, config
+from services.private import write_private
 from services.stack.folder import Folder, Ports
+from services.stack.keys import file as key_file
+from services.stack.keys import known
 from services.stack.probe import HOST, Busy, Probe, api, free_ports, http, is_free, nats
 from services.stack.program import Program
 
 SERVICES = ("gateway", "inventory", "provisioning", "addons", "teardown", "edge")
 """Every service of the house, as `python -m services` names it; one line of the Procfile each."""
 EDGE = "edge"
+SETUP = "setup"
+"""Who makes the streams."""
+SHOWN = tuple(f"ALATE_NATS_{name}" for name in ("NKEY", "CREDS", "CA", "INBOX", "API"))
+"""What is shown to a NATS that is another's is not shown to ours."""
 NATS = "nats"
 SANDBOX = "sandbox"
 
@@ -39,6 +47,10 @@ class Wiring:
     def hooks(self) -> str:
         """Below this URL, webhooks are taken."""
         return f"http://{HOST}:{self.ports.edge}/hooks"
+
+    def key(self, role: str) -> Path | None:
+        """Where a role's key is; None: the NATS is another's, and so are its keys."""
+        return None if self.nats_url else key_file(self.folder.keys, role)
 
     @property
     def management(self) -> Path:
@@ -80,8 +92,10 @@ def _nats(wiring: Wiring) -> Program:
     folder, ports = wiring.folder, wiring.ports
     folder.nats.mkdir(parents=True, exist_ok=True)
     file = folder.nats / "nats-server.conf"
-    file.write_text(config(ports.nats, folder.nats / "jetstream") + f'http: "{HOST}:{ports.monitor}"\n')
-    return Program(NATS, (str(binary()), "-c", str(file)), folder.logs / "nats.log", nats(ports.nats))
+    monitor = f'http: "{HOST}:{ports.monitor}"\n'
+    write_private(file, (config(ports.nats, folder.nats / "jetstream") + monitor + known(folder.keys)).encode())
+    ready = nats(ports.nats, Credentials(nkey=wiring.key(SETUP)))
+    return Program(NATS, (str(binary()), "-c", str(file)), folder.logs / "nats.log", ready)
 
 
 def _sandbox(wiring: Wiring) -> Program:
@@ -105,7 +119,9 @@ def _edge(wiring: Wiring) -> dict[str, str]:
 
 
 def _python(wiring: Wiring, name: str, told: Mapping[str, str], ready: Probe) -> Program:
-    env = {"ALATE_NATS_URL": wiring.bus, "ALATE_LOG_FORMAT": "json", **wiring.settings, **told}
+    own = wiring.key(name)
+    shown = {**dict.fromkeys(SHOWN, ""), "ALATE_NATS_NKEY": str(own)} if own else {}
+    env = {"ALATE_NATS_URL": wiring.bus, "ALATE_LOG_FORMAT": "json", **shown, **wiring.settings, **told}
     # -P: a folder called services where the user happens to stand is not ours.
     argv = (sys.executable, "-P", "-m", "services", name)
     return Program(name, argv, wiring.folder.logs / f"{name}.log", ready, env)

@@ -11,6 +11,8 @@ from events.jetstream import connect
 from events.kinds import COLONIES
 from events.kube import Kube, Object, Resource
 from events.kube_config import transport
+from services.cli.up import OPERATOR
+from services.cli.where import operator
 from services.stack.folder import Folder
 from services.stack.programs import Wiring, choose_ports, stages
 from services.stack.supervisor import Supervisor
@@ -68,7 +70,7 @@ def placed(colony: Object) -> bool:
 async def client(wiring: Wiring, name: str) -> AsyncIterator[tuple[Bus, Kube]]:
     """Connections to both sides."""
     kube = Kube(await transport(str(wiring.management)), random=random.random)
-    bus = await connect(wiring.bus, name=name)
+    bus = await connect(wiring.bus, name=name, streams=(), credentials=operator(wiring.key(OPERATOR)))
     try:
         yield bus, kube
     finally:

@@ -26,7 +26,7 @@ REST = 5.0
 CONNECTED = """
 import sys, nats, uvloop
 async def wait():
-    client = await nats.connect(sys.argv[1])
+    client = await nats.connect(sys.argv[1], nkeys_seed=sys.argv[2])
     print("up", flush=True)
     await __import__("asyncio").to_thread(sys.stdin.read)
     await client.close()
@@ -40,7 +40,7 @@ async def measure(folder: Path) -> list[Figure]:
         async with management(str(wiring.management)) as kube:
             await _found(kube)
         await asyncio.sleep(REST)
-        async with _connected(wiring.bus) as pid:
+        async with _connected(wiring.bus, wiring.key("operator")) as pid:
             bare = await resident(pid)
         await stack.until_ready()
         used = await _used(stack)
@@ -80,10 +80,10 @@ def _settled(colony: Object) -> bool:
 
 
 @asynccontextmanager
-async def _connected(url: str) -> AsyncIterator[int]:
+async def _connected(url: str, key: Path | None) -> AsyncIterator[int]:
     """A Python process with uvloop and a nats-py connection that does nothing; gives its id."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", CONNECTED, url, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", CONNECTED, url, str(key), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
     try:
         await process.stdout.readline()

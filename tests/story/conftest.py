@@ -79,6 +79,9 @@ class Stack:
     def hooks(self) -> str:
         return f"http://127.0.0.1:{json.loads((self.folder / 'ports.json').read_text())['edge']}/hooks"
 
+    def key(self, role: str) -> Path:
+        return self.folder / "keys" / f"{role}.nk"
+
     @property
     def kubeconfig(self) -> Path:
         return self.folder / "kubeconfig"

@@ -6,15 +6,16 @@ import os
 import re
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from uuid import NAMESPACE_OID, uuid5
 
-import nats
+import aiohttp
 import pytest
 
 from events.bus import Bus, Message, Stored, Timer
+from events.credentials import Credentials
 from events.jetstream import connect
 from events.kinds import COLONIES
 from schemas.subjects import names_of
@@ -22,6 +23,7 @@ from services.cli.up import running
 from services.cli.where import management
 from services.sandbox.state import seal, token
 from services.stack.folder import Folder
+from services.stack.probe import HOST
 from services.stack.programs import Wiring, stages
 from services.stack.supervisor import Supervisor
 
@@ -42,6 +44,16 @@ IDLE = 0.2
 UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 OURS = ("Nats-Msg-Id", "Nats-Expected-Last-Subject-Sequence", "Nats-Expected-Last-Subject-Sequence-Subject")
 """Headers of the act of publishing: not of what was said."""
+
+OWNERS = {
+    "cluster": "provisioning",
+    "addon": "addons",
+    "teardown": "teardown",
+    "inventory": "inventory",
+    "observed": "gateway",
+    "kube": "sandbox",
+}
+"""Who alone may say what begins so."""
 
 Rename = Callable[[bytes], bytes]
 
@@ -75,17 +87,15 @@ def worked(stack: Supervisor) -> float:
 
 async def look(wiring: Wiring) -> tuple[dict[str, tuple[int, int]], int]:
     """Of each stream its last sequence and its number of messages; and how many messages wait for an answer."""
-    client = await nats.connect(wiring.bus)
-    try:
-        stream, marks, waiting = client.jetstream(), {}, 0
-        for name in KEPT:
-            state = (await stream.stream_info(name)).state
-            marks[name] = (state.last_seq, state.messages)
-            for info in await stream.consumers_info(name):
-                waiting += (info.num_pending or 0) + (info.num_ack_pending or 0) if info.config.durable_name else 0
-        return marks, waiting
-    finally:
-        await client.close()
+    page = f"http://{HOST}:{wiring.ports.monitor}/jsz?accounts=1&streams=1&consumers=1&config=1"
+    async with aiohttp.ClientSession() as session, session.get(page) as answer:
+        accounts = (await answer.json())["account_details"]
+    marks, waiting = {}, 0
+    for stream in (each for account in accounts for each in account["stream_detail"] if each["name"] in KEPT):
+        marks[stream["name"]] = (stream["state"]["last_seq"], stream["state"]["messages"])
+        for info in stream.get("consumer_detail", ()):
+            waiting += info["num_pending"] + info["num_ack_pending"] if info["config"].get("durable_name") else 0
+    return marks, waiting
 
 
 async def at_rest(wiring: Wiring, stack: Supervisor, within: float) -> dict[str, tuple[int, int]]:
@@ -170,18 +180,32 @@ class Copier:
         return json.dumps(secret, separators=(",", ":")).encode()
 
 
-async def multiply(bus: Bus, seal_: bytes) -> None:
-    objects = newest(await bus.read("KUBE", "kube.>"))
-    said = [*newest(await bus.read("EVENTS", ">")), *newest(await bus.read("LEVELS", ">")), *objects]
+@asynccontextmanager
+async def owners(wiring: Wiring) -> AsyncIterator[dict[str, Bus]]:
+    """The bus as each owner has it, by the first token of what is its own."""
+    async with AsyncExitStack() as stack:
+        found = {}
+        for role in sorted(set(OWNERS.values())):
+            shown = Credentials(nkey=wiring.key(role))
+            found[role] = await connect(wiring.bus, name=role, streams=(), credentials=shown)
+            stack.push_async_callback(found[role].close)
+        yield {domain: found[role] for domain, role in OWNERS.items()}
+
+
+async def multiply(owner: dict[str, Bus], seal_: bytes) -> None:
+    objects = newest(await owner["kube"].read("KUBE", "kube.>"))
+    events, levels = await owner["cluster"].read("EVENTS", ">"), await owner["inventory"].read("LEVELS", ">")
+    said = [*newest(events), *newest(levels), *objects]
     copier = Copier(objects, seal_)
     seeds = [each for each in said if SEED in each.subject and not each.subject.startswith("due.")]
     for number in range(1, COPIES + 1):
         rename = copier.rename(number)
-        await asyncio.gather(*(say(bus, copier.copy(each, rename)) for each in seeds))
+        await asyncio.gather(*(say(owner, copier.copy(each, rename)) for each in seeds))
 
 
-async def say(bus: Bus, message: Message) -> None:
+async def say(owner: dict[str, Bus], message: Message) -> None:
     """A message, or the timer that it sets."""
+    bus = owner[message.subject.removeprefix("timer.").partition(".")[0]]
     if at := message.headers.get("Nats-Schedule"):
         due = message.subject.replace("timer.", "due.", 1)
         await bus.wake(Timer(message.subject, due, datetime.fromisoformat(at.removeprefix("@at "))))
@@ -194,10 +218,8 @@ async def test_stopping_and_starting_everything_at_rest_writes_nothing(tmp_path)
     async with at_work(folder) as (wiring, stack):
         await found(wiring)
         await at_rest(wiring, stack, within=60)
-    async with Supervisor(stages(wiring)[:1]):
-        bus = await connect(wiring.bus, name="test", streams=())
-        await multiply(bus, seal(Folder(folder).sandbox))
-        await bus.close()
+    async with Supervisor(stages(wiring)[:1]), owners(wiring) as owner:
+        await multiply(owner, seal(Folder(folder).sandbox))
     async with at_work(folder) as (wiring, stack):
         await all_ready(wiring, COPIES + 1, within=120)
         before = await at_rest(wiring, stack, within=240)

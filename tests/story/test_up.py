@@ -64,7 +64,8 @@ async def test_what_cannot_be_had_is_told_and_not_waited_for(stack):
 
 
 async def test_a_request_on_the_bus_becomes_a_colony_that_bears_its_origin(stack):
-    client = await nats.connect(stack.nats)
+    key = str(stack.key("publisher"))
+    client = await nats.connect(stack.nats, nkeys_seed=key, inbox_prefix="_INBOX_publisher")
     await client.publish("cluster.requested", json.dumps(EVENT).encode())
     await client.flush()
     await client.close()

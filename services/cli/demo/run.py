@@ -19,8 +19,8 @@ from services.cli.demo.report import Report, made, summary
 from services.cli.demo.screen import Screen, screen
 from services.cli.demo.story import Story
 from services.cli.show import dumped
-from services.cli.up import running
-from services.cli.where import joined, management
+from services.cli.up import OPERATOR, running
+from services.cli.where import joined, management, operator
 from services.stack.folder import Folder
 from services.stack.program import NotStarted
 from services.stack.programs import Wiring
@@ -57,7 +57,7 @@ def _root(keep: Path | None) -> Iterator[Path]:
 
 async def _perform(wiring: Wiring, stack: Supervisor, out: Screen, chaos: Chaos | None) -> Report:
     async with AsyncExitStack() as at_end:
-        bus = await at_end.enter_async_context(joined(wiring.bus, PATIENCE))
+        bus = await at_end.enter_async_context(joined(wiring.bus, operator(wiring.key(OPERATOR)), PATIENCE))
         kube = await at_end.enter_async_context(management(str(wiring.management)))
         before = await objects(kube)
         story = Story()

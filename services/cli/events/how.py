@@ -10,10 +10,13 @@ from services.cli.bad import BadInput
 from services.cli.item import Item
 from services.cli.show import Write, dumped
 from services.stack.folder import Absent, Folder
+from services.stack.keys import file
 
 SUBJECT = "cluster.requested"
 TYPE = "dev.alate.cluster.request"
 POOL = {"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
+PUBLISHER = "publisher"
+INBOX = f"_INBOX_{PUBLISHER}"
 TOOLS = ("nats", "python", "curl")
 
 
@@ -25,6 +28,8 @@ class Stack(NamedTuple):
     """The URL below which webhooks are taken; empty: no edge is known."""
     secrets: str = ""
     """The folder of the webhook endpoints."""
+    key: str = ""
+    """The file of the key to show; empty: none is known, or none is needed."""
 
 
 class Snippet(NamedTuple):
@@ -46,7 +51,7 @@ def stack(folder: Path, nats: str | None) -> Stack:
     here = Folder(folder)
     address, ports = here.address(), here.ports()
     edge = f"http://127.0.0.1:{ports.edge}/hooks" if ports and ports.edge else ""
-    return Stack(address.nats_url, edge, str(here.hooks))
+    return Stack(address.nats_url, edge, str(here.hooks), str(file(here.keys, PUBLISHER)) if address.nkey else "")
 
 
 def snippets(to: Stack, tenant: str, name: str) -> list[Snippet]:
@@ -83,7 +88,8 @@ def _headers(name: str) -> dict[str, str]:
 def _nats(to: Stack, wish: Item) -> str:
     headers = "".join(f" -H {name}:{value}" for name, value in _headers(f"{wish['name']}-by-nats").items())
     body = shlex.quote(msgspec.json.encode(wish).decode())
-    return f"nats --server {to.nats} pub --jetstream{headers} {SUBJECT} \\\n  {body}\n"
+    key = f" --nkey {shlex.quote(to.key)} --inbox-prefix {INBOX}" if to.key else ""
+    return f"nats --server {to.nats}{key} pub --jetstream{headers} {SUBJECT} \\\n  {body}\n"
 
 
 PYTHON = """\
@@ -91,7 +97,7 @@ import asyncio, json, nats
 
 
 async def main():
-    nc = await nats.connect({nats!r})
+    nc = await nats.connect({nats!r}{key})
     inbox = nc.new_inbox()  # what became of the request is told there
     answers = await nc.subscribe(inbox)
     wish = {wish!r}
@@ -107,7 +113,8 @@ asyncio.run(main())
 
 def _python(to: Stack, wish: Item) -> str:
     headers = _headers(f"{wish['name']}-by-python")
-    return PYTHON.format(nats=to.nats, wish=wish, headers=headers, subject=SUBJECT)
+    key = f", nkeys_seed={to.key!r}, inbox_prefix={INBOX!r}" if to.key else ""
+    return PYTHON.format(nats=to.nats, key=key, wish=wish, headers=headers, subject=SUBJECT)
 
 
 def _curl(to: Stack, tenant: str, wish: Item) -> str:

@@ -3,6 +3,7 @@ from socket import AF_INET, SOCK_STREAM, socket
 
 import pytest
 
+from events.credentials import NOBODY
 from services.stack.probe import HOST, PORTS, Busy, api, free_ports, http, is_free, nats
 
 
@@ -28,11 +29,11 @@ async def test_who_is_not_there_is_not_ready(tmp_path):
     (port,) = free_ports(1)
 
     assert not await http(port, "/readyz")()
-    assert not await nats(port)()
+    assert not await nats(port, NOBODY)()
 
 
 async def test_nats_is_ready_when_it_greets_with_jetstream(nats_server):
-    assert await nats(nats_server.port)()
+    assert await nats(nats_server.port, NOBODY)()
 
 
 KUBECONFIG = """

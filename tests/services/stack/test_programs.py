@@ -5,10 +5,16 @@ from socket import AF_INET, SOCK_STREAM, socket
 
 import pytest
 
+from events import jetstream_wire
+from events.bus import Unavailable
+from events.credentials import Credentials
+from events.jetstream import connect
+from events.streams import STREAMS
 from services.compose import SERVICES as COMPOSED
 from services.stack.folder import Folder, Ports
 from services.stack.probe import HOST, Busy
-from services.stack.programs import EDGE, NATS, SANDBOX, SERVICES, Wiring, choose_ports, stages
+from services.stack.programs import EDGE, NATS, SANDBOX, SERVICES, SHOWN, Wiring, choose_ports, stages
+from services.stack.supervisor import Supervisor
 
 PROCFILE = Path(__file__).parents[3] / "Procfile"
 PORTS = Ports(20_001, 20_002, 20_003, (20_004, 20_005, 20_006, 20_007, 20_008, 20_009), 20_010)
@@ -110,3 +116,39 @@ def test_webhooks_have_a_door_and_a_folder_for_their_user_alone(tmp_path):
 
     assert edge.env["ALATE_EDGE_ADDRESS"] == f"{HOST}:{PORTS.edge}"
     assert stat.S_IMODE(Path(edge.env["ALATE_EDGE_SECRETS"]).stat().st_mode) == 0o700
+
+
+def test_everybody_shows_a_key_of_its_own(tmp_path):
+    nats, sandbox, services = stages(Wiring(Folder(tmp_path), PORTS))
+    shown = {program.name: Path(program.env["ALATE_NATS_NKEY"]) for program in (*sandbox, *services)}
+
+    assert {name: key.stem for name, key in shown.items()} == {name: name for name in (SANDBOX, *SERVICES)}
+    assert all(key.exists() for key in shown.values())
+    assert "ALATE_NATS_NKEY" not in nats[0].env
+
+
+def test_another_nats_is_shown_what_the_environment_says(tmp_path):
+    services = stages(Wiring(Folder(tmp_path), PORTS, nats_url="nats://127.0.0.1:4222"))[-1]
+
+    assert not [name for program in services for name in program.env if name in SHOWN]
+    assert not (tmp_path / "keys").exists()
+
+
+def test_what_is_for_another_nats_is_not_shown_to_ours(tmp_path):
+    services = stages(Wiring(Folder(tmp_path), PORTS))[-1]
+
+    assert {program.env[name] for program in services for name in SHOWN if name != "ALATE_NATS_NKEY"} == {""}
+
+
+async def test_nats_is_ready_when_it_has_the_streams_and_lets_in_who_has_a_key_and_nobody_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(jetstream_wire, "CONNECT", 1.0)
+    ports = choose_ports(None, None)
+    wiring = Wiring(Folder(tmp_path), ports)
+    ((program,), *_) = stages(wiring)
+    async with Supervisor(((program,),)):
+        operator = Credentials(nkey=wiring.key("operator"))
+        bus = await connect(wiring.bus, name="operator", streams=(), credentials=operator)
+        assert [await bus.count(spec.name, ">") for spec in STREAMS] == [0] * len(STREAMS)
+        await bus.close()
+        with pytest.raises(Unavailable, match="Authorization Violation"):
+            await connect(wiring.bus, name="anybody")

@@ -52,3 +52,11 @@ def test_without_an_edge_there_is_no_curl():
 def test_a_tool_nobody_knows_is_refused():
     with pytest.raises(BadInput, match="must be one of nats, python, curl"):
         shown(snippets(HERE, "acme", "train"), "telnet")
+
+
+def test_where_a_key_is_needed_it_is_shown_with_the_inbox_it_allows():
+    here = HERE._replace(key="/a folder/publisher.nk")
+    words = shlex.split(shown(snippets(here, "acme", "train"), "nats").replace("\\\n", " "))
+    assert words[3:7] == ["--nkey", "/a folder/publisher.nk", "--inbox-prefix", "_INBOX_publisher"]
+    python = shown(snippets(here, "acme", "train"), "python")
+    assert "nkeys_seed='/a folder/publisher.nk', inbox_prefix='_INBOX_publisher')" in python
