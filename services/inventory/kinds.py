@@ -10,5 +10,8 @@ CLAIMS = Resource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim")
 
 CORE = (NODES, PODS)
 """Without both nothing is known."""
-BESIDE = (STORAGECLASSES, VOLUMES, CAPACITIES, SLICES, CLAIMS)
-"""Looked at where the API server serves it."""
+DEVICES = (SLICES, CLAIMS)
+"""Looked at where the API server serves it: accelerators may be told of here alone."""
+STORAGE = (STORAGECLASSES, VOLUMES, CAPACITIES)
+"""The same, but nobody waits for it."""
+BESIDE = (*DEVICES, *STORAGE)

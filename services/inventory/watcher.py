@@ -17,7 +17,7 @@ from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
 from schemas.subjects import Key
 from services.inventory.book import Book
 from services.inventory.gauges import gauges
-from services.inventory.kinds import BESIDE, CORE
+from services.inventory.kinds import BESIDE, CORE, DEVICES, STORAGE
 from services.inventory.labeller import Labeller
 from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.silence import AT_START, LATER, Silences
@@ -64,6 +64,10 @@ class Watcher:
         self._stale = False
         self._said = False
         """It was seen whole, and told so."""
+        self._told = asyncio.Event()
+        """Something was said of it, in this life or an earlier one."""
+        if voice.last(ClusterSeen) is not None:
+            self._told.set()
         self._news = asyncio.Event()
         self._heard: set[Resource] = set()
         """Listed, or known not to be served."""
@@ -89,7 +93,8 @@ class Watcher:
             kube = await self._opened(open_)
             while True:
                 following = [group.create_task(self._follow(kube, resource)) for resource in CORE]
-                following += [group.create_task(self._look_for(kube, resource)) for resource in BESIDE]
+                following += [group.create_task(self._look_for(kube, resource)) for resource in DEVICES]
+                following += [group.create_task(self._look_for_later(kube, resource)) for resource in STORAGE]
                 following.append(group.create_task(self._labeller.run(kube)))
                 kube = await self._renewed(kube, open_)
                 for task in following:
@@ -127,6 +132,11 @@ class Watcher:
                         break
                     self._see(resource, sight)
             await asyncio.sleep(LOOK_AGAIN)
+
+    async def _look_for_later(self, kube: Kube, resource: Resource) -> None:
+        """The same, once its cluster was told of: seven questions at once would keep a new one waiting."""
+        await self._told.wait()
+        await self._look_for(kube, resource)
 
     async def _served(self, kube: Kube, resource: Resource) -> bool:
         """Whether a kind that could not be watched is there; unless it is known not to be, it is."""
@@ -171,9 +181,11 @@ class Watcher:
             self._news.clear()
             unheard = self._silences.lasting
             stale = any(resource in unheard for resource in CORE)
-            if self._book.complete and self._heard.union(unheard).issuperset(BESIDE):
+            needed = BESIDE if self._told.is_set() else DEVICES
+            if self._book.complete and self._heard.union(unheard).issuperset(needed):
                 await self._say(stale=stale)
                 self._said = True
+                self._told.set()
                 self.settled.set()
             elif stale:
                 await self._say_stale()

@@ -47,6 +47,26 @@ async def test_a_node_is_said_whole_with_all_it_says_of_itself(cluster):
     assert whole.models["H100"].available == 6000
 
 
+async def test_a_new_cluster_is_told_of_before_its_storage(cluster):
+    await put(cluster.kube, STORAGECLASSES, {"metadata": {"name": "fast"}, "provisioner": "p"})
+    cluster.server.cut("slow", only="/apis/storage.k8s.io/")
+    await cluster.watch()
+    await cluster.settled()
+    whole = await cluster.last(ClusterSeen)
+    assert (whole.accelerators, whole.known, whole.degraded) == (8, True, ())
+    assert await cluster.last(StorageSeen, "fast") is None
+    cluster.server.mend()
+    await cluster.settled(60)
+    assert (await cluster.last(StorageSeen, "fast")).freshness == "known"
+
+
+async def test_a_new_cluster_is_not_told_of_before_its_devices(cluster):
+    cluster.server.cut("slow", only="/apis/resource.k8s.io/")
+    await cluster.watch()
+    await cluster.settled()
+    assert await cluster.words() == 0
+
+
 async def test_what_has_not_changed_is_not_said_again_even_by_the_next_process(cluster):
     await cluster.watch()
     await cluster.settled()
