@@ -5,12 +5,17 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from events.nats_server import NatsServer
 
 # Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.
 asyncio.set_event_loop(None)
 
+
+# How fast a busy machine is, is no property of ours.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 ALONE = ("containers", "kube", "stack")
 """Tests that start many processes: of several workers, one runs them all, so that they have a machine to themselves."""
