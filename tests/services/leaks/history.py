@@ -1,6 +1,6 @@
 """What befalls clusters, drawn by a seed; and the shortest part of it that still goes wrong."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
@@ -33,13 +33,13 @@ def drawn(seed: int) -> History:
     return (Step("ask", CLUSTERS[0], 1.0, 0), *steps)
 
 
-async def shortest(history: History, fails: Callable[[History], Awaitable[bool]]) -> History:
+def shortest(history: History, fails: Callable[[History], bool]) -> History:
     """The history without every step that is not needed to fail."""
     size = len(history) // 2
     while size:
         for start in range(0, len(history), size):
             less = history[:start] + history[start + size :]
-            if len(less) < len(history) and await fails(less):
+            if len(less) < len(history) and fails(less):
                 history, size = less, min(size, len(less)) + 1
                 break
         size = size // 2 if size <= len(history) else len(history) // 2

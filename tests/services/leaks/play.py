@@ -43,15 +43,19 @@ class Play:
 
     async def _supervised(self, number: int) -> None:
         while True:
-            with suppress(BaseExceptionGroup, Unavailable, Died):
+            try:
                 await self._live(self.lives[number])
+            except (BaseExceptionGroup, Unavailable, Died):
+                if not self.lives[number].dead:
+                    raise
             await asyncio.sleep(COMES_BACK)
             self.lives[number] = Life()
 
     async def _live(self, life: Life) -> None:
         bus = MortalBus(self.world.bus, life)
-        provisioning, views = service(bus, {"fake": Cloud(self.world, life)}, clock)
-        runtime = Runtime(provisioning, bus, clock=clock, meters=Meters(), jitter=lambda: 0.5)
+        meters = Meters()
+        provisioning, views = service(bus, {"fake": Cloud(self.world, life)}, clock, meters)
+        runtime = Runtime(provisioning, bus, clock=clock, meters=meters, jitter=lambda: 0.5)
         async with asyncio.TaskGroup() as group:
             for view in views:
                 group.create_task(view.run())
@@ -61,7 +65,10 @@ class Play:
             raise Died
 
     async def happen(self, step: Step) -> None:
-        """What a step says."""
+        """What a step says; a process that ended of itself ends the test."""
+        for task in self._tasks:
+            if task.done():
+                task.result()
         await getattr(self, f"_{step.what}")(step)
         await asyncio.sleep(step.pause)
 
