@@ -63,7 +63,7 @@ class Person:
 
 def placed(colony: Object) -> bool:
     """Whether the status shows what provisioning said of it."""
-    return bool(colony.get("status", {}).get("phase") == "Waiting")
+    return bool(colony.get("status", {}).get("phase") == "Stalled")
 
 
 @asynccontextmanager
