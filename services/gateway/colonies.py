@@ -1,5 +1,6 @@
 """A Colony is followed here: its wishes go to the bus, its status and its finalizer come back."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
@@ -74,17 +75,25 @@ class Colonies:
                 await self.follow(name)
 
     async def _speak(self, colony: Object, asked: tuple[Wish, ...]) -> None:
-        meta = colony["metadata"]
+        """Show what is, and say what is wanted: neither waits for the other, nor is stopped by its failure."""
         refusals = self._refusals(asked)
-        for wish in asked:
-            if not refusals[wish.name]:
-                await self._wish(wish)
+        wanted = tuple(wish for wish in asked if not refusals[wish.name])
+        shows = self._show(colony, self._status(colony, asked, refusals))
+        for failed in await asyncio.gather(
+            shows, self._order(colony["metadata"], asked, wanted), return_exceptions=True
+        ):
+            if failed is not None:
+                raise failed
+        await self._let_go(colony, wanted)
+
+    async def _order(self, meta: Object, asked: tuple[Wish, ...], wanted: tuple[Wish, ...]) -> None:
+        """Say what is wanted, and that whatever is not asked for any more shall go."""
+        for wish in wanted:
+            await self._wish(wish)
         names = {wish.name for wish in asked}
         for state in self._own(meta):
             if state.wish.name not in names and not isinstance(state, Released):
                 await self._say(no_more(state.wish, meta["generation"]))
-        await self._show(colony, self._status(colony, asked, refusals))
-        await self._let_go(colony, [wish for wish in asked if not refusals[wish.name]])
 
     def _refusals(self, asked: tuple[Wish, ...]) -> dict[str, str]:
         return {wish.name: self._collision(wish) for wish in asked}

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
+from events.bus import Unavailable
 from events.faults import Denied
 from events.memory import MemoryBus
 from events.meters import Meters
@@ -34,8 +35,12 @@ class FakeKube:
 
     def __init__(self):
         self.applied, self.patched, self.colony, self.bears = [], [], None, True
+        self.fault, self.takes = None, 0.0
 
     async def apply(self, _, wanted, *, manager, subresource=None):
+        await asyncio.sleep(self.takes)
+        if self.fault:
+            raise self.fault
         if subresource == "status":
             self.applied.append(wanted["status"])
             return self._written(status=wanted["status"])
@@ -182,6 +187,31 @@ async def test_a_wish_is_said_once_however_often_its_colony_is_looked_at(house):
         await house.follow()
     assert (await house.said()).name == "train-a"
     assert await house.times_said() == 1
+
+
+async def test_a_status_that_cannot_be_written_stops_no_wish(house):
+    house.colony(("a", 1))
+    house.kube.fault = Denied("no right to write it")
+    with pytest.raises(Denied):
+        await house.follow()
+    assert (await house.said()).name == "train-a"
+
+
+async def test_a_wish_that_cannot_be_said_stops_no_status(house):
+    house.colony(("a", 1))
+    house.bus.crash()
+    with pytest.raises(Unavailable):
+        await house.colonies.follow(NAME)
+    assert [each["phase"] for each in house.kube.applied] == ["Pending"]
+
+
+async def test_a_wish_does_not_wait_for_the_status(house):
+    house.colony(("a", 1))
+    house.kube.takes = 10.0
+    following = asyncio.create_task(house.follow())
+    await asyncio.sleep(1)
+    assert ((await house.said()).name, house.kube.applied) == ("train-a", [])
+    await following
 
 
 async def test_a_cluster_that_is_asked_for_no_more_shall_go(house):
