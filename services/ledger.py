@@ -12,7 +12,7 @@ from events.bus import Bus, CaughtUp, Expect, Message, Stored, Timer
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.meters import UNDECODABLE
 from events.telemetry import Meters, sending
-from schemas.entity import State
+from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, key_of
@@ -51,6 +51,7 @@ class Ledger:
         self._types = {s: declared(s).type for s in lifecycle.states}
         self._entries: dict[Key, Entry] = {}
         self._timers: dict[Key, datetime] = {}
+        self._bus_time = EPOCH
 
     def __iter__(self) -> Iterator[tuple[Key, Entry]]:
         return iter(tuple(self._entries.items()))
@@ -141,15 +142,25 @@ class Ledger:
         since = max(self._clock(), old.since + TICK) if old is not None else self._clock()
         return msgspec.structs.replace(new, revision=revision, since=since)
 
-    async def arm(self, key: Key, at: datetime) -> None:
-        """See that the entity is woken at a time; says nothing if its timer already stands there."""
+    async def arm(self, key: Key, at: datetime) -> bool:
+        """See that the entity is woken at a time; says nothing if its timer already stands there.
+
+        False if that time has come already by the bus's clock, which is ahead then: it would wake it at once.
+        """
+        if at <= self._bus_time:
+            return False
         if self._timers.get(key) != at:
             await self._bus.wake(Timer(key.timer, key.due, at))
             self._timers[key] = at
+        return True
 
     def fired(self, key: Key) -> None:
         """The entity's timer has come: it stands no more."""
         self._timers.pop(key, None)
+
+    def heard_at(self, time: datetime) -> None:
+        """The bus's clock was so far when it took a message."""
+        self._bus_time = max(self._bus_time, time)
 
     async def forget(self, key: Key) -> None:
         """Purge an entity's whole history."""

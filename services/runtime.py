@@ -39,8 +39,6 @@ TRIES = 8
 """How often a transition is decided anew while others are faster, before the entity is put off."""
 BREATH = 0.005
 """Seconds, doubled each time, in which whoever was faster may get ahead."""
-SKEW = 60.0
-"""Seconds by which the bus's clock may be ahead of ours: so long before its time, a timer is waited for here."""
 
 
 def acts(table: Mapping[type[Command], Callable[[Any], Awaitable[Iterable[Event]]]]) -> Act:
@@ -130,6 +128,7 @@ class Runtime:
 
     async def _hear(self, delivery: Delivery) -> None:
         stored = delivery.stored
+        self.ledger.heard_at(stored.time)
         try:
             told = self._due(stored.subject) or self._ears.read(stored)
         except Undecodable as wrong:
@@ -250,24 +249,26 @@ class Runtime:
     async def _wake(self, key: Key, wake: Wake) -> tuple[Event, ...]:
         if wake.at <= self._clock():
             return (Due(),)
-        await self.ledger.arm(key, wake.at)
+        if not await self.ledger.arm(key, wake.at):
+            self._later(key, (wake.at - self._clock()).total_seconds() / SOONEST)
         return ()
 
     async def _rearm(self, key: Key) -> None:
         """It is not time yet: the timer was an earlier state's, or the bus's clock is ahead of ours."""
         state = self.ledger.entry(key).state
         for command in self.service.todo(state) if state else ():
-            if isinstance(command, Wake) and (left := (command.at - self._clock()).total_seconds()) > SKEW:
-                await self.ledger.arm(key, command.at)
-            elif isinstance(command, Wake):  # on the bus it would fire at once, again and again
-                self._later(key, max(0.0, left) / SOONEST)
+            if isinstance(command, Wake) and await self._wake(key, command):
+                self._later(key, 0.0)  # it has become time meanwhile
 
     def _later(self, key: Key, after: float) -> None:
         """Do again in a while what the state asks for; a crash until then is no loss: boot does it too."""
-        if key in self._again or self._leaving:
+        loop, waits = asyncio.get_running_loop(), self._again.get(key)
+        when = loop.time() + self._spread(after)
+        if self._leaving or (waits is not None and waits.when() <= when):
             return
-        loop = asyncio.get_running_loop()
-        self._again[key] = loop.call_later(self._spread(after), self._do_again, key)
+        if waits is not None:
+            waits.cancel()
+        self._again[key] = loop.call_at(when, self._do_again, key)
 
     def _do_again(self, key: Key) -> None:
         del self._again[key]

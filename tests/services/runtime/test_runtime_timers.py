@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from events.faults import TryLater
+
 pytestmark = pytest.mark.looptime
 
 
@@ -60,9 +62,32 @@ async def test_a_timer_of_an_earlier_wait_is_set_again_for_the_time_that_counts(
     assert again.headers == timer.headers
 
 
-async def test_a_bus_whose_clock_is_ahead_is_not_asked_again_and_again(house):
-    await house.start(behind=5.0)
+@pytest.mark.parametrize("behind", [5.0, 300.0, 590.0])
+async def test_a_bus_whose_clock_is_ahead_is_not_asked_again_and_again(house, behind):
+    await house.start(behind=behind)
     await house.press("hall")
-    await asyncio.sleep(600 + 10)
+    await asyncio.sleep(599)
+    assert await house.story() == ["waiting", "lit"]
+    await asyncio.sleep(70)
     assert await house.story() == ["waiting", "lit", "dark"]
-    assert await house.bus.count("EVENTS", "due.>") <= 2
+    assert await house.bus.count("EVENTS", "due.>") <= 1
+
+
+async def test_a_bus_whose_clock_is_behind_wakes_late_and_nothing_is_lost(house):
+    await house.start(behind=-300.0)
+    await house.press("hall")
+    await asyncio.sleep(600 + 299)
+    assert await house.story() == ["waiting", "lit"]
+    await asyncio.sleep(1)
+    assert await house.story() == ["waiting", "lit", "dark"]
+
+
+async def test_a_retry_is_not_held_up_by_a_timer_that_came_early(house):
+    await house.start(behind=300.0)
+    await house.press("hall")
+    await asyncio.sleep(301)
+    await house.press("hall", on=False)
+    house.answers.append(TryLater("busy", 1.0))
+    await house.press("hall", uid="u2")
+    await asyncio.sleep(2)
+    assert (await house.story())[-1] == "lit"
