@@ -21,8 +21,8 @@ _REASONS = {
 # A field the schema does not know makes server-side apply answer 500, yet no second try can help
 # (kube-apiserver 1.36: `failed to create typed patch object (…): .spec.x: field not declared in schema`).
 _FINAL_500 = "failed to create typed patch object"
-# What kube-apiserver 1.36 answers (405) to a write of a custom resource whose definition is being deleted.
-_PASSING_405 = "not allowed while custom resource definition is terminating"
+# How kube-apiserver 1.36 ends its refusal (403) to make a custom resource whose definition is being deleted.
+_TERMINATING = "not allowed while custom resource definition is terminating"
 
 
 class Expired(TryLater):
@@ -87,6 +87,6 @@ def _fault(code: int, status: Status, message: str, after: float) -> Fault:
 
 
 def _passes(code: int, message: str) -> bool:
-    if code == 405:
-        return message.endswith(_PASSING_405)
-    return code in _LATER or (code >= 500 and not message.startswith(_FINAL_500)) or not code
+    if code >= 500:
+        return not message.startswith(_FINAL_500)
+    return code in _LATER or not code or message.endswith(_TERMINATING)

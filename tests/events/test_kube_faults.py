@@ -57,8 +57,9 @@ def test_only_an_answer_that_names_the_object_says_that_it_is_not_there():
 
 
 def test_a_kind_that_is_being_deleted_takes_writes_again_once_it_is_made_anew():
-    body = b'{"code":405,"message":"create not allowed while custom resource definition is terminating"}'
-    assert isinstance(fault_of(Request("POST", "/x"), Response(405, {}, body)), TryLater)
+    why = b'x.demo.io \\"a\\" is forbidden: create not allowed while custom resource definition is terminating'
+    body = b'{"code":403,"reason":"Forbidden","message":"' + why + b'"}'
+    assert isinstance(fault_of(Request("POST", "/x"), Response(403, {}, body)), TryLater)
 
 
 async def test_a_version_no_longer_kept_is_expired(api, kube):

@@ -5,6 +5,7 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -63,10 +64,13 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> RealWorld:
 
 @pytest.fixture
 async def stage(management: ControlPlane, world: RealWorld, nats_server: NatsServer):
-    """``async with stage(backend) as it``: simulated clouds that found real clusters."""
+    """``async with stage(backend) as it``: simulated clouds that found real clusters.
+
+    `skew` is how far the services' clock is ahead of everybody else's.
+    """
 
     @asynccontextmanager
-    async def staged(backend: str) -> AsyncIterator[Stage]:
+    async def staged(backend: str, skew: timedelta = timedelta()) -> AsyncIterator[Stage]:
         async with AsyncExitStack() as at_end:
             kube = await _kube(management.transport(), at_end)
             await prepared(kube)
@@ -75,7 +79,7 @@ async def stage(management: ControlPlane, world: RealWorld, nats_server: NatsSer
             at_end.push_async_callback(world.close)
             await _at_work(Clouds(await _kube(management.transport(), at_end), world, _laws(), now).run(), at_end)
             way = lambda: Between(management.transport(), weather)  # noqa: E731 - one line says it
-            services = Services(nats_server.url, way, (Files(PRICES),), backend, kube)
+            services = Services(nats_server.url, way, (Files(PRICES),), backend, kube, skew)
             await at_end.enter_async_context(services)
             play = Play(services.bus, kube, Story())
             await _at_work(play.follow(), at_end)

@@ -5,7 +5,7 @@ import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Self, TypeVar
 
 from events.bus import Bus
@@ -49,6 +49,8 @@ class Services:
     sources: tuple[Source, ...]
     backend: str
     kube: Kube
+    skew: timedelta = timedelta()
+    """How far the services' clock is ahead of everybody else's."""
     bus: Bus = field(init=False)
     running: dict[str, Running] = field(default_factory=dict, init=False)
 
@@ -71,7 +73,7 @@ class Services:
             return opened[-1]
 
         ports = Ports(
-            bus=bus, management=kube, open_cluster=open_cluster, clouds=backends(kube), clock=now,
+            bus=bus, management=kube, open_cluster=open_cluster, clouds=backends(kube), clock=lambda: now() + self.skew,
             jitter=random.random, meters=Meters(), sources=self.sources, backend=self.backend,
         )  # fmt: skip
         self.running[name] = Running(asyncio.create_task(SERVICES[name](ports).run()), bus, kube, opened)
