@@ -34,9 +34,10 @@ class RealWorld:
     async def drop(self, place: str) -> None:
         """See that it is not."""
         async with self._lock:
-            if kube := self._kubes.pop(place, None):
+            plane, kube = self.planes.pop(place, None), self._kubes.pop(place, None)
+            if kube:  # whoever looks from now on finds no such place, and opens no other one
                 await kube.close()
-            if plane := self.planes.pop(place, None):
+            if plane:
                 await asyncio.to_thread(plane.__exit__)
 
     def kube(self, place: str) -> Kube:
