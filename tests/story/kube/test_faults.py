@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
 import pytest
 
 from events.faults import NotFound
 from events.kinds import CLUSTERS, COLONIES, CRDS
-from events.kube import Changed, Kube, Sight
+from events.kube import Kube
 from schemas.cluster import Launching
 from schemas.entity import State
 from schemas.inventory import ClusterSeen
@@ -18,7 +17,7 @@ from tests.kube.managers import definitions, install
 from tests.kube.plane import ControlPlane
 from tests.story.kube.between import busy, conflicting, every
 from tests.story.kube.services import now
-from tests.story.kube.told import CLUSTER, TEARDOWN, nothing_left, played, way
+from tests.story.kube.told import CLUSTER, TEARDOWN, nothing_left, played, statuses, way
 
 pytestmark = [pytest.mark.kube, pytest.mark.faults, pytest.mark.timeout(900)]
 OUTAGE = 60.0
@@ -88,26 +87,6 @@ async def test_a_founded_clusters_api_away_for_a_minute_loses_no_work(stage, tra
         # Its end is not thought of before it is heard again: not hearing it is not its being idle.
         assert True in heard[heard.index(False) : heard.index("warned")]
         assert {pod["status"]["phase"] for pod in inside.of("Pod", "train-")} == {"Succeeded"}
-
-
-@asynccontextmanager
-async def statuses(kube: Kube):
-    """Every status that the Colonies show meanwhile."""
-    shown = []
-
-    def note(sight: Sight) -> None:
-        if isinstance(sight, Changed):
-            shown.append({"phase": "", "message": ""} | sight.object.get("status", {}))
-
-    async def follow() -> None:
-        async for sight in kube.watch(COLONIES):
-            note(sight)
-
-    following = asyncio.ensure_future(follow())
-    try:
-        yield shown
-    finally:
-        following.cancel()
 
 
 @pytest.mark.parametrize(

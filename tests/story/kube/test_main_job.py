@@ -3,14 +3,14 @@
 import pytest
 
 from schemas.teardown import Warned
-from tests.story.kube.told import CLUSTER, JOB, TEARDOWN, nothing_left, played, way
+from tests.story.kube.told import CLUSTER, JOB, TEARDOWN, nothing_left, played, statuses, way
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
 
 
 @pytest.mark.parametrize("backend", ["capi", "k0rdent"])
 async def test_a_real_cluster_comes_works_and_goes_and_nothing_is_left(stage, train, backend):
-    async with stage(backend) as it:
+    async with stage(backend) as it, statuses(it.kube) as shown:
         inside, used = await played(it, train)
 
         await nothing_left(it)
@@ -19,6 +19,9 @@ async def test_a_real_cluster_comes_works_and_goes_and_nothing_is_left(stage, tr
             "requested", "launching", "provisioned", "ready", "releasing", "released",
         ]  # fmt: skip
         assert "applied" in way(it, JOB)
+        phases = [each["phase"] for each in shown if each["phase"]]
+        assert "Ready" in phases
+        assert phases[-1] == "Deleting"
 
         assert inside.last["Job/train"]["status"]["succeeded"] == 2
         pods = inside.of("Pod", "train-")

@@ -2,14 +2,14 @@
 
 import asyncio
 import time
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import structlog
 
 from events.faults import TryLater
-from events.kinds import CONFIGMAPS, JOBS, NODES, PODS
-from events.kube import Object
+from events.kinds import COLONIES, CONFIGMAPS, JOBS, NODES, PODS
+from events.kube import Changed, Kube, Object, Sight
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from services.cli.demo.story import event_of, spans
@@ -73,6 +73,26 @@ def _tell(stage, seconds):
     """Figures, for whoever reads the log."""
     spent = {"/".join(key): spans(states, event_of) for key, states in stage.play.story.states.items()}
     log.info("story.told", seconds=round(seconds, 1), **spent)
+
+
+@asynccontextmanager
+async def statuses(kube: Kube):
+    """Every status that the Colonies show meanwhile."""
+    shown = []
+
+    def note(sight: Sight) -> None:
+        if isinstance(sight, Changed):
+            shown.append({"phase": "", "message": ""} | sight.object.get("status", {}))
+
+    async def follow() -> None:
+        async for sight in kube.watch(COLONIES):
+            note(sight)
+
+    following = asyncio.ensure_future(follow())
+    try:
+        yield shown
+    finally:
+        following.cancel()
 
 
 async def nothing_left(stage):
