@@ -19,6 +19,8 @@ ACCELERATORS: Mapping[str, tuple[str, ...]] = {
     "H200": ("H200-SXM", "H200-141GB"),
     "L4": ("L4-24GB",),
     "L40S": ("L40S-48GB",),
+    "MI300X": ("MI300X-192GB", "MI300X-OAM"),
+    "P100": ("P100-12GB", "P100-16GB", "P100-PCIE-12GB", "P100-PCIE-16GB", "P100-SXM2-16GB"),
     "RTX4090": ("4090", "RTX4090-24GB"),
     "RTX5090": ("5090", "RTX5090-32GB"),
     "T4": ("T4-16GB",),
@@ -26,7 +28,7 @@ ACCELERATORS: Mapping[str, tuple[str, ...]] = {
 }
 """Canonical names, each with what else it is called; spelling is compared as `_plain` sees it."""
 
-_MAKERS = re.compile(r"^(nvidia)?(geforce|tesla)?")
+_MAKERS = re.compile(r"^(nvidia|amd)?(geforce|tesla|instinct)?")
 
 
 def _plain(name: str) -> str:

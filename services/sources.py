@@ -10,33 +10,8 @@ from urllib.parse import urlsplit
 
 from events.faults import TryLater
 from events.fetch import fetch
+from services.found import Found, Text, Unread
 from services.prices import files
-
-
-@dataclass(frozen=True)
-class Text:
-    """One cloud's catalog, as it is."""
-
-    cloud: str
-    source: str
-    data: bytes
-    ending: str = ".csv"
-    as_of: datetime | None = None
-    """When it was written; None: nobody says."""
-
-
-@dataclass(frozen=True)
-class Unread:
-    """A catalog that could not be read."""
-
-    cloud: str
-    """Empty: whose it would be is not known, for not even its folder can be read."""
-    source: str
-    why: str
-    """One sentence."""
-
-
-Found = Text | Unread
 
 
 class Source(Protocol):

@@ -14,10 +14,11 @@ VENDORS = {"10de": "nvidia", "1002": "amd"}
 CLASSES = ("0300", "0302", "0380", "1200")
 """PCI classes an accelerator can have: VGA, 3D, display, processing accelerator."""
 PCI_MODELS = {
-    "10de:1db1": "V100", "10de:1db5": "V100", "10de:1eb8": "T4", "10de:20b0": "A100", "10de:20b2": "A100-80GB",
-    "10de:20b5": "A100-80GB", "10de:20f1": "A100", "10de:2236": "A10", "10de:2237": "A10G", "10de:26b9": "L40S",
-    "10de:27b8": "L4", "10de:2321": "H100-NVL", "10de:2330": "H100", "10de:2335": "H200", "10de:2342": "GH200",
-    "10de:2684": "RTX4090",
+    "10de:15f8": "P100", "10de:1db1": "V100", "10de:1db5": "V100", "10de:1db8": "V100", "10de:1eb8": "T4",
+    "10de:20b0": "A100", "10de:20b1": "A100", "10de:20b2": "A100-80GB", "10de:20b5": "A100-80GB", "10de:20f1": "A100",
+    "10de:2236": "A10", "10de:2237": "A10G", "10de:26b9": "L40S", "10de:27b8": "L4", "10de:2321": "H100-NVL",
+    "10de:2330": "H100", "10de:2335": "H200", "10de:2342": "GH200", "10de:2684": "RTX4090",
+    "1002:74a1": "MI300X", "1002:74a9": "MI300X", "1002:74b5": "MI300X",
 }  # fmt: skip
 """Canonical names by ``vendor:device``."""
 _SUFFIX = re.compile(r"(-SHARED)?(?:-MIG-(INVALID|[0-9][0-9a-z.+]*))?(-SHARED)?$")

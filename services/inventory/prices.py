@@ -10,9 +10,10 @@ from events.meters import CATALOG_FAILURES, CATALOG_REFUSED, Meters
 from schemas.inventory import Offers
 from schemas.market import CatalogSeen
 from services.catalog import regions
+from services.found import Found
 from services.inventory.judge import Judgement, gone, judge
 from services.levels import Levels
-from services.sources import Found, Source
+from services.sources import Source
 
 log = structlog.get_logger()
 

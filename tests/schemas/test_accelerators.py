@@ -21,6 +21,8 @@ from schemas.accelerators import ACCELERATORS, canonical, nearest
         ("NVIDIA A100-SXM4-40GB", "A100"),
         ("Tesla-V100-SXM2-16GB", "V100"),
         ("NVIDIA GeForce RTX 4090", "RTX4090"),
+        ("Tesla-P100-PCIE-16GB", "P100"),
+        ("AMD Instinct MI300X OAM", "MI300X"),
     ],
 )
 def test_clouds_labels_and_people_mean_the_same(said, name):

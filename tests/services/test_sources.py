@@ -6,7 +6,8 @@ from pathlib import Path
 
 from aiohttp import web
 
-from services.sources import Files, Text, Unread, Url, sources
+from services.found import Text, Unread
+from services.sources import Files, Url, sources
 
 
 def test_a_setting_names_several_sources_and_whose_they_are():
@@ -23,6 +24,21 @@ async def test_a_folder_holds_a_catalog_per_file_and_other_files_are_none(tmp_pa
     aws, own = await Files(tmp_path).read()
     assert aws == Text("aws", str(tmp_path / "aws.csv"), b"x", ".csv", datetime.fromtimestamp(0, UTC))
     assert (own.cloud, own.ending) == ("own", ".yaml")
+
+
+async def test_a_configmap_whose_links_are_swapped_is_another_catalog_and_never_none(tmp_path):
+    """As kubelets do it: the file is a link into `..data`, which is itself a link that is replaced in one stroke."""
+    for version in ("old", "new"):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "aws.csv").write_text(version)
+    (tmp_path / "..data").symlink_to("old")
+    (tmp_path / "aws.csv").symlink_to("..data/aws.csv")
+    source = Files(tmp_path / "aws.csv")
+    before = source.mark()
+    (tmp_path / "..next").symlink_to("new")
+    (tmp_path / "..next").replace(tmp_path / "..data")
+    (found,) = await source.read()
+    assert (source.mark() != before, found.data) == (True, b"new")
 
 
 async def test_a_file_that_is_not_there_is_told_with_whose_it_is(tmp_path):

@@ -2,6 +2,9 @@
 
 import pytest
 
+from schemas.accelerators import ACCELERATORS
+from services.inventory.labels import PCI_MODELS
+
 GPU = "nvidia.com/gpu"
 NFD = "feature.node.kubernetes.io/pci-"
 
@@ -96,6 +99,10 @@ def test_amd_labels_with_several_values_count_each(make):
     assert len(next(iter(node.models)).split(" + ")) == 2
 
 
+def test_every_model_known_by_its_pci_id_has_a_canonical_name():
+    assert set(PCI_MODELS.values()) <= set(ACCELERATORS)
+
+
 @pytest.mark.parametrize(
     ("label", "model"),
     [
@@ -103,6 +110,7 @@ def test_amd_labels_with_several_values_count_each(make):
         ("0302_10de_20b2", "A100-80GB"),
         ("0302_10de_ffff", "10de:ffff"),
         ("0302_10de", "10de:unknown"),
+        ("1200_1002_74a1", "MI300X"),
         ("1200_1002_74b9", "1002:74b9"),
     ],
 )
