@@ -168,6 +168,37 @@ def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
 
 
 @app.command()
+def diff(
+    since: Ago = "24h",
+    recording: Annotated[
+        list[Path] | None, typer.Option("--with", help="What `tail -o json` wrote, for causes not kept; repeatable.")
+    ] = None,
+    output: Output = Plain.TABLE,
+    folder: Dir = HERE,
+    nats: Nats = None,
+) -> None:
+    """Decide once more what is stored, with this build, and show where it would say something else.
+
+    \b
+    Can be decided again: what was led to by a state, or by a level that is still kept or was recorded. What came of
+    a service's own work was never a message: it is counted, not guessed. Exit code 1 if anything differs.
+      alate events tail --stream LEVELS -o json > levels.jsonl   # beforehand
+      alate events diff --since 24h --with levels.jsonl
+    """
+    from services.cli.events.diff import diff as look
+    from services.cli.events.scan import moment
+
+    start, as_json, same = moment(since, datetime.now(UTC)), output is Plain.JSON, []
+
+    async def looked(bus: "Bus") -> None:
+        same.append(await look(bus, start, recording or (), as_json=as_json, write=sys.stdout.write))
+
+    _on_bus(folder, nats, looked)
+    if not all(same):
+        raise typer.Exit(1)
+
+
+@app.command()
 def how(  # noqa: PLR0913 - for whom, by what, for which stack
     *,
     name: Annotated[str, typer.Argument(help="Name of the Colony that the snippets ask for.")] = "burst",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from events.bus import Stored
-from events.cloudevents import unescape
+from events.cloudevents import escape, unescape
 from events.telemetry import template_of
 from schemas.generate.discover import lifecycles
 from schemas.subjects import names_of
@@ -72,6 +72,27 @@ class Said(NamedTuple):
         """One line for people."""
         cause = f"  <- {self.cause}" if self.cause else ""
         return f"{clock(self.stored.time)}  {self.place:<14}  {self.stored.subject:<52}  {self.id or '-'}{cause}\n"
+
+
+class _Kept(msgspec.Struct):
+    """A line of JSON, read back."""
+
+    stream: str
+    sequence: int
+    stored: datetime
+    subject: str
+    headers: dict[str, str]
+    event: dict[str, msgspec.Raw]
+
+
+def read(line: bytes) -> Said:
+    """The inverse of `Said.line`, the data byte for byte; raises msgspec.DecodeError."""
+    kept = msgspec.json.decode(line, type=_Kept)
+    encoded, data = kept.event.pop("data_base64", None), kept.event.pop("data", msgspec.Raw(b""))
+    whole = msgspec.json.decode(encoded, type=bytes) if encoded is not None else bytes(data)
+    attributes = {name: msgspec.json.decode(value, type=str) for name, value in kept.event.items()}
+    headers = {f"ce-{name}": escape(value) for name, value in attributes.items()} | kept.headers
+    return Said(kept.stream, Stored(kept.subject, whole, headers, kept.sequence, kept.stored))
 
 
 def clock(time: datetime) -> str:

@@ -23,7 +23,7 @@ def alate(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         *((each, "--help") for each in ("demo", "up", "request", "get", "delete", "events")),
         *(
             ("events", each, "--help")
-            for each in ("tail", "get", "history", "lineage", "dlq", "how", "stats", "replay")
+            for each in ("tail", "get", "history", "lineage", "dlq", "how", "stats", "replay", "diff")
         ),
     ],
 )

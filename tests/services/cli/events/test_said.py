@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 import pytest
 
 from events.bus import Stored
-from services.cli.events.said import Said
-from tests.corpus import RELEASES, corpus, said
+from services.cli.events.said import Said, read
+from tests.corpus import RELEASES, corpus
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -13,7 +13,7 @@ AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_line_of_json_says_the_whole_message(release):
     for each in corpus(release):
-        assert said(each.line().encode()) == each
+        assert read(each.line().encode()) == each
 
 
 def test_the_event_is_in_cloudevents_own_json_format():
@@ -27,6 +27,7 @@ def test_the_event_is_in_cloudevents_own_json_format():
 def test_what_is_no_json_is_shown_as_bytes(data):
     item = json.loads(Said("INTAKE", Stored("cluster.requested", data, {}, 1, AT)).line())
     assert set(item["event"]) == {"data_base64"}
+    assert read(json.dumps(item).encode()).stored.data == data
 
 
 @pytest.mark.parametrize(

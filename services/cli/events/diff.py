@@ -1,0 +1,63 @@
+"""`alate events diff` asks this build to decide once more what is stored, and shows where it says something else."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from events.bus import EPOCH, Bus
+from schemas.registry import Stream
+from services.cli.bad import BadInput
+from services.cli.events.said import Said, read
+from services.cli.events.scan import kept
+from services.cli.events.shadow import WRONG, Found, Look, look_again
+from services.cli.show import Write, dumped
+
+
+async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, as_json: bool, write: Write) -> bool:
+    """Show it; whether nothing differs of what was decided since then."""
+    others = [said for file in recordings for said in recorded(file)]
+    others += [said async for said in kept(bus, Stream.LEVELS, since=EPOCH)]
+    messages = [said async for said in kept(bus, Stream.EVENTS)]  # a state before may be older than `since`
+    looks = [look for look in look_again(messages, others) if look.said.stored.time >= since]
+    wrong = [look for look in looks if look.found in WRONG]
+    counts = Counter(look.found for look in looks)
+    if as_json:
+        numbers = {found.value: counts[found] for found in Found}
+        write(dumped({"transitions": len(looks), "found": numbers, "differences": [look.item() for look in wrong]}))
+    else:
+        write("".join([*map(_lines, wrong), *_summary(counts, len(looks))]))
+    return not wrong
+
+
+def recorded(file: Path) -> list[Said]:
+    """What `alate events tail -o json` wrote. Raises BadInput."""
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as why:
+        raise BadInput(f"{file} cannot be read ({why}): must be what `alate events tail -o json` wrote") from why
+    found = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            found.append(read(line))
+        except msgspec.DecodeError as why:
+            raise BadInput(f"{file} line {number}: {why}; must be what `alate events tail -o json` wrote") from why
+    return found
+
+
+def _lines(look: Look) -> str:
+    head = f"{look.found.value}: {look.said.stored.subject}  {look.said.place}  {look.said.id}  {look.why}\n"
+    return head + "".join(f"    {name}: stored {one!r}, now {other!r}\n" for name, (one, other) in look.changed.items())
+
+
+def _summary(counts: Counter[Found], total: int) -> list[str]:
+    made = counts[Found.SAME] + counts[Found.DIFFERS]
+    lines = [f"{total} transitions, {made} of them decided once more: {counts[Found.SAME]} the same\n"]
+    notes = {
+        Found.REPLACED: "cannot be: a level that led to them is replaced by now; --with takes a recording",
+        Found.OWN_WORK: "cannot be: they came of the service's own work, which is no message",
+    }
+    lines += [f"{counts[found]} {note}\n" for found, note in notes.items() if counts[found]]
+    return lines

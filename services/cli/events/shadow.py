@@ -1,0 +1,161 @@
+"""Stored histories go through this build's decisions once more, to see where it would say something else.
+
+A transition can be made again if its state before and the event that led to it are kept. The event is kept if it was
+another entity's state, or a level that nothing has replaced, or if it is in a recording that is given beside the bus.
+What came of a service's own work (the market's answer, an apply) was never a message: that is counted, not guessed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import msgspec
+
+from schemas.entity import Due, State
+from schemas.registry import declared
+from schemas.subjects import Key, key_of
+from services.addons.decide import decide as addon
+from services.addons.service import HEARS as ADDON_HEARS
+from services.cli.events.said import Said
+from services.cli.item import Item
+from services.hearing import Ears, Undecodable
+from services.machine import Event, Machine
+from services.provisioning.decide import decide as cluster
+from services.provisioning.service import HEARS as CLUSTER_HEARS
+from services.teardown.decide import decide as teardown
+from services.teardown.service import HEARS as TEARDOWN_HEARS
+
+MOMENT = timedelta(seconds=1)
+OWNERS: Mapping[str, tuple[Machine, Ears]] = {
+    "cluster": (cluster, Ears(CLUSTER_HEARS)),
+    "addon": (addon, Ears(ADDON_HEARS)),
+    "teardown": (teardown, Ears(TEARDOWN_HEARS)),
+}
+"""Who decides, and who reads what is heard, by domain."""
+
+
+class Found(StrEnum):
+    """What came of deciding once more."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    UNREADABLE = "unreadable"
+    """This build cannot read the state that is stored."""
+    UNLAWFUL = "unlawful"
+    """This build knows no way from the state before to this one."""
+    REPLACED = "cause not kept"
+    OWN_WORK = "came of its own work"
+
+
+WRONG = (Found.DIFFERS, Found.UNREADABLE, Found.UNLAWFUL)
+
+
+class Look(NamedTuple):
+    """One transition, looked at once more."""
+
+    said: Said
+    found: Found
+    why: str = ""
+    changed: Mapping[str, tuple[object, object]] = {}
+    """Field by field, what is stored and what this build would say."""
+
+    def item(self) -> Item:
+        """As JSON would have it."""
+        changed = {name: {"stored": pair[0], "now": pair[1]} for name, pair in self.changed.items()}
+        where = {"id": self.said.id, "subject": self.said.stored.subject, "place": self.said.place}
+        return {**where, "cause": self.said.cause, "found": self.found.value, "why": self.why, "changed": changed}
+
+
+def look_again(messages: Sequence[Said], others: Iterable[Said] = ()) -> Iterator[Look]:
+    """Every transition among the messages; `others` are further ones that may be their causes."""
+    causes: dict[str, list[Said]] = {}
+    for said in (*messages, *others):
+        causes.setdefault(said.id, []).append(said)
+    last: dict[Key, Said] = {}
+    for said in messages:
+        key = key_of(said.stored.subject)
+        yield _look(key, last.get(key), said, causes)
+        last[key] = said
+
+
+def _look(key: Key, before: Said | None, said: Said, causes: Mapping[str, list[Said]]) -> Look:
+    machine, ears = OWNERS[key.domain]
+    try:
+        old, new = _state(machine, before), _state(machine, said)
+    except (msgspec.DecodeError, KeyError) as why:
+        return Look(said, Found.UNREADABLE, str(why))
+    if new is None or not _lawful(machine, old, new):
+        return Look(said, Found.UNLAWFUL, f"from {before.stored.subject if before else 'nothing'}")
+    if said.cause and before is not None and before.cause == said.cause:
+        return Look(said, Found.OWN_WORK)
+    if said.cause and said.cause not in causes:
+        return Look(said, Found.REPLACED)
+    events = _events(key, ears, causes[said.cause]) if said.cause else [Due()]
+    return _decided(machine, old, new, events, said)
+
+
+def _decided(machine: Machine, old: State | None, new: State, events: Sequence[Event], said: Said) -> Look:
+    made = [_stamped(machine.decide(old, event, new.since), new) for event in events]
+    if any(state is not None and not _changed(new, state) for state in made):
+        return Look(said, Found.SAME)
+    if not said.cause:  # a timer would have led elsewhere: so it was its own work, resumed
+        return Look(said, Found.OWN_WORK)
+    other = next((state for state in made if state is not None and state != _stamped(old, new)), None)
+    return Look(said, Found.DIFFERS, f"{type(other).__name__ if other else 'nothing new'}", _changed(new, other))
+
+
+def _events(key: Key, ears: Ears, causes: Iterable[Said]) -> list[Event]:
+    """What the causes mean for the entity; several bear one id in histories of the first days."""
+    found: list[Event] = []
+    for cause in causes:
+        try:
+            found += [event for entity, event in ears.read(cause.stored) if entity == key]
+        except Undecodable:
+            continue
+    return found
+
+
+def _state(machine: Machine, said: Said | None) -> State | None:
+    if said is None:
+        return None
+    shapes: dict[str, Any] = {declared(shape).event: shape for shape in machine.lifecycle.states}
+    state: State = msgspec.json.decode(said.stored.data, type=shapes[said.stored.subject.split(".")[1]])
+    return state
+
+
+def _lawful(machine: Machine, old: State | None, new: State) -> bool:
+    after: Any = machine.lifecycle.leads_to.get(type(old) if old is not None else None, ())
+    return type(new) is type(old) or type(new) in after
+
+
+def _stamped(state: State | None, like: State) -> State | None:
+    """Revision and time are the ledger's, not the decision's."""
+    if state is None:
+        return None
+    return msgspec.structs.replace(state, revision=like.revision, since=like.since)
+
+
+def _changed(stored: State, now: State | None) -> dict[str, tuple[object, object]]:
+    one, other = _plain(stored), _plain(now) if now is not None else {}
+    if now is not None and type(now) is not type(stored):
+        return {"state": (type(stored).__name__, type(now).__name__)}
+    names = sorted(one.keys() | other.keys())
+    return {name: (one.get(name), other.get(name)) for name in names if not _alike(one.get(name), other.get(name))}
+
+
+def _plain(state: State) -> dict[str, object]:
+    plain: dict[str, object] = msgspec.to_builtins(state, builtin_types=(datetime,))
+    return plain
+
+
+def _alike(one: object, other: object) -> bool:
+    """Equal; of times, that both were reckoned from one moment: the ledger's clock is read after the decision's."""
+    match one, other:
+        case datetime(), datetime():
+            return abs(one - other) < MOMENT
+        case dict(), dict():
+            return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+        case list() | tuple(), list() | tuple():
+            return len(one) == len(other) and all(map(_alike, one, other))
+    return one == other

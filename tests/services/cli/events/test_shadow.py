@@ -1,0 +1,75 @@
+"""What this build decides is held against what was stored, field by field; what cannot be is said to be so."""
+
+import json
+from collections import Counter
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+
+from services.cli.events.said import Said
+from services.cli.events.shadow import Found, look_again
+from tests.corpus import RELEASES, corpus
+
+
+def told(said: Said, **fields) -> Said:
+    """The same message, had it said something else."""
+    data = json.dumps(json.loads(said.stored.data) | fields).encode()
+    return Said(said.stream, msgspec.structs.replace(said.stored, data=data))
+
+
+def states(release: str = "0.1.0") -> list[Said]:
+    return [said for said in corpus(release) if said.stream == "EVENTS"]
+
+
+def others(release: str = "0.1.0") -> list[Said]:
+    return [said for said in corpus(release) if said.stream != "EVENTS"]
+
+
+def changed(event: str, **fields) -> tuple[list[Said], Said]:
+    """A history in which one state said something else."""
+    history = states()
+    place = next(at for at, said in enumerate(history) if said.type == f"dev.alate.{event}")
+    history[place] = told(history[place], **fields)
+    return history, history[place]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_this_build_can_decide_on_every_state_that_a_release_stored(release):
+    found = Counter(look.found for look in look_again(states(release), others(release)))
+    assert found[Found.UNREADABLE] == found[Found.UNLAWFUL] == found[Found.REPLACED] == 0
+    assert found[Found.SAME] >= len(states(release)) / 2
+
+
+def test_another_word_is_found_with_its_field():
+    history, said = changed("cluster.ready", kubeconfig="another")
+    look = next(look for look in look_again(history, others()) if look.said == said)
+    assert look.found is Found.DIFFERS
+    assert look.changed == {"kubeconfig": ("another", "train-gpu-1-kubeconfig")}
+
+
+@pytest.mark.parametrize(("later", "found"), [(0.3, Found.SAME), (30.0, Found.DIFFERS)])
+def test_times_that_were_reckoned_from_one_moment_are_no_difference(later, found):
+    provisioned = next(said for said in states() if said.type == "dev.alate.cluster.provisioned")
+    deadline = datetime.fromisoformat(json.loads(provisioned.stored.data)["deadline"]) + timedelta(seconds=later)
+    history, said = changed("cluster.provisioned", deadline=deadline.isoformat())
+    assert next(look.found for look in look_again(history, others()) if look.said == said) is found
+
+
+def test_what_led_to_it_is_not_guessed_where_it_is_not_kept():
+    looks = list(look_again(states()))
+    assert {look.said.cause for look in looks if look.found is Found.REPLACED}.isdisjoint({s.id for s in states()})
+    assert any(look.found is Found.REPLACED for look in looks)
+
+
+def test_a_way_this_build_does_not_know_is_found():
+    without = [said for said in states() if said.type != "dev.alate.cluster.launching"]
+    wrong = [look for look in look_again(without, others()) if look.found is Found.UNLAWFUL]
+    assert [look.said.type for look in wrong] == ["dev.alate.cluster.provisioned"]
+
+
+def test_a_state_this_build_cannot_read_is_found():
+    history, said = changed("cluster.ready", attempt="no attempt")
+    (wrong, *_) = [look for look in look_again(history, others()) if look.found is Found.UNREADABLE]
+    assert wrong.said == said
+    assert "attempt" in wrong.why
