@@ -1,5 +1,7 @@
 """Every error that can reach the command line has its exit code here."""
 
+import os
+import sys
 from pathlib import Path
 
 from events.bus import Unavailable
@@ -28,16 +30,29 @@ REASONS = ("BadKubeconfig", "BadCredentials", "Invalid", "BadRequest")
 """What is refused because of what somebody wrote."""
 
 
+def nobody_reads(error: BaseException) -> bool:
+    """Whether it is only that the reader of our output has left, as `head` does; then nothing more is written."""
+    if not isinstance(_first(error), BrokenPipeError):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in the buffer goes there at the end
+    return True
+
+
 def told(error: BaseException) -> tuple[str, int]:
     """One sentence and an exit code."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    error = _first(error)
     if isinstance(error, Denied) and error.reason in REASONS:
         return _line(error), BAD_INPUT
     for kind, code in CODES:
         if isinstance(error, kind):
             return _line(error), code
     return f"this is a fault of alate itself, at {_place(error)}: {type(error).__name__}: {_line(error)}", FAILED
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _line(error: BaseException) -> str:

@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import pytest
 
 from events.bus import Unavailable
@@ -41,3 +45,21 @@ def test_a_fault_of_our_own_names_its_place():
 
     assert sentence.startswith("this is a fault of alate itself, at test_told.py:")
     assert code == 1
+
+
+LEFT = """
+import sys
+from services.cli.told import nobody_reads
+print("a line that nobody reads")
+print(nobody_reads(ExceptionGroup("", [BrokenPipeError()])), nobody_reads(OSError()), file=sys.stderr)
+"""
+
+
+def test_a_reader_that_has_left_is_no_failure_and_the_rest_goes_nowhere():
+    reading, writing = os.pipe()
+    os.close(reading)
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    words = (sys.executable, "-c", LEFT)
+    done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, text=True, env=env, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "True False\n")
