@@ -64,9 +64,11 @@ def _refusal(reason: str, lot: Lot, state: State, attempt: str) -> Refusal:
 
 
 def blamed(attempt: Attempt) -> tuple[Lot, ...]:
-    """The lots whose machine the message names; all of them, if it names none."""
-    named = tuple(lot for lot in attempt.placement.lots if lot.instance in attempt.message)
-    return named or attempt.placement.lots
+    """The lots that the message means, by the machine, the zone and the market it names; all, if it names none."""
+    message, lots = attempt.message, attempt.placement.lots
+    lots = tuple(lot for lot in lots if lot.instance in message) or lots
+    lots = tuple(lot for lot in lots if lot.zone and lot.zone in message) or lots
+    return tuple(lot for lot in lots if lot.spot and "spot" in message.lower()) or lots
 
 
 def learn(seen: CapacitySeen, told: Iterable[Refusal], now: datetime) -> CapacitySeen:

@@ -18,6 +18,7 @@ from schemas.market import CapacitySeen
 from schemas.wish import Need, Pool, Spot, Wish
 from services.capacity import dearer
 from services.provisioning.combine import Combination, in_limits, in_turns
+from services.provisioning.exclusions import exclusions
 from services.provisioning.failures import closed, memory, remembered
 from services.provisioning.fit import NOTHING, Ask, Known, Reach, fits, left, lot
 from services.provisioning.market import Entry, Market, Place
@@ -156,7 +157,7 @@ def _why_none(asked: Ask, market: Market, tried: Sequence[Attempt]) -> tuple[str
         return "Denied", f"the credentials of {', '.join(sorted(asked.known.denied))} were refused to another cluster"
     if _any(replace(again, known=NOTHING), market):
         return "Taken", "every machine that fits is held by another cluster: it is free when that one is released"
-    return "NoOfferFits", _nothing(asked.need, asked.reach)
+    return "NoOfferFits", _nothing(asked.need, asked.reach) + _nearest(asked, market)
 
 
 def _most_hopeful(tried: Sequence[Attempt]) -> Attempt:
@@ -166,6 +167,15 @@ def _most_hopeful(tried: Sequence[Attempt]) -> Attempt:
 
 def _any(asked: Ask, market: Market) -> bool:
     return next(_best(asked, market), None) is not None
+
+
+def _nearest(asked: Ask, market: Market) -> str:
+    """How many ways to buy each rule left out, and the one that came furthest."""
+    left_out = exclusions(asked, market)
+    if not left_out:
+        return ""
+    counts = ", ".join(f"{each.count} by {each.reason}" for each in left_out)
+    return f"; left out were {counts}; nearest came {left_out[-1].nearest}"
 
 
 def _nothing(need: Need, reach: Reach) -> str:
