@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from events.jetstream_rights import Role
 from events.nats_accounts import accounts
 from schemas.generate import folder
-from services.roles import ROLES, SANDBOX
+from services.roles import ROLES, SANDBOX, tenant
 
 ROOT = Path(__file__).parents[1]
 PRODUCTION, LAPTOP = "deploy/nats/accounts.conf", "services/stack/accounts.conf"
@@ -19,7 +20,7 @@ KEYS = "# Each $ALATE_NKEY_… is the public NKey of a role: a variable of the c
 
 def variable(role: Role) -> str:
     """Where a role's public key comes from."""
-    return "$ALATE_NKEY_" + role.name.upper().replace("-", "_")
+    return "$ALATE_NKEY_" + re.sub(r"\W", "_", role.name.upper())
 
 
 def files() -> dict[str, str]:
@@ -32,10 +33,18 @@ def files() -> dict[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the files; with ``--check`` name each one that differs, and give 1 if any does."""
+    """Write the files; with ``--check`` name each one that differs, and give 1 if any does.
+
+    With ``--tenant`` print production's with those tenants instead.
+    """
     parser = argparse.ArgumentParser(prog="python -m services.permissions", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if a file would change")
-    if not parser.parse_args(arguments).check:
+    parser.add_argument("--tenant", action="append", default=[], help="print production's with this tenant, too")
+    asked = parser.parse_args(arguments)
+    if asked.tenant:
+        sys.stdout.write(HEAD + KEYS + accounts((*ROLES, *map(tenant, asked.tenant)), variable))
+        return 0
+    if not asked.check:
         sys.stdout.writelines(f"{os.path.relpath(path)}\n" for path in folder.write(ROOT, files()))
         return 0
     wrong = folder.differing(ROOT, files())
