@@ -18,6 +18,7 @@ STORAGECLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClas
 CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
 
 COLONIES = Resource("alate.dev", "v1alpha1", "colonies", "Colony")
+TRIGGERS = Resource("alate.dev", "v1alpha1", "triggers", "Trigger")
 
 CLUSTERS = Resource("cluster.x-k8s.io", "v1beta2", "clusters", "Cluster")
 MACHINEDEPLOYMENTS = Resource("cluster.x-k8s.io", "v1beta2", "machinedeployments", "MachineDeployment")

@@ -26,6 +26,8 @@ UNDECODABLE = "alate.undecodable"
 """Messages that are none of those their subject can hold."""
 HOOKS = "alate.hooks"
 """Webhook deliveries that were answered."""
+TRIGGERS = "alate.triggers"
+"""What became of a rule that held."""
 
 Labels = Mapping[str, str]
 Key = TypeVar("Key", bound=tuple[tuple[str, str], ...])
@@ -49,6 +51,10 @@ def _domain(domain: str) -> Labels:
     return {"domain": domain}
 
 
+def _outcome(outcome: str) -> Labels:
+    return {"outcome": outcome}
+
+
 def _hook(pair: str) -> Labels:
     provider, _, status = pair.partition(".")
     return {"provider": provider, "status": status}
@@ -68,6 +74,7 @@ LABELS: Mapping[str, Callable[[str], Labels]] = {
     CATALOG_FAILURES: _cloud,
     CAPACITY_SIGNALS: _cloud,
     HOOKS: _hook,
+    TRIGGERS: _outcome,
 }
 """What the one label value stands for when it is exported; any other name counts by ``domain``."""
 

@@ -152,7 +152,7 @@ def teardown(ports: Ports) -> Running:
 
 
 def edge(ports: Ports) -> Running:
-    return Edge(ports.bus, ports.door, clock=ports.clock, meters=ports.meters)
+    return Edge(ports.bus, ports.management, ports.door, clock=ports.clock, meters=ports.meters)
 
 
 SERVICES: Mapping[str, Callable[[Ports], Running]] = {

@@ -8,6 +8,7 @@ from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, Stream, declarations
 from schemas.subjects import token
 from services.addons.service import HEARS as ADDONS_HEARS
+from services.edge.inbox import CONSUMER as HOOKS
 from services.gateway.intake import CONSUMER as INTAKE
 from services.hearing import Hears, consumers, wildcard
 from services.inventory.desk import NAME as INVENTORY_DESK
@@ -62,7 +63,12 @@ SERVICES = (
     _owner("provisioning", cluster.LIFECYCLE, PROVISIONING_HEARS, LEVELS),
     _owner("addons", addon.LIFECYCLE, ADDONS_HEARS),
     _owner("teardown", teardown.LIFECYCLE, TEARDOWN_HEARS),
-    Role("edge", says=("hook.>",), looks=("HOOKS",)),
+    Role(
+        "edge",
+        says=("hook.>", "cluster.requested.*", "colony.released.*.*"),
+        works=(HOOKS,),
+        looks=("HOOKS", Stream.INTAKE.value),
+    ),
 )
 PEOPLE = (
     Role("setup", makes=ALL),

@@ -17,11 +17,13 @@ from schemas.crds.status import (
     TeardownStatus,
 )
 from schemas.crds.structural import structural
+from schemas.crds.trigger import LimitSpec, RuleSpec, Trigger, TriggerSpec, TriggerStatus
 
 __all__ = [
     "COLONY",
     "CRDS",
     "GROUP",
+    "TRIGGER",
     "VERSION",
     "AddonSpec",
     "AddonStatus",
@@ -33,13 +35,19 @@ __all__ = [
     "ColonyStatus",
     "Condition",
     "GpuStatus",
+    "LimitSpec",
     "Metadata",
     "OfferStatus",
     "PoolSpec",
     "Refused",
+    "RuleSpec",
     "TeardownStatus",
+    "Trigger",
+    "TriggerSpec",
+    "TriggerStatus",
     "manifest",
     "read_colony",
+    "read_trigger",
     "structural",
 ]
 
@@ -62,7 +70,22 @@ COLONY = Crd(
     ),
 )
 
-CRDS = (COLONY,)
+TRIGGER = Crd(
+    kind="Trigger",
+    plural="triggers",
+    short="trg",
+    spec=TriggerSpec,
+    status=TriggerStatus,
+    doc=(Trigger.__doc__ or "").strip(),
+    columns=(
+        Column("Provider", ".spec.provider"),
+        Column("Endpoint", ".spec.endpoint"),
+        Column("Accepted", '.status.conditions[?(@.type=="Accepted")].status'),
+        Column("Age", ".metadata.creationTimestamp", "date"),
+    ),
+)
+
+CRDS = (COLONY, TRIGGER)
 """Every kind of ours."""
 
 
@@ -74,3 +97,8 @@ def read_colony(written: Mapping[str, object]) -> Colony:
 def manifest() -> dict[str, Any]:
     """The Colony's CustomResourceDefinition."""
     return COLONY.manifest()
+
+
+def read_trigger(written: Mapping[str, object]) -> Trigger:
+    """Read a Trigger as a person or the API server gives it. Raises `Refused`, one sentence per mistake."""
+    return read(Trigger, written)

@@ -23,6 +23,7 @@ _KEPT = (
     "required",
     "x-kubernetes-list-type",
     "x-kubernetes-list-map-keys",
+    "x-kubernetes-preserve-unknown-fields",
 )
 """What means the same on both sides, in the order it is written."""
 

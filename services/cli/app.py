@@ -11,6 +11,7 @@ import typer
 from services.cli.bad import BadInput
 from services.cli.events.commands import app as events
 from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output, Plain, Wait
+from services.cli.trigger.commands import app as trigger
 
 app = typer.Typer(
     help="Found Kubernetes clusters where GPUs are cheap, fit them out, and leave nothing behind.",
@@ -53,6 +54,7 @@ class Spot(StrEnum):
 
 
 app.add_typer(events)
+app.add_typer(trigger)
 
 
 @app.command()

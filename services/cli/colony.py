@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from events.kube import Object
 from schemas.crds import read_colony
 from services.cli.bad import BadInput
+from services.cli.documents import documents
 
 
 @dataclass(frozen=True)
@@ -61,15 +60,7 @@ def from_flags(ask: Ask, namespace: str) -> Object:
 
 def from_file(file: Path, namespace: str | None) -> list[Object]:
     """The Colonies of a YAML file, in its order. Raises BadInput, Refused."""
-    try:
-        documents = [each for each in yaml.safe_load_all(file.read_text()) if each is not None]
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{file} cannot be read ({error}): name a file with a Colony in it") from error
-    except yaml.YAMLError as error:
-        raise BadInput(f"{file} is not YAML ({_where(error)}): must be a Colony, as in the README") from error
-    if not documents:
-        raise BadInput(f"{file} is empty: must hold a Colony, as in the README")
-    return [_from_document(each, file, namespace) for each in documents]
+    return [_in_namespace(each, namespace) for each in documents(file, "Colony")]
 
 
 def checked(colony: Object) -> Object:
@@ -78,10 +69,7 @@ def checked(colony: Object) -> Object:
     return colony
 
 
-def _from_document(document: object, file: Path, namespace: str | None) -> Object:
-    if not isinstance(document, dict) or document.get("kind") != "Colony":
-        kind = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise BadInput(f"{file} holds a {kind}: must be a Colony (apiVersion alate.dev/v1alpha1)")
+def _in_namespace(document: Object, namespace: str | None) -> Object:
     meta = document.get("metadata") or {}
     if isinstance(meta, dict):
         meta["namespace"] = namespace or meta.get("namespace") or "default"
@@ -91,9 +79,3 @@ def _from_document(document: object, file: Path, namespace: str | None) -> Objec
 
 def _said(fields: Object) -> Object:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _where(error: yaml.YAMLError) -> str:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1}: {error.problem or error.context}"
-    return " ".join(str(error).split())

@@ -14,7 +14,7 @@ from events.meters import HOOKS
 from events.telemetry import Meters, extract, working_on
 from schemas.subjects import Key
 from services.edge.door import Route, body_of, headers_of
-from services.edge.inbox import keep, message
+from services.edge.inbox import TEMPLATE, keep, message
 from services.edge.limit import Bucket, Rate, take
 from services.edge.problem import Problem, not_now
 from services.edge.providers import PROVIDERS
@@ -26,7 +26,6 @@ PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}
 """No part can hold a dot or a slash: together they are the name of a file."""
 ORIGIN = re.compile(r"[A-Za-z0-9.:-]{1,253}")
 UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
-TEMPLATE = "hook.{provider}.{tenant}.{endpoint}.{delivery}"
 
 log = structlog.get_logger()
 

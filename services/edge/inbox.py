@@ -6,7 +6,7 @@ stream keeps it (14 days, the longest retries end after 4). No restart of ours o
 
 import asyncio
 
-from events.bus import Bus, Conflict, Expect, Message, Unavailable
+from events.bus import Bus, Conflict, Consumer, Expect, Message, Unavailable
 from events.cloudevents import STRUCTURED, CloudEvent, Malformed, encode, msg_id
 from events.faults import Denied
 from events.telemetry import Meters, sending
@@ -15,6 +15,12 @@ from services.edge.problem import Problem, not_now, wrong
 from services.edge.said import Said
 from services.edge.secrets import Endpoint
 
+STREAM = "HOOKS"
+"""Where deliveries are kept."""
+CONSUMER = Consumer("edge-hooks", STREAM, ("hook.>",))
+"""Who works them off."""
+TEMPLATE = "hook.{provider}.{tenant}.{endpoint}.{delivery}"
+"""Of their subjects."""
 PATIENCE = 5.0
 """Seconds the bus may take: senders give up after ten."""
 LONGEST = 16 * 1024

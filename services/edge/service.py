@@ -1,4 +1,4 @@
-"""The edge's loops: the door is open as long as it runs."""
+"""The edge's loops: the door, the Triggers, and the deliveries that are held against them."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,11 +9,14 @@ from pathlib import Path
 import structlog
 
 from events.bus import Bus
+from events.kube import Kube
 from events.telemetry import Meters
 from services.edge.door import opened
 from services.edge.hooks import Hooks
 from services.edge.limit import Rate
+from services.edge.rulebook import Rulebook
 from services.edge.secrets import Secrets
+from services.edge.triggers import Triggers
 
 USUAL = Rate(50.0, 200)
 
@@ -39,16 +42,20 @@ CLOSED = Door()
 class Edge:
     """The service."""
 
-    def __init__(self, bus: Bus, door: Door, *, clock: Callable[[], datetime], meters: Meters) -> None:
+    def __init__(self, bus: Bus, kube: Kube, door: Door, *, clock: Callable[[], datetime], meters: Meters) -> None:
         self.ready = asyncio.Event()
         self.url = ""
         """Where it is open, once it is ready."""
         self._door = door
         self._hooks = Hooks(bus, Secrets(door.secrets), door.rate, clock=clock, meters=meters)
+        self._book = Rulebook(kube, clock)
+        self._triggers = Triggers(bus, self._book, clock=clock, meters=meters)
 
     async def run(self) -> None:
         """Be open until cancelled. Raises ``Denied("AddressInUse")``."""
         async with opened(self._door.address, self._hooks.routes()) as self.url:
             self.ready.set()
             log.info("service.ready", url=self.url)
-            await asyncio.Event().wait()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._book.run())
+                group.create_task(self._triggers.run())

@@ -12,7 +12,7 @@ import msgspec
 from events.bus import Bus, Message
 from events.cloudevents import CloudEvent, encode
 from events.faults import NotFound
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, MACHINES, SECRETS
+from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, MACHINES, SECRETS, TRIGGERS
 from events.kube import Kube, Object
 from events.meters import Meters
 from services.clouds import backends
@@ -156,10 +156,17 @@ async def release(bus: Bus, name: str, now: datetime) -> None:
     await bus.close()
 
 
+def rule() -> Object:
+    """A Trigger that is never asked."""
+    rules = [{"name": "end", "when": "false", "then": "Release"}]
+    return {"metadata": {"name": "idle", "namespace": "default"}, "spec": {"name": "idle", "rules": rules}}
+
+
 async def play(stage: Stage) -> None:
     """From a Colony that kubectl wrote, and one asked for on the bus, to nothing left of either."""
     written = {"metadata": {"name": "written", "namespace": "default"}, "spec": spec()}
     await stage.admin.apply(COLONIES, written, manager="kubectl")
+    await stage.admin.apply(TRIGGERS, rule(), manager="kubectl")
     bus = stage.bus()
     await ask(bus, "asked", stage.clock())
     await bus.close()
@@ -169,6 +176,7 @@ async def play(stage: Stage) -> None:
     await release(stage.bus(), "asked", stage.clock())
     for name in ("written", "asked"):
         await stage.until("gone", lambda found: found is None, name)
+    assert (await stage.admin.get(TRIGGERS, "idle", "default"))["status"]["conditions"][0]["status"] == "True"
     left = {each.plural: len((await stage.admin.list(each, "default")).items) for each in LEFT}
     assert left == dict.fromkeys(left, 0)
 

@@ -2,30 +2,37 @@
 
 import asyncio
 import json
+from pathlib import Path
+from random import random
 
 import aiohttp
 import pytest
+import yaml
 
 from events.credentials import Credentials
 from events.jetstream import connect
+from events.kinds import TRIGGERS
+from events.kube import Kube
+from events.kube_config import transport
 from tests.services.edge.house import RUN, SECRET, github
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
+TRIGGER = Path(__file__).parents[2] / "deploy" / "triggers" / "github-workflow.yaml"
 BODY = json.dumps(RUN).encode()
 
 
 async def test_a_signed_webhook_is_on_the_bus_once_when_it_is_answered(stack):
-    (stack.folder / "hooks" / "github.default.ci").write_text(SECRET)
+    (stack.folder / "hooks" / "github.default.first").write_text(SECRET)
     async with aiohttp.ClientSession() as session:
         answers = [
-            (await session.post(f"{stack.hooks}/github/default/ci", data=BODY, headers=headers)).status
+            (await session.post(f"{stack.hooks}/github/default/first", data=BODY, headers=headers)).status
             for headers in (github(BODY), github(BODY), github(BODY, "a guess"))
         ]
     assert answers == [202, 202, 401]
 
     bus = await connect(stack.nats, name="operator", streams=(), credentials=Credentials(nkey=stack.key("operator")))
-    kept = await bus.read("HOOKS", "hook.github.default.ci.*")
+    kept = await bus.read("HOOKS", "hook.github.default.first.*")
     await bus.close()
     assert [each.data for each in kept] == [BODY]
     assert await asyncio.to_thread(secrets_told, stack.folder / "logs") == []
@@ -33,3 +40,47 @@ async def test_a_signed_webhook_is_on_the_bus_once_when_it_is_answered(stack):
 
 def secrets_told(logs) -> list[str]:
     return [log.name for log in logs.iterdir() if SECRET in log.read_text()]
+
+
+async def test_a_workflow_run_asks_for_a_cluster_has_it_and_lets_it_go(stack):
+    (stack.folder / "hooks" / "github.default.ci").write_text(SECRET)
+    kube = Kube(await transport(str(stack.kubeconfig)), random=random)
+    (trigger,) = yaml.safe_load_all(TRIGGER.read_text())
+    trigger["metadata"]["namespace"] = "default"
+    try:
+        await kube.apply(TRIGGERS, trigger, manager="kubectl")
+        await until(lambda: accepted(kube))
+    finally:
+        await kube.close()
+
+    assert await sent(stack, RUN, "d-1") == 202
+    await until(lambda: phase(stack, "Ready"))
+    assert await sent(stack, RUN | {"action": "completed"}, "d-2") == 202
+    await until(lambda: gone(stack))
+
+
+async def sent(stack, run, delivery) -> int:
+    body = json.dumps(run).encode()
+    async with aiohttp.ClientSession() as session:
+        headers = github(body, delivery=delivery)
+        return (await session.post(f"{stack.hooks}/github/default/ci", data=body, headers=headers)).status
+
+
+async def accepted(kube) -> bool:
+    status = (await kube.get(TRIGGERS, "github-workflow", "default")).get("status", {})
+    return [each["status"] for each in status.get("conditions", ())] == ["True"]
+
+
+async def phase(stack, wanted) -> bool:
+    found = await stack.alate("get", "colony", "ci-4711-1", "-o", "json")
+    return found.code == 0 and found.json["items"][0].get("status", {}).get("phase") == wanted
+
+
+async def gone(stack) -> bool:
+    return (await stack.alate("get", "colony", "ci-4711-1")).code == 1
+
+
+async def until(true) -> None:
+    async with asyncio.timeout(120):
+        while not await true():  # noqa: ASYNC110 - other processes have no event to wait for
+            await asyncio.sleep(0.1)

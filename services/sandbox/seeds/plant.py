@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from events.faults import Denied, NotFound
 from events.kinds import CRDS
 from events.kube import Kube, Object, Resource
-from schemas.crds import manifest
+from schemas.crds import CRDS as OURS
 from services.sandbox.seeds.kinds import definitions
 from services.sandbox.seeds.templates import tenant
 
@@ -14,7 +14,7 @@ MANAGER = "sandbox-seeds"
 
 async def seed(kube: Kube) -> None:
     """The kinds, and what the namespace ``default`` needs. Raises the faults of `kube`."""
-    for definition in (manifest(), *definitions()):
+    for definition in (*(crd.manifest() for crd in OURS), *definitions()):
         await _define(kube, definition)
     await seed_tenant(kube, "default")
 

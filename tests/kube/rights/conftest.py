@@ -11,7 +11,7 @@ import pytest
 from events.faults import NotFound
 from events.kinds import COLONIES, CRDS, NAMESPACES
 from events.kube import Kube, Object, Request, Resource
-from schemas.crds import manifest
+from schemas.crds import CRDS as OURS
 from services.sandbox.seeds.kinds import KINDS as KINDS_OF_CLOUDS
 from services.sandbox.seeds.kinds import definitions
 from services.sandbox.seeds.plant import seed
@@ -48,7 +48,7 @@ class Accounts:
 
     async def seed(self) -> None:
         """The kinds, and once the server serves them, what the namespace ``default`` needs."""
-        for definition in (manifest(), *definitions()):
+        for definition in (*(one.manifest() for one in OURS), *definitions()):
             await self.admin.apply(CRDS, definition, manager="tests")
         async with asyncio.timeout(PATIENCE):
             for resource in (COLONIES, *KINDS_OF_CLOUDS):

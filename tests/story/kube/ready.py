@@ -4,7 +4,7 @@ import asyncio
 
 from events.kinds import CRDS
 from events.kube import Kube
-from schemas.crds import manifest
+from schemas.crds import CRDS as OURS
 from services.sandbox.seeds.kinds import definitions as thin
 from services.sandbox.seeds.plant import plant
 from services.sandbox.seeds.templates import tenant
@@ -15,7 +15,10 @@ async def prepared(kube: Kube) -> None:
     """Real definitions of Cluster API, thin ones of the rest, ours, and what a tenant needs."""
     real = definitions()
     named = {one["metadata"]["name"] for one in real}
-    await install(kube, [*real, *(one for one in thin() if one["metadata"]["name"] not in named), manifest()])
+    await install(
+        kube,
+        [*real, *(one for one in thin() if one["metadata"]["name"] not in named), *(one.manifest() for one in OURS)],
+    )
     for name in [one["metadata"]["name"] for one in (await kube.list(CRDS)).items]:
         await _established(kube, name)
     await plant(kube, tenant("default"))

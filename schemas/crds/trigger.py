@@ -1,0 +1,81 @@
+"""A Trigger is a rule that people write: which webhook asks for which Colony, and which one lets it go."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from schemas.crds.colony import Metadata
+from schemas.crds.status import Condition
+from schemas.crds.written import Label, ListMap, Span, Written
+
+Expression = Annotated[str, Field(min_length=1, max_length=2048)]
+"""CEL over ``event`` (the CloudEvent's attributes), ``data`` (its payload) and ``hook`` (where it came in)."""
+
+Template = Annotated[str, Field(min_length=1, max_length=2048)]
+"""Text in which every ``${…}`` is such an expression."""
+
+
+class LimitSpec(Written):
+    """How many requests at most."""
+
+    requests: Annotated[int, Field(ge=1, le=10_000)]
+    """So many at once, and on average in the time."""
+    every: Span
+    """The time."""
+
+
+class RuleSpec(Written):
+    """One line: when this, then that."""
+
+    name: Label
+    """Its name within the Trigger."""
+    when: Expression
+    """CEL; only true is true."""
+    then: Literal["Request", "Release"]
+    """Request makes or amends the Colony, Release lets it go."""
+    colony: (
+        Annotated[dict[str, object], Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})] | None
+    ) = None
+    """A Colony's spec, whose texts may hold ``${…}``; one that is nothing else keeps its value's type."""
+    once: Template | None = None
+    """What of the event makes it the same wish: counted once in a week. Not said: the event itself."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> "RuleSpec":
+        if (self.then == "Request") != (self.colony is not None):
+            raise ValueError("colony must be given with then: Request, and with nothing else")
+        return self
+
+
+class TriggerSpec(Written):
+    """What is listened to, and what comes of it."""
+
+    provider: Label | None = None
+    """Only webhooks of this kind, e.g. github."""
+    endpoint: Label | None = None
+    """Only webhooks of this endpoint."""
+    name: Template
+    """The Colony's name: the same from every event of the same work, e.g. ``ci-${data.workflow_run.id}``."""
+    rules: Annotated[list[RuleSpec], Field(min_length=1, max_length=16), ListMap()]
+    """All that hold are followed."""
+    limit: LimitSpec | None = None
+    """Requests beyond it are dead letters, releases are never too many; not said: 20 in an hour."""
+
+
+class TriggerStatus(Written):
+    """Whether the Trigger is followed."""
+
+    conditions: Annotated[list[Condition], ListMap("type")] = Field(default_factory=list)
+    """Accepted: its rules can be read."""
+
+
+class Trigger(Written):
+    """A webhook asks for a Colony, another one lets it go: rules over what comes in at the edge of its namespace."""
+
+    api_version: Literal["alate.dev/v1alpha1"] = "alate.dev/v1alpha1"
+    kind: Literal["Trigger"] = "Trigger"
+    metadata: Metadata
+    spec: TriggerSpec
+    """What is listened to, and what comes of it."""
+    status: TriggerStatus | None = None
+    """Whether it is followed."""

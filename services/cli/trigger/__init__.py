@@ -1,0 +1,1 @@
+"""`alate trigger`: rules tried out before they are followed."""

@@ -1,0 +1,103 @@
+"""Every kept delivery is held against the Triggers of its tenant, in the order in which it came in."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from datetime import datetime
+
+import structlog
+
+from events.bus import Bus, Delivery, Unavailable
+from events.cloudevents import Malformed
+from events.meters import TRIGGERS
+from events.telemetry import Meters, extract, working_on
+from schemas.subjects import Key
+from schemas.wish import ClusterRequested
+from services.edge.heard import Heard, heard
+from services.edge.inbox import CONSUMER, TEMPLATE
+from services.edge.limit import Bucket, take
+from services.edge.rulebook import Rulebook
+from services.edge.rules import Intake, Rules, Verdict
+from services.edge.wishes import Wishes
+
+AGAIN = 1.0
+"""Seconds until a wish is said again that the bus did not take."""
+AFTER_A_FAULT = 5.0
+"""Seconds until a delivery is worked off again after our own code failed over it."""
+
+log = structlog.get_logger()
+
+
+class Triggers:
+    """Works off the deliveries, one after another."""
+
+    def __init__(self, bus: Bus, book: Rulebook, *, clock: Callable[[], datetime], meters: Meters) -> None:
+        self._bus = bus
+        self._book = book
+        self._wishes = Wishes(bus, clock, meters)
+        self._clock = clock
+        self._meters = meters
+        self._buckets: dict[tuple[str, str], Bucket] = {}
+
+    async def run(self) -> None:
+        """Listen for ever, from when all Triggers are known."""
+        await self._book.listed.wait()
+        async with aclosing(self._bus.consume(CONSUMER)) as deliveries:
+            async for delivery in deliveries:
+                try:
+                    await self._take(delivery)
+                except Unavailable as away:  # it could not be answered, so it comes again
+                    log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
+                except Exception:  # a fault of ours must not stop the others: logged, tried again, then a dead letter
+                    log.exception("trigger.broke", subject=delivery.stored.subject)
+                    await delivery.retry(AFTER_A_FAULT)
+
+    async def _take(self, delivery: Delivery) -> None:
+        """Follow every rule; what one cannot do is a dead letter with its reason, after the others were followed."""
+        try:
+            found = heard(delivery.stored)
+        except Malformed as why:
+            await delivery.dead(f"{delivery.stored.subject}: {why}")
+            return
+        key = Key("hook", found.endpoint.tenant, found.endpoint.name)
+        with working_on(key, extract(delivery.stored.headers), TEMPLATE):
+            wrong = [why for rules in self._book.about(found) for why in await self._follow(rules, found)]
+        await (delivery.dead("; ".join(wrong)) if wrong else delivery.ack())
+
+    async def _follow(self, rules: Rules, found: Heard) -> list[str]:
+        """Do what one Trigger says; gives what could not be done."""
+        wrong = []
+        for verdict in rules.judge(found):
+            outcome, why = await self._do(rules, verdict, found)
+            if outcome:
+                self._meters.count(TRIGGERS, outcome)
+                log.info(f"trigger.{outcome}", trigger=rules.name, rule=verdict.rule, delivery=found.event.id, why=why)
+            if outcome in {"failed", "limited"}:
+                wrong.append(f"Trigger {rules.tenant}/{rules.name}, rule {verdict.rule}: {why}")
+        return wrong
+
+    async def _do(self, rules: Rules, verdict: Verdict, found: Heard) -> tuple[str, str]:
+        """What became of it, and why; empty if the rule does not hold."""
+        if verdict.intake is None:
+            return ("failed" if verdict.failed else ""), verdict.why
+        if isinstance(verdict.intake, ClusterRequested) and self._too_many(rules):
+            return "limited", f"more than {rules.rate.burst} requests: see limit in its spec"
+        return await self._say(verdict, verdict.intake, found)
+
+    async def _say(self, verdict: Verdict, intake: Intake, found: Heard) -> tuple[str, str]:
+        """Say it until the bus has it: here, and not later, for what came in after it must not overtake it."""
+        while True:
+            try:
+                if await self._wishes.is_late(intake, found):
+                    return "late", "a later delivery has let it go"
+                await self._wishes.say(verdict, intake, found)
+            except Unavailable as away:
+                log.warning("bus.unavailable", trigger=verdict.trigger, reason=str(away))
+                await asyncio.sleep(AGAIN)
+            else:
+                return "asked", verdict.why
+
+    def _too_many(self, rules: Rules) -> bool:
+        name = (rules.tenant, rules.name)
+        self._buckets[name], early = take(self._buckets.get(name), rules.rate, self._clock())
+        return early > 0

@@ -1,0 +1,75 @@
+"""What a rule asks for goes onto the bus once, however often the delivery is worked off."""
+
+from collections.abc import Callable
+from datetime import datetime
+from hashlib import blake2b
+
+import msgspec
+
+from events.bus import Bus, Message
+from events.cloudevents import CloudEvent, Malformed, decode, encode, msg_id
+from events.telemetry import Meters, sending
+from schemas.registry import Stream, declared
+from schemas.subjects import token
+from schemas.wish import ClusterRequested, ColonyReleased
+from services.edge.heard import Heard
+from services.edge.rules import Intake, Verdict
+
+SEQUENCE = "hooksequence"
+"""The extension that says which delivery a wish came of: by it, a wish that is late is known."""
+
+
+def wish(verdict: Verdict, intake: Intake, heard: Heard, now: datetime) -> tuple[Message, str]:
+    """The message, and what makes it one of a kind: the same wish of the same rule is stored once in a week."""
+    once = blake2b(verdict.once.encode(errors="backslashreplace"), digest_size=16).hexdigest()
+    event = CloudEvent(
+        id=f"{verdict.rule}.{once}",
+        source=f"/triggers/{intake.tenant}/{verdict.trigger}",
+        type=declared(type(intake)).type,
+        subject=f"{intake.tenant}/{intake.name}",
+        time=now,
+        datacontenttype="application/json",
+        extensions={
+            "correlationid": heard.event.extensions.get("correlationid", heard.event.id),
+            "causationid": heard.event.id,
+            SEQUENCE: str(heard.sequence),
+        },
+        data=msgspec.json.encode(intake),
+    )
+    headers, data = encode(event)
+    return Message(_subject(intake), data, headers), msg_id(event)
+
+
+def _subject(intake: Intake) -> str:
+    if isinstance(intake, ClusterRequested):
+        return f"cluster.requested.{token(intake.tenant)}"
+    return declared(ColonyReleased).at(intake.tenant, intake.name)
+
+
+class Wishes:
+    """Says them. Raises Unavailable."""
+
+    def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters) -> None:
+        self._bus = bus
+        self._clock = clock
+        self._meters = meters
+
+    async def say(self, verdict: Verdict, intake: Intake, heard: Heard) -> None:
+        """Store it, unless it is there."""
+        message, once = wish(verdict, intake, heard, self._clock())
+        headers = dict(message.headers)
+        with sending(message.subject, headers, self._meters):
+            await self._bus.publish(Message(message.subject, message.data, headers), msg_id=once)
+
+    async def is_late(self, intake: Intake, heard: Heard) -> bool:
+        """Whether a later delivery has let the Colony go: worked off after a crash, this one would leave it behind."""
+        if not isinstance(intake, ClusterRequested):
+            return False
+        released = await self._bus.last(Stream.INTAKE, declared(ColonyReleased).at(intake.tenant, intake.name))
+        if released is None:
+            return False
+        try:
+            since = decode(released.headers, released.data).extensions.get(SEQUENCE, "0")
+        except Malformed:  # anyone may have said it, in a way of their own
+            return False
+        return since.isdecimal() and int(since) > heard.sequence
