@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from email.message import Message as Parameters
+from functools import lru_cache
 
 import msgspec
 import structlog
@@ -82,7 +83,7 @@ class Hooks:
         event = provider.event(said)
         with working_on(Key("hook", endpoint.tenant, endpoint.name), extract(headers), TEMPLATE):
             await keep(self._bus, message(endpoint, said, event), self._meters)
-            log.info("hook.kept", provider=provider.name, type=event.type, id=event.id)
+            log.debug("hook.kept", provider=provider.name, type=event.type, id=event.id)
         return event.id
 
     def _good(self, endpoint: Endpoint) -> tuple[bytes, ...]:
@@ -106,9 +107,7 @@ def _addressed(request: web.Request) -> tuple[Provider, Endpoint]:
 
 def check_media(provider: Provider, content_type: str) -> None:
     """Raises Problem 415 for a content type the provider does not send, or another charset than UTF-8."""
-    parsed = Parameters()
-    parsed["content-type"] = content_type
-    media, charset = parsed.get_content_type(), parsed.get_content_charset("utf-8")
+    media, charset = _parsed(content_type)
     if provider.media and (not content_type or media not in provider.media):
         expected = " or ".join(sorted(provider.media))
         raise Problem(
@@ -116,3 +115,11 @@ def check_media(provider: Provider, content_type: str) -> None:
         )
     if charset not in UTF8:
         raise Problem(415, "the charset of Content-Type must be utf-8", "Content-Type")
+
+
+@lru_cache(maxsize=256)
+def _parsed(content_type: str) -> tuple[str, str]:
+    """Media type and charset, in lower case; senders say the same again and again."""
+    parsed = Parameters()
+    parsed["content-type"] = content_type
+    return parsed.get_content_type(), parsed.get_content_charset("utf-8")
