@@ -115,7 +115,7 @@ class FakeCloud:
 
 
 def provisioning_of(world: World, bus: MemoryBus, life: Any):
-    return provisioning(bus, {"fake": FakeCloud(world, life)}, lambda: EPOCH)
+    return provisioning(bus, {"fake": FakeCloud(world, life)}, lambda: EPOCH, Meters())
 
 
 def addons_of(world: World, bus: MemoryBus, life: Any):
@@ -211,7 +211,9 @@ async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+    wrong = [end for end in ends if isinstance(end, Exception)]
+    assert not wrong  # a process that could not even start
     return await look(world)
 
 
