@@ -15,6 +15,7 @@ from events.faults import NotFound
 from events.kinds import COLONIES, TRIGGERS
 from events.kube import Kube, Object
 from events.memory import MemoryBus
+from services.edge.inbox import CONSUMER
 from services.edge.limit import Rate
 from services.edge.rulebook import Rulebook
 from services.edge.triggers import Triggers
@@ -35,6 +36,7 @@ class World:
 
     house: House
     kube: Kube
+    book: Rulebook
 
     async def follow(self, name: str) -> None:
         """Apply a shipped Trigger, and wait until it is followed."""
@@ -63,6 +65,12 @@ class World:
         found = await self.colony(name)
         return found["spec"]["clusters"][0]["pools"][0]["nodes"] if found else 0
 
+    async def worked_off(self) -> bool:
+        return await self.house.bus.unanswered(CONSUMER) == 0
+
+    async def follows_none(self) -> bool:
+        return self.book._rules == {}
+
     async def until(self, true: Callable[[], Awaitable[bool]]) -> None:
         async with asyncio.timeout(10):
             while not await true():  # noqa: ASYNC110 - a real condition, looked at
@@ -90,7 +98,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         triggers = Triggers(bus, book, clock=house.clock, meters=house.meters)
         tasks = [asyncio.create_task(each.run()) for each in (book, triggers, Intake(bus, kube, lambda: 0.5))]
         stack.push_async_callback(ended, tasks)
-        yield World(house, kube)
+        yield World(house, kube, book)
 
 
 async def ended(tasks: list[asyncio.Task[None]]) -> None:
@@ -173,6 +181,18 @@ async def test_a_trigger_that_cannot_be_read_says_so_in_its_status_and_is_not_fo
         return shown["status"] == "False" and "spec.rules[0].when is no CEL expression" in shown["message"]
 
     await world.until(refused)
+    await world.send("/hooks/github/default/ci", RUN, github)
+    await world.until(world.worked_off)
+    assert await world.house.bus.count("INTAKE", ">") == 0
+
+
+async def test_a_trigger_that_was_deleted_is_followed_no_more(world: World):
+    await world.follow("github-workflow.yaml")
+    await world.kube.delete(TRIGGERS, "github-workflow", "default")
+    await world.until(world.follows_none)
+    await world.send("/hooks/github/default/ci", RUN, github)
+    await world.until(world.worked_off)
+    assert await world.house.bus.count("INTAKE", ">") == 0
 
 
 def test_every_example_is_told_here():
