@@ -66,6 +66,7 @@ SERVICES = (
     Role(
         "edge",
         says=("hook.>", "cluster.requested.*", "colony.released.*.*"),
+        asks=ASKED,
         works=(HOOKS,),
         looks=("HOOKS", Stream.INTAKE.value),
     ),

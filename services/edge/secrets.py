@@ -3,6 +3,7 @@
 The folder is also what a Kubernetes Secret looks like when it is mounted: one key per endpoint.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,23 +45,35 @@ class Secrets:
 
     def of(self, endpoint: Endpoint) -> tuple[bytes, ...]:
         """What is good now; empty: there is no such endpoint."""
+        return self.at(endpoint.file)
+
+    def named(self, *patterns: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
+        """Every file whose name is like one of the patterns, by name, and what is good there now."""
+        if self._folder is None:
+            return
+        for pattern in patterns:
+            for file in sorted(self._folder.glob(pattern)):
+                yield file.name, self.at(file.name)
+
+    def at(self, name: str) -> tuple[bytes, ...]:
+        """What is good now by a file's name, which holds no slash; empty: there is no such file."""
         if self._folder is None:
             return ()
-        file = self._folder / endpoint.file
+        file = self._folder / name
         try:
             stat = file.stat()
             version = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-            known = self._known.get(endpoint.file)
+            known = self._known.get(name)
             if known is None or known[0] != version:
-                known = self._known[endpoint.file] = (version, _read(file))
+                known = self._known[name] = (version, _read(file))
         except OSError as error:
-            return self._unread(endpoint, error)
+            return self._unread(name, error)
         return known[1]
 
-    def _unread(self, endpoint: Endpoint, error: OSError) -> tuple[bytes, ...]:
-        self._known.pop(endpoint.file, None)
+    def _unread(self, name: str, error: OSError) -> tuple[bytes, ...]:
+        self._known.pop(name, None)
         if not isinstance(error, FileNotFoundError):
-            log.warning("edge.endpoint_unreadable", endpoint=endpoint.path, reason=error.strerror)
+            log.warning("edge.endpoint_unreadable", endpoint=name, reason=error.strerror)
         return ()
 
 

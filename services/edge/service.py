@@ -11,8 +11,10 @@ import structlog
 from events.bus import Bus
 from events.kube import Kube
 from events.telemetry import Meters
+from services.edge.callers import Callers
 from services.edge.door import opened
 from services.edge.hooks import Hooks
+from services.edge.inventory import Questions
 from services.edge.limit import Rate
 from services.edge.rulebook import Rulebook
 from services.edge.secrets import Secrets
@@ -47,13 +49,15 @@ class Edge:
         self.url = ""
         """Where it is open, once it is ready."""
         self._door = door
-        self._hooks = Hooks(bus, Secrets(door.secrets), door.rate, clock=clock, meters=meters)
+        secrets = Secrets(door.secrets)
+        self._hooks = Hooks(bus, secrets, door.rate, clock=clock, meters=meters)
+        self._questions = Questions(bus, Callers(secrets))
         self._book = Rulebook(kube, clock)
         self._triggers = Triggers(bus, self._book, clock=clock, meters=meters)
 
     async def run(self) -> None:
         """Be open until cancelled. Raises ``Denied("AddressInUse")``."""
-        async with opened(self._door.address, self._hooks.routes()) as self.url:
+        async with opened(self._door.address, (*self._hooks.routes(), *self._questions.routes())) as self.url:
             self.ready.set()
             log.info("service.ready", url=self.url)
             async with asyncio.TaskGroup() as group:

@@ -15,8 +15,10 @@ import aiohttp
 from events.bus import Bus, Stored
 from events.meters import HOOKS
 from events.telemetry import Meters
+from services.edge.callers import Callers
 from services.edge.door import opened
 from services.edge.hooks import Hooks
+from services.edge.inventory import Questions
 from services.edge.limit import Rate
 from services.edge.providers import PROVIDERS
 from services.edge.secrets import Secrets
@@ -95,8 +97,10 @@ async def furnished(stack: AsyncExitStack, bus: Bus, folder: Path, rate: Rate) -
     house = House(bus, folder)
     for provider in PROVIDERS:
         house.endpoint(f"{provider}.acme.ci", SECRET, WHSEC)
-    hooks = Hooks(bus, Secrets(folder), rate, clock=house.clock, meters=house.meters)
-    house.url = await stack.enter_async_context(opened("127.0.0.1:0", hooks.routes()))
+    secrets = Secrets(folder)
+    hooks = Hooks(bus, secrets, rate, clock=house.clock, meters=house.meters)
+    routes = (*hooks.routes(), *Questions(bus, Callers(secrets)).routes())
+    house.url = await stack.enter_async_context(opened("127.0.0.1:0", routes))
     house.session = await stack.enter_async_context(aiohttp.ClientSession())
     return house
 
