@@ -12,7 +12,7 @@ from events.bus import EPOCH
 from events.jetstream import connect
 from events.nats_server import NatsServer
 from services.cli.events.tail import Out, tail
-from services.cli.events.which import Which
+from services.trail.which import Which
 from tests.bench.figure import Figure, Goal, alternate, of_pairs
 from tests.corpus import corpus
 

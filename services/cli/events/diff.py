@@ -10,10 +10,10 @@ import msgspec
 from events.bus import EPOCH, Bus
 from schemas.registry import Stream
 from services.cli.bad import BadInput
-from services.cli.events.said import Said, read
-from services.cli.events.scan import kept
 from services.cli.events.shadow import WRONG, Found, Look, look_again
 from services.cli.show import Write, dumped
+from services.trail.said import Said, read
+from services.trail.scan import kept
 
 
 async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, as_json: bool, write: Write) -> bool:

@@ -5,17 +5,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from events.bus import Bus
-from events.redrive import Again, once_more, tell
-from services.cli.bad import Failed
-from services.cli.events.letters import Letter, chosen, grouped
-from services.cli.events.said import clock
-from services.cli.events.scan import EVERY, Tell, kept, progress
-from services.cli.events.which import STREAMS
 from services.cli.item import Item
 from services.cli.kinds import Kind
 from services.cli.show import Form, Show, Write, dumped
+from services.trail.letters import Letter, chosen, grouped
+from services.trail.redrive import STREAM, again, check, letters
+from services.trail.said import clock
+from services.trail.scan import EVERY, Tell, progress
 
-STREAM = "DLQ"
 TABLE = Kind(
     {
         "FINGERPRINT": lambda item, _: str(item["fingerprint"]),
@@ -49,18 +46,12 @@ async def show(bus: Bus, which: str, *, as_json: bool, write: Write) -> None:
 
 
 async def redrive(bus: Bus, which: str, *, dry: bool, write: Write, tell_progress: Tell = progress) -> None:
-    """Tell letters once more to the consumer that failed, alone; each is a letter no longer. Raises BadInput, Failed.
-
-    Told again after a crash it is told once: the second time the bus knows it.
-    """
+    """Tell letters once more to the consumer that failed, alone. Raises BadInput, Failed."""
     found = chosen(await letters(bus), which)
-    await _check(bus, found)
+    await check(bus, found)
     for number, letter in enumerate(found, start=1):
         if not dry:
-            stream, consumer = letter.failed
-            to = Again(stream, consumer, f"dlq-{letter.number}")
-            await tell(bus, once_more(letter.said.stored, to, letter.subject))
-            await bus.drop(STREAM, letter.number)
+            await again(bus, letter)
         write(f"{'would redrive' if dry else 'redriven'}: {_line(letter)}\n")
         if number % EVERY == 0:
             tell_progress(f"{number} of {len(found)} done")
@@ -72,24 +63,6 @@ async def drop(bus: Bus, which: str, *, dry: bool, write: Write) -> None:
         if not dry:
             await bus.drop(STREAM, letter.number)
         write(f"{'would drop' if dry else 'dropped'}: {_line(letter)}\n")
-
-
-async def letters(bus: Bus) -> list[Letter]:
-    """All of them, oldest first."""
-    return [Letter(said) async for said in kept(bus, STREAM)]
-
-
-async def _check(bus: Bus, found: Sequence[Letter]) -> None:
-    """Before anything is told: somebody must be there to hear it."""
-    known = {
-        (place.stream, place.consumer)
-        for stream in {letter.failed[0] for letter in found} & set(STREAMS)
-        for place in await bus.consumers(stream)
-    }
-    for letter in found:
-        if letter.failed not in known or not letter.subject:
-            who = "/".join(letter.failed) if any(letter.failed) else letter.said.stored.subject
-            raise Failed(f"dead letter {letter.number} cannot be redriven: there is no consumer {who} to hear it")
 
 
 def _line(letter: Letter) -> str:

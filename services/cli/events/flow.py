@@ -6,8 +6,8 @@ from events.bus import Bus
 from schemas.registry import Stream
 from services.cli.bad import Failed
 from services.cli.events.lineage import request_of
-from services.cli.events.said import Said
-from services.cli.events.scan import Tell, find, kept, progress
+from services.trail.said import Said
+from services.trail.scan import Tell, find, kept, progress
 
 ASKED = (Stream.INTAKE, "HOOKS")
 """Where flows begin that do not begin with a Colony written by hand."""

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import msgspec
 
 from events.bus import Bus
-from services.cli.events.said import Said, clock
-from services.cli.events.scan import find
 from services.cli.show import Write, dumped
+from services.trail.said import Said, clock
+from services.trail.scan import find
 
 
 async def get(bus: Bus, name: str, *, as_json: bool, write: Write) -> None:

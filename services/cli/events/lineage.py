@@ -7,8 +7,8 @@ from enum import StrEnum
 import msgspec
 
 from schemas.subjects import key_of
-from services.cli.events.said import Said
 from services.cli.item import Item
+from services.trail.said import Said
 
 
 class Because(StrEnum):

@@ -10,10 +10,10 @@ from events.memory_log import matcher
 from events.redrive import Again, once_more, tell
 from schemas.subjects import token
 from services.cli.bad import BadInput
-from services.cli.events.said import Said
-from services.cli.events.scan import EVERY, Tell, kept, progress
-from services.cli.events.which import STREAMS, Which
 from services.cli.show import Write
+from services.trail.said import Said
+from services.trail.scan import EVERY, Tell, kept, progress
+from services.trail.which import STREAMS, Which
 
 MARK = "ce-replay"
 """The extension that tells a replayed event from one that is new; its value is the run."""

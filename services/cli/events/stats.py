@@ -8,12 +8,12 @@ import msgspec
 
 from events.bus import Bus, Place
 from events.telemetry import template_of
-from services.cli.events.said import Said
-from services.cli.events.scan import kept
-from services.cli.events.which import STREAMS
 from services.cli.item import Item
 from services.cli.kinds import Cell, Kind
 from services.cli.show import Show, Write, dumped
+from services.trail.said import Said
+from services.trail.scan import kept
+from services.trail.which import STREAMS
 
 
 @dataclass

@@ -7,8 +7,8 @@ from contextlib import aclosing
 from datetime import datetime
 
 from events.bus import Bus, CaughtUp
-from services.cli.events.said import Said
-from services.cli.events.which import Which
+from services.trail.said import Said
+from services.trail.which import Which
 
 SOON = 0.02
 """Seconds until what was written is seen: each line by itself would cost more than the event."""

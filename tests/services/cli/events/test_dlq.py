@@ -9,6 +9,7 @@ from events.memory import MemoryBus
 from services.cli.bad import Failed
 from services.cli.events import dlq
 from services.gateway.intake import CONSUMER
+from services.trail.redrive import letters
 
 
 async def heard(bus, consumer: Consumer = CONSUMER) -> list[str]:
@@ -56,7 +57,7 @@ async def test_a_redriven_letter_is_told_to_who_failed_and_is_a_letter_no_longer
     await heard(bus)
     assert "run-4712" in await run(dlq.redrive, bus, "1", dry=False)
     assert await heard(bus) == ["run-4712"]
-    assert await dlq.letters(bus) == []
+    assert await letters(bus) == []
 
 
 async def test_a_dry_run_changes_nothing(bus):
@@ -64,7 +65,7 @@ async def test_a_dry_run_changes_nothing(bus):
     assert (await run(dlq.redrive, bus, "all", dry=True)).startswith("would redrive: 1")
     assert (await run(dlq.drop, bus, "all", dry=True)).startswith("would drop: 1")
     assert await heard(bus) == []
-    assert len(await dlq.letters(bus)) == 1
+    assert len(await letters(bus)) == 1
 
 
 async def test_a_redrive_that_broke_off_is_gone_on_with_and_nothing_is_told_twice(bus, monkeypatch):
@@ -79,7 +80,7 @@ async def test_a_redrive_that_broke_off_is_gone_on_with_and_nothing_is_told_twic
             await run(dlq.redrive, bus, "1", dry=False)
     await run(dlq.redrive, bus, "1", dry=False)
     assert await heard(bus) == ["run-4712"]
-    assert await dlq.letters(bus) == []
+    assert await letters(bus) == []
 
 
 async def test_nobody_there_to_hear_it_is_one_clear_sentence_and_nothing_is_told(bus):
@@ -88,11 +89,11 @@ async def test_nobody_there_to_hear_it_is_one_clear_sentence_and_nothing_is_told
     with pytest.raises(Failed, match="dead letter 2 cannot be redriven: there is no consumer EVENTS/gone-events"):
         await run(dlq.redrive, bus, "all", dry=False)
     assert await heard(bus) == []
-    assert len(await dlq.letters(bus)) == 2
+    assert len(await letters(bus)) == 2
 
 
 async def test_a_dropped_letter_is_gone_for_good(bus):
     await heard(bus)
     assert (await run(dlq.drop, bus, "1", dry=False)).startswith("dropped: 1 run-4712")
-    assert await dlq.letters(bus) == []
+    assert await letters(bus) == []
     assert await heard(bus) == []

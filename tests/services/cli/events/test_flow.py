@@ -2,7 +2,7 @@ import pytest
 
 from services.cli.bad import Failed
 from services.cli.events.flow import gather
-from services.cli.events.scan import find
+from services.trail.scan import find
 from tests.corpus import corpus
 
 WHOLE = {"INTAKE", "EVENTS"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from events.bus import Stored
 from services.cli.events.lineage import Because, Node, forest, lineage
-from services.cli.events.said import Said
+from services.trail.said import Said
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ import pytest
 from events.bus import EPOCH, Consumer
 from services.cli.bad import BadInput
 from services.cli.events.replay import replay
-from services.cli.events.which import STREAMS, Which
+from services.trail.which import STREAMS, Which
 
 TEARDOWN = Consumer("teardown-events", "EVENTS", ("cluster.*.*.*", "addon.withdrawn.*.*"))
 OTHER = Consumer("other-events", "EVENTS", ("cluster.*.*.*",))

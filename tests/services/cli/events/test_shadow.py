@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from services.cli.events.said import Said
 from services.cli.events.shadow import Found, look_again
+from services.trail.said import Said
 from tests.corpus import RELEASES, corpus
 
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from events.bus import EPOCH, Stored
-from services.cli.events.said import Said
 from services.cli.events.stats import lag_of, show, stats
 from services.gateway.intake import CONSUMER
+from services.trail.said import Said
 
 LATER = datetime(2026, 11, 22, tzinfo=UTC)
 

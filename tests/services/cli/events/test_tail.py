@@ -6,7 +6,7 @@ import pytest
 
 from events.bus import EPOCH, Message
 from services.cli.events.tail import Out, tail
-from services.cli.events.which import Which
+from services.trail.which import Which
 
 pytestmark = pytest.mark.looptime
 

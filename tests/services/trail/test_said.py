@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from events.bus import Stored
-from services.cli.events.said import Said, read
+from services.trail.said import Said, read
 from tests.corpus import RELEASES, corpus
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)

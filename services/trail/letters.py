@@ -9,8 +9,8 @@ from events.dead_letter import REASON, SUBJECT
 from events.meters import OTHER
 from events.telemetry import template_of
 from services.cli.bad import BadInput
-from services.cli.events.said import Said
-from services.cli.item import Item
+from services.items.item import Item
+from services.trail.said import Said
 
 _VARIES = re.compile(r"""'[^']*'|"[^"]*"|\b[0-9a-f]{8,}(?:-[0-9a-f]+)*\b|\d+(?:\.\d+)*""")
 ALL = "all"

@@ -9,8 +9,8 @@ from events.bus import REDRIVE
 from events.streams import ENTITIES
 from schemas.subjects import token
 from services.cli.bad import BadInput
-from services.cli.events.said import Said
-from services.cli.item import Item
+from services.items.item import Item
+from services.trail.said import Said
 
 STREAMS: Final = ("EVENTS", "LEVELS", "INTAKE", "HOOKS", "DLQ")
 """What holds events; the rest is bookkeeping."""

@@ -2,8 +2,8 @@ import pytest
 
 from events.bus import Stored
 from services.cli.bad import BadInput
-from services.cli.events.said import Said
-from services.cli.events.which import Which, about
+from services.trail.said import Said
+from services.trail.which import Which, about
 
 REQUEST = Said("INTAKE", Stored("cluster.requested", b'{"tenant": "acme", "name": "train"}'))
 

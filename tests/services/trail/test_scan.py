@@ -5,8 +5,8 @@ import pytest
 from events.bus import Message
 from events.memory import MemoryBus
 from services.cli.bad import BadInput, Failed
-from services.cli.events import scan
-from services.cli.events.scan import find, kept, moment
+from services.trail import scan
+from services.trail.scan import find, kept, moment
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

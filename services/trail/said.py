@@ -10,7 +10,7 @@ from events.cloudevents import escape, unescape
 from events.telemetry import template_of
 from schemas.generate.discover import lifecycles
 from schemas.subjects import names_of
-from services.cli.item import Item
+from services.items.item import Item
 
 LIFECYCLES = lifecycles()
 """Of every entity; found, and with it every message is declared."""

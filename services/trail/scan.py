@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from events.bus import EPOCH, Bus, CaughtUp
 from schemas.durations import parse
 from services.cli.bad import BadInput, Failed
-from services.cli.events.said import Said
-from services.cli.events.which import STREAMS, is_event
+from services.trail.said import Said
+from services.trail.which import STREAMS, is_event
 
 EVERY = 20_000
 """Messages between two words of progress."""

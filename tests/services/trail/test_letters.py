@@ -5,8 +5,8 @@ import pytest
 from events.bus import Stored
 from events.dead_letter import REASON, SUBJECT
 from services.cli.bad import BadInput
-from services.cli.events.letters import Letter, chosen, grouped
-from services.cli.events.said import Said
+from services.trail.letters import Letter, chosen, grouped
+from services.trail.said import Said
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

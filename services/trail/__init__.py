@@ -1,0 +1,1 @@
+"""What was said is read back from the streams, for the command line and for the page."""
