@@ -12,8 +12,13 @@ from services.cli.bad import Failed
 from services.cli.where import Where
 
 MANAGER = "alate-cli"
-NEVER = ("Stalled", "Invalid", "Released")
-"""Phases that nothing but another wish ends."""
+NOT_NOW = {
+    "Stalled": "will not become ready as it is",
+    "Invalid": "will not become ready as it is",
+    "Released": "will not become ready as it is",
+    "Waiting": "goes on being asked for until there is room, or until `alate delete`",
+}
+"""Phases that no longer waiting ends soon, and what becomes of the Colony then."""
 Say = Callable[[str], object]
 
 
@@ -24,7 +29,7 @@ def say(line: str) -> None:
 
 
 async def request(where: Where, colonies: list[Object], *, wait: bool, tell: Say = say) -> None:
-    """Ask for Colonies, or amend those that are there. Raises Failed if one of them stalls while it is waited for."""
+    """Ask for Colonies, or amend those that are there. Raises Failed if one of them has no hope for now."""
     async with where.kube() as kube:
         for colony in colonies:
             meta = (await kube.apply(COLONIES, colony, manager=MANAGER))["metadata"]
@@ -51,9 +56,9 @@ async def _until_ready(kube: Kube, asked: Object, tell: Say) -> None:
         async for colony in sights:
             if _ready(colony):
                 return
-            if _phase(colony) in NEVER:
-                why = colony["status"].get("message", "")
-                raise Failed(f"colony/{name} is {_phase(colony)} and will not become ready as it is: {why}")
+            phase = _phase(colony)
+            if phase in NOT_NOW:
+                raise Failed(f"colony/{name} is {phase} and {NOT_NOW[phase]}: {colony['status'].get('message', '')}")
     raise Failed(f"colony/{name} was deleted while it was waited for")
 
 

@@ -53,6 +53,11 @@ class Colonies:
         if known is not None and known["metadata"]["uid"] == meta["uid"] and _newer(colony, known):
             self.objects[meta["namespace"], meta["name"]] = colony
 
+    def _newest(self, colony: Object) -> Object:
+        """What is known of a Colony now: this, or what came after it."""
+        meta = colony["metadata"]
+        return self.objects.get((meta["namespace"], meta["name"]), colony)
+
     async def follow(self, name: Name) -> None:
         """Bring one Colony and the bus together. Level-driven: does nothing where nothing is to be done."""
         colony = self.objects.get(name)
@@ -147,11 +152,12 @@ class Colonies:
             log.debug("colony.changed", name=meta["name"], reason=late.message)
             return False
         self._answered(held)
-        return FINALIZER in self.objects.get((meta["namespace"], meta["name"]), held)["metadata"].get("finalizers", ())
+        return FINALIZER in self._newest(held)["metadata"].get("finalizers", ())
 
     async def _let_go(self, colony: Object, asked: Iterable[Wish]) -> None:
         """Take the finalizer off once every cluster of the Colony is gone, with its proof."""
-        meta = colony["metadata"]
+        # The status written just now has changed the Colony, and its echo will be no news that brings us here again.
+        meta = self._newest(colony)["metadata"]
         if not meta.get("deletionTimestamp") or FINALIZER not in meta.get("finalizers", ()):
             return
         states = self._own(meta)
@@ -159,7 +165,7 @@ class Colonies:
         if all(map(self._books.over, states)) and all(wish.name in known for wish in asked):
             for state in states:
                 await self._forget(state)
-            await self._finalizers(colony, [one for one in meta["finalizers"] if one != FINALIZER])
+            await self._finalizers(meta, [one for one in meta["finalizers"] if one != FINALIZER])
 
     async def _forget(self, state: ClusterState) -> None:
         tenant, name = state.wish.tenant, state.wish.name
@@ -167,8 +173,7 @@ class Colonies:
         for number in range(1, state.attempts + 1):
             await self._levels.forget(InfraSeen, tenant, f"{name}-{number}")
 
-    async def _finalizers(self, colony: Object, wanted: list[str]) -> None:
-        meta = colony["metadata"]
+    async def _finalizers(self, meta: Object, wanted: list[str]) -> None:
         patch = {"metadata": {"resourceVersion": meta["resourceVersion"], "finalizers": wanted}}
         try:
             await self._kube.patch(COLONIES, meta["name"], meta["namespace"], patch, manager=MANAGER)

@@ -4,7 +4,7 @@ import pytest
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(400)]
 
-PROCESSES = {"nats", "sandbox", "gateway", "inventory", "provisioning", "addons", "teardown"}
+PROCESSES = {"nats", "sandbox", "gateway", "inventory", "provisioning", "addons", "teardown", "edge"}
 STATES = {"requested", "launching", "provisioned", "ready", "releasing"}
 ENDING = {f"teardown.{state}" for state in ("armed", "warned", "draining", "cleaning", "releasing", "verifying")}
 

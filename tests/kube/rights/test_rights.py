@@ -29,7 +29,6 @@ OF_ALL = (
     ("DELETE", f"{CORE}/secrets/x"),
     ("POST", f"{CORE}/secrets"),
     ("PATCH", f"{CORE}/secrets/x"),
-    ("DELETE", f"{COLONIES}/x"),
     ("PUT", f"{COLONIES}/x"),
     ("DELETE", COLONIES),
     ("PATCH", f"{CLUSTERS}/x"),
@@ -57,6 +56,7 @@ OF_ONE = {
         ("POST", DEPLOYMENTS),
     ),
     "inventory": (
+        ("DELETE", f"{COLONIES}/x"),
         ("GET", f"{CORE}/secrets"),
         ("GET", f"{CORE}/configmaps/x"),
         ("GET", COLONIES),
@@ -64,6 +64,7 @@ OF_ONE = {
         ("GET", CLUSTERS),
     ),
     "provisioning": (
+        ("DELETE", f"{COLONIES}/x"),
         ("GET", f"{CORE}/secrets/x"),
         ("GET", f"{CORE}/secrets"),
         ("GET", COLONIES),
@@ -73,6 +74,7 @@ OF_ONE = {
         ("GET", f"{CORE}/pods"),
     ),
     "addons": (
+        ("DELETE", f"{COLONIES}/x"),
         ("GET", f"{CORE}/secrets"),
         ("GET", COLONIES),
         ("PATCH", f"{COLONIES}/x"),
@@ -80,6 +82,7 @@ OF_ONE = {
         ("GET", CLUSTERS),
     ),
     "teardown": (
+        ("DELETE", f"{COLONIES}/x"),
         ("POST", COLONIES),
         ("PATCH", f"{COLONIES}/x"),
         ("DELETE", f"{CLUSTERS}/x"),
@@ -101,7 +104,7 @@ OF_ONE = {
 async def test_the_whole_story_is_played_by_accounts_that_hold_only_what_is_shipped(accounts, nats_server):
     api = Api(MemoryJournal(), lambda: datetime.now(UTC), lambda: str(uuid4()))
     await api.start()
-    buses = [await connect(nats_server.url, name=name) for name in (*SERVICES, "person")]
+    buses = [await connect(nats_server.url, name=name) for name in (*SERVICES, "asker", "leaver")]
     spare = iter(buses)
     try:
         kubes = {name: await accounts.kube(name) for name in SERVICES}

@@ -50,6 +50,8 @@ class FakeKube:
         return self._written(finalizers=wanted["metadata"]["finalizers"])
 
     async def patch(self, _, name, namespace, patch, *, manager):
+        if patch["metadata"]["resourceVersion"] != self.colony["metadata"]["resourceVersion"]:
+            raise Denied("the object has been modified", "Conflict")
         self.patched.append(patch["metadata"]["finalizers"])
 
     def _written(self, finalizers=None, status=None):
