@@ -10,6 +10,9 @@ from events.redrive import told
 
 Bury = Callable[[Stored, Consumer, str], None]
 
+TICK = 1e-6
+"""Seconds an alarm may ring early: the loop's clock is no finer, and who then looked again at once would never end."""
+
 
 @dataclass(eq=False)
 class Out:
@@ -50,7 +53,7 @@ class Lane:
     def next_due(self) -> float | None:
         """When the next unanswered message comes again."""
         now = asyncio.get_running_loop().time()
-        return min((out.due for out in self.out.values() if out.due > now), default=None)
+        return min((out.due for out in self.out.values() if out.due > now + TICK), default=None)
 
     def finish(self, out: Out, reason: str | None = None) -> None:
         """It never comes again; with a reason it is a dead letter."""
@@ -88,7 +91,7 @@ class Lane:
 
     def _again(self, now: float) -> Out | None:
         for sequence, out in tuple(self.out.items()):
-            if out.due > now:
+            if out.due > now + TICK:
                 continue
             if self.log.get(sequence) is not None:
                 return out

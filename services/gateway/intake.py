@@ -12,6 +12,7 @@ from events.cloudevents import CloudEvent, Malformed, decode
 from events.faults import Denied, NotFound, TryLater
 from events.kinds import COLONIES
 from events.kube import Kube, Object
+from events.patience import Patience
 from events.verdict import Verdict, reply_to
 from schemas.crds import Refused, read_colony
 from schemas.registry import Stream, declared
@@ -25,8 +26,15 @@ ORIGIN = f"{GROUP}/origin"
 MANAGER = "alate-intake"
 LARGEST = 256 * 1024
 """Bytes of a request: far more than any Colony needs, far less than what the API server takes."""
+FIRST, LONGEST = 1.0, 60.0
+"""Seconds until a request is tried again that cannot be done yet, and what they are doubled up to."""
+WAITS = 12 * 86_400
+"""Seconds a request may wait for the API server: less than its stream keeps it, so that it is never lost unsaid."""
 CONSUMER = Consumer(
-    "gateway-intake", Stream.INTAKE, ("cluster.requested", "cluster.requested.*", "colony.released.*.*")
+    "gateway-intake",
+    Stream.INTAKE,
+    ("cluster.requested", "cluster.requested.*", "colony.released.*.*"),
+    max_deliver=int(WAITS / LONGEST),
 )
 
 log = structlog.get_logger()
@@ -60,15 +68,26 @@ class Intake:
         try:
             name = await self._does[subject.partition(".")[0]](delivery)
         except TryLater as later:
-            await delivery.retry(later.after * (1 + self._jitter()))
+            log.info("intake.put_off", subject=subject, attempt=delivery.attempt, reason=str(later))
+            tries = Patience(self._jitter, FIRST, LONGEST, failures=delivery.attempt - 1)
+            await delivery.retry(tries.failed(later.after))
         except (Malformed, Refused, msgspec.DecodeError, Denied, NotFound) as why:
-            log.warning("intake.refused", subject=subject, reason=str(why))
-            await delivery.dead(f"{subject}: {why}")
-            await self._tell(delivery, accepted=False, reason=f"{subject}: {why}")
+            await self._refuse(delivery, str(why))
+        except Unavailable:
+            raise
+        except Exception:  # a fault of ours must not stop the others, and the next try would end the same
+            log.exception("intake.failed", subject=subject)
+            await self._refuse(delivery, "a fault of alate's own, told in the log of the gateway")
         else:
             log.info("intake.accepted", subject=subject, name=name)
             await delivery.ack()
             await self._tell(delivery, accepted=True, colony=name)
+
+    async def _refuse(self, delivery: Delivery, why: str) -> None:
+        reason = f"{delivery.stored.subject}: {why}"
+        log.warning("intake.refused", subject=delivery.stored.subject, reason=why)
+        await delivery.dead(reason)
+        await self._tell(delivery, accepted=False, reason=reason)
 
     async def _tell(self, delivery: Delivery, *, accepted: bool, colony: str = "", reason: str = "") -> None:
         """Answer whoever asked, where an inbox was named."""

@@ -68,3 +68,11 @@ async def test_after_the_last_attempt_it_is_buried_and_the_next_is_given(lane, b
         lane.drop(HERE)
     assert lane.take(HERE).stored.sequence == 2
     assert buried == [(1, "no answer in 2 attempts")]
+
+
+@pytest.mark.looptime
+async def test_an_alarm_that_rings_a_tick_early_is_no_reason_to_wait_for_nothing(lane):
+    first, _ = lane.take(HERE), lane.take(HERE)
+    first.due = asyncio.get_running_loop().time() + 1e-9
+    assert lane.next_due() == 10.0
+    assert lane.take(THERE) is first

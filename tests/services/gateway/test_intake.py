@@ -13,7 +13,9 @@ from events.cloudevents import CloudEvent, encode
 from events.dead_letter import REASON
 from events.faults import Denied, NotFound, TryLater
 from events.memory import MemoryBus
-from services.gateway.intake import CONSUMER, LARGEST, Intake
+from events.streams import STREAMS
+from schemas.registry import Stream
+from services.gateway.intake import CONSUMER, LARGEST, LONGEST, Intake
 
 pytestmark = pytest.mark.looptime
 
@@ -25,6 +27,8 @@ class FakeKube:
     """Keeps what is applied; answers as it is told."""
 
     def __init__(self):
+        self.away_until = 0.0
+        self.asked = 0
         self.applied = []
         self.deleted = []
         self.answers = []
@@ -42,6 +46,9 @@ class FakeKube:
         return {}
 
     async def apply(self, resource, wanted, *, manager):
+        self.asked += 1
+        if asyncio.get_running_loop().time() < self.away_until:
+            raise TryLater("no answer")
         if self.answers:
             raise self.answers.pop(0)
         self.applied.append((resource.kind, manager, wanted))
@@ -183,6 +190,37 @@ async def test_an_api_server_that_is_away_is_asked_again(house):
     assert await house() == ""
     assert house.kube.applied == []
     await asyncio.sleep(3)
+    assert len(house.kube.applied) == 1
+
+
+async def test_requests_wait_as_long_as_the_api_server_is_away(house):
+    house.kube.away_until = 15 * 60
+    for number in range(20):
+        await house(ASKED | {"name": f"train-{number}"})
+    await asyncio.sleep(15 * 60 + LONGEST)
+    assert await house.bus.count("DLQ", ">") == 0
+    assert sorted(colony["metadata"]["name"] for *_, colony in house.kube.applied) == sorted(
+        f"train-{number}" for number in range(20)
+    )
+    assert await house.bus.unanswered(CONSUMER) == 0
+
+
+async def test_an_api_server_that_stays_away_is_asked_less_and_less_often(house):
+    house.kube.away_until = 15 * 60
+    await house()
+    await asyncio.sleep(15 * 60)
+    assert 15 <= house.kube.asked <= 30
+
+
+async def test_a_request_waits_shorter_than_its_stream_keeps_it():
+    (kept,) = [spec.max_age for spec in STREAMS if spec.name == Stream.INTAKE]
+    assert CONSUMER.max_deliver * LONGEST < kept
+
+
+async def test_a_fault_of_ours_is_a_dead_letter_and_the_next_is_taken(house):
+    house.kube.answers = [ZeroDivisionError("ours")]
+    assert await house() == "cluster.requested: a fault of alate's own, told in the log of the gateway"
+    await house()
     assert len(house.kube.applied) == 1
 
 

@@ -50,6 +50,15 @@ async def test_what_cannot_be_said_yet_is_asked_again_after_the_time_that_was_na
     assert await house.story() == ["waiting", "lit"]
 
 
+async def test_an_api_server_that_is_away_for_long_makes_no_dead_letter_of_a_command(house):
+    await house.start()
+    house.answers = [TryLater("no answer")] * 900
+    await house.press("hall", wait=0)
+    await asyncio.sleep(1000)
+    assert await house.story() == ["waiting", "lit"]
+    assert await house.bus.count("DLQ", ">") == 0
+
+
 async def test_a_fault_of_ours_stops_no_other_entity_and_is_tried_again(house):
     house.answers = [ZeroDivisionError("ours")]
     await house.start()
