@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import structlog
 
-from services.edge.signatures import key_of
+from services.whsec import key_of
 
 LARGEST = 64 * 1024
 """Bytes of a file of secrets."""

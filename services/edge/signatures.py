@@ -1,31 +1,18 @@
 """Whether somebody who knows the secret said this is decided in constant time, on the bytes as they came."""
 
-import binascii
 import hmac
-from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 from services.edge.problem import unauthorized
 from services.edge.said import LONGEST, Said
+from services.whsec import signature
 
-PREFIX = b"whsec_"
-"""Before a secret that is written in base64 (Standard Webhooks)."""
 TOLERANCE = timedelta(minutes=5)
 """How far a signed time may be from ours, either way (Standard Webhooks' own figure)."""
 SIGNATURES = 16
 """How many signatures one request may carry: a sender that changes its secret sends two."""
-
-
-def key_of(secret: bytes) -> bytes:
-    """The bytes to sign with. Raises ValueError if what follows ``whsec_`` is no base64."""
-    if not secret.startswith(PREFIX):
-        return secret
-    try:
-        return b64decode(secret.removeprefix(PREFIX), validate=True)
-    except binascii.Error as error:
-        raise ValueError("what follows whsec_ is no base64") from error
 
 
 def signed_hex(said: Said, header: str) -> None:
@@ -38,8 +25,7 @@ def signed_standard(said: Said) -> None:
     """Standard Webhooks: one of several ``v1,<base64>`` over id, time and body. Raises Problem 401."""
     shown = _shown(said, "webhook-signature").split(b" ")
     name, stamp = said.headers.get("webhook-id", ""), said.headers.get("webhook-timestamp", "")
-    content = b".".join((_bytes(name), _bytes(stamp), said.body))
-    good = tuple(b"v1," + b64encode(_mac(key_of(secret), content)) for secret in said.secrets)
+    good = tuple(signature(secret, _bytes(name), _bytes(stamp), said.body) for secret in said.secrets)
     if not _matches(shown[:SIGNATURES], good):
         raise unauthorized("webhook-signature is not that of this id, time and body", "webhook-signature")
     if not name or len(name) > LONGEST:
