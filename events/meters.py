@@ -28,6 +28,8 @@ HOOKS = "alate.hooks"
 """Webhook deliveries that were answered."""
 TRIGGERS = "alate.triggers"
 """What became of a rule that held."""
+OUTBOUND = "alate.outbound"
+"""What became of what was to be told to a target, try by try."""
 
 Labels = Mapping[str, str]
 Key = TypeVar("Key", bound=tuple[tuple[str, str], ...])
@@ -60,6 +62,11 @@ def _hook(pair: str) -> Labels:
     return {"provider": provider, "status": status}
 
 
+def _told(pair: str) -> Labels:
+    target, _, outcome = pair.partition(".")
+    return {"target": target, "outcome": outcome}
+
+
 def _cloud(cloud: str) -> Labels:
     return {"cloud": cloud}
 
@@ -75,6 +82,7 @@ LABELS: Mapping[str, Callable[[str], Labels]] = {
     CAPACITY_SIGNALS: _cloud,
     HOOKS: _hook,
     TRIGGERS: _outcome,
+    OUTBOUND: _told,
 }
 """What the one label value stands for when it is exported; any other name counts by ``domain``."""
 

@@ -42,6 +42,8 @@ STREAMS = (
         duplicate_window=7 * DAY,
     ),
     StreamSpec("HOOKS", ("hook.>",), max_age=14 * DAY),
+    # Longer than the last try; what was told stands here, too.
+    StreamSpec("OUTBOUND", ("outbound.>",), max_age=7 * DAY),
     StreamSpec("DLQ", ("dlq.>",), max_age=90 * DAY),
     StreamSpec(
         "ADVISORY",

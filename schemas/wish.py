@@ -105,6 +105,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     addons: tuple[AddonRef, ...] = ()
     event: str = ""
     """The id of the event that asked for it, where one did: the wish itself is replaced by the next, its id is kept."""
+    commit: str = ""
+    """The commit whose status tells how it stands, as ``<forge>:<repository>@<hash>``; empty: none."""
 
     @property
     def name(self) -> str:

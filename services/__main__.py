@@ -7,6 +7,7 @@ import uvloop
 
 from events.bus import Unavailable
 from events.faults import Fault
+from schemas.crds import Refused
 from services.compose import SERVICES
 from services.process import SETUP, run, set_up
 from services.settings import BadSetting, load
@@ -29,7 +30,7 @@ def main(names: tuple[str, ...]) -> int:
 
             return sandbox()
         uvloop.run(set_up(load()) if names == (SETUP,) else run(names, load()))
-    except BadSetting as wrong:
+    except (BadSetting, Refused) as wrong:
         print(wrong, file=sys.stderr)  # noqa: T201 - the command's answer
         return 2
     except (Fault, Unavailable, OSError) as why:

@@ -17,6 +17,7 @@ from services.gateway.service import Gateway
 from services.inventory.market import Market
 from services.inventory.nodelabels import labels_of, no_labels
 from services.inventory.service import Inventory
+from services.outbound.service import NOBODY, Outbound, Receivers
 from services.provisioning.service import service as provisioning_service
 from services.runtime import Runtime, Service
 from services.sources import Source
@@ -64,6 +65,8 @@ class Ports:
     """Whether the nodes of founded clusters bear labels of ours."""
     door: Door = CLOSED
     """Where the edge listens, and to whom."""
+    receivers: Receivers = NOBODY
+    """Who outside is told what."""
 
     def workloads(self) -> Workloads:
         """Founded clusters, each opened once per service."""
@@ -155,6 +158,10 @@ def edge(ports: Ports) -> Running:
     return Edge(ports.bus, ports.management, ports.door, clock=ports.clock, meters=ports.meters)
 
 
+def outbound(ports: Ports) -> Running:
+    return Outbound(ports.bus, ports.receivers, clock=ports.clock, jitter=ports.jitter, meters=ports.meters)
+
+
 SERVICES: Mapping[str, Callable[[Ports], Running]] = {
     "gateway": gateway,
     "inventory": inventory,
@@ -162,5 +169,6 @@ SERVICES: Mapping[str, Callable[[Ports], Running]] = {
     "addons": addons,
     "teardown": teardown,
     "edge": edge,
+    "outbound": outbound,
 }
 """Every service, by the name the Procfile and ``python -m services`` use."""

@@ -23,6 +23,7 @@ from services.edge.limit import Rate
 from services.edge.service import Door
 from services.ends import until_told
 from services.health import Health, served
+from services.outbound.service import Receivers
 from services.settings import Settings
 from services.sources import sources
 
@@ -84,6 +85,7 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
             label_nodes=settings.label_nodes,
             retention=timedelta(days=settings.retention_days),
             door=_door(settings),
+            receivers=Receivers(settings.outbound_targets, settings.outbound_secrets),
         )
     finally:
         await bus.close()

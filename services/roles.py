@@ -13,6 +13,8 @@ from services.gateway.intake import CONSUMER as INTAKE
 from services.hearing import Hears, consumers, wildcard
 from services.inventory.desk import NAME as INVENTORY_DESK
 from services.items.answer import SUBJECT as QUESTIONS
+from services.outbound.courier import CONSUMER as TARGETS
+from services.outbound.outbox import HEARS as OUTBOUND_HEARS
 from services.provisioning.service import HEARS as PROVISIONING_HEARS
 from services.teardown.service import HEARS as TEARDOWN_HEARS
 
@@ -70,6 +72,7 @@ SERVICES = (
         works=(HOOKS,),
         looks=("HOOKS", Stream.INTAKE.value),
     ),
+    Role("outbound", says=("outbound.>",), works=(OUTBOUND_HEARS, TARGETS), reads=(EVENTS,)),
 )
 PEOPLE = (
     Role("setup", makes=ALL),

@@ -168,6 +168,17 @@ class Settings(BaseSettings):
         "Too low: senders are told to wait; too high: one sender can fill the bus.",
     )
 
+    outbound_targets: Path | None = Field(
+        None,
+        description="File of those outside who are told what becomes of clusters: see deploy/outbound.yaml. Read anew "
+        "when it changes. Empty: nobody is told; one that cannot be read: the service does not start.",
+    )
+    outbound_secrets: Path | None = Field(
+        None,
+        description="Folder of the targets' secrets: a file by the name of each. For webhooks a secret per line, all "
+        "of them signed with; for a forge its token. A target without one is told once it has one, for about a day.",
+    )
+
     def credentials(self) -> Credentials:
         """What is shown to NATS. Raises Denied("BadCredentials")."""
         return Credentials(

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from schemas.crds.manifests import Manifests
 from schemas.crds.status import ColonyStatus
-from schemas.crds.written import Accelerator, Distinct, Duration, Label, ListMap, Moment, Places, Span, Written
+from schemas.crds.written import COMMIT, Accelerator, Distinct, Duration, Label, ListMap, Moment, Places, Span, Written
 from schemas.wish import Spot, cluster_name
 
 LONGEST_NAME = 50
@@ -85,6 +85,8 @@ class ColonySpec(Written):
 
     clusters: Annotated[list[ClusterSpec], Field(min_length=1, max_length=32), ListMap()]
     """Each comes and goes on its own."""
+    commit: Annotated[str, Field(max_length=512, pattern=COMMIT)] | None = None
+    """The commit whose status shall tell how the clusters stand, such as github:acme/models@<its whole hash>."""
 
 
 class Metadata(Written):

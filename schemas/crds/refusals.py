@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from schemas.crds.written import LABEL, PLACE
+from schemas.crds.written import COMMIT, LABEL, PLACE
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -47,6 +47,7 @@ _RIGHT: Mapping[str, str] = {
 _SHAPES: Mapping[str, str] = {
     LABEL: "must be lower-case letters, digits and hyphens, beginning and ending with a letter or digit",
     PLACE: "must be a country's two letters, such as DE, or EU or EEA",
+    COMMIT: "must be github: or gitlab:, the repository, @ and the commit's whole hash, such as github:acme/models@…",
     r"^v1\.[0-9]+\.[0-9]+$": "must be a Kubernetes version such as v1.34.0",
 }
 """What a pattern asks for, in words."""

@@ -26,6 +26,7 @@ def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
             limits=_limits(cluster),
             addons=tuple(AddonRef(addon.name, digest(addon.manifests)) for addon in cluster.addons),
             event=meta.annotations.get(EVENT, ""),
+            commit=colony.spec.commit or "",
         )
         for cluster in colony.spec.clusters
     )

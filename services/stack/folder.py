@@ -58,6 +58,8 @@ class Folder:
         self.keys = self.root / "keys"
         self.hooks = self.root / "hooks"
         """Webhook endpoints and their secrets."""
+        self.targets = self.root / "outbound"
+        """Who is told outside, and their secrets."""
         self.sandbox = self.root / "sandbox"
         self._address = self.root / "stack.json"
         self._ports = self.root / "ports.json"

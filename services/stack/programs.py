@@ -1,7 +1,7 @@
 """The local stack as a table: which program, in which order, told what."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,9 +14,9 @@ from services.stack.keys import known
 from services.stack.probe import HOST, Busy, Probe, api, free_ports, http, is_free, nats
 from services.stack.program import Program
 
-SERVICES = ("gateway", "inventory", "provisioning", "addons", "teardown", "edge")
+SERVICES = ("gateway", "inventory", "provisioning", "addons", "teardown", "edge", "outbound")
 """Every service of the house, as `python -m services` names it; one line of the Procfile each."""
-EDGE = "edge"
+EDGE, OUTBOUND = "edge", "outbound"
 SETUP = "setup"
 """Who makes the streams."""
 SHOWN = tuple(f"ALATE_NATS_{name}" for name in ("NKEY", "CREDS", "CA", "INBOX", "API"))
@@ -110,12 +110,25 @@ def _sandbox(wiring: Wiring) -> Program:
 
 def _service(wiring: Wiring, name: str, port: int) -> Program:
     told = {"ALATE_KUBECONFIG": str(wiring.management), "ALATE_HEALTH_ADDRESS": f"{HOST}:{port}"}
-    return _python(wiring, name, told | (_edge(wiring) if name == EDGE else {}), http(port, "/readyz"))
+    more = OF_ITS_OWN[name](wiring) if name in OF_ITS_OWN else {}
+    return _python(wiring, name, told | more, http(port, "/readyz"))
 
 
 def _edge(wiring: Wiring) -> dict[str, str]:
     wiring.folder.hooks.mkdir(mode=0o700, parents=True, exist_ok=True)
     return {"ALATE_EDGE_ADDRESS": f"{HOST}:{wiring.ports.edge}", "ALATE_EDGE_SECRETS": str(wiring.folder.hooks)}
+
+
+def _outbound(wiring: Wiring) -> dict[str, str]:
+    wiring.folder.targets.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = wiring.folder.targets / "targets.yaml"
+    if not file.exists():
+        write_private(file, b"targets: []\n")
+    return {"ALATE_OUTBOUND_TARGETS": str(file), "ALATE_OUTBOUND_SECRETS": str(wiring.folder.targets)}
+
+
+OF_ITS_OWN: Mapping[str, Callable[[Wiring], dict[str, str]]] = {EDGE: _edge, OUTBOUND: _outbound}
+"""What only one service is told."""
 
 
 def _python(wiring: Wiring, name: str, told: Mapping[str, str], ready: Probe) -> Program:

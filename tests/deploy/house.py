@@ -138,6 +138,7 @@ def of_durables() -> Iterator[tuple[str, str, str]]:
 OTHERS = (
     *(f"{kind}.{domain}.acme.x" for kind in ("timer", "due") for domain in ("cluster", "addon", "teardown")),
     "hook.github.acme.main.1",
+    "outbound.ci.cluster.ready.acme.x",
     "kube.management.core.secrets.default.x",
     "dlq.EVENTS.nobody",
     "ask.inventory.nodes",

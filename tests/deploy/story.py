@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 import msgspec
 
@@ -17,6 +18,7 @@ from events.kube import Kube, Object
 from events.meters import Meters
 from services.clouds import backends
 from services.compose import SERVICES, Ports
+from services.outbound.service import Receivers
 from services.prices import read_folder
 from services.process import SAMPLE
 from services.sandbox.api.app import MANAGEMENT, Api
@@ -27,7 +29,10 @@ from services.sandbox.clouds.shapes import shapes
 from services.sandbox.clouds.view import Laws
 from services.sandbox.clouds.workloads import Workloads
 from services.sources import sources
+from tests.services.outbound.world import Fake
 
+TARGETS = Path(__file__).parents[1] / "data" / "outbound"
+"""A receiver of CDEvents, for which histories are read."""
 PATIENCE = 90.0
 """Seconds for each part: the garbage collector of a real control plane hears of new kinds every 30 s."""
 PACE = 0.05
@@ -81,6 +86,7 @@ class Stage:
             meters=Meters(),
             sources=sources(str(SAMPLE)),
             backend="capi",
+            receivers=Receivers(TARGETS / "targets.yaml", TARGETS, Fake().opened),
         )
 
     @asynccontextmanager

@@ -28,10 +28,11 @@ from tests.deploy.house import (
 
 BY_NAME = {role.name: role for role in EVERYBODY}
 READERS = {
-    "EVENTS": {"gateway", "inventory", "provisioning", "addons", "teardown", "operator", "reader"},
+    "EVENTS": {"gateway", "inventory", "provisioning", "addons", "teardown", "outbound", "operator", "reader"},
     "LEVELS": {"gateway", "inventory", "provisioning", "operator", "reader"},
     "INTAKE": {"operator", "reader"},
     "HOOKS": {"operator"},
+    "OUTBOUND": {"operator", "reader"},
     "DLQ": {"operator", "reader"},
     "ADVISORY": {"operator", "reader"},
     "KUBE": {"sandbox"},
@@ -96,7 +97,11 @@ def who_may() -> dict[str, set[str]]:
         allowed[f"timer.{domain}.acme.x"] = {owner}
     apart = {s.replace("$JS.API", "JS.API"): who & {"reader"} for s, who in allowed.items() if s.startswith("$JS.API")}
     house_ = {s: who - {"reader"} if s.startswith("$JS.API") else who for s, who in allowed.items()}
-    more = {"hook.github.acme.main.1": {"edge"}, "kube.management.core.secrets.default.x": {"sandbox"}}
+    more = {
+        "hook.github.acme.main.1": {"edge"},
+        "outbound.ci.cluster.ready.acme.x": {"outbound"},
+        "kube.management.core.secrets.default.x": {"sandbox"},
+    }
     more |= {f"_INBOX_{name}.x.1": {"gateway"} for name in ("operator", "publisher", "tenant-acme")}
     more |= {"ask.inventory.nodes": {"operator", "reader"}, **{each: {"tenant-acme"} for each in OF_ACME}}
     return house_ | apart | more

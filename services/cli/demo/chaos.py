@@ -24,6 +24,7 @@ MOMENTS: Mapping[str, Moment] = {
     "gateway": _says(teardown.Draining),
     "teardown": _says(cluster.Releasing),
     "edge": _says(cluster.Ready),
+    "outbound": _says(cluster.Provisioned),
 }
 """Which process dies when."""
 

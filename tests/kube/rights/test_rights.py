@@ -97,6 +97,11 @@ OF_ONE = {
         ("PATCH", f"{COLONIES}/x"),
         ("DELETE", f"{COLONIES}/x"),
     ),
+    "outbound": (
+        ("GET", f"{CORE}/secrets/x"),
+        ("GET", f"{CORE}/configmaps"),
+        ("GET", COLONIES),
+    ),
 }
 """What one of them may not, though it would look at home there."""
 

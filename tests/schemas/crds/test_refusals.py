@@ -103,6 +103,15 @@ def test_a_mistake_in_an_addons_manifests(written, cluster, manifests, sentence)
     assert "\n" not in said
 
 
+@pytest.mark.parametrize("commit", ["acme/models@main", "github:acme@" + "a" * 40, "svn:acme/models@" + "a" * 40])
+def test_a_commit_is_named_by_forge_repository_and_whole_hash(written, commit):
+    written["spec"]["commit"] = commit
+    assert refusal(written) == (
+        f'spec.commit is "{commit}": must be github: or gitlab:, the repository, @ and the commit\'s whole hash, '
+        "such as github:acme/models@…"
+    )
+
+
 def test_an_unknown_field_is_refused_with_the_nearest_known_one(written, pool):
     pool["acceleratorPerNode"] = 8
     assert refusal(written) == f"{POOL}.acceleratorPerNode is no known field: did you mean acceleratorsPerNode?"
@@ -110,7 +119,7 @@ def test_an_unknown_field_is_refused_with_the_nearest_known_one(written, pool):
 
 def test_an_unknown_field_like_none_is_answered_with_all_that_are_known(written):
     written["spec"]["flavour"] = "large"
-    assert refusal(written) == "spec.flavour is no known field: known here are clusters"
+    assert refusal(written) == "spec.flavour is no known field: known here are clusters, commit"
 
 
 def test_a_field_is_written_in_camel_case_or_not_at_all(written, cluster):

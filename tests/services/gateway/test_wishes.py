@@ -31,6 +31,13 @@ def colony(*clusters, **meta):
     })  # fmt: skip
 
 
+def test_a_wish_names_the_commit_that_is_told_how_it_stands():
+    commit = f"github:acme/models@{'a' * 40}"
+    written = colony(SMALL)
+    asked = written.model_copy(update={"spec": written.spec.model_copy(update={"commit": commit})})
+    assert [wish.commit for wish in (*wishes(asked, "capi"), *wishes(written, "capi"))] == [commit, ""]
+
+
 def test_a_wish_names_the_event_that_asked_for_it():
     asked, written = colony(SMALL, annotations={"alate.dev/event-id": "run-4711"}), colony(SMALL)
     assert [wish.event for wish in (*wishes(asked, "capi"), *wishes(written, "capi"))] == ["run-4711", ""]

@@ -11,13 +11,14 @@ from events.credentials import Credentials
 from events.jetstream import connect
 from events.streams import STREAMS
 from services.compose import SERVICES as COMPOSED
+from services.outbound.targets import read_targets
 from services.stack.folder import Folder, Ports
 from services.stack.probe import HOST, Busy
-from services.stack.programs import EDGE, NATS, SANDBOX, SERVICES, SHOWN, Wiring, choose_ports, stages
+from services.stack.programs import EDGE, NATS, OUTBOUND, SANDBOX, SERVICES, SHOWN, Wiring, choose_ports, stages
 from services.stack.supervisor import Supervisor
 
 PROCFILE = Path(__file__).parents[3] / "Procfile"
-PORTS = Ports(20_001, 20_002, 20_003, (20_004, 20_005, 20_006, 20_007, 20_008, 20_009), 20_010)
+PORTS = Ports(20_001, 20_002, 20_003, (20_004, 20_005, 20_006, 20_007, 20_008, 20_009, 20_011), 20_010)
 
 
 def names(wiring: Wiring) -> list[list[str]]:
@@ -116,6 +117,18 @@ def test_webhooks_have_a_door_and_a_folder_for_their_user_alone(tmp_path):
 
     assert edge.env["ALATE_EDGE_ADDRESS"] == f"{HOST}:{PORTS.edge}"
     assert stat.S_IMODE(Path(edge.env["ALATE_EDGE_SECRETS"]).stat().st_mode) == 0o700
+
+
+def test_who_is_told_outside_is_a_file_for_its_user_alone_that_is_never_written_over(tmp_path):
+    wiring = Wiring(Folder(tmp_path), PORTS)
+    (outbound,) = (program for program in stages(wiring)[-1] if program.name == OUTBOUND)
+    file = Path(outbound.env["ALATE_OUTBOUND_TARGETS"])
+
+    assert stat.S_IMODE(Path(outbound.env["ALATE_OUTBOUND_SECRETS"]).stat().st_mode) == 0o700
+    assert read_targets(file.read_text()) == {}
+    file.write_text("targets: [] # mine")
+    stages(wiring)
+    assert file.read_text() == "targets: [] # mine"
 
 
 def test_everybody_shows_a_key_of_its_own(tmp_path):

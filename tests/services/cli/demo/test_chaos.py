@@ -46,4 +46,5 @@ def test_it_is_noted_what_had_just_been_said(heard):
         "gateway": "teardown.draining",
         "teardown": "cluster.releasing",
         "edge": "cluster.ready",
+        "outbound": "cluster.provisioned",
     }

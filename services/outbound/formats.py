@@ -1,0 +1,165 @@
+"""What a target is sent is a pure function of the event, its place in the cluster's life, and the target's format."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import quote
+
+import msgspec
+
+from events.cloudevents import CloudEvent, msg_id, structured
+from schemas.subjects import Key
+from services.outbound.life import Life, Said
+from services.outbound.targets import Target
+from services.whsec import signature
+
+LONGEST = 140
+"""Characters of a status' description that every forge takes."""
+CDEVENTS = "0.5.1"
+"""The specification that is followed (cdevents.dev)."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One POST."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """What there is to tell."""
+
+    event: CloudEvent
+    key: Key
+    life: Life
+    now: datetime
+
+    @property
+    def name(self) -> str:
+        """The event's token, such as ``ready``."""
+        return self.event.type.rpartition(".")[2]
+
+    @property
+    def said(self) -> Said:
+        """The cluster's state. Raises msgspec.DecodeError."""
+        return msgspec.json.decode(self.event.data, type=Said)
+
+
+def request(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> Request | None:
+    """What to send; None: nothing, this late or of this event. Raises msgspec.DecodeError, ValueError for a secret."""
+    return FORMATS[target.format](target, occasion, secrets)
+
+
+def _webhook(target: Target, event: CloudEvent, now: datetime, secrets: tuple[bytes, ...]) -> Request:
+    """Signed after Standard Webhooks, with every secret that is good; the id is the event's, for ever the same."""
+    body, name, stamp = structured(event), msg_id(event), str(int(now.timestamp()))
+    signed = b" ".join(signature(secret, name.encode(), stamp.encode(), body) for secret in secrets)
+    headers = {
+        "Content-Type": "application/cloudevents+json",
+        "webhook-id": name,
+        "webhook-timestamp": stamp,
+        "webhook-signature": signed.decode(),
+    }
+    return Request(target.url, headers, body)
+
+
+def _cloudevents(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> Request | None:
+    return _webhook(target, occasion.event, occasion.now, secrets)
+
+
+def _cdevents(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> Request | None:
+    predicate = _predicate(occasion)
+    return _webhook(target, cdevent(occasion, predicate), occasion.now, secrets) if predicate else None
+
+
+def _predicate(occasion: Occasion) -> str:
+    if occasion.name == "ready":
+        return "modified" if occasion.life.was_ready else "created"
+    return "deleted" if occasion.name == "released" and occasion.life.was_ready else ""
+
+
+def cdevent(occasion: Occasion, predicate: str) -> CloudEvent:
+    """The environment that a cluster is; attributes are copied from the context, as CDEvents' binding says."""
+    event, kind = occasion.event, f"dev.cdevents.environment.{predicate}.0.3.0"
+    name = f"{occasion.key.tenant}/{occasion.key.name}"
+    context = {
+        "specversion": CDEVENTS,
+        "id": f"{event.id}.{predicate}",
+        "source": event.source,
+        "type": kind,
+        "timestamp": event.time,
+    }
+    if chain := event.extensions.get("correlationid"):
+        context["chainId"] = chain
+    subject = {"id": name, "source": event.source, "content": {"name": occasion.key.name}}
+    return CloudEvent(
+        id=f"{event.id}.{predicate}",
+        source=event.source,
+        type=kind,
+        subject=name,
+        time=event.time,
+        datacontenttype="application/json",
+        data=msgspec.json.encode({"context": context, "subject": subject}),
+    )
+
+
+PENDING, SUCCESS, FAILURE, OVER = "pending", "success", "failure", "over"
+STANDS = {"requested": PENDING, "waiting": PENDING, "ready": SUCCESS, "stalled": FAILURE, "released": OVER}
+"""How a cluster stands for its commit, by event; what is not here is under way."""
+GITHUB = {PENDING: "pending", "": "pending", SUCCESS: "success", FAILURE: "failure", OVER: "error"}
+GITLAB = {PENDING: "pending", "": "running", SUCCESS: "success", FAILURE: "failed", OVER: "canceled"}
+
+
+def commit_of(said: Said, forge: str) -> tuple[str, str] | None:
+    """Repository and hash of the commit that is to be told, if it is one of this forge."""
+    where, _, rest = said.wish.commit.partition(":")
+    repository, _, sha = rest.rpartition("@")
+    return (repository, sha) if where == forge and repository else None
+
+
+def _status(target: Target, occasion: Occasion) -> tuple[str, str, str, str] | None:
+    """Repository, hash, how it stands and a sentence; an old event, and the end of what was ready, say nothing."""
+    said, stands = occasion.said, STANDS.get(occasion.name, "")
+    found = commit_of(said, target.format)
+    over = occasion.name in ("releasing", "released") and occasion.life.was_ready
+    if found is None or over or not occasion.life.newest:
+        return None
+    sentence = ": ".join(filter(None, (f"cluster {occasion.name}", said.message or said.reason)))
+    return (*found, stands, sentence if len(sentence) <= LONGEST else f"{sentence[: LONGEST - 1]}…")
+
+
+def _github(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> Request | None:
+    """POST /repos/{owner}/{repo}/statuses/{sha} (GitHub's REST API, 2022-11-28)."""
+    if (status := _status(target, occasion)) is None:
+        return None
+    repository, sha, stands, sentence = status
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/vnd.github+json",
+        "X-GitHub-Api-Version": "2022-11-28",
+        "Authorization": f"Bearer {secrets[0].decode()}",
+    }
+    said = {"state": GITHUB[stands], "context": f"alate/{occasion.key.name}", "description": sentence}
+    return Request(f"{target.url}/repos/{repository}/statuses/{sha}", headers, msgspec.json.encode(said))
+
+
+def _gitlab(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> Request | None:
+    """POST /projects/:id/statuses/:sha (GitLab's commits API)."""
+    if (status := _status(target, occasion)) is None:
+        return None
+    repository, sha, stands, sentence = status
+    headers = {"Content-Type": "application/json", "PRIVATE-TOKEN": secrets[0].decode()}
+    said = {"state": GITLAB[stands], "name": f"alate/{occasion.key.name}", "description": sentence}
+    url = f"{target.url}/projects/{quote(repository, safe='')}/statuses/{sha}"
+    return Request(url, headers, msgspec.json.encode(said))
+
+
+FORMATS: Mapping[str, Callable[[Target, Occasion, tuple[bytes, ...]], Request | None]] = {
+    "cloudevents": _cloudevents,
+    "cdevents": _cdevents,
+    "github": _github,
+    "gitlab": _gitlab,
+}

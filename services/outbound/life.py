@@ -1,0 +1,41 @@
+"""What an event means within its cluster's life is read off the cluster's history, so that it can be told again."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from events.bus import Stored
+from schemas.subjects import names_of
+from schemas.wish import Wish
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a cluster's state is told to others."""
+
+    wish: Wish
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Life:
+    """Where one event stands."""
+
+    newest: bool
+    """Nothing has been said of the cluster since."""
+    was_ready: bool
+    """It was ready before, in this life: since it was asked for, or for the first time since it was released."""
+
+
+def life(history: Iterable[Stored], id: str) -> Life:  # noqa: A002 - CloudEvents' own word
+    """Of the event with this id; one that is not kept any more is old."""
+    was_ready, found = False, None
+    for stored in history:
+        if found is not None:
+            return Life(newest=False, was_ready=found.was_ready)
+        if stored.headers.get("ce-id") == id:
+            found = Life(newest=True, was_ready=was_ready)
+        event = names_of(stored.subject)[1]
+        was_ready = event == "ready" or (was_ready and event != "released")
+    return found or Life(newest=False, was_ready=was_ready)

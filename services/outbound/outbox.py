@@ -1,0 +1,81 @@
+"""Every event becomes one message per target, so that each is tried, delayed and buried on its own."""
+
+from collections.abc import Iterator
+from contextlib import aclosing
+
+import msgspec
+import structlog
+
+from events.bus import Bus, Consumer, Delivery, Message, Stored, Unavailable
+from events.meters import UNDECODABLE
+from events.telemetry import Meters, extract, sending, working_on
+from schemas.registry import Stream
+from schemas.subjects import Key, key_of
+from services.outbound.formats import commit_of
+from services.outbound.life import Said
+from services.outbound.targets import Target, Targets
+
+STREAM = "OUTBOUND"
+"""What is still to be told to somebody, and what was."""
+HEARS = Consumer("outbound-events", Stream.EVENTS, ("cluster.*.*.*", "addon.*.*.*", "teardown.*.*.*"), ack_wait=10.0)
+TEMPLATE = "outbound.{target}.{domain}.{event}.{tenant}.{name}"
+FORGES = ("github", "gitlab")
+
+log = structlog.get_logger()
+
+
+def wanted(target: Target, stored: Stored, key: Key) -> bool:
+    """Whether the target is to be told. Raises msgspec.DecodeError."""
+    event = stored.subject.split(".", 2)[1]
+    if not target.listens(key.domain, event, key.tenant):
+        return False
+    if target.format in FORGES:
+        return commit_of(msgspec.json.decode(stored.data, type=Said), target.format) is not None
+    return target.format == "cloudevents" or event in ("ready", "released")
+
+
+def letters(targets: Iterator[Target], stored: Stored) -> Iterator[Message]:
+    """What is kept for each: the event as it was said. Raises msgspec.DecodeError, ValueError."""
+    key = key_of(stored.subject)
+    headers = {name: value for name, value in stored.headers.items() if not name.startswith("Nats-")}
+    for target in targets:
+        if wanted(target, stored, key):
+            yield Message(f"outbound.{target.name}.{stored.subject}", stored.data, headers)
+
+
+class Outbox:
+    """Fills it."""
+
+    def __init__(self, bus: Bus, targets: Targets, meters: Meters) -> None:
+        self._bus = bus
+        self._targets = targets
+        self._meters = meters
+
+    async def run(self) -> None:
+        """Listen for ever."""
+        async with aclosing(self._bus.consume(HEARS)) as deliveries:
+            async for delivery in deliveries:
+                try:
+                    await self._take(delivery)
+                except Unavailable as away:  # it was not answered, so it comes again
+                    log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
+
+    async def _take(self, delivery: Delivery) -> None:
+        stored = delivery.stored
+        try:
+            found = tuple(letters(iter(self._targets.now().values()), stored))
+        except (msgspec.DecodeError, ValueError) as wrong:
+            self._meters.count(UNDECODABLE, "outbound")
+            await delivery.dead(f"{stored.subject}: {wrong}")
+            return
+        with working_on(key_of(stored.subject), extract(stored.headers), TEMPLATE):
+            for letter in found:
+                await self._keep(letter, stored)
+        await delivery.ack()
+
+    async def _keep(self, letter: Message, stored: Stored) -> None:
+        """Once, however often the event comes."""
+        headers = dict(letter.headers)
+        with sending(letter.subject, headers, self._meters):
+            kept = Message(letter.subject, letter.data, headers)
+            await self._bus.publish(kept, msg_id=f"{letter.subject}.{stored.sequence}")

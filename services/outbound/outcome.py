@@ -1,0 +1,52 @@
+"""What a receiver's answer means for what it was sent is one table, as a pure function."""
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+LONGEST_WAIT = 86_400.0
+"""Seconds a receiver may ask us to wait."""
+FOR_GOOD = frozenset({400, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501})
+"""Statuses that the same bytes will get again; what a changed secret or address mends is not among them."""
+NO_CHANGE = b"Cannot transition status"
+"""What GitLab says, with 400, to a status that is that already."""
+
+
+class Answer(NamedTuple):
+    """What a receiver said."""
+
+    status: int
+    retry_after: str = ""
+    """As the header has it: seconds, or a date."""
+    body: bytes = b""
+    """Its beginning."""
+
+
+class Outcome(StrEnum):
+    """What comes next."""
+
+    DELIVERED = "delivered"
+    AGAIN = "again"
+    NEVER = "never"
+
+
+def outcome(answer: Answer) -> Outcome:
+    """A redirect is never followed: what is signed for one receiver goes to no other."""
+    if 200 <= answer.status < 300 or (answer.status == 400 and NO_CHANGE in answer.body):
+        return Outcome.DELIVERED
+    if 300 <= answer.status < 400 or answer.status in FOR_GOOD:
+        return Outcome.NEVER
+    return Outcome.AGAIN
+
+
+def asked(answer: Answer, now: datetime) -> float:
+    """Seconds the receiver wants to be left alone; 0 if it does not say."""
+    said = answer.retry_after.strip()
+    if said.isascii() and said.isdigit():
+        return min(float(said[:9]), LONGEST_WAIT)
+    try:
+        at = parsedate_to_datetime(said)
+    except ValueError:
+        return 0.0
+    return min(max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds()), LONGEST_WAIT)

@@ -1,0 +1,65 @@
+"""The outbound service's loops: what is said becomes letters, and the letters are brought."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import structlog
+
+from events.bus import Bus
+from events.telemetry import Meters
+from services.outbound.courier import Courier
+from services.outbound.outbox import Outbox
+from services.outbound.post import Opened, posting
+from services.outbound.targets import Targets
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Receivers:
+    """Who is told, and how they are reached."""
+
+    file: Path | None = None
+    """The file of targets; None: there are none."""
+    secrets: Path | None = None
+    """The folder of their secrets."""
+    opened: Opened = posting
+
+
+NOBODY = Receivers()
+
+
+class Outbound:
+    """The service."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        receivers: Receivers,
+        *,
+        clock: Callable[[], datetime],
+        jitter: Callable[[], float],
+        meters: Meters,
+    ) -> None:
+        """Raises Refused, OSError for a file of targets that cannot be read."""
+        self.ready = asyncio.Event()
+        self._bus = bus
+        self._opened = receivers.opened
+        self._targets = Targets(receivers.file, receivers.secrets)
+        self._clock = clock
+        self._jitter = jitter
+        self._meters = meters
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        async with self._opened() as post, asyncio.TaskGroup() as group:
+            courier = Courier(
+                self._bus, self._targets, post, clock=self._clock, jitter=self._jitter, meters=self._meters
+            )
+            group.create_task(Outbox(self._bus, self._targets, self._meters).run())
+            group.create_task(courier.run())
+            self.ready.set()
+            log.info("service.ready", targets=len(self._targets.now()))

@@ -1,0 +1,112 @@
+"""Who is told what is a file that is read anew when it changes; secrets are named in it, never held."""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+import structlog
+import yaml
+from pydantic import AfterValidator, Field
+
+from events.credentials import without_secrets
+from schemas.crds.refusals import Refused, read
+from schemas.crds.written import Label, ListMap, Written
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+EVENT = r"^([a-z]+|\*)\.([a-z]+|\*)$"
+
+log = structlog.get_logger()
+
+
+def _address(text: str) -> str:
+    """A token that goes along must not be read on the way."""
+    url = urlsplit(text)
+    if not (url.hostname and (url.scheme == "https" or (url.scheme == "http" and url.hostname in LOOPBACK))):
+        raise ValueError("must be an https:// URL; http:// is for this host alone")
+    if url.username or url.password:
+        raise ValueError("must hold no name and no password: a secret is a file of its own")
+    return text.rstrip("/")
+
+
+class Target(Written):
+    """One receiver."""
+
+    name: Label
+    """Its own name among all; also the name of its file of secrets."""
+    tenant: Label | None = None
+    """Whose clusters; not said: everybody's."""
+    format: Literal["cloudevents", "cdevents", "github", "gitlab"]
+    """What is sent: the events themselves, CDEvents of environments, or the status of the commit a Colony names."""
+    url: Annotated[str, Field(max_length=2048), AfterValidator(_address)]
+    """Where to; of a forge the base of its API, such as https://api.github.com or https://gitlab.com/api/v4."""
+    events: Annotated[list[Annotated[str, Field(pattern=EVENT)]], Field(max_length=64)] = Field(
+        default_factory=lambda: ["*.*"]
+    )
+    """With format cloudevents: which ones, such as cluster.ready or teardown.*; not said: all."""
+
+    def listens(self, domain: str, event: str, tenant: str) -> bool:
+        """Whether it is told of such an event of a tenant."""
+        wanted = self.events if self.format == "cloudevents" else ["cluster.*"]
+        return self.tenant in (None, tenant) and any(fnmatchcase(f"{domain}.{event}", each) for each in wanted)
+
+
+class TargetsFile(Written):
+    """All of them."""
+
+    targets: Annotated[list[Target], Field(max_length=256), ListMap()] = Field(default_factory=list)
+    """Each is told on its own: one that is away holds up no other."""
+
+
+def read_targets(text: str) -> Mapping[str, Target]:
+    """By name. Raises Refused, one sentence per mistake."""
+    try:
+        written = yaml.safe_load(text)
+        if not isinstance(written, dict):
+            raise Refused("the file of targets must be a mapping with the key targets")  # noqa: TRY301 - told as all else
+        return {each.name: each for each in read(TargetsFile, written).targets}
+    except yaml.YAMLError as error:
+        raise Refused(f"the file of targets is no YAML: {' '.join(str(error).split())}") from error
+    except Refused as error:
+        raise Refused(without_secrets(str(error))) from None
+
+
+class Targets:
+    """The file and the folder of secrets."""
+
+    def __init__(self, file: Path | None, secrets: Path | None) -> None:
+        """None: nobody is told anything. Raises Refused, OSError for a file that cannot be read from the start."""
+        self._file = file
+        self._secrets = secrets
+        self._version = self._look()
+        self._known = read_targets(file.read_text()) if file else {}
+
+    def now(self) -> Mapping[str, Target]:
+        """Those there are, by name; a file that has become damaged changes nothing."""
+        if self._file is None:
+            return self._known
+        try:
+            if (version := self._look()) != self._version:
+                self._version = version
+                self._known = read_targets(self._file.read_text())
+        except (Refused, OSError, UnicodeDecodeError) as wrong:
+            log.warning("outbound.targets_refused", reason=str(wrong))
+        return self._known
+
+    def secrets(self, target: Target) -> tuple[bytes, ...]:
+        """The lines of its file, of which webhooks are signed with every one, so that two can overlap; may be none."""
+        if self._secrets is None:
+            return ()
+        try:
+            lines = (self._secrets / target.name).read_bytes().splitlines()
+        except OSError as error:
+            log.warning("outbound.secret_unreadable", target=target.name, reason=error.strerror)
+            return ()
+        return tuple(line.strip() for line in lines if line.strip())
+
+    def _look(self) -> tuple[int, int, int] | None:
+        if self._file is None:
+            return None
+        stat = self._file.stat()
+        return (stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -1,0 +1,89 @@
+"""Every event becomes one message for each target that is to be told, once."""
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from events.bus import Message, Unavailable
+from events.dead_letter import REASON
+from events.memory import MemoryBus
+from events.telemetry import Meters
+from services.outbound.outbox import HEARS, Outbox
+from services.outbound.targets import Targets
+from tests.services.outbound.world import SHA, Folder, event, say, wish
+
+pytestmark = pytest.mark.looptime
+HOOK = {"name": "ci", "format": "cloudevents", "url": "https://ci.example.com"}
+HUB = {"name": "hub", "format": "github", "url": "https://api.github.com"}
+CDE = {"name": "cde", "format": "cdevents", "url": "https://cde.example.com"}
+
+
+@asynccontextmanager
+async def filled(bus: MemoryBus, folder: Folder):
+    task = asyncio.create_task(Outbox(bus, Targets(folder.file, folder.root), Meters()).run())
+    try:
+        yield
+        while await bus.unanswered(HEARS):  # noqa: ASYNC110 - as others look at it, from outside
+            await asyncio.sleep(0.1)
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def kept(bus: MemoryBus) -> list[str]:
+    return [stored.subject for stored in await bus.read("OUTBOUND", ">")]
+
+
+async def test_each_target_gets_what_it_is_to_be_told_and_no_more(tmp_path):
+    bus, folder = MemoryBus(), Folder(tmp_path)
+    folder.write(HOOK | {"events": ["teardown.*"]}, HUB, CDE, CDE | {"name": "foreign", "tenant": "other"})
+    async with filled(bus, folder):
+        await say(bus, event("launching"))
+        await say(bus, event("ready", 2, wish=wish(f"gitlab:acme/models@{SHA}")))
+        await say(bus, event("gone", domain="teardown"))
+    assert await kept(bus) == [
+        "outbound.hub.cluster.launching.acme.train-gpu",
+        "outbound.cde.cluster.ready.acme.train-gpu",
+        "outbound.ci.teardown.gone.acme.train-gpu",
+    ]
+
+
+async def test_an_event_that_is_heard_again_for_want_of_an_answer_is_kept_once(tmp_path, monkeypatch):
+    bus, folder = MemoryBus(), Folder(tmp_path)
+    folder.write(HOOK)
+    await say(bus, event("ready"))
+    publish, lost = bus.publish, ["an answer"]
+
+    async def unheard(*what, **how):
+        sequence = await publish(*what, **how)
+        if lost:
+            raise Unavailable(lost.pop())
+        return sequence
+
+    monkeypatch.setattr(bus, "publish", unheard)
+    async with filled(bus, folder):
+        pass
+    (kept_once,) = await bus.read("OUTBOUND", ">")
+    assert (kept_once.headers["ce-id"], kept_once.data) == (event("ready").id, event("ready").data)
+    assert lost == []
+
+
+async def test_an_event_that_cannot_be_read_is_a_dead_letter_with_its_reason(tmp_path):
+    bus, folder = MemoryBus(), Folder(tmp_path)
+    folder.write(HUB)
+    async with filled(bus, folder):
+        await bus.publish(Message("cluster.ready.acme.x", b"?", {}))
+        await say(bus, event("ready"))
+    assert await kept(bus) == ["outbound.hub.cluster.ready.acme.train-gpu"]
+    (letter,) = await bus.read("DLQ", ">")
+    assert letter.headers[REASON].startswith("cluster.ready.acme.x: ")
+
+
+async def test_where_nobody_is_to_be_told_nothing_is_kept(tmp_path):
+    bus, folder = MemoryBus(), Folder(tmp_path)
+    folder.write()
+    async with filled(bus, folder):
+        await say(bus, event("ready"))
+    assert await kept(bus) == []

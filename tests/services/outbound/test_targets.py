@@ -1,0 +1,90 @@
+"""The file of targets says who is told; a mistake is one sentence, a change needs no restart."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from schemas.crds import Refused
+from services.outbound.targets import Targets, read_targets
+from tests.services.outbound.world import Folder
+
+GOOD = {"name": "ci", "format": "cloudevents", "url": "https://ci.example.com/hooks"}
+SHIPPED = Path(__file__).parents[3] / "deploy" / "outbound.yaml"
+
+
+def written(*targets: dict) -> str:
+    return yaml.safe_dump({"targets": list(targets)})
+
+
+def test_the_shipped_file_is_read():
+    assert list(read_targets(SHIPPED.read_text())) == ["pipeline", "cdevents", "github", "gitlab"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (written(GOOD | {"url": "http://ci.example.com"}), "must be an https:// URL; http:// is for this host alone"),
+        (written(GOOD | {"url": "ftp://ci.example.com"}), "must be an https:// URL"),
+        (written(GOOD | {"url": "https://"}), "must be an https:// URL"),
+        (written(GOOD | {"url": "https://me:s3cret@ci.example.com"}), "must hold no name and no password"),
+        (written(GOOD | {"secret": "s"}), "targets[0].secret is no known field"),
+        (written(GOOD | {"events": ["ready"]}), "targets[0].events[0]"),
+        (written(GOOD | {"name": "../etc"}), "targets[0].name"),
+        (written(GOOD, GOOD), "each name must be unique"),
+        ("[", "the file of targets is no YAML"),
+        ("- a", "must be a mapping with the key targets"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place_and_without_a_secret(text, sentence):
+    with pytest.raises(Refused) as wrong:
+        read_targets(text)
+    assert sentence in str(wrong.value)
+    assert "s3cret" not in str(wrong.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost", "[::1]:1"])
+def test_this_host_may_be_reached_in_the_clear(host):
+    assert read_targets(written(GOOD | {"url": f"http://{host}/"}))["ci"].url == f"http://{host}"
+
+
+def test_a_target_hears_what_it_asks_for_and_of_its_own_tenant():
+    target = read_targets(written(GOOD | {"tenant": "acme", "events": ["cluster.ready", "teardown.*"]}))["ci"]
+    said = [("cluster", "ready"), ("cluster", "stalled"), ("teardown", "gone"), ("addon", "ready")]
+    assert [each for each in said if target.listens(*each, "acme")] == [("cluster", "ready"), ("teardown", "gone")]
+    assert not target.listens("cluster", "ready", "other")
+
+
+def test_a_changed_file_is_read_anew_and_a_damaged_one_changes_nothing(tmp_path):
+    folder = Folder(tmp_path)
+    targets = Targets(folder.write(GOOD), tmp_path)
+    folder.write(GOOD, GOOD | {"name": "more"})
+    assert list(targets.now()) == ["ci", "more"]
+    folder.file.write_text("[")
+    assert list(targets.now()) == ["ci", "more"]
+    folder.write(GOOD | {"name": "new"})
+    assert list(targets.now()) == ["new"]
+
+
+def test_a_file_that_is_damaged_from_the_start_is_refused(tmp_path):
+    (tmp_path / "targets.yaml").write_text("[")
+    with pytest.raises(Refused):
+        Targets(tmp_path / "targets.yaml", tmp_path)
+
+
+def test_a_file_that_is_away_for_a_moment_changes_nothing(tmp_path):
+    folder = Folder(tmp_path)
+    targets = Targets(folder.write(GOOD), tmp_path)
+    folder.file.rename(tmp_path / "away")
+    assert list(targets.now()) == ["ci"]
+
+
+def test_two_secrets_are_good_at_once_and_none_is_none(tmp_path):
+    folder = Folder(tmp_path)
+    targets = Targets(folder.write(GOOD), tmp_path)
+    target = targets.now()["ci"]
+    folder.secret("ci", "old", "", " new ")
+    assert targets.secrets(target) == (b"old", b"new")
+    (tmp_path / "ci").unlink()
+    assert targets.secrets(target) == ()
+    assert Targets(None, None).secrets(target) == ()
