@@ -66,7 +66,7 @@ class ClusterState(State, frozen=True, kw_only=True):
     attempts: int = 0
     """How many attempts this incarnation has begun."""
     cost_usd: float = 0.0
-    """What the released attempts have cost."""
+    """What was billed: the released attempts, and the current one up to when it got its present size."""
     interruptions: int = 0
     """How often it was whole on spot machines, and then was not."""
     strays: tuple[Attempt, ...] = ()
@@ -89,11 +89,30 @@ class Placing(ClusterState, frozen=True, kw_only=True):
     billed_since: datetime | None = None
 
 
+class Resizing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The pools are getting another size."""
+
+    before: tuple[Lot, ...] = ()
+    """What the back end took last; empty: this is the way back to it."""
+    nodes: int
+    """So many are enough meanwhile."""
+    accelerators: int
+    """The same, in accelerators."""
+    until: datetime
+    """When people are told that it takes long."""
+    ordered: bool = False
+    """The back end has taken the new size."""
+    late: bool = False
+    """It took longer than that."""
+
+
 class Founded(ClusterState, frozen=True, kw_only=True):
     """What is known from the moment an offer was chosen."""
 
     attempt: Attempt
     billed_since: datetime
+    """Since when it costs what its placement says now."""
+    resizing: Resizing | None = None
     next_best_per_hour: float | None = None
     """USD, what the next best placement would have cost."""
     refused: str = ""

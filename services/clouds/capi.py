@@ -16,8 +16,9 @@ from schemas.documents import documents
 from schemas.wish import Wish
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
-from services.clouds.objects import ensure, identity, installed, leftovers
+from services.clouds.objects import alter, ensure, identity, installed, leftovers
 from services.clouds.port import GROUP, labels, owner
+from services.clouds.sized import sized
 
 PREFIX = "alate-capi-"
 """A template's ConfigMap is named ``alate-capi-<cloud>``, unless the Colony names another."""
@@ -64,6 +65,16 @@ class Capi:
             for document in others:
                 _name(document, wish, ours, _owned_by(there))
                 await ensure(self._kube, await self._kind(document), document)
+
+    async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        """See that whatever of the template hangs on the number of nodes says so many."""
+        text = await self._template(wish, attempt.placement.cloud)
+        found = sized(lambda one: render(text, wish, one), attempt)
+        if not found:
+            raise Denied("the Cluster API template does not mention ${REPLICAS}: a size cannot be set", "BadTemplate")
+        for document, patch in found:
+            meta = document["metadata"] | {"namespace": wish.tenant}
+            await alter(self._kube, await self._kind(document), meta, uid, patch)
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         """Delete the Cluster; its controllers and the garbage collector take the rest with it."""

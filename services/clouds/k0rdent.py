@@ -13,7 +13,7 @@ from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen, Lot, Placement
 from schemas.wish import Wish
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
-from services.clouds.objects import ensure, identity, installed, leftovers
+from services.clouds.objects import alter, ensure, identity, installed, leftovers
 from services.clouds.port import GROUP, labels, owner
 
 Config = dict[str, object]
@@ -93,6 +93,12 @@ class K0rdent:
             "config": CONFIGS[placement.cloud](placement, lot) | _counts(lot),
         }
         await ensure(self._kube, CLUSTERDEPLOYMENTS, _object(wish, attempt, uid, spec))
+
+    async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        """See that the ClusterDeployment asks for so many workers."""
+        meta = {"name": attempt.object_name(wish.name), "namespace": wish.tenant}
+        workers = {"workersNumber": attempt.placement.lots[0].nodes}
+        await alter(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"config": workers}})
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         """Delete the ClusterDeployment; k0rdent takes the rest with it."""

@@ -49,11 +49,23 @@ async def _there(kube: Kube, resource: Resource, meta: Object, denied: Denied) -
         if denied.reason == "AlreadyExists":  # it went since
             raise TryLater(denied.message, 0.5) from missing
         raise denied from missing
-    if there["metadata"].get("deletionTimestamp"):
-        raise TryLater(f"{resource.plural}/{meta['name']} is still being deleted", 2.0)
-    if there["metadata"].get("labels", {}).get(UID) != meta["labels"][UID]:
-        raise Denied(f"{resource.plural}/{meta['name']} is there already, and is not ours", "AlreadyExists")
+    _ours(resource, there["metadata"], meta["labels"][UID])
     return there
+
+
+def _ours(resource: Resource, meta: Object, uid: str) -> None:
+    """Raises TryLater while an object of the name is going, Denied if it is of another incarnation, or nobody's."""
+    if meta.get("deletionTimestamp"):
+        raise TryLater(f"{resource.plural}/{meta['name']} is still being deleted", 2.0)
+    if meta.get("labels", {}).get(UID) != uid:
+        raise Denied(f"{resource.plural}/{meta['name']} is there already, and is not ours", "AlreadyExists")
+
+
+async def alter(kube: Kube, resource: Resource, meta: Object, uid: str, patch: Object) -> None:
+    """See that fields of an object of ours are so. Raises NotFound, TryLater while it is going, Denied if not ours."""
+    there = (await kube.get(resource, meta["name"], meta["namespace"]))["metadata"]
+    _ours(resource, there, uid)
+    await kube.patch(resource, meta["name"], meta["namespace"], patch)
 
 
 async def leftovers(kube: Kube, tenant: str, cluster: str, *more: Resource) -> dict[str, int]:

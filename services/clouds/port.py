@@ -1,4 +1,4 @@
-"""What a back end must be able to do: four calls and one pure reading, with four named errors."""
+"""What a back end must be able to do: five calls and one pure reading, with four named errors."""
 
 from types import ModuleType
 from typing import ClassVar, Protocol
@@ -38,6 +38,13 @@ class Cloud(Protocol):
 
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the attempt's objects exist. Raises NoCapacity, Denied, TryLater."""
+        ...
+
+    async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        """See that the attempt's objects ask for the nodes its lots have, and touch nothing else of them.
+
+        Raises NotFound where they are not there, Denied, TryLater.
+        """
         ...
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:

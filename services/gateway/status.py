@@ -81,7 +81,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime) -> Object:
     ready = sum(isinstance(each.cluster, Ready) for each in listed)
     offers = [each.cluster for each in listed if isinstance(each.cluster, Founded)]
     deleting = bool(colony["metadata"].get("deletionTimestamp"))
-    verdict = _ready(listed, ready)
+    verdict, resizing = _ready(listed, ready), _resizing(listed)
     whole = ColonyStatus(
         phase="Deleting" if deleting else _phase(listed),
         observed_generation=known.generation,
@@ -90,10 +90,11 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime) -> Object:
         offer=", ".join(dict.fromkeys(_short(state) for state in offers)) or None,
         price_per_hour=round(sum(s.attempt.placement.price_per_hour for s in offers), 6) if offers else None,
         cost_usd=round(sum(each.cluster.cost_usd for each in listed if each.cluster), 6),
-        message=verdict.message or None,
+        message=verdict.message or resizing.message or None,
         conditions=[
             known.condition("Accepted", _accepted(listed)),
             known.condition("Ready", verdict),
+            known.condition("Resizing", resizing),
             known.condition("AddonsApplied", _addons_applied(listed)),
         ],
         gpu_inventory=gpu_inventory(_seen_of(listed)) or None,
@@ -165,6 +166,17 @@ def _ready(facts: tuple[Facts, ...], ready: int) -> Verdict:
     )
     reason = least.cluster.reason if isinstance(least.cluster, Stalled | Waiting) else _cluster_phase(least)
     return Verdict(holds=False, reason=reason, message=f"{least.wish.cluster}: {message(least)}")
+
+
+def _resizing(facts: tuple[Facts, ...]) -> Verdict:
+    """Whether a cluster's pools are getting another size; it stays ready meanwhile."""
+    going = [(each, c.resizing) for each in facts if isinstance(c := each.cluster, Founded) and c.resizing]
+    if not going:
+        return Verdict(holds=False, reason="AsAsked")
+    reason = "Late" if any(resizing.late for _, resizing in going) else "Resizing"
+    return Verdict(
+        holds=True, reason=reason, message="; ".join(f"{each.wish.cluster}: {message(each)}" for each, _ in going)
+    )
 
 
 def _addons_applied(facts: tuple[Facts, ...]) -> Verdict:

@@ -15,7 +15,7 @@ def message(facts: Facts) -> str:
         return facts.refused or getattr(teardown, "message", "")
     if isinstance(teardown, Warned):
         return f"goes at {whole(teardown.until):%H:%M:%S}Z: {teardown.why}"
-    if isinstance(state, Founded) and (state.refused or not isinstance(state, Ready)):
+    if isinstance(state, Founded) and (state.refused or state.resizing or not isinstance(state, Ready)):
         return state.refused or _progress(facts, state)
     return TELLS.get(type(state), lambda _: "")(state)
 
@@ -36,9 +36,18 @@ def _progress(facts: Facts, state: Founded) -> str:
     seen = counted(facts, state)
     if seen is not None:
         need = facts.wish.need
-        return f"{seen.nodes} of {need.nodes} nodes, {seen.accelerators} of {need.accelerators} accelerators ready"
+        there = f"{seen.nodes} of {need.nodes} nodes, {seen.accelerators} of {need.accelerators} accelerators ready"
+        return f"{there}: {_infra_tells(facts, state)}" if _late(state) else there
     if isinstance(state, Launching) and state.held:
         return state.held
+    return _infra_tells(facts, state)
+
+
+def _late(state: Founded) -> bool:
+    return state.resizing is not None and state.resizing.late
+
+
+def _infra_tells(facts: Facts, state: Founded) -> str:
     infra = facts.infra
     told = infra.message if infra is not None and infra.uid == state.uid else ""
     return told or "waiting for the back end"

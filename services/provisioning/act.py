@@ -19,6 +19,7 @@ from schemas.cluster import (
 )
 from schemas.inventory import ClusterSeen
 from schemas.registry import declared
+from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Wish
 from services.clouds.port import Cloud
 from services.machine import Event
@@ -73,6 +74,21 @@ class Calls:
             return (MadeLate(command.attempt),)
         return (LaunchHeld(number),) if command.told else ()
 
+    async def resize(self, command: Resize) -> tuple[Event, ...]:
+        """Tell the back end how many nodes there shall be. What is not there is seen by others."""
+        number, lots = command.attempt.number, command.attempt.placement.lots
+        try:
+            await self._stall.room(command)
+            await self._cloud(command.wish).resize(command.wish, command.attempt, command.uid)
+        except NotServed as unserved:
+            raise TryLater(unserved.message, UNTIL_INSTALLED) from unserved
+        except NotFound as missing:
+            raise TryLater(missing.message, STILL_GOING) from missing
+        except Denied as denied:
+            _wait_if_curable(denied)
+            return (ResizeRefused(number, lots, denied.message),)
+        return (Resized(number, lots),)
+
     async def release(self, command: Release) -> tuple[Event, ...]:
         """Let the attempt go. Raises TryLater as long as it is there."""
         try:
@@ -106,7 +122,15 @@ def act(
 ) -> Act:
     """The one place where provisioning meets the world."""
     calls = Calls(clouds, stall, infra, inventory)
-    return acts({Rank: calls.rank, Launch: calls.launch, Release: calls.release, Look: calls.look})
+    return acts(
+        {
+            Rank: calls.rank,
+            Launch: calls.launch,
+            Resize: calls.resize,
+            Release: calls.release,
+            Look: calls.look,
+        }
+    )
 
 
 def _refused(command: Launch, denied: Denied) -> LaunchFailed | LaunchHeld:
@@ -115,6 +139,12 @@ def _refused(command: Launch, denied: Denied) -> LaunchFailed | LaunchHeld:
         return LaunchFailed(command.attempt.number, denied.reason, denied.message)
     _wait_if_told(denied, command.told)
     return LaunchHeld(command.attempt.number, denied.message)
+
+
+def _wait_if_curable(denied: Denied) -> None:
+    """Raises TryLater where something is not installed: that has no size's fault."""
+    if denied.reason == NOT_INSTALLED:
+        raise TryLater(denied.message, UNTIL_INSTALLED) from denied
 
 
 def _wait_if_told(denied: Denied, told: str) -> None:

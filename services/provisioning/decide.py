@@ -17,7 +17,6 @@ from schemas.cluster import (
     Launching,
     MadeLate,
     MarketMoved,
-    Placement,
     Placing,
     Provisioned,
     Ranked,
@@ -30,9 +29,12 @@ from schemas.cluster import (
 )
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
+from schemas.resize import Resized, ResizeRefused
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Wish
 from services.machine import machine, on
+from services.provisioning.bill import cost
+from services.provisioning.resize import amend, confirm, enough, run_late, settle, take_back
 from services.provisioning.strays import forget, keep
 from services.provisioning.waits import ask_again, ask_soon, go_without
 
@@ -42,7 +44,6 @@ JOIN_LIMIT = timedelta(minutes=20)
 """From an answering API to every accelerator usable."""
 LOST = "Lost"
 DELETED = "the cluster was deleted by somebody else"
-CANNOT_CHANGE = "pools and placement of a running cluster stay as they are: remove the cluster and add it anew"
 
 
 def request(_: None, wish: Wish) -> Requested | Released:
@@ -81,15 +82,6 @@ def try_again(state: Stalled | Waiting, wish: Wish) -> Stalled | Waiting | Reque
     if wish.deleting:
         return msgspec.structs.replace(state, wish=wish)
     return state.to(Requested, wish=wish, tried=())
-
-
-def amend(state: Founded, wish: Wish) -> Founded:
-    """Limits and add-ons follow the newest wish; what runs stays what was asked for when it was founded."""
-    if not wish.newer_than(state.wish):
-        return state
-    refused = "" if wish.deleting or wish.need == state.wish.need else CANNOT_CHANGE
-    kept = msgspec.structs.replace(wish, need=state.wish.need)
-    return msgspec.structs.replace(state, wish=kept, refused=refused)
 
 
 def choose(
@@ -166,13 +158,15 @@ def lose(state: Provisioned | Ready, seen: InfraSeen, now: datetime) -> ClusterS
 
 
 def complete(state: Provisioned, seen: ClusterSeen) -> Provisioned | Ready:
-    return state.to(Ready) if _whole(state, seen) else state
+    return settle(state.to(Ready), seen) if _is_of(state, seen) and enough(state, seen) else state
 
 
-def shrink(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisioned:
+def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisioned:
     """A cluster that is heard, and has less than was bought, is not ready; one that is not heard stays what it was."""
-    if not _is_of(state, seen) or not seen.known or _whole(state, seen):
+    if not _is_of(state, seen) or not seen.known:
         return state
+    if enough(state, seen):
+        return settle(state, seen)
     interruptions = state.interruptions + _on_spot(state)
     return state.to(Provisioned, deadline=now + JOIN_LIMIT, was_ready=True, interruptions=interruptions)
 
@@ -196,7 +190,7 @@ def drop(state: Requested | Waiting | Stalled, order: ReleaseOrdered) -> Request
 def finish(state: Releasing, gone: Gone, now: datetime) -> ClusterState | Released:
     if gone.attempt != state.attempt.number:
         return forget(state, gone)
-    return state.to(Released, cost_usd=_cost(state, state.attempt.placement, state.billed_since, now))
+    return state.to(Released, cost_usd=cost(state, state.attempt.placement, state.billed_since, now))
 
 
 def finish_seen(state: Releasing, seen: InfraSeen, now: datetime) -> ClusterState | Released:
@@ -214,7 +208,7 @@ def try_next(state: Placing, gone: Gone, now: datetime) -> ClusterState:
         attempt=None,
         billed_since=None,
         tried=(*state.tried, state.attempt),
-        cost_usd=_cost(state, state.attempt.placement, state.billed_since, now),
+        cost_usd=cost(state, state.attempt.placement, state.billed_since, now),
     )
 
 
@@ -239,20 +233,9 @@ def _concerns(state: Founded | Releasing, seen: InfraSeen) -> bool:
     return seen.uid == state.uid and seen.attempt == state.attempt.number
 
 
-def _whole(state: Founded, seen: ClusterSeen) -> bool:
-    need = state.wish.need
-    there = seen.known and seen.nodes >= need.nodes and seen.accelerators >= need.accelerators
-    return _is_of(state, seen) and there
-
-
 def _is_of(state: Founded, seen: ClusterSeen) -> bool:
     """What was counted on the cluster of an earlier attempt says nothing of this one."""
     return seen.uid == state.uid and seen.attempt in (0, state.attempt.number)
-
-
-def _cost(state: ClusterState, placement: Placement, since: datetime | None, now: datetime) -> float:
-    hours = (now - (since or now)).total_seconds() / 3600
-    return round(state.cost_usd + placement.price_per_hour * hours, 6)
 
 
 def _incarnation(wish: Wish) -> str:
@@ -277,7 +260,10 @@ decide = machine(
     on((Launching, Provisioned), Due, give_up),
     on((Provisioned, Ready), InfraSeen, lose),
     on(Provisioned, ClusterSeen, complete),
-    on(Ready, ClusterSeen, shrink),
+    on(Ready, ClusterSeen, recount),
+    on(Ready, Due, run_late),
+    on((Launching, Provisioned, Ready), Resized, confirm),
+    on((Launching, Provisioned, Ready), ResizeRefused, take_back),
     on((Launching, Provisioned, Ready), ReleaseOrdered, let_go),
     on(Placing, ReleaseOrdered, let_go_place),
     on((Requested, Waiting, Stalled), ReleaseOrdered, drop),

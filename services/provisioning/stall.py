@@ -15,6 +15,7 @@ from schemas.entity import State
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen
 from schemas.registry import Stream, declared
+from schemas.resize import Resize
 from schemas.subjects import Key
 from schemas.wish import Wish
 from services.provisioning.fit import Known, Reach
@@ -96,6 +97,19 @@ class Stall:
         stock = excess(limits, [attempt for k, (_, attempt) in rivals.items() if began[k] <= began[key]])
         if stock is not None:
             raise Denied(f"of {stock[3]} in {stock[1]} there are {limits[stock]}, and others chose them first", "Taken")
+
+    async def room(self, command: Resize) -> None:
+        """See that limited machines are left for a cluster that grows. Raises Denied("Taken") if not.
+
+        Raises TryLater until its own new size has come back, and with it all that was chosen before it.
+        """
+        limits = self._limits(command.attempt) if command.grows else {}
+        mine = self._clusters.get(Key("cluster", command.wish.tenant, command.wish.name))
+        if limits and (mine is None or holds(mine) != command.attempt):
+            raise TryLater("it is not known yet who else has chosen these machines", SOON)
+        stock = excess(limits, (attempt for _, state in self._clusters if (attempt := holds(state))))
+        if stock is not None:
+            raise Denied(f"of {stock[3]} in {stock[1]} there are {limits[stock]}, and others hold the rest", "Taken")
 
     async def stands(self, command: Launch) -> bool:
         """Whether the attempt is still the cluster's own, by the stream's last word."""

@@ -9,6 +9,7 @@ from schemas.cluster import (
     Placing,
     Provisioned,
     Rank,
+    Ready,
     Release,
     Releasing,
     Requested,
@@ -17,6 +18,7 @@ from schemas.cluster import (
 )
 from schemas.entity import State, Wake
 from services.machine import Command, asks
+from services.provisioning.resize import asks_resize, asks_settling
 
 ENOUGH = 3
 """Interruptions after which on-demand machines are looked for first."""
@@ -43,10 +45,12 @@ _todo = asks(
         Waiting: lambda s: () if s.wish.deleting else (Wake(s.until),),
         Launching: lambda s: (
             Launch(s.wish, s.attempt, s.uid, s.held),
+            *asks_resize(s),
             Look(s.wish, s.attempt),
             Wake(s.deadline),
         ),
-        Provisioned: lambda s: (Look(s.wish, s.attempt), Wake(s.deadline)),
+        Provisioned: lambda s: (*asks_resize(s), Look(s.wish, s.attempt), Wake(s.deadline)),
+        Ready: asks_settling,
         Stalled: ask_until_installed,
         Releasing: lambda s: (Release(s.wish, s.attempt),),
     }

@@ -132,9 +132,9 @@ async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
             raise found
 
 
-def spec() -> Object:
+def spec(nodes: int = 1) -> Object:
     """One cluster for each back end, with an add-on."""
-    pools = [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1}]
+    pools = [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": nodes}]
     addons = [{"name": "note", "manifests": NOTE}]
     clusters = [
         {"name": name, "backend": name, "clouds": ["aws"], "pools": pools, "addons": addons}
@@ -178,6 +178,8 @@ async def play(stage: Stage) -> None:
     await bus.close()
     for name in ("written", "asked"):
         await stage.until("ready and fitted out", _whole, name)
+    await resized(stage, "written", 3)
+    await resized(stage, "written", 1)
     await stage.admin.delete(COLONIES, "written", "default")
     await release(stage.bus(), "asked", stage.clock())
     for name in ("written", "asked"):
@@ -185,6 +187,21 @@ async def play(stage: Stage) -> None:
     assert (await stage.admin.get(TRIGGERS, "idle", "default"))["status"]["conditions"][0]["status"] == "True"
     left = {each.plural: len((await stage.admin.list(each, "default")).items) for each in LEFT}
     assert left == dict.fromkeys(left, 0)
+
+
+async def resized(stage: Stage, name: str, nodes: int) -> None:
+    """Somebody edits the nodes of both clusters; they are ready all the while, and then of that size."""
+    wanted = {"metadata": {"name": name, "namespace": "default"}, "spec": spec(nodes)}
+    generation = (await stage.admin.apply(COLONIES, wanted, manager="kubectl"))["metadata"]["generation"]
+
+    def settled(colony: Object | None) -> bool:
+        shown = (colony or {})["status"]
+        conditions = {c["type"]: (c["status"], c["observedGeneration"]) for c in shown["conditions"]}
+        assert conditions["Ready"][0] == "True", shown
+        sizes = {(each["nodesReady"], each["offer"]["pricePerHour"] > 0) for each in shown["clusters"]}
+        return conditions["Resizing"] == ("False", generation) and sizes == {(nodes, True)}
+
+    await stage.until(f"of {nodes} nodes", settled, name)
 
 
 def _whole(colony: Object | None) -> bool:

@@ -32,12 +32,10 @@ ELSEWHERE = (
         Right(group, plural, "get"): "what could not be made is looked at: after a crash it is ours, and there already"
         for group, plural in (
             ("cluster.x-k8s.io", "clusters"),
-            ("cluster.x-k8s.io", "machinedeployments"),
             ("bootstrap.cluster.x-k8s.io", "kubeadmconfigtemplates"),
             ("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes"),
             (INFRASTRUCTURE, "devclusters"),
             (INFRASTRUCTURE, "devmachinetemplates"),
-            ("k0rdent.mirantis.com", "clusterdeployments"),
         )
     }
     | {Right("", "configmaps", "get"): "a template that is not seen yet is asked for by its name"}

@@ -36,6 +36,7 @@ pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
 SERVICES = ("provisioning", "addons", "teardown")
 NEED = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),), backend="fake")
+LARGER = msgspec.structs.replace(NEED, pools=(msgspec.structs.replace(NEED.pools[0], nodes=3),))
 WISH = Wish(
     tenant="acme", colony="train", cluster="a", uid="c1", generation=1,
     need=NEED, addons=(AddonRef("driver", "d1"),),
@@ -67,6 +68,21 @@ class World:
     async def infra(self, uid: str, attempt: Attempt, **shown: Any) -> None:
         seen = InfraSeen(cluster="train-a", uid=uid, attempt=attempt.number, **shown)
         await self.say(seen, "acme", attempt.object_name("train-a"))
+
+    async def count(self, uid: str, attempt: Attempt, nodes: int) -> None:
+        seen = ClusterSeen(cluster="train-a", uid=uid, attempt=attempt.number, nodes=nodes, accelerators=8 * nodes)
+        await self.say(seen, "acme", "train-a")
+
+    async def settled(self, nodes: int) -> None:
+        """Wait until the cluster is Ready and of that size, for at most a day."""
+        for _ in range(86_400):
+            stored = await self.last(KEYS[0])
+            if stored is not None and stored.subject == KEYS[0].state("ready"):
+                state = msgspec.json.decode(stored.data, type=cluster.Ready)
+                if (state.wish.need.nodes, state.resizing) == (nodes, None):
+                    return
+            await asyncio.sleep(1)
+        raise AssertionError(f"it never settled at {nodes} nodes")
 
     async def last(self, key: Key) -> Stored | None:
         return await self.bus.last("EVENTS", key.history)
@@ -102,8 +118,15 @@ class FakeCloud:
             lame = {"failure": "NoCapacity"} if attempt.placement.cloud == "lame" else {"reachable": True}
             await self._world.infra(uid, attempt, **lame)
             if attempt.placement.cloud == "good":
-                whole = ClusterSeen(cluster="train-a", uid=uid, attempt=attempt.number, nodes=2, accelerators=16)
-                await self._world.say(whole, "acme", "train-a")
+                await self._world.count(uid, attempt, 2)
+
+    async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        await self._life.call(lambda: self._resize(attempt, uid))
+
+    async def _resize(self, attempt: Attempt, uid: str) -> None:
+        nodes = attempt.placement.lots[0].nodes
+        self._world.done.add(f"{nodes} nodes")
+        await self._world.count(uid, attempt, nodes)
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         await self._life.call(lambda: self._release(attempt))
@@ -193,7 +216,7 @@ class Ending:
 
 
 async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
-    """The whole story: wished for, two clouds in vain, founded, fitted out, taken back."""
+    """The whole story: wished for, two clouds in vain, founded, fitted out, grown, taken back."""
     world = World(MemoryBus(clock=mortal.clock))
     tasks = [
         asyncio.create_task(supervised(mortal, world, name, lives.get(name, [mortal.Life()]))) for name in SERVICES
@@ -205,7 +228,9 @@ async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
         await world.until(KEYS[0], "ready")
         await world.until(KEYS[1], "applied")
         await world.until(KEYS[2], "armed")
-        await world.say(msgspec.structs.replace(WISH, deleting=True), "acme", "train-a")
+        await world.say(msgspec.structs.replace(WISH, generation=2, need=LARGER), "acme", "train-a")
+        await world.settled(3)
+        await world.say(msgspec.structs.replace(WISH, generation=3, deleting=True), "acme", "train-a")
         for key, end in zip(KEYS, ("released", "withdrawn", "gone"), strict=True):
             await world.until(key, end)
     finally:
@@ -251,7 +276,7 @@ async def test_the_calm_story_is_the_one_that_is_meant(mortal):
         ),
         launched=frozenset({2, 3}),
         standing=frozenset(),
-        done=frozenset({"applied d1 on train-a-3-kubeconfig", "withdrawn", "drained", "swept", "audited"}),
+        done=frozenset({"applied d1 on train-a-3-kubeconfig", "withdrawn", "3 nodes", "drained", "swept", "audited"}),
         tried=("1 full NoCapacity", "2 lame NoCapacity"),
         proof=(("machines", 0), ("addons", 0)),
         timers=0,

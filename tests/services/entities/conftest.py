@@ -10,7 +10,7 @@ from itertools import product
 import msgspec
 import pytest
 
-from schemas import addon, cluster, teardown
+from schemas import addon, cluster, resize, teardown
 from schemas.entity import Due, State
 from schemas.inventory import ClusterSeen
 from schemas.wish import AddonRef, Limits, Need, Pool, Wish
@@ -38,15 +38,16 @@ FIRST = Wish(
     addons=(AddonRef("driver", "d1"),),
 )
 OTHER_NEED = msgspec.structs.replace(FIRST, generation=2, need=Need(pools=POOLS, max_price_per_hour=9.0))
+LARGER = msgspec.structs.replace(FIRST, generation=2, need=Need(pools=(msgspec.structs.replace(POOLS[0], nodes=3),)))
 DELETED = msgspec.structs.replace(FIRST, generation=3, deleting=True)
 ANEW = msgspec.structs.replace(FIRST, generation=4)
 STRANGER = msgspec.structs.replace(FIRST, uid="c9", generation=9)
 
 
-def placement(cloud: str, price: float) -> cluster.Placement:
+def placement(cloud: str, price: float, nodes: int = 2) -> cluster.Placement:
     lot = cluster.Lot(
         pool="gpu", instance="x8", zone="", accelerator="H100", accelerators_per_node=8,
-        nodes=2, price_per_hour=price, spot=False,
+        nodes=nodes, price_per_hour=price, spot=False,
     )  # fmt: skip
     return cluster.Placement(cloud=cloud, region="r", lots=(lot,))
 
@@ -60,9 +61,12 @@ def use(nodes: int, attempt: int = 0, **shown) -> ClusterSeen:
 
 
 CHEAP, DEAR = placement("aws", 10.0), placement("gcp", 12.0)
+GROWN = placement("aws", 10.0, 3)
 TRIED = cluster.Attempt(number=1, placement=CHEAP)
 HEARD_BY_CLUSTER = (
-    FIRST, OTHER_NEED, DELETED, ANEW,
+    FIRST, OTHER_NEED, LARGER, DELETED, ANEW,
+    *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN)),
+    *(resize.ResizeRefused(1, at.lots, "no x8 left") for at in (CHEAP, GROWN)),
     cluster.Ranked((CHEAP, DEAR)), cluster.Ranked((), "NoOfferFits", "no offer has it"),
     cluster.Ranked((), cluster.NOT_INSTALLED, "no Cluster API"),
     cluster.Ranked((), "BadTemplate", "it cannot be filled in"), cluster.MarketMoved(), cluster.MadeLate(TRIED),

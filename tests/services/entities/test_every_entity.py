@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import msgspec
 
-from schemas import addon, cluster, teardown
+from schemas import addon, cluster, resize, teardown
 from schemas.entity import Due, Wake
 
 
@@ -92,7 +92,7 @@ def test_every_state_is_json_that_any_reader_can_read(entity):
 
 def test_every_wait_has_an_end(entity):
     """Nothing that is asked of the world is waited for without a deadline; only what is retried needs none."""
-    polled = cluster.Rank | cluster.Release | addon.Withdraw
+    polled = cluster.Rank | cluster.Release | resize.Resize | addon.Withdraw
     for state in entity.reached():
         commands = entity.todo(state)
         if commands and not any(isinstance(command, Wake) for command in commands):

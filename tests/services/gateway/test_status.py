@@ -83,7 +83,7 @@ def test_a_ready_colony_shows_every_field():
         "addons": [{"name": "driver", "phase": "Applied"}], "teardown": {"phase": "Armed"},
         "expiresAt": "2026-01-01T13:00:00Z", "idleSince": "2026-01-01T11:00:00Z", "attempts": 2,
     }]  # fmt: skip
-    assert [c["type"] for c in conditions] == ["Accepted", "Ready", "AddonsApplied"]
+    assert [c["type"] for c in conditions] == ["Accepted", "Ready", "Resizing", "AddonsApplied"]
     assert conditions[1] == {
         "type": "Ready", "status": "True", "observedGeneration": 3, "lastTransitionTime": "2026-01-01T12:00:00Z",
         "reason": "AllClustersReady", "message": "",
@@ -96,7 +96,31 @@ def test_a_condition_keeps_its_time_until_its_status_changes():
     waiting = shown(Facts(WISH, cluster=is_(cluster.Requested)), colony=before, now=later)
     ready = shown(WHOLE, colony=before, now=later)
     times = [[c["lastTransitionTime"][11:16] for c in each["conditions"]] for each in (waiting, ready)]
-    assert times == [["12:00", "12:00", "12:00"], ["12:00", "12:05", "12:05"]]
+    assert times == [["12:00"] * 4, ["12:00", "12:05", "12:00", "12:05"]]
+
+
+RESIZED = msgspec.structs.replace(WISH, need=Need(pools=(msgspec.structs.replace(samples.POOL, nodes=4),)))
+RESIZING = cluster.Resizing(nodes=2, accelerators=16, until=NOW, ordered=True)
+
+
+def resizing(**fields):
+    known = is_(cluster.Ready, wish=RESIZED, resizing=msgspec.structs.replace(RESIZING, **fields))
+    told = InfraSeen(cluster="train-a", uid="u1", attempt=2, message="InsufficientInstanceCapacity")
+    return replace(WHOLE, wish=RESIZED, cluster=known, infra=told)
+
+
+def test_one_that_is_resized_is_ready_and_tells_how_far_it_is():
+    computed = shown(resizing())
+    told = "a: 2 of 4 nodes, 16 of 32 accelerators ready"
+    assert (computed["phase"], computed["accelerators"], computed["message"]) == ("Ready", "16/32", told)
+    assert conditions(computed)["Ready"][0] == "True"
+    assert conditions(computed)["Resizing"] == ("True", "Resizing", told)
+
+
+def test_one_that_takes_long_to_be_resized_tells_what_the_back_end_says():
+    _, reason, told = conditions(shown(resizing(late=True)))["Resizing"]
+    assert reason == "Late"
+    assert told == "a: 2 of 4 nodes, 16 of 32 accelerators ready: InsufficientInstanceCapacity"
 
 
 def test_time_alone_changes_nothing():

@@ -79,6 +79,10 @@ class Play:
         if step.who in self.world.wishes:
             await self.world.wish(step.who, nodes=self.world.wishes[step.who].need.nodes)
 
+    async def _resize(self, step: Step) -> None:
+        if step.who in self.world.wishes:
+            await self.world.wish(step.who, nodes=1 + step.dice % 3)
+
     async def _end(self, step: Step) -> None:
         await self.world.wish(step.who, deleting=True)
         await self.world.order(step.who)

@@ -42,6 +42,8 @@ class Thing:
     asked: float = 0.0
     """When it was first asked to go."""
     going: bool = False
+    nodes: int = 0
+    """So many it was told to have, since it was made with others."""
 
 
 @dataclass
@@ -152,6 +154,9 @@ class Cloud:
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         await self._life.call(lambda: self._launch(wish, attempt, uid))
 
+    async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        await self._life.call(lambda: self._resize(f"{wish.name}-{attempt.number}", uid, wish.need.nodes))
+
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         await self._life.call(lambda: self._release(f"{wish.name}-{attempt.number}"))
 
@@ -185,6 +190,16 @@ class Cloud:
             if fate == "lagging":
                 await asyncio.sleep(100.0)
             await self._make(name, Thing(wish.name, uid, attempt.number), fate, wish.need.nodes)
+
+    async def _resize(self, name: str, uid: str, nodes: int) -> None:
+        self._there()
+        thing = self._world.standing.get(name)
+        if thing is None or thing.uid != uid:
+            raise NotFound("it is not there")
+        if Random(f"{self._world.seed}/{name}/{nodes}").randrange(4) == 0 and not self._world.kind:
+            raise Denied("no such size")
+        thing.nodes = nodes
+        self._world.later(20.0, lambda: self._up(name, thing, nodes))
 
     def _fate(self, name: str) -> str:
         dice = Random(f"{self._world.seed}/{name}")

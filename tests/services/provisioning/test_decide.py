@@ -177,16 +177,6 @@ def test_what_the_lost_cluster_had_does_not_make_its_successor_ready():
     assert tell(whole, counted(state, 0, attempt=1)) is whole
 
 
-def test_limits_follow_a_new_wish_but_pools_do_not():
-    state = ready()
-    bigger = msgspec.structs.replace(WISH, generation=2, need=Need(pools=(*NEED.pools, *NEED.pools)))
-    amended = tell(state, bigger)
-    assert (amended.wish.need, amended.wish.generation) == (NEED, 2)
-    assert "stay as they are" in amended.refused
-    back = tell(amended, msgspec.structs.replace(WISH, generation=3))
-    assert back.refused == ""
-
-
 def test_what_ran_out_of_time_is_not_founded_again_by_a_change_elsewhere_in_its_colony():
     state = ready()
     gone = tell(state, ReleaseOrdered(uid=state.uid, wish=WISH, why="TimeToLive", deadline=T0), Gone(1))

@@ -16,6 +16,7 @@ from schemas.cluster import Attempt, Gone, InfraSeen, Launch, Launching, MadeLat
 from schemas.entity import Due
 from schemas.inventory import Offer, Offers
 from schemas.registry import declared
+from schemas.resize import Resize, ResizeRefused
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.act import Calls
@@ -305,6 +306,47 @@ async def test_what_was_let_go_while_it_was_being_made_is_told(stalls, becomes, 
     await asyncio.sleep(1)
     told = await Calls({"fake": cloud}, stall, None, None).launch(command(state))
     assert told == (() if stands else (MadeLate(state.attempt),))
+
+
+def grown(state, nodes):
+    placement = state.attempt.placement
+    lots = tuple(msgspec.structs.replace(lot, nodes=nodes) for lot in placement.lots)
+    attempt = msgspec.structs.replace(state.attempt, placement=msgspec.structs.replace(placement, lots=lots))
+    return msgspec.structs.replace(state, attempt=attempt)
+
+
+def resize(state, *, grows=True):
+    return Resize(state.wish, state.attempt, state.uid, grows)
+
+
+async def test_one_that_grows_gets_no_machine_that_another_holds(stalls):
+    bus, stand = stalls
+    stall, small = await stand(), grown(launching("one"), 1)
+    calls = Calls({"fake": Cloud(bus)}, stall, None, None)
+    for state in (small, grown(launching("two"), 1), grown(small, 2)):
+        await write(bus, state)
+    await asyncio.sleep(1)
+    (told,) = await calls.resize(resize(grown(small, 2)))
+    assert told == ResizeRefused(
+        1, grown(small, 2).attempt.placement.lots, "of dgx in r there are 2, and others hold the rest"
+    )
+
+
+async def test_one_that_grows_waits_until_its_own_new_size_has_come_back(stalls):
+    bus, stand = stalls
+    stall, state = await stand(), grown(launching("one"), 1)
+    await write(bus, state)
+    await asyncio.sleep(1)
+    with pytest.raises(TryLater):
+        await stall.room(resize(grown(state, 2)))
+    await write(bus, grown(state, 2))
+    await asyncio.sleep(1)
+    await stall.room(resize(grown(state, 2)))
+
+
+async def test_one_that_shrinks_asks_nobody(stalls):
+    _, stand = stalls
+    await (await stand()).room(resize(launching("one"), grows=False))
 
 
 async def test_what_has_no_limit_is_not_waited_for(stalls):

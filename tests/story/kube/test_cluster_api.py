@@ -31,18 +31,16 @@ CATALOG = """\
 InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,Price,SpotPrice,Region,AvailabilityZone
 in-memory,H100,8.0,4.0,16.0,1.0,,here,
 """
-COLONY = {
-    "metadata": {"name": "train", "namespace": "default"},
-    "spec": {
-        "clusters": [
-            {
-                "name": "gpu",
-                "clouds": ["dev"],
-                "pools": [{"name": "md", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1}],
-            }
-        ]
-    },
-}
+
+
+def colony(nodes):
+    pool = {"name": "md", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": nodes}
+    return {
+        "metadata": {"name": "train", "namespace": "default"},
+        "spec": {"clusters": [{"name": "gpu", "clouds": ["dev"], "pools": [pool]}]},
+    }
+
+
 KEY = Key("cluster", "default", "train-gpu")
 NAME, POOL = "train-gpu-1", "train-gpu-1-md"
 
@@ -156,7 +154,7 @@ async def nodes_behind(factory):
 @pytest.mark.timeout(600)
 async def test_real_cluster_api_founds_scales_and_ends_a_cluster(factory):
     """Its nodes have no GPUs (the provider keeps them in memory alone), so the Colony is Provisioned, never Ready."""
-    await factory.kube.apply(COLONIES, COLONY, manager="somebody")
+    await factory.kube.apply(COLONIES, colony(1), manager="somebody")
     await factory.workers(1)
     await factory.condition("Available", "True")
     seen = {node for (_, node), each in factory.play.story.nodes.items() if each.present}
@@ -164,8 +162,9 @@ async def test_real_cluster_api_founds_scales_and_ends_a_cluster(factory):
     assert len(seen) == 2
 
     for workers in (3, 1):
-        await factory.kube.patch(MACHINEDEPLOYMENTS, POOL, "default", {"spec": {"replicas": workers}})
+        await factory.kube.apply(COLONIES, colony(workers), manager="somebody")
         await factory.workers(workers)
+        assert (await factory.kube.get(MACHINEDEPLOYMENTS, POOL, "default"))["spec"]["replicas"] == workers
         await factory.condition("Available", "True")
         await factory.condition("ScalingDown", "False")
     assert len(await nodes_behind(factory)) == 2

@@ -1,0 +1,35 @@
+"""What of an attempt's manifests hangs on the number of nodes is found by rendering them with another number."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from events.kube_port import Object
+from schemas.cluster import Attempt
+
+Render = Callable[[Attempt], list[Object]]
+
+
+def sized(render: Render, attempt: Attempt) -> list[tuple[Object, Object]]:
+    """Each document that says how many nodes there are, with a merge patch that says so again and nothing else."""
+    pairs = zip(render(attempt), render(_larger(attempt)), strict=True)
+    return [(document, patch) for document, other in pairs if (patch := _own(document, other))]
+
+
+def _larger(attempt: Attempt) -> Attempt:
+    placement = attempt.placement
+    lots = tuple(msgspec.structs.replace(lot, nodes=lot.nodes + 1) for lot in placement.lots)
+    return msgspec.structs.replace(attempt, placement=msgspec.structs.replace(placement, lots=lots))
+
+
+def _own(one: Object, other: Object) -> Object:
+    """The fields of `one` that differ in `other`; lists as a whole, as a merge patch has them."""
+    found: Object = {}
+    for key, value in one.items():
+        theirs = other.get(key)
+        if isinstance(value, dict) and isinstance(theirs, dict):
+            if inner := _own(value, theirs):
+                found[key] = inner
+        elif value != theirs:
+            found[key] = value
+    return found

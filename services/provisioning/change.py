@@ -1,0 +1,46 @@
+"""What of a cluster can change while it runs is told from what cannot, with the way to do that instead."""
+
+from collections.abc import Iterator
+
+import msgspec
+from pydantic.alias_generators import to_camel
+
+from schemas.cluster import Placement
+from schemas.wish import Need, Pool
+
+WAY = "set it back, or add another cluster to the Colony and take this one out"
+FREE = ("pools", "max_price_per_hour")
+"""What of a need is looked at by itself."""
+
+
+def objection(need: Need, wanted: Need, placement: Placement) -> str:
+    """Why a running cluster of `need` cannot become what is `wanted` on `placement`; empty if it can."""
+    if frozen := ", ".join(_frozen(need, wanted)):
+        return f"{frozen} cannot change while the cluster runs, only the nodes of its pools can: {WAY}"
+    price, most = placement.price_per_hour, wanted.max_price_per_hour
+    if most is not None and price > most:
+        return (
+            f"{wanted.nodes} nodes of what it runs on cost {price:g} USD per hour, more than maxPricePerHour {most:g}: "
+            "raise that, or ask for fewer nodes"
+        )
+    return ""
+
+
+def _frozen(need: Need, wanted: Need) -> Iterator[str]:
+    """The fields that differ and may not, as they are written in a Colony."""
+    yield from _differing(need, wanted, FREE)
+    had, has = _by_name(need), _by_name(wanted)
+    if had.keys() != has.keys():
+        yield "pools"
+    for name in had.keys() & has.keys():
+        yield from (f"pools[{name}].{field}" for field in _differing(had[name], has[name], ("nodes",)))
+
+
+def _differing(one: msgspec.Struct, other: msgspec.Struct, but: tuple[str, ...]) -> Iterator[str]:
+    for field in one.__struct_fields__:
+        if field not in but and getattr(one, field) != getattr(other, field):
+            yield to_camel(field).replace("Gib", "GiB")
+
+
+def _by_name(need: Need) -> dict[str, Pool]:
+    return {pool.name: pool for pool in need.pools}

@@ -1,0 +1,148 @@
+"""A cluster that runs follows the size its pools are wished to have, and stays ready meanwhile."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+import msgspec
+
+from schemas.cluster import Founded, Look, Lot, Placement, Provisioned, Ready, Resizing
+from schemas.entity import Due, Wake
+from schemas.inventory import ClusterSeen
+from schemas.resize import Resize, Resized, ResizeRefused
+from schemas.wish import Need, Wish
+from services.machine import Command
+from services.provisioning.bill import cost
+from services.provisioning.change import objection
+
+RESIZE_LIMIT = timedelta(minutes=30)
+"""From a new size to every node of it; what takes longer goes on, and people are told."""
+
+
+def amend(state: Founded, wish: Wish, now: datetime) -> Founded:
+    """Limits, add-ons and the pools' nodes follow the newest wish; what else runs stays as it was founded."""
+    if not wish.newer_than(state.wish):
+        return state
+    wanted = state.wish.need if wish.deleting else wish.need
+    lots = sized(state.attempt.placement.lots, wanted)
+    refused = objection(state.wish.need, wanted, _with(state.attempt.placement, lots))
+    if refused:
+        kept = msgspec.structs.replace(wish, need=state.wish.need)
+        return msgspec.structs.replace(state, wish=kept, refused=refused)
+    known = msgspec.structs.replace(state, wish=msgspec.structs.replace(wish, need=wanted), refused="")
+    return known if lots == state.attempt.placement.lots else _begin(known, lots, now, before=_taken(state))
+
+
+def confirm(state: Founded, told: Resized, now: datetime) -> Founded:
+    """The back end took a size; if that is not the newest one any more, it has to be told again."""
+    if told.attempt != state.attempt.number:
+        return state
+    newest = told.lots == state.attempt.placement.lots
+    resizing = state.resizing or (None if newest else _resizing(state, state.attempt.placement.lots, now))
+    return state if resizing is None else _set(state, msgspec.structs.replace(resizing, ordered=newest))
+
+
+def take_back(state: Founded, told: ResizeRefused, now: datetime) -> Founded:
+    """It goes on as it was; where even that is refused, it is left to people."""
+    resizing, lots = state.resizing, state.attempt.placement.lots
+    if resizing is None or resizing.ordered or (told.attempt, told.lots) != (state.attempt.number, lots):
+        return state
+    if resizing.before in ((), lots):
+        return msgspec.structs.replace(state, resizing=None, refused=told.message)
+    need = _of(state.wish.need, resizing.before)
+    known = msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, need=need), refused=told.message)
+    return _begin(known, resizing.before, now, before=())
+
+
+def settle(state: Ready, seen: ClusterSeen) -> Ready:
+    """It has the size that was asked for."""
+    need, resizing = state.wish.need, state.resizing
+    reached = seen.nodes == need.nodes and seen.accelerators >= need.accelerators
+    if resizing is None or not resizing.ordered or not reached:
+        return state
+    return msgspec.structs.replace(state, resizing=None)
+
+
+def run_late(state: Ready, _: Due, now: datetime) -> Ready:
+    resizing = state.resizing
+    if resizing is None or now < resizing.until:
+        return state
+    return msgspec.structs.replace(state, resizing=msgspec.structs.replace(resizing, late=True))
+
+
+def enough(state: Founded, seen: ClusterSeen) -> bool:
+    """Whether what is there is all that was bought; while that changes, all that was bought before and after."""
+    need = state.resizing or state.wish.need
+    return seen.known and seen.nodes >= need.nodes and seen.accelerators >= need.accelerators
+
+
+def asks_resize(state: Founded) -> tuple[Command, ...]:
+    """That the back end is told the size, until it has taken it."""
+    resizing = state.resizing
+    if resizing is None or resizing.ordered:
+        return ()
+    return (Resize(state.wish, state.attempt, state.uid, _grows(resizing.before, state.attempt.placement.lots)),)
+
+
+def asks_settling(state: Ready) -> tuple[Command, ...]:
+    """That, and what is there of it; people are told once if it takes long."""
+    resizing = state.resizing
+    if resizing is None or resizing.late:
+        return asks_resize(state)
+    return (*asks_resize(state), Look(state.wish, state.attempt), Wake(resizing.until))
+
+
+def sized(lots: Iterable[Lot], need: Need) -> tuple[Lot, ...]:
+    """The same machines, as many as each pool asks for now."""
+    nodes = {pool.name: pool.nodes for pool in need.pools}
+    return tuple(msgspec.structs.replace(lot, nodes=nodes.get(lot.pool, lot.nodes)) for lot in lots)
+
+
+def _begin(state: Founded, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...]) -> Founded:
+    """From now on it has these lots: what it cost until now is billed at the old price."""
+    placement = state.attempt.placement
+    return msgspec.structs.replace(
+        state,
+        attempt=msgspec.structs.replace(state.attempt, placement=_with(placement, lots)),
+        cost_usd=cost(state, placement, state.billed_since, now),
+        billed_since=now,
+        resizing=msgspec.structs.replace(_resizing(state, lots, now), before=before),
+    )
+
+
+def _resizing(state: Founded, lots: tuple[Lot, ...], now: datetime) -> Resizing:
+    """What never was whole has to be that first; what was, stays ready with what it keeps in any case."""
+    pairs = zip(state.attempt.placement.lots, lots, strict=True)
+    kept = [(min(old.nodes, new.nodes) if _was_whole(state) else new.nodes, new) for old, new in pairs]
+    nodes, accelerators = sum(n for n, _ in kept), sum(n * lot.accelerators_per_node for n, lot in kept)
+    if state.resizing is not None and _was_whole(state):
+        nodes, accelerators = min(nodes, state.resizing.nodes), min(accelerators, state.resizing.accelerators)
+    return Resizing(nodes=nodes, accelerators=accelerators, until=now + RESIZE_LIMIT)
+
+
+def _was_whole(state: Founded) -> bool:
+    return isinstance(state, Ready) or (isinstance(state, Provisioned) and state.was_ready)
+
+
+def _taken(state: Founded) -> tuple[Lot, ...]:
+    """The lots that the back end took last."""
+    waits = state.resizing is not None and not state.resizing.ordered
+    return (state.resizing.before if waits and state.resizing else ()) or state.attempt.placement.lots
+
+
+def _grows(before: tuple[Lot, ...], lots: tuple[Lot, ...]) -> bool:
+    return any(new.nodes > old.nodes for old, new in zip(before, lots, strict=False))
+
+
+def _with(placement: Placement, lots: tuple[Lot, ...]) -> Placement:
+    return msgspec.structs.replace(placement, lots=lots)
+
+
+def _of(need: Need, lots: tuple[Lot, ...]) -> Need:
+    nodes = {lot.pool: lot.nodes for lot in lots}
+    return msgspec.structs.replace(
+        need, pools=tuple(msgspec.structs.replace(p, nodes=nodes.get(p.name, p.nodes)) for p in need.pools)
+    )
+
+
+def _set(state: Founded, resizing: Resizing) -> Founded:
+    return msgspec.structs.replace(state, resizing=resizing)

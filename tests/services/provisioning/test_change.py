@@ -1,0 +1,55 @@
+"""What cannot change while a cluster runs is named as it is written, with the way to get it all the same."""
+
+import msgspec
+import pytest
+
+from schemas.cluster import Placement
+from schemas.wish import Need, Spot
+from services.provisioning.change import WAY, objection
+from tests.samples import LOT, POOL
+
+NEED = Need(pools=(POOL,))
+PLACEMENT = Placement(cloud="aws", region="r", lots=(LOT,))
+replace = msgspec.structs.replace
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [NEED, replace(NEED, pools=(replace(POOL, nodes=9),)), replace(NEED, max_price_per_hour=28.5)],
+    ids=["nothing", "nodes", "a limit that holds"],
+)
+def test_the_nodes_of_a_pool_and_a_limit_that_holds_can_change(wanted):
+    assert objection(NEED, wanted, PLACEMENT) == ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "named"),
+    [
+        (replace(NEED, regions=("r",)), "regions"),
+        (replace(NEED, kubernetes_version="v1.33.0"), "kubernetesVersion"),
+        (replace(NEED, backend="capi", clouds=("gcp",)), "clouds, backend"),
+        (replace(NEED, pools=(replace(POOL, accelerator="A100", nodes=9),)), "pools[workers].accelerator"),
+        (
+            replace(NEED, pools=(replace(POOL, memory_gib=9, spot=Spot.ONLY),)),
+            "pools[workers].spot, pools[workers].memoryGiB",
+        ),
+        (replace(NEED, pools=(POOL, replace(POOL, name="more"))), "pools"),
+        (replace(NEED, pools=()), "pools"),
+    ],
+)  # fmt: skip
+def test_all_else_is_refused_by_name_with_the_way(wanted, named):
+    expected = f"{named} cannot change while the cluster runs, only the nodes of its pools can: {WAY}"
+    assert objection(NEED, wanted, PLACEMENT) == expected
+
+
+def test_a_size_that_costs_more_than_the_limit_is_refused_with_both_ways_out():
+    wanted = replace(NEED, max_price_per_hour=28.0)
+    assert objection(NEED, wanted, PLACEMENT) == (
+        "2 nodes of what it runs on cost 28.5 USD per hour, more than maxPricePerHour 28: "
+        "raise that, or ask for fewer nodes"
+    )
+
+
+def test_the_order_of_the_pools_says_nothing():
+    other = replace(POOL, name="more")
+    assert objection(replace(NEED, pools=(POOL, other)), replace(NEED, pools=(other, POOL)), PLACEMENT) == ""
