@@ -15,23 +15,26 @@ from events.jetstream_publish import publish, read_ack, timer_headers
 from events.jetstream_pull import Pull
 from events.jetstream_setup import durables, ensure_consumer, ensure_stream
 from events.jetstream_wire import Wire, dial
+from events.meters import Meters
 from events.streams import STREAMS, StreamSpec
 
 
-async def connect(
+async def connect(  # noqa: PLR0913 - where to, as whom, and what comes in from outside
     url: str,
     *,
     name: str,
     streams: Iterable[StreamSpec] = STREAMS,
     credentials: Credentials = NOBODY,
     patience: float = 30.0,
+    meters: Meters | None = None,
 ) -> "JetStreamBus":
     """Connect, and make the streams that are absent.
 
     `name` is shown by the server and begins the inbox (``_INBOX_<name>``) unless the credentials say otherwise, so that
     permissions can name it.
-    `patience` is how many seconds a call is repeated. Raises `Unavailable` within a few seconds if nobody
-    answers at the url, `Denied` if the server refuses a stream or the credentials are none.
+    `patience` is how many seconds a call is repeated; `meters` take the dead letters of our consumers.
+    Raises `Unavailable` within a few seconds if nobody answers at the url, `Denied` if the server refuses a stream or
+    the credentials are none.
     """
     wire = await dial(url, name, credentials, patience)
     try:
@@ -40,14 +43,15 @@ async def connect(
     except BaseException:
         await wire.close()
         raise
-    return JetStreamBus(wire)
+    return JetStreamBus(wire, meters or Meters())
 
 
 class JetStreamBus:
     """See `events.bus.Bus`."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, meters: Meters) -> None:
         self._wire = wire
+        self._meters = meters
         self._pulls: set[Pull] = set()
 
     async def publish(
@@ -78,7 +82,7 @@ class JetStreamBus:
 
     async def consume(self, consumer: Consumer) -> AsyncGenerator[Delivery, None]:
         """See the port; also raises `Denied` if the server refuses the consumer."""
-        pull = Pull(self._wire, consumer)
+        pull = Pull(self._wire, consumer, self._meters)
         self._pulls.add(pull)
         try:
             async with aclosing(pull.run()) as deliveries:

@@ -11,6 +11,7 @@ from events.jetstream_api import Refused, place, stored_delivered
 from events.jetstream_publish import publish
 from events.jetstream_setup import ensure_consumer, nanoseconds
 from events.jetstream_wire import PAUSE, Letter, Post, Wire, status
+from events.meters import DEAD_LETTERS, EXCEEDED, Meters
 from events.redrive import told
 
 EXPIRES = 30.0
@@ -52,8 +53,9 @@ class Handed:
 class Pull:
     """The loop behind `consume`: what it hands out counts against `in_flight` until it is answered."""
 
-    def __init__(self, wire: Wire, consumer: Consumer) -> None:
+    def __init__(self, wire: Wire, consumer: Consumer, meters: Meters) -> None:
         self.consumer = consumer
+        self._meters = meters
         self._wire = wire
         self._box: Post | None = None
         self._round = 0
@@ -91,6 +93,7 @@ class Pull:
         """Keep a copy among the dead letters; a second one within the stream's window is stored once."""
         stored, name = handed.stored, f"{self.consumer.stream}.{self.consumer.name}"
         await publish(self._wire, dead_letter(stored, self.consumer, reason), None, None, f"{name}.{stored.sequence}")
+        self._meters.count(DEAD_LETTERS, self.consumer.name)
 
     async def leave(self, *, unanswered: bool) -> None:
         """Give back what was not handed out, on demand also what was not answered: others need not wait."""
@@ -124,6 +127,7 @@ class Pull:
         where = place(msg.reply)
         handed = Handed(self, told(stored_delivered(msg, where)), where.attempt, msg.reply)
         if where.attempt > self.consumer.max_deliver:
+            self._meters.count(EXCEEDED, self.consumer.name)
             await handed.dead(f"no answer in {self.consumer.max_deliver} attempts")
             return None
         now = asyncio.get_running_loop().time()

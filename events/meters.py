@@ -28,6 +28,10 @@ HOOKS = "alate.hooks"
 """Webhook deliveries that were answered."""
 TRIGGERS = "alate.triggers"
 """What became of a rule that held."""
+DEAD_LETTERS = "alate.dead_letters"
+"""What could not be done, by consumer."""
+EXCEEDED = "alate.deliveries.exceeded"
+"""Those of them that nobody answered, however often they were given: whoever took them died of them, or hung."""
 OUTBOUND = "alate.outbound"
 """What became of what was to be told to a target, try by try."""
 
@@ -67,6 +71,10 @@ def _told(pair: str) -> Labels:
     return {"target": target, "outcome": outcome}
 
 
+def _consumer(consumer: str) -> Labels:
+    return {"consumer": consumer}
+
+
 def _cloud(cloud: str) -> Labels:
     return {"cloud": cloud}
 
@@ -83,6 +91,8 @@ LABELS: Mapping[str, Callable[[str], Labels]] = {
     HOOKS: _hook,
     TRIGGERS: _outcome,
     OUTBOUND: _told,
+    DEAD_LETTERS: _consumer,
+    EXCEEDED: _consumer,
 }
 """What the one label value stands for when it is exported; any other name counts by ``domain``."""
 

@@ -68,7 +68,7 @@ async def _all(running: Iterable[Running], health: Health) -> None:
 @asynccontextmanager
 async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerator[Ports]:
     kube = Kube(await transport(settings.kubeconfig, settings.context), random=random.random)
-    bus = await join(settings, title)
+    bus = await join(settings, title, meters)
     try:
         yield Ports(
             bus=bus,
@@ -97,10 +97,11 @@ def _door(settings: Settings) -> Door:
     return Door(settings.edge_address, settings.edge_secrets, rate)
 
 
-async def join(settings: Settings, name: str) -> Bus:
+async def join(settings: Settings, name: str, meters: Meters | None = None) -> Bus:
     """The bus. Whoever shows a key may make no streams: `set_up` makes them. An open NATS gets them from us."""
     own = settings.credentials()
-    return await connect(settings.nats_url, name=name, streams=STREAMS if own.anyone else (), credentials=own)
+    streams = STREAMS if own.anyone else ()
+    return await connect(settings.nats_url, name=name, streams=streams, credentials=own, meters=meters)
 
 
 async def set_up(settings: Settings) -> None:

@@ -12,6 +12,7 @@ from schemas.addon import AddonState, addon_name
 from schemas.cluster import ClusterState, Founded, InfraSeen, Placing, Requested
 from schemas.entity import State
 from schemas.inventory import ClusterSeen
+from schemas.lifecycle import Lifecycle
 from schemas.registry import declared
 from schemas.subjects import Key, names_of
 from schemas.teardown import Gone, TeardownState
@@ -44,6 +45,13 @@ class Books:
     def views(self) -> tuple[View[Any, Any], ...]:
         """All of them."""
         return (self.clusters, self.teardowns, self.addons, self.seen, self.infra)
+
+    @property
+    def lives(self) -> tuple[tuple[Lifecycle, View[Key, State]], ...]:
+        """Every kind of entity, with all there are of it."""
+        return (
+            (cluster.LIFECYCLE, self.clusters), (teardown.LIFECYCLE, self.teardowns), (addon.LIFECYCLE, self.addons),
+        )  # fmt: skip
 
     def listen(self, now: Callable[[Name], None], soon: Callable[[Name], None]) -> None:
         """Call `now` with the Colony each news is about, or `soon` if its owner is about to make more of it."""

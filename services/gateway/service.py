@@ -14,6 +14,7 @@ from events.telemetry import Meters
 from schemas.cluster import InfraSeen
 from schemas.wish import Wish
 from services.clouds.port import Cloud
+from services.gateway.ages import ages
 from services.gateway.books import Books, Name
 from services.gateway.colonies import Colonies
 from services.gateway.infra import InfraWatch
@@ -27,6 +28,8 @@ AGAIN = 1.0
 """Seconds until a Colony is followed again after the bus or the API server could not be had."""
 AFTER_A_FAULT = 5.0
 """Seconds until a Colony is followed again after our own code failed over it."""
+MEASURE = 15.0
+"""Seconds between two looks at how old all that stands is: as often as is usually scraped."""
 AT_ONCE = 8
 """How many Colonies are followed at the same time: of very many, the first ones are done while the last ones wait."""
 
@@ -50,6 +53,7 @@ class Gateway:
         self.ready = asyncio.Event()
         self._kube = kube
         self._levels = Levels(bus, clock, meters, Wish, InfraSeen)
+        self._meters = meters
         self._books = Books(bus, meters)
         self._colonies = Colonies(kube, self._levels, self._books, clock, backend)
         self._infra = [InfraWatch(cloud, self._levels) for cloud in clouds.values()]
@@ -70,9 +74,18 @@ class Gateway:
                     group.create_task(infra.run(self._kube))
                 group.create_task(self._watch())
                 group.create_task(self._intake.run())
+                group.create_task(self._measure())
         finally:
             self.ready.clear()  # what was put off comes to nobody any more
             await self._mail.close()
+
+    async def _measure(self) -> None:
+        """Tell how old what stands is, again and again: of every replica the same, as all see every state."""
+        while True:
+            for lifecycle, view in self._books.lives:
+                for gauge, series in ages(lifecycle, (state for _, state in view)).items():
+                    self._meters.gauge(gauge, lifecycle.domain, series)
+            await asyncio.sleep(MEASURE)
 
     def _touch(self, name: Name) -> None:
         """Follow a Colony soon; news that come before its turn need no turn of their own."""

@@ -12,6 +12,7 @@ from events.bus import Consumer, Message
 from events.jetstream import connect
 from events.jetstream_api import Purged, call
 from events.jetstream_pull import Pull
+from events.meters import DEAD_LETTERS, EXCEEDED, Meters
 
 WORK = Consumer("work", "EVENTS", ("cluster.>",))
 
@@ -25,7 +26,7 @@ async def bus(nats_server):
 
 async def test_two_missed_heartbeats_mean_a_new_pull(nats_server, bus, monkeypatch):
     monkeypatch.setattr(jetstream_pull, "HEARTBEAT", 0.1)
-    pull = Pull(bus._wire, WORK)
+    pull = Pull(bus._wire, WORK, Meters())
     waiting = asyncio.create_task(anext(deliveries := pull.run()))
     async with asyncio.timeout(10):
         await until(lambda: pull._round == 1)
@@ -40,7 +41,7 @@ async def test_two_missed_heartbeats_mean_a_new_pull(nats_server, bus, monkeypat
 async def test_heartbeats_keep_a_waiting_pull(bus, monkeypatch):
     monkeypatch.setattr(jetstream_pull, "HEARTBEAT", 0.1)
     monkeypatch.setattr(jetstream_pull, "EXPIRES", 0.5)
-    pull = Pull(bus._wire, WORK)
+    pull = Pull(bus._wire, WORK, Meters())
     waiting = asyncio.create_task(anext(deliveries := pull.run()))
     started = asyncio.get_running_loop().time()
     async with asyncio.timeout(10):
@@ -86,3 +87,20 @@ async def test_room_comes_back_when_the_time_to_answer_is_over(bus):
 async def until(condition) -> None:
     while not condition():  # noqa: ASYNC110 - the loop under test tells nobody how often it pulled
         await asyncio.sleep(0.01)
+
+
+async def test_dead_letters_are_counted_and_among_them_those_that_nobody_answered(nats_server):
+    meters = Meters()
+    work = Consumer("work", "EVENTS", ("cluster.*.*.*",), max_deliver=1, ack_wait=0.2)
+    bus = await connect(nats_server.url, name="test", meters=meters)
+    for name in ("wrong", "silent"):
+        await bus.publish(Message(f"cluster.a.t.{name}", b"1"))
+    async with aclosing(bus.consume(work)) as deliveries, asyncio.timeout(10):
+        await (await anext(deliveries)).dead("it is wrong")
+        await anext(deliveries)
+        waiting = asyncio.create_task(anext(deliveries))
+        await until(lambda: dict(meters.counts(DEAD_LETTERS)) == {"work": 2})
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    assert dict(meters.counts(EXCEEDED)) == {"work": 1}
+    await bus.close()

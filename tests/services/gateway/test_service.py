@@ -16,7 +16,8 @@ from schemas.cluster import Requested, Stalled
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from schemas.wish import Limits, Need, Wish
-from services.gateway.service import SOON, Gateway
+from services.gateway.ages import COUNT, OLDEST
+from services.gateway.service import MEASURE, SOON, Gateway
 from services.ledger import Ledger
 from services.levels import Levels
 
@@ -151,3 +152,16 @@ async def test_what_was_put_off_is_left_to_the_next_one():
         await house.leave()
         await asyncio.sleep(60)
         assert (len(house.looks), house.faults) == (began, [])
+
+
+async def test_how_old_all_that_stands_is_is_measured_again_and_again():
+    async with at_work() as house:
+        await asyncio.sleep(MEASURE)
+        meters = house.gateway._meters
+        assert ({"domain": "cluster", "state": "requested"}, NOW.timestamp()) in meters.gauges(OLDEST)
+        assert ({"domain": "cluster", "state": "requested"}, 1.0) in meters.gauges(COUNT)
+        assert ({"domain": "teardown", "state": "stuck"}, 0.0) in meters.gauges(COUNT)
+        await house.decided(Stalled, reason="A", message="")
+        await asyncio.sleep(MEASURE)
+        assert ({"domain": "cluster", "state": "requested"}, 0.0) in meters.gauges(COUNT)
+        assert not [labels for labels, _ in meters.gauges(OLDEST) if labels["state"] == "requested"]
