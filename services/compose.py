@@ -19,6 +19,7 @@ from services.inventory.nodelabels import labels_of, no_labels
 from services.inventory.service import Inventory
 from services.outbound.service import NOBODY, Outbound, Receivers
 from services.provisioning.service import service as provisioning_service
+from services.roles import SERVICES as ROLES
 from services.runtime import Runtime, Service
 from services.sources import Source
 from services.teardown.service import service as teardown_service
@@ -155,7 +156,7 @@ def teardown(ports: Ports) -> Running:
 
 
 def edge(ports: Ports) -> Running:
-    return Edge(ports.bus, ports.management, ports.door, clock=ports.clock, meters=ports.meters)
+    return Edge(ports.bus, ports.management, ports.door, ROLES, clock=ports.clock, meters=ports.meters)
 
 
 def outbound(ports: Ports) -> Running:

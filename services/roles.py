@@ -17,6 +17,7 @@ from services.outbound.courier import CONSUMER as TARGETS
 from services.outbound.outbox import HEARS as OUTBOUND_HEARS
 from services.provisioning.service import HEARS as PROVISIONING_HEARS
 from services.teardown.service import HEARS as TEARDOWN_HEARS
+from services.trail.which import STREAMS as SHOWN
 
 EVENTS, LEVELS = Stream.EVENTS.value, Stream.LEVELS.value
 ALL = tuple(spec.name for spec in STREAMS)
@@ -67,10 +68,12 @@ SERVICES = (
     _owner("teardown", teardown.LIFECYCLE, TEARDOWN_HEARS),
     Role(
         "edge",
-        says=("hook.>", "cluster.requested.*", "colony.released.*.*"),
+        says=("hook.>", "cluster.requested.*", "colony.released.*.*", *(f"{REDRIVE}.{name}.>" for name in SHOWN)),
         asks=ASKED,
         works=(HOOKS,),
-        looks=("HOOKS", Stream.INTAKE.value),
+        reads=SHOWN,
+        lists=SHOWN,
+        drops=("DLQ",),
     ),
     Role("outbound", says=("outbound.>",), works=(OUTBOUND_HEARS, TARGETS), reads=(EVENTS,)),
 )

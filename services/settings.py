@@ -178,6 +178,11 @@ class Settings(BaseSettings):
         description="Folder of the targets' secrets: a file by the name of each. For webhooks a secret per line, all "
         "of them signed with; for a forge its token. A target without one is told once it has one, for about a day.",
     )
+    edge_open: bool = Field(
+        default=False,
+        description="Let everybody who reaches the edge by its address look at the page; whoever changes something "
+        "signs in. Otherwise an operator's token is needed to look as well. `alate up` lets you look.",
+    )
 
     def credentials(self) -> Credentials:
         """What is shown to NATS. Raises Denied("BadCredentials")."""

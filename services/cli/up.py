@@ -103,6 +103,7 @@ def _welcome(wiring: Wiring) -> str:
         f"alate is up in {wiring.folder.root}; Ctrl-C stops it, starting it again continues\n"
         f"  kubeconfig  export KUBECONFIG={wiring.management}\n"
         f"  NATS        {wiring.bus}{_keys(wiring)}\n"
+        f"  page        {wiring.page}, to sign in there: {wiring.sign_in}\n"
         f"  webhooks    {wiring.hooks}, their secrets in {wiring.folder.hooks}\n"
         f"  logs        {wiring.folder.logs}\n"
         "now try: alate request train --gpus 16 --accelerator H100, then alate get colonies -w"

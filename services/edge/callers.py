@@ -6,9 +6,11 @@
 import hmac
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from aiohttp import web
 
+from services.edge.page.session import holds, whose
 from services.edge.problem import Problem, unauthorized
 from services.edge.secrets import Secrets
 
@@ -41,6 +43,12 @@ class Callers:
         shown = token.encode(errors="surrogateescape")
         found = [caller for caller, secret in self._all() if hmac.compare_digest(shown, secret)]
         return found[0] if found else None
+
+    def by_session(self, cookie: str, now: datetime) -> Caller | None:
+        """Whose session it is; None once it has run out, or the token that made it is good no more."""
+        name = whose(cookie, now)
+        caller = caller_of(name) if name and "/" not in name else None
+        return caller if caller and holds(cookie, self._secrets.at(name)) else None
 
     def by_bearer(self, request: web.Request) -> Caller:
         """Who asks. Raises Problem 401."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 import structlog
@@ -33,6 +33,8 @@ class Route:
     path: str
     """As aiohttp writes it, with ``{name}`` for a part."""
     handler: Handler
+    lasts: bool = False
+    """It takes as long as somebody looks on: it has bounds of its own."""
 
 
 @asynccontextmanager
@@ -62,19 +64,22 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> None:
 
 def application(routes: Iterable[Route]) -> web.Application:
     """The routes behind the one rule for everything that goes wrong."""
-    app = web.Application(middlewares=[_explaining(asyncio.Semaphore(AT_ONCE))])
-    for route in routes:
+    table = tuple(routes)
+    lasting = frozenset(route.handler for route in table if route.lasts)
+    app = web.Application(middlewares=[_explaining(asyncio.Semaphore(AT_ONCE), lasting)])
+    for route in table:
         app.router.add_route(route.method, route.path, route.handler)
     return app
 
 
-def _explaining(room: asyncio.Semaphore) -> Middleware:
+def _explaining(room: asyncio.Semaphore, lasting: frozenset[Handler]) -> Middleware:
     @web.middleware
     async def explain(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if room.locked():
+        lasts = request.match_info.handler in lasting
+        if room.locked() and not lasts:
             return answer(not_now(503, f"{AT_ONCE} requests are being worked on: send it again", 1.0))
         try:
-            async with room:
+            async with nullcontext() if lasts else room:
                 return await handler(request)
         except Problem as problem:
             return answer(problem)

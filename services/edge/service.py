@@ -1,7 +1,7 @@
-"""The edge's loops: the door, the Triggers, and the deliveries that are held against them."""
+"""The edge's loops: the door, the Triggers, the deliveries that are held against them, what the page follows."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 import structlog
 
 from events.bus import Bus
+from events.jetstream_rights import Role
 from events.kube import Kube
 from events.telemetry import Meters
 from services.edge.callers import Callers
@@ -16,6 +17,8 @@ from services.edge.door import opened
 from services.edge.hooks import Hooks
 from services.edge.inventory import Questions
 from services.edge.limit import Rate
+from services.edge.page.site import Site
+from services.edge.page.visitors import Visitors
 from services.edge.rulebook import Rulebook
 from services.edge.secrets import Secrets
 from services.edge.triggers import Triggers
@@ -35,6 +38,8 @@ class Door:
     """The folder of endpoints; None: there are none."""
     rate: Rate = USUAL
     """Deliveries of one endpoint."""
+    is_open: bool = False
+    """Whether everybody may look at the page."""
 
 
 CLOSED = Door()
@@ -44,22 +49,36 @@ CLOSED = Door()
 class Edge:
     """The service."""
 
-    def __init__(self, bus: Bus, kube: Kube, door: Door, *, clock: Callable[[], datetime], meters: Meters) -> None:
+    def __init__(  # noqa: PLR0913 - what it meets the world through
+        self,
+        bus: Bus,
+        kube: Kube,
+        door: Door,
+        roles: Iterable[Role] = (),
+        *,
+        clock: Callable[[], datetime],
+        meters: Meters,
+    ) -> None:
+        """The roles are whom the page shows as talking to each other."""
         self.ready = asyncio.Event()
         self.url = ""
         """Where it is open, once it is ready."""
         self._door = door
         secrets = Secrets(door.secrets)
         self._hooks = Hooks(bus, secrets, door.rate, clock=clock, meters=meters)
-        self._questions = Questions(bus, Callers(secrets))
+        callers = Callers(secrets)
+        self._questions = Questions(bus, callers)
+        self._site = Site(bus, Visitors(callers, clock=clock, is_open=door.is_open), roles, clock=clock)
         self._book = Rulebook(kube, clock)
         self._triggers = Triggers(bus, self._book, clock=clock, meters=meters)
 
     async def run(self) -> None:
         """Be open until cancelled. Raises ``Denied("AddressInUse")``."""
-        async with opened(self._door.address, (*self._hooks.routes(), *self._questions.routes())) as self.url:
+        routes = (*self._hooks.routes(), *self._questions.routes(), *self._site.routes())
+        async with opened(self._door.address, routes) as self.url:
             self.ready.set()
             log.info("service.ready", url=self.url)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._book.run())
                 group.create_task(self._triggers.run())
+                group.create_task(self._site.run())

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_hex
 
 from events.credentials import Credentials
 from events.nats_server import binary, config
@@ -46,7 +47,17 @@ class Wiring:
     @property
     def hooks(self) -> str:
         """Below this URL, webhooks are taken."""
-        return f"http://{HOST}:{self.ports.edge}/hooks"
+        return f"{self.page}hooks"
+
+    @property
+    def page(self) -> str:
+        """Where one looks on."""
+        return f"http://{HOST}:{self.ports.edge}/"
+
+    @property
+    def sign_in(self) -> Path:
+        """The file of the token to sign in with there."""
+        return self.folder.hooks / "operator.me"
 
     def key(self, role: str) -> Path | None:
         """Where a role's key is; None: the NATS is another's, and so are its keys."""
@@ -115,8 +126,12 @@ def _service(wiring: Wiring, name: str, port: int) -> Program:
 
 
 def _edge(wiring: Wiring) -> dict[str, str]:
-    wiring.folder.hooks.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return {"ALATE_EDGE_ADDRESS": f"{HOST}:{wiring.ports.edge}", "ALATE_EDGE_SECRETS": str(wiring.folder.hooks)}
+    hooks = wiring.folder.hooks
+    hooks.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not wiring.sign_in.exists():
+        write_private(wiring.sign_in, token_hex(32).encode() + b"\n")
+    address = f"{HOST}:{wiring.ports.edge}"
+    return {"ALATE_EDGE_ADDRESS": address, "ALATE_EDGE_SECRETS": str(hooks), "ALATE_EDGE_OPEN": "true"}
 
 
 def _outbound(wiring: Wiring) -> dict[str, str]:

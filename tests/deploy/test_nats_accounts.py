@@ -28,16 +28,16 @@ from tests.deploy.house import (
 
 BY_NAME = {role.name: role for role in EVERYBODY}
 READERS = {
-    "EVENTS": {"gateway", "inventory", "provisioning", "addons", "teardown", "outbound", "operator", "reader"},
-    "LEVELS": {"gateway", "inventory", "provisioning", "operator", "reader"},
-    "INTAKE": {"operator", "reader"},
-    "HOOKS": {"operator"},
+    "EVENTS": {"gateway", "inventory", "provisioning", "addons", "teardown", "outbound", "edge", "operator", "reader"},
+    "LEVELS": {"gateway", "inventory", "provisioning", "edge", "operator", "reader"},
+    "INTAKE": {"edge", "operator", "reader"},
+    "HOOKS": {"edge", "operator"},
     "OUTBOUND": {"operator", "reader"},
-    "DLQ": {"operator", "reader"},
+    "DLQ": {"edge", "operator", "reader"},
     "ADVISORY": {"operator", "reader"},
     "KUBE": {"sandbox"},
 }
-LOOKERS = {"HOOKS": {"edge"}, "INTAKE": {"gateway", "edge"}}
+LOOKERS = {"INTAKE": {"gateway"}}
 PURGERS = {
     "EVENTS": {"provisioning", "addons", "teardown"},
     "LEVELS": {"gateway", "inventory"},
@@ -74,9 +74,9 @@ def of_stream(verb: str, stream: str) -> set[str]:
         "INFO": makers | readers,
         "DIRECT.GET": readers | LOOKERS.get(stream, set()),
         "PURGE": PURGERS.get(stream, set()),
-        "MSG.DELETE": {"operator"} & PURGERS.get(stream, set()),
+        "MSG.DELETE": {"operator", "edge"} if stream == "DLQ" else set(),
         **dict.fromkeys(("mine CREATE", "mine DELETE", "flow"), readers),
-        "CONSUMER.LIST": readers & {"operator", "reader"},
+        "CONSUMER.LIST": readers & {"operator", "reader", "edge"},
     }.get(verb, set())
 
 
@@ -92,7 +92,8 @@ def who_may() -> dict[str, set[str]]:
     for subject, verb, name in of_durables():
         own = {name.rpartition("-")[0]}
         allowed[subject] = own if verb in {"INFO", "CREATE", "MSG.NEXT", "ACK", "DLQ"} else set()
-        allowed[subject] |= {"operator"} if verb == "REDRIVE" else set()
+        edge = {"edge"} if not subject.startswith("redrive.OUTBOUND.") else set()
+        allowed[subject] |= {"operator", *edge} if verb == "REDRIVE" else set()
     for domain, owner in OWNER.items():
         allowed[f"timer.{domain}.acme.x"] = {owner}
     apart = {s.replace("$JS.API", "JS.API"): who & {"reader"} for s, who in allowed.items() if s.startswith("$JS.API")}
@@ -103,7 +104,7 @@ def who_may() -> dict[str, set[str]]:
         "kube.management.core.secrets.default.x": {"sandbox"},
     }
     more |= {f"_INBOX_{name}.x.1": {"gateway"} for name in ("operator", "publisher", "tenant-acme")}
-    more |= {"ask.inventory.nodes": {"operator", "reader"}, **{each: {"tenant-acme"} for each in OF_ACME}}
+    more |= {"ask.inventory.nodes": {"operator", "reader", "edge"}, **{each: {"tenant-acme"} for each in OF_ACME}}
     return house_ | apart | more
 
 

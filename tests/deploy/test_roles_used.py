@@ -65,6 +65,10 @@ class Recorder:
         self.streams.add(stream)
         return self._inner.feed(stream, *filters)
 
+    def follow(self, stream: str, *filters: str, since: datetime | None = None) -> AsyncGenerator:
+        self.streams.add(stream)
+        return self._inner.follow(stream, *filters, since=since)
+
     def consume(self, consumer: Consumer) -> AsyncGenerator:
         self.worked.add(consumer)
         return self._inner.consume(consumer)

@@ -131,6 +131,15 @@ def test_who_is_told_outside_is_a_file_for_its_user_alone_that_is_never_written_
     assert file.read_text() == "targets: [] # mine"
 
 
+def test_the_stack_makes_a_token_to_sign_in_with_once_and_for_its_owner_alone(tmp_path):
+    wiring = Wiring(Folder(tmp_path), PORTS)
+    stages(wiring)
+    token = wiring.sign_in.read_bytes()
+    stages(wiring)
+    assert (wiring.sign_in.read_bytes(), len(token.strip())) == (token, 64)
+    assert stat.S_IMODE(wiring.sign_in.stat().st_mode) == 0o600
+
+
 def test_everybody_shows_a_key_of_its_own(tmp_path):
     nats, sandbox, services = stages(Wiring(Folder(tmp_path), PORTS))
     shown = {program.name: Path(program.env["ALATE_NATS_NKEY"]) for program in (*sandbox, *services)}

@@ -1,0 +1,1 @@
+"""The page at the edge's root: what is said now, each cluster's life, the fleet, and the dead letters."""

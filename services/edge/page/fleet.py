@@ -1,0 +1,73 @@
+"""Every cluster that is not gone, in one row each: kept from the states, as pages begin from it."""
+
+import asyncio
+from contextlib import aclosing
+
+import msgspec
+
+from events.bus import Bus, CaughtUp, Stored
+from schemas.registry import Stream
+from services.edge.page.brief import Change, change
+from services.trail.said import Said
+
+ENDS = frozenset({"released"})
+"""States after which there is no cluster."""
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """The fleet at a moment."""
+
+    sequence: int
+    """Of the last message it knows: what was said up to it changes nothing any more."""
+    clusters: tuple[Change, ...]
+
+
+class Fleet:
+    """The rows."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.ready = asyncio.Event()
+        """Set once everything that was kept at the start is known."""
+        self._bus = bus
+        self._rows: dict[tuple[str, str], Change] = {}
+        self._sequence = 0
+
+    async def run(self) -> None:
+        """Follow the states until cancelled."""
+        async with aclosing(self._bus.feed(Stream.EVENTS, "cluster.*.*.*", "teardown.*.*.*")) as feed:
+            async for stored in feed:
+                if isinstance(stored, CaughtUp):
+                    self.ready.set()
+                else:
+                    self.take(stored)
+
+    def take(self, stored: Stored) -> None:
+        """Take one state in; heard again it changes nothing."""
+        if stored.sequence <= self._sequence:
+            return
+        self._sequence = stored.sequence
+        names = Said(Stream.EVENTS, stored).names
+        domain, event = stored.subject.split(".")[:2]
+        told = change(domain, event, names.get("tenant", ""), names.get("name", ""), stored.data)
+        if told is not None:
+            self._keep(told)
+
+    def _keep(self, told: Change) -> None:
+        key = (told.tenant, told.name)
+        if told.state in ENDS:
+            self._rows.pop(key, None)
+        elif told.state or key in self._rows:
+            self._rows[key] = merged(self._rows.get(key), told)
+
+    def snapshot(self) -> Snapshot:
+        """All of it now."""
+        return Snapshot(self._sequence, tuple(self._rows.values()))
+
+
+def merged(before: Change | None, told: Change) -> Change:
+    """A cluster's row after a change: its own states say all but how it ends, its teardown's say that alone."""
+    if before is None:
+        return told
+    if told.state:
+        return msgspec.structs.replace(told, ends=before.ends, idle_since=before.idle_since)
+    return msgspec.structs.replace(before, ends=told.ends, idle_since=told.idle_since)

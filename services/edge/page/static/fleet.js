@@ -1,0 +1,104 @@
+// The fleet: every cluster in one row, kept up to date by the same batches that move through the lanes.
+
+import { List } from "./list.js";
+import { element, glyphOf, kindOf, shown, span } from "./kinds.js";
+
+const EVERY = 500;
+const ENDS = new Set(["released"]);
+const byId = (id) => document.getElementById(id);
+const keyOf = (row) => `${row.tenant}/${row.name}`;
+const idle = (row) => (row.idle_since ? (Date.now() - Date.parse(row.idle_since)) / 1000 : 0);
+const ORDERS = {
+  state: (a, b) => (a.state ?? "").localeCompare(b.state ?? "") || keyOf(a).localeCompare(keyOf(b)),
+  price: (a, b) => (b.price ?? 0) - (a.price ?? 0),
+  idle: (a, b) => idle(b) - idle(a),
+  name: (a, b) => keyOf(a).localeCompare(keyOf(b)),
+};
+
+export class Fleet {
+  constructor(open) {
+    this.rows = new Map();
+    this.sequence = 0;
+    this.state = "";
+    this.fresh = true;
+    this.list = new List(byId("clusters"), { make: made, fill, key: keyOf, open: (row) => open(row.tenant, row.name) });
+    for (const id of ["find", "sort"]) byId(id).addEventListener("input", () => this.draw(true));
+    byId("states").addEventListener("click", (event) => this.filter(event.target.closest("button")));
+    setInterval(() => this.draw(), EVERY);
+  }
+
+  /** All of it, as it was at one message. */
+  begin(snapshot) {
+    this.rows = new Map(snapshot.clusters.map((row) => [keyOf(row), row]));
+    this.sequence = snapshot.sequence;
+    this.fresh = true;
+  }
+
+  take(batch) {
+    for (const { change, place } of batch) {
+      if (change && Number(place.split("/")[1]) > this.sequence) this.change(change);
+    }
+  }
+
+  change(told) {
+    const key = keyOf(told);
+    const before = this.rows.get(key);
+    this.fresh = true;
+    if (ENDS.has(told.state)) this.rows.delete(key);
+    else if (told.state) this.rows.set(key, { ...told, ends: before?.ends, idle_since: before?.idle_since });
+    else if (before) this.rows.set(key, { ...before, ends: told.ends, idle_since: told.idle_since });
+  }
+
+  filter(button) {
+    if (!button) return;
+    this.state = this.state === button.dataset.state ? "" : button.dataset.state;
+    this.draw(true);
+  }
+
+  draw(now = false) {
+    if (byId("fleet").hidden || !(now || this.fresh)) return;
+    this.fresh = false;
+    const all = [...this.rows.values()];
+    this.chips(all);
+    const find = byId("find").value.trim().toLowerCase();
+    const meant = all.filter((row) => (!this.state || row.state === this.state) && (!find || `${keyOf(row)} ${row.place}`.toLowerCase().includes(find)));
+    this.list.show(meant.sort(ORDERS[byId("sort").value]));
+    const price = meant.reduce((sum, row) => sum + (row.price ?? 0), 0);
+    byId("sum").textContent = `${meant.length} of ${all.length} clusters, ${price.toFixed(2)} USD an hour`;
+  }
+
+  chips(all) {
+    const counts = new Map();
+    for (const row of all) counts.set(row.state, (counts.get(row.state) ?? 0) + 1);
+    const wanted = [...counts].sort(([a], [b]) => a.localeCompare(b));
+    const box = byId("states");
+    const had = new Map([...box.children].map((chip) => [chip.dataset.state, chip]));
+    const chips = wanted.map(([state, count]) => chip(had.get(state) ?? element("button"), state, count, state === this.state));
+    if (chips.length !== box.children.length || chips.some((one, at) => box.children[at] !== one)) box.replaceChildren(...chips);
+  }
+}
+
+function chip(button, state, count, pressed) {
+  button.dataset.state = state;
+  button.textContent = `${glyphOf(kindOf(state))} ${state} ${count}`;
+  button.className = kindOf(state);
+  button.setAttribute("aria-pressed", pressed);
+  return button;
+}
+
+function made() {
+  const row = element("div");
+  row.append(element("span", "state"), element("span", "main"), element("span", "some"), element("span", "some"), element("span", "num"), element("span", "num wide"));
+  return row;
+}
+
+function fill(row, item) {
+  const [state, name, machines, place, price, rest] = row.children;
+  shown(state, kindOf(item.state), item.state);
+  name.textContent = keyOf(item) + (item.reason ? `  ${item.reason}` : "");
+  machines.textContent = item.machines ?? "";
+  place.textContent = item.place ?? "";
+  price.textContent = item.price ? `${item.price.toFixed(2)} $/h` : "";
+  rest.textContent = item.idle_since ? `idle ${span(idle(item))}` : "";
+  row.title = item.ends ? `teardown: ${item.ends}` : "";
+}

@@ -1,0 +1,113 @@
+"""Who looks at the page, and who may change things there: by a cookie or a bearer token, never from another site."""
+
+from collections.abc import Callable
+from datetime import datetime
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+import msgspec
+from aiohttp import web
+
+from services.edge.callers import BEARER, Caller, Callers
+from services.edge.door import Route, body_of
+from services.edge.page.session import COOKIE, LASTS, made
+from services.edge.problem import Problem, unauthorized
+
+PATH = "/session"
+
+
+class _Shown(msgspec.Struct, forbid_unknown_fields=True):
+    token: str
+
+
+class Visitors:
+    """The session, and the two rights."""
+
+    def __init__(self, callers: Callers, *, clock: Callable[[], datetime], is_open: bool) -> None:
+        """With `is_open` everybody may look."""
+        self._callers = callers
+        self._clock = clock
+        self._open = is_open
+
+    def routes(self) -> tuple[Route, ...]:
+        """For the door."""
+        return (Route("GET", PATH, self.tell), Route("POST", PATH, self.enter), Route("DELETE", PATH, self.leave))
+
+    async def tell(self, request: web.Request) -> web.StreamResponse:
+        """Who is signed in, if anybody is."""
+        caller = self._known(request)
+        return self._session(caller.name if caller else "", caller is not None or self._is_open_to(request))
+
+    async def enter(self, request: web.Request) -> web.StreamResponse:
+        """Sign in with an operator's token. Raises Problem 401, 403, 422."""
+        _same_site(request)
+        try:
+            token = msgspec.json.decode(await body_of(request), type=_Shown).token
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+            raise Problem(422, 'the body is not understood: expected {"token": "…"}', "body") from wrong
+        caller = self._callers.by_token(token)
+        if caller is None or not caller.operates:
+            raise unauthorized("the token is no operator's", "token", BEARER)
+        response = self._session(caller.name, looks=True)
+        cookie = made(caller.name, token.encode(), self._clock())
+        secure = request.headers.get("Origin", "").startswith("https:")
+        age = int(LASTS.total_seconds())
+        response.set_cookie(COOKIE, cookie, max_age=age, httponly=True, samesite="Strict", secure=secure, path="/")
+        return response
+
+    async def leave(self, request: web.Request) -> web.StreamResponse:
+        """Sign out. Raises Problem 403."""
+        _same_site(request)
+        response = self._session("", self._is_open_to(request))
+        response.del_cookie(COOKIE, path="/")
+        return response
+
+    def _session(self, name: str, looks: bool) -> web.Response:  # noqa: FBT001 - a field of what is told
+        return said({"name": name, "looks": looks, "now": self._clock()})
+
+    def look(self, request: web.Request) -> None:
+        """Raises Problem 401, 403 for who may not look."""
+        if self._known(request) is None and not self._is_open_to(request):
+            self._operator(request)
+
+    def act(self, request: web.Request) -> Caller:
+        """Who changes something. Raises Problem 401, 403."""
+        if (caller := self._known(request)) is not None:
+            _same_site(request)
+            return caller
+        return self._operator(request)
+
+    def _operator(self, request: web.Request) -> Caller:
+        caller = self._callers.by_bearer(request)
+        if not caller.operates:
+            raise Problem(403, "this token reads what is of one tenant: expected an operator's")
+        return caller
+
+    def _known(self, request: web.Request) -> Caller | None:
+        caller = self._callers.by_session(request.cookies.get(COOKIE, ""), self._clock())
+        return caller if caller and caller.operates else None
+
+    def _is_open_to(self, request: web.Request) -> bool:
+        """A name that somebody else's DNS resolves to us is not ours: a page of theirs could read along."""
+        host = urlsplit(f"//{request.host}").hostname or ""
+        return self._open and (host == "localhost" or _is_address(host))
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _same_site(request: web.Request) -> None:
+    """A browser says where a request comes from. Raises Problem 403."""
+    if urlsplit(request.headers.get("Origin", "")).netloc != request.host:
+        raise Problem(403, "Origin must be this page's own", "Origin")
+
+
+def said(document: object) -> web.Response:
+    """JSON that nobody keeps."""
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return web.Response(body=msgspec.json.encode(document), content_type="application/json", headers=headers)

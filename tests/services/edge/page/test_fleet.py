@@ -1,0 +1,45 @@
+from datetime import UTC, datetime
+
+import msgspec
+
+from events.bus import Stored
+from events.memory import MemoryBus
+from services.edge.page.fleet import Fleet
+
+IDLE = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def fleet(*said: tuple[str, dict]) -> Fleet:
+    made = Fleet(MemoryBus())
+    for number, (subject, state) in enumerate(said, start=1):
+        made.take(Stored(subject, msgspec.json.encode(state), {}, number))
+    return made
+
+
+def rows(made: Fleet) -> list[tuple[str, str, str]]:
+    return [(row.name, row.state, row.ends) for row in made.snapshot().clusters]
+
+
+def test_a_row_is_the_last_state_of_a_cluster_and_of_its_teardown():
+    made = fleet(
+        ("cluster.launching.acme.a", {}), ("cluster.ready.acme.a", {}), ("teardown.armed.acme.a", {"idle_since": IDLE})
+    )
+    assert rows(made) == [("a", "ready", "armed")]
+    assert made.snapshot().clusters[0].idle_since == IDLE
+
+
+def test_a_clusters_next_state_leaves_what_its_teardown_said():
+    made = fleet(("cluster.ready.acme.a", {}), ("teardown.armed.acme.a", {}), ("cluster.provisioned.acme.a", {}))
+    assert rows(made) == [("a", "provisioned", "armed")]
+
+
+def test_what_is_released_is_of_the_fleet_no_more_though_its_teardown_goes_on():
+    made = fleet(("cluster.ready.acme.a", {}), ("cluster.released.acme.a", {}), ("teardown.gone.acme.a", {}))
+    assert rows(made) == []
+
+
+def test_heard_again_nothing_changes():
+    made = fleet(("cluster.launching.acme.a", {}), ("cluster.ready.acme.a", {}))
+    made.take(Stored("cluster.launching.acme.a", b"{}", {}, 1))
+    assert rows(made) == [("a", "ready", "")]
+    assert made.snapshot().sequence == 2

@@ -1,0 +1,17 @@
+from datetime import timedelta
+
+from services.edge.page.rates import SPAN, Rates
+from tests.services.edge.house import NOW
+
+
+def test_a_rate_is_over_the_last_minute():
+    rates = Rates()
+    for number in range(120):
+        rates.take("cluster", NOW + timedelta(seconds=number))
+    assert rates.per_second(NOW + timedelta(seconds=119)) == {"cluster": 1.0}
+
+
+def test_what_is_said_no_more_has_no_rate():
+    rates = Rates()
+    rates.take("cluster", NOW)
+    assert rates.per_second(NOW + timedelta(seconds=SPAN)) == {}

@@ -1,0 +1,105 @@
+"""The page is told of the fleet, of a cluster's life and of dead letters, and can have these redriven."""
+
+import asyncio
+import json
+
+import pytest
+
+from events.bus import Consumer
+from tests.services.edge.page.hall import JO, open_page
+
+
+async def shown(page, path: str):
+    """What is shown there, once all is known."""
+    async with asyncio.timeout(10):
+        while (got := await page.ask("GET", path)).status == 503:
+            pass
+    return got
+
+
+async def test_the_fleet_is_every_cluster_that_is_not_gone(page):
+    assert (await shown(page, "/fleet")).json["clusters"] == []  # the run's one cluster was released
+    await page.say("cluster.stalled.acme.big", b'{"uid":"u","since":"2026-01-01T00:00:00Z","reason":"NoOfferFits"}')
+    async with asyncio.timeout(10):
+        while not (rows := (await page.ask("GET", "/fleet")).json["clusters"]):
+            pass
+    assert [(row["tenant"], row["name"], row["state"], row["reason"]) for row in rows] == [
+        ("acme", "big", "stalled", "NoOfferFits")
+    ]
+
+
+async def test_a_life_is_every_transition_with_its_cause_and_how_long_it_lasted(page):
+    turns = (await shown(page, "/clusters/default/train-gpu")).json["items"]
+    cluster = [turn for turn in turns if turn["entity"] == "cluster/train-gpu"]
+    assert [turn["state"] for turn in cluster][:4] == ["requested", "launching", "provisioned", "ready"]
+    assert all(turn["seconds"] is not None for turn in cluster[:-1])
+    assert all({"id", "cause", "place"} <= set(turn) for turn in turns)
+
+
+async def test_a_cluster_nobody_knows_has_no_life(page):
+    got = await page.ask("GET", "/clusters/default/%3Cb%3E")
+    assert (got.status, got.json["detail"]) == (404, "no such cluster has a history")
+
+
+async def test_letters_are_told_by_cause_and_never_with_what_they_carry(page):
+    before = (await shown(page, "/letters")).json["items"]
+    await page.bury(reason="spec.a is 'x'")
+    await page.bury(reason="spec.a is 'y'")
+    groups = (await shown(page, "/letters")).json["items"]
+    assert [(group["count"], group["consumer"]) for group in groups[: len(groups) - len(before)]] == [
+        (2, "gateway-intake")
+    ]
+    assert {"data", "message"} & set(groups[0]) == set()
+
+
+async def test_a_redriven_letter_reaches_who_failed_once_and_is_a_letter_no_longer(page):
+    consumer = Consumer("gateway-intake", "INTAKE", ("cluster.requested", "cluster.requested.*"))
+    feed = page.bus.consume(consumer)
+    waiting = asyncio.ensure_future(anext(feed))
+    await asyncio.sleep(0)
+    number = await page.bury("cluster.requested.acme", "it was not there yet")
+    got = await page.ask("POST", f"/letters/{number}/redrive", headers=JO)
+    assert (got.status, got.json) == (200, {"redriven": 1})
+    assert await page.bus.at("DLQ", number) is None
+    again = await page.ask("POST", f"/letters/{number}/redrive", headers=JO)
+    assert again.status == 404
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert len(await page.bus.read("INTAKE", "redrive.>")) == 1
+
+
+async def test_a_letter_that_nobody_could_hear_stays(page):
+    number = await page.bury("cluster.requested.acme", "nobody is there")
+    await page.bus.drop("DLQ", number)
+    other = await page.say("dlq.EVENTS.nobody")
+    got = await page.ask("POST", f"/letters/{other}/redrive", headers=JO)
+    assert (got.status, "there is no consumer" in got.json["detail"]) == (409, True)
+    assert await page.bus.at("DLQ", other) is not None
+
+
+async def test_the_graph_says_who_talks_to_whom(page):
+    found = (await shown(page, "/graph")).json
+    nodes = {node["id"] for node in found["nodes"]}
+    edges = {(edge["source"], edge["target"]) for edge in found["edges"]}
+    assert {each for edge in edges for each in edge} <= nodes
+    assert {
+        ("provisioning", "lane:cluster"),
+        ("lane:cluster", "addons"),
+        ("anyone", "lane:cluster.requested"),
+        ("lane:cluster.requested", "gateway"),
+        ("edge", "lane:hook"),
+    } <= edges
+    assert len({edge["id"] for edge in found["edges"]}) == len(found["edges"])
+
+
+@pytest.mark.parametrize("path", ["/fleet", "/letters", "/graph", "/session"])
+async def test_nothing_is_kept_by_caches(page, path):
+    assert (await shown(page, path)).headers["Cache-Control"] == "no-store"
+
+
+async def test_while_the_bus_is_away_that_is_said(bus, tmp_path):
+    async with open_page(bus, tmp_path) as page:
+        await bus.close()
+        got = await page.ask("GET", "/letters")
+        assert (got.status, got.headers["Retry-After"]) == (503, "5")
+        assert json.loads(got.body)["detail"] == "the bus is away: ask again"
