@@ -4,11 +4,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 import msgspec
+from nats.js.api import Header
 
 from events.bus import Stored
 from events.faults import Denied
 from events.jetstream_headers import plain
-from events.jetstream_wire import Letter, Lost, Wire, description, status
+from events.jetstream_wire import Letter, Lost, Wire, status
 
 T = TypeVar("T", bound="Answer")
 
@@ -106,7 +107,7 @@ async def direct(wire: Wire, stream: str, query: object) -> Letter | None:
             case "404":
                 return None
             case code:
-                refusal = ApiError(int(code), 0, description(msg))
+                refusal = ApiError(int(code), 0, _description(msg))
                 raise Refused(refusal, stream).denied()
 
     return await wire.insist(f"{wire.api}.DIRECT.GET.{stream}", msgspec.json.encode(query), None, read)
@@ -143,3 +144,9 @@ def stored_delivered(msg: Letter, where: Place) -> Stored:
     """A message as a consumer delivers it."""
     time = EPOCH + timedelta(microseconds=where.time // 1000)
     return Stored(msg.subject, msg.data, plain(msg.headers), where.sequence, time)
+
+
+def _description(msg: Letter) -> str:
+    """What a control message says in words."""
+    # Only nats-py's own constant finds it: the key is an enum member whose hash is not that of its text.
+    return (msg.headers or {}).get(Header.DESCRIPTION, "").strip()

@@ -18,7 +18,7 @@ from events.jetstream_api import (
     stored_direct,
 )
 from events.jetstream_setup import nanoseconds
-from events.jetstream_wire import PAUSE, Letter, Post, Wire, status
+from events.jetstream_wire import Letter, Post, Wire, status
 
 Policy = Mapping[str, object]
 """Where a consumer begins, in JetStream's words."""
@@ -91,12 +91,13 @@ class Feed:
 
     async def _begin_again(self) -> None:
         """Never gives up: whoever listens has nothing better to do than to wait with us."""
+        tries = self._wire.tries()
         while not self._wire.closed:
             try:
                 await self._wire.up()
                 await self._begin()
             except Unavailable:
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(tries.failed())
             else:
                 return
 

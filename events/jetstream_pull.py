@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 
 import msgspec
 
@@ -10,7 +11,7 @@ from events.dead_letter import dead_letter, one_line
 from events.jetstream_api import Refused, place, stored_delivered
 from events.jetstream_publish import publish
 from events.jetstream_setup import ensure_consumer, nanoseconds
-from events.jetstream_wire import PAUSE, Letter, Post, Wire, status
+from events.jetstream_wire import Letter, Post, Wire, status
 from events.meters import DEAD_LETTERS, EXCEEDED, Meters
 from events.redrive import told
 
@@ -128,7 +129,8 @@ class Pull:
         handed = Handed(self, told(stored_delivered(msg, where)), where.attempt, msg.reply)
         if where.attempt > self.consumer.max_deliver:
             self._meters.count(EXCEEDED, self.consumer.name)
-            await handed.dead(f"no answer in {self.consumer.max_deliver} attempts")
+            with suppress(Unavailable):  # it comes again, and is buried then
+                await handed.dead(f"no answer in {self.consumer.max_deliver} attempts")
             return None
         now = asyncio.get_running_loop().time()
         self._out.pop(where.sequence, None)
@@ -144,8 +146,9 @@ class Pull:
             await self._recover()
 
     async def _recover(self) -> None:
+        tries = self._wire.tries()
         while not self._wire.closed:
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(tries.failed())
             try:
                 await self._wire.up()
                 await ensure_consumer(self._wire, self.consumer)

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable
+from random import random as chance
 from typing import TYPE_CHECKING, TypeVar
 
 from nats.aio.client import Client
@@ -17,6 +18,7 @@ from events.faults import Denied
 from events.jetstream_headers import LeanClient
 from events.jetstream_mailbox import Mailbox
 from events.jetstream_refusal import Refusal, refusal
+from events.patience import Patience
 from schemas.subjects import token
 
 if TYPE_CHECKING:
@@ -31,8 +33,8 @@ CONNECT = 3.0
 """Seconds until a server that does not answer counts as not there."""
 ANSWER = 3.0
 """Seconds after which a question is asked again."""
-PAUSE = 0.1
-"""Seconds between two tries of the same question, and between two tries to reconnect."""
+FIRST, LONGEST = 0.1, 2.0
+"""Seconds between two tries of the same question, and between two tries to reconnect, doubled up to the longest."""
 PING = 10
 """Seconds between pings: a peer that vanished without a word is noticed after three."""
 
@@ -51,17 +53,14 @@ def status(msg: Letter) -> str:
     return (msg.headers or {}).get(Header.STATUS.value, "")
 
 
-def description(msg: Letter) -> str:
-    """What a control message says in words."""
-    # Only nats-py's own constant finds it: the key is an enum member whose hash is not that of its text.
-    return (msg.headers or {}).get(Header.DESCRIPTION, "").strip()
-
-
 class Wire:
     """Questions and answers over one connection that is renewed for ever."""
 
-    def __init__(self, client: Client, url: str, name: str, credentials: Credentials, patience: float) -> None:
-        self.client = client
+    def __init__(
+        self, url: str, name: str, credentials: Credentials, patience: float, random: Callable[[], float] = chance
+    ) -> None:
+        """`random` (0 to 1) spreads the tries."""
+        self.client: Client = LeanClient()
         self._loop = asyncio.get_running_loop()
         self._numbers = itertools.count(1)
         self._open: dict[str, tuple[float, asyncio.Future[Letter], str]] = {}
@@ -76,6 +75,8 @@ class Wire:
         self._name = name
         self._credentials = credentials
         self._patience = patience
+        self._random = random
+        self._reconnects = self.tries()
         self.closed = False
 
     async def start(self) -> None:
@@ -102,7 +103,7 @@ class Wire:
             disconnected_cb=self._went_down,
             reconnected_cb=self._came_up,
             max_reconnect_attempts=-1,
-            reconnect_time_wait=PAUSE,  # type: ignore[arg-type]  # nats-py says int and sleeps for it
+            reconnect_time_wait=FIRST,  # type: ignore[arg-type]  # nats-py says int and sleeps for it
             ping_interval=PING,
         )
 
@@ -125,7 +126,7 @@ class Wire:
 
     async def insist(self, subject: str, data: bytes, headers: dict[str, str] | None, read: Callable[[Letter], T]) -> T:
         """Ask until there is an answer that can be read; raises `Unavailable` when patience is at its end."""
-        until = self._loop.time() + self._patience
+        until, tries = self._loop.time() + self._patience, self.tries()
         while True:
             try:
                 if not self._up.is_set():
@@ -134,9 +135,10 @@ class Wire:
             except Lost as lost:
                 if self.closed:
                     raise Unavailable("the bus was left") from lost
-                if self._loop.time() + PAUSE >= until:
+                pause = tries.failed()
+                if self._loop.time() + pause >= until:
                     raise Unavailable(self._why(subject, lost)) from lost
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(pause)
 
     async def tell(self, subject: str, data: bytes = b"", reply: str = "") -> None:
         """Say something and do not wait for an answer; kept and sent later while the server is away.
@@ -165,6 +167,10 @@ class Wire:
         subscription = self._boxes.pop(box, None)
         if subscription and not self.closed:
             await subscription.unsubscribe()
+
+    def tries(self) -> Patience:
+        """How long to wait between the tries of one thing."""
+        return Patience(self._random, FIRST, LONGEST)
 
     def unique(self) -> str:
         """A name nobody else has used, for a message that was given none."""
@@ -256,6 +262,7 @@ class Wire:
 
     async def _came_up(self) -> None:
         self._trouble = ""
+        self._reconnects, self.client.options["reconnect_time_wait"] = self.tries(), FIRST
         self._refused.clear()  # rights may have been changed meanwhile
         self._deaf = None
         self._up.set()
@@ -278,6 +285,8 @@ class Wire:
 
     async def _erred(self, error: Exception) -> None:
         self._refuse(error)
+        if not self._up.is_set():  # nats-py reads it before each try
+            self.client.options["reconnect_time_wait"] = self._reconnects.failed()
         said = str(error) or type(error).__name__
         if not self._trouble.startswith(REFUSAL) or said.startswith(REFUSAL):
             self._trouble = said
@@ -286,6 +295,6 @@ class Wire:
 
 async def dial(url: str, name: str, credentials: Credentials, patience: float) -> Wire:
     """A started wire; `patience` is how many seconds a question is repeated."""
-    wire = Wire(LeanClient(), url, name, credentials, patience)
+    wire = Wire(url, name, credentials, patience)
     await wire.start()
     return wire

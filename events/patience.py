@@ -1,7 +1,10 @@
 """Whoever fails again and again asks less and less often, and not at the same time as all others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass
@@ -19,3 +22,20 @@ class Patience:
         full = min(self.cap, self.base * 2.0 ** min(self.failures, 16))
         self.failures += 1
         return max(asked, full * (0.5 + 0.5 * self.random()))
+
+
+class Paces(Generic[K]):
+    """Each of many that may fail waits at its own pace, from one second up to thirty, until it went well once."""
+
+    def __init__(self, random: Callable[[], float]) -> None:
+        """`random` gives 0 to 1."""
+        self._random = random
+        self._failing: dict[K, Patience] = {}
+
+    def failed(self, key: K, asked: float = 0.0) -> float:
+        """Count a failure; gives the seconds to wait, no fewer than were `asked` for."""
+        return self._failing.setdefault(key, Patience(self._random, base=1.0)).failed(asked)
+
+    def well(self, key: K) -> None:
+        """The next failure is a first one."""
+        self._failing.pop(key, None)

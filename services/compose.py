@@ -127,6 +127,7 @@ def _market(ports: Ports) -> Market:
         half_life=ports.half_life,
         clock=ports.clock,
         meters=ports.meters,
+        jitter=ports.jitter,
     )
 
 
@@ -137,6 +138,7 @@ def inventory(ports: Ports) -> Running:
         _market(ports),
         clock=ports.clock,
         meters=ports.meters,
+        jitter=ports.jitter,
         management=ports.management,
         labels=labels_of if ports.label_nodes else no_labels,
     )
@@ -156,7 +158,9 @@ def teardown(ports: Ports) -> Running:
 
 
 def edge(ports: Ports) -> Running:
-    return Edge(ports.bus, ports.management, ports.door, ROLES, clock=ports.clock, meters=ports.meters)
+    return Edge(
+        ports.bus, ports.management, ports.door, ROLES, clock=ports.clock, meters=ports.meters, jitter=ports.jitter
+    )
 
 
 def outbound(ports: Ports) -> Running:

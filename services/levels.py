@@ -14,6 +14,7 @@ from events.telemetry import Meters, sending
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
 from services.hearing import wildcard
+from services.steadfast import Steadfast
 
 V = TypeVar("V", bound=msgspec.Struct)
 
@@ -21,7 +22,10 @@ V = TypeVar("V", bound=msgspec.Struct)
 class Levels:
     """Says the levels of some kinds; knows, across restarts, what was said last."""
 
-    def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters, *kinds: type[msgspec.Struct]) -> None:
+    def __init__(
+        self, bus: Bus | Steadfast, clock: Callable[[], datetime], meters: Meters, *kinds: type[msgspec.Struct]
+    ) -> None:
+        """Every call raises `Unavailable` where the bus is not a steadfast one."""
         self._bus = bus
         self._clock = clock
         self._meters = meters

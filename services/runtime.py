@@ -13,7 +13,7 @@ import structlog
 from events.bus import Bus, Conflict, Consumer, Delivery, Unavailable
 from events.faults import TryLater
 from events.meters import UNDECODABLE
-from events.patience import Patience
+from events.patience import Paces, Patience
 from events.telemetry import Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
 from schemas.subjects import Key, key_of
@@ -35,6 +35,8 @@ AT_ONCE = 256
 """How many entities of one service are worked on at the same time."""
 SOONEST = 0.9
 """The least part of a wait: retries are spread from there over a fifth of it."""
+AFTER_A_FAULT = 5.0
+"""Seconds, at least, until an entity is looked at again after our own code failed over it."""
 TRIES = 8
 """How often a transition is decided anew while others are faster, before the entity is put off."""
 BREATH = 0.005
@@ -87,6 +89,7 @@ class Runtime:
         self._ears = Ears(service.hears)
         self._mail: Mailboxes[Key, Letter] = Mailboxes(self._open, at_once)
         self._again: dict[Key, asyncio.TimerHandle] = {}
+        self._outages: Paces[Key] = Paces(jitter)
         self._leaving = False
 
     async def run(self) -> None:
@@ -157,27 +160,29 @@ class Runtime:
         try:
             with working_on(key, letter.trace, letter.template):
                 await self._advance(key, letter)
+            self._outages.well(key)
             if letter.answer is not None:
                 await letter.answer.done()
         except Unavailable as away:
             self._log.warning("bus.unavailable", entity=key.path, reason=str(away))
-            await self._put_off(key, letter, 1.0)
+            await self._put_off(key, letter)
         except Conflict:
             self._log.warning("entity.contended", entity=key.path)
-            await self._put_off(key, letter, 1.0)
+            await self._put_off(key, letter)
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the other entities: logged, counted, tried again
             self._log.exception("entity.failed", entity=key.path, domain=key.domain)
             self._meters.count("alate.failures", key.domain)
-            await self._put_off(key, letter, 5.0)
+            await self._put_off(key, letter, AFTER_A_FAULT)
         else:
             self._meters.processed(letter.template, self._meters.timer() - started)
 
-    async def _put_off(self, key: Key, letter: Letter, after: float) -> None:
+    async def _put_off(self, key: Key, letter: Letter, least: float = 0.0) -> None:
         """Hear it again in a while; and do again what the state asks for, for what was heard may be part of it."""
+        after = self._outages.failed(key, least)
         self._later(key, after)
         if letter.answer is not None:
             with contextlib.suppress(Unavailable):  # unanswered, it comes again as well
-                await letter.answer.failed(self._spread(after))
+                await letter.answer.failed(after)
 
     async def _advance(self, key: Key, letter: Letter) -> None:
         events: deque[Event] = deque()

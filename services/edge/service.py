@@ -58,6 +58,7 @@ class Edge:
         *,
         clock: Callable[[], datetime],
         meters: Meters,
+        jitter: Callable[[], float],
     ) -> None:
         """The roles are whom the page shows as talking to each other."""
         self.ready = asyncio.Event()
@@ -70,7 +71,7 @@ class Edge:
         self._questions = Questions(bus, callers)
         self._site = Site(bus, Visitors(callers, clock=clock, is_open=door.is_open), roles, clock=clock)
         self._book = Rulebook(kube, clock)
-        self._triggers = Triggers(bus, self._book, clock=clock, meters=meters)
+        self._triggers = Triggers(bus, self._book, clock=clock, meters=meters, jitter=jitter)
 
     async def run(self) -> None:
         """Be open until cancelled. Raises ``Denied("AddressInUse")``."""

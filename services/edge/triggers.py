@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import datetime
 
 import structlog
@@ -10,6 +10,7 @@ import structlog
 from events.bus import Bus, Delivery, Unavailable
 from events.cloudevents import Malformed
 from events.meters import TRIGGERS
+from events.patience import Patience
 from events.telemetry import Meters, extract, working_on
 from schemas.subjects import Key
 from schemas.wish import ClusterRequested
@@ -20,8 +21,6 @@ from services.edge.rulebook import Rulebook
 from services.edge.rules import Intake, Rules, Verdict
 from services.edge.wishes import Wishes
 
-AGAIN = 1.0
-"""Seconds until a wish is said again that the bus did not take."""
 AFTER_A_FAULT = 5.0
 """Seconds until a delivery is worked off again after our own code failed over it."""
 
@@ -31,12 +30,21 @@ log = structlog.get_logger()
 class Triggers:
     """Works off the deliveries, one after another."""
 
-    def __init__(self, bus: Bus, book: Rulebook, *, clock: Callable[[], datetime], meters: Meters) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        book: Rulebook,
+        *,
+        clock: Callable[[], datetime],
+        meters: Meters,
+        jitter: Callable[[], float],
+    ) -> None:
         self._bus = bus
         self._book = book
         self._wishes = Wishes(bus, clock, meters)
         self._clock = clock
         self._meters = meters
+        self._jitter = jitter
         self._buckets: dict[tuple[str, str], Bucket] = {}
 
     async def run(self) -> None:
@@ -50,7 +58,8 @@ class Triggers:
                     log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
                 except Exception:  # a fault of ours must not stop the others: logged, tried again, then a dead letter
                     log.exception("trigger.broke", subject=delivery.stored.subject)
-                    await delivery.retry(AFTER_A_FAULT)
+                    with suppress(Unavailable):  # unanswered, it comes again as well
+                        await delivery.retry(AFTER_A_FAULT)
 
     async def _take(self, delivery: Delivery) -> None:
         """Follow every rule; what one cannot do is a dead letter with its reason, after the others were followed."""
@@ -86,6 +95,7 @@ class Triggers:
 
     async def _say(self, verdict: Verdict, intake: Intake, found: Heard) -> tuple[str, str]:
         """Say it until the bus has it: here, and not later, for what came in after it must not overtake it."""
+        patience = Patience(self._jitter, base=1.0)
         while True:
             try:
                 if await self._wishes.is_late(intake, found):
@@ -93,7 +103,7 @@ class Triggers:
                 await self._wishes.say(verdict, intake, found)
             except Unavailable as away:
                 log.warning("bus.unavailable", trigger=verdict.trigger, reason=str(away))
-                await asyncio.sleep(AGAIN)
+                await asyncio.sleep(patience.failed())
             else:
                 return "asked", verdict.why
 

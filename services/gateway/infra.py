@@ -1,19 +1,24 @@
 """What the back ends' objects show is read off the watch, and said as levels."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from events.kube import Changed, Kube, Listed, Lost, Object
 from schemas.cluster import InfraSeen
 from services.clouds.port import Cloud
 from services.levels import Levels
+from services.steadfast import insist
 
 
 class InfraWatch:
     """Watches one back end's objects in all namespaces."""
 
-    def __init__(self, cloud: Cloud, levels: Levels) -> None:
+    def __init__(self, cloud: Cloud, levels: Levels, jitter: Callable[[], float]) -> None:
+        """`jitter` gives 0 to 1."""
         self._cloud = cloud
         self._levels = levels
+        self._jitter = jitter
 
     async def run(self, kube: Kube) -> None:
         """Follow, for ever."""
@@ -33,7 +38,7 @@ class InfraWatch:
         there = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in items}
         for (tenant, name), seen in self._levels.named(InfraSeen):
             if seen.backend == self._cloud.name and seen.present and (tenant, name) not in there:
-                await self._levels.say(_gone(seen), tenant, name)
+                await self._tell(_gone(seen), tenant, name)
 
     async def _say(self, item: Object, *, gone: bool) -> None:
         seen = self._cloud.read(item)
@@ -41,7 +46,11 @@ class InfraWatch:
             return
         meta = item["metadata"]
         seen = msgspec.structs.replace(seen, backend=self._cloud.name)
-        await self._levels.say(_gone(seen) if gone else seen, meta["namespace"], meta["name"])
+        await self._tell(_gone(seen) if gone else seen, meta["namespace"], meta["name"])
+
+    async def _tell(self, seen: InfraSeen, tenant: str, name: str) -> None:
+        """However long the bus is away: what is seen next is said after it."""
+        await insist(self._jitter, lambda: self._levels.say(seen, tenant, name))
 
 
 def _gone(seen: InfraSeen) -> InfraSeen:

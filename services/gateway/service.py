@@ -10,6 +10,7 @@ from events.bus import Bus, Unavailable
 from events.faults import Fault
 from events.kinds import COLONIES
 from events.kube import Changed, Kube, Listed, Lost, Object
+from events.patience import Paces
 from events.telemetry import Meters
 from schemas.cluster import InfraSeen
 from schemas.wish import Wish
@@ -24,10 +25,8 @@ from services.mailbox import Mailboxes
 
 SOON = 0.01
 """Seconds from news that bring more news to the look at their Colony: an owner's answer takes half of that."""
-AGAIN = 1.0
-"""Seconds until a Colony is followed again after the bus or the API server could not be had."""
 AFTER_A_FAULT = 5.0
-"""Seconds until a Colony is followed again after our own code failed over it."""
+"""Seconds, at least, until a Colony is followed again after our own code failed over it."""
 MEASURE = 15.0
 """Seconds between two looks at how old all that stands is: as often as is usually scraped."""
 AT_ONCE = 8
@@ -56,9 +55,10 @@ class Gateway:
         self._meters = meters
         self._books = Books(bus, meters)
         self._colonies = Colonies(kube, self._levels, self._books, clock, backend)
-        self._infra = [InfraWatch(cloud, self._levels) for cloud in clouds.values()]
+        self._infra = [InfraWatch(cloud, self._levels, jitter) for cloud in clouds.values()]
         self._intake = Intake(bus, kube, jitter)
         self._waiting: set[Name] = set()
+        self._outages: Paces[Name] = Paces(jitter)
         self._mail: Mailboxes[Name, None] = Mailboxes(self._open, AT_ONCE)
 
     async def run(self) -> None:
@@ -133,10 +133,12 @@ class Gateway:
             await self._colonies.follow(name)
         except (Fault, Unavailable) as why:
             log.warning("colony.put_off", tenant=name[0], name=name[1], reason=str(why))
-            self._later(name, AGAIN)
+            self._later(name, self._outages.failed(name))
         except Exception:  # a fault of ours must not stop the other Colonies: logged, tried again
             log.exception("colony.failed", tenant=name[0], name=name[1])
-            self._later(name, AFTER_A_FAULT)
+            self._later(name, self._outages.failed(name, AFTER_A_FAULT))
+        else:
+            self._outages.well(name)
 
     def _later(self, name: Name, after: float) -> None:
         asyncio.get_running_loop().call_later(after, self._touch, name)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from events.bus import Bus
 from events.kube import Kube
+from events.patience import Patience
 from events.telemetry import Meters
 from schemas import cluster
 from schemas.cluster import Founded, Provisioned, Ready, Released
@@ -14,7 +15,7 @@ from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
 from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.voice import Voice
-from services.inventory.watcher import NOBODY, Open, Watcher
+from services.inventory.watcher import FIRST, LONGEST, NOBODY, Open, Watcher
 from services.levels import Levels
 from services.view import View, entities
 from services.workloads import Workloads
@@ -34,6 +35,7 @@ class Clusters:
         *,
         clock: Callable[[], datetime],
         meters: Meters,
+        jitter: Callable[[], float],
         management: Kube | None = None,
         labels: Wanted = no_labels,
     ) -> None:
@@ -41,6 +43,7 @@ class Clusters:
         self._levels = levels
         self._clock = clock
         self._meters = meters
+        self._jitter = jitter
         self._management = management
         self._labels = labels
         self._known: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
@@ -90,7 +93,8 @@ class Clusters:
     def _watch(self, key: Key, mark: str, blank: ClusterSeen, open_: Open, group: asyncio.TaskGroup) -> None:
         voice = Voice(self._levels, key, self._clock)
         labels = no_labels if key == MANAGEMENT else self._labels
-        watcher = Watcher(key, blank, voice, clock=self._clock, meters=self._meters, labels=labels)
+        tries = Patience(self._jitter, FIRST, LONGEST)
+        watcher = Watcher(key, blank, voice, clock=self._clock, meters=self._meters, tries=tries, labels=labels)
         self._watched[key] = (mark, watcher, group.create_task(watcher.run(open_)))
 
     def _watch_management(self, kube: Kube, group: asyncio.TaskGroup) -> None:

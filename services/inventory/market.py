@@ -12,6 +12,7 @@ from services.inventory.prices import Prices
 from services.inventory.rooms import Rooms
 from services.levels import Levels
 from services.sources import Source
+from services.steadfast import Steadfast
 
 
 class Market:
@@ -26,9 +27,10 @@ class Market:
         half_life: timedelta,
         clock: Callable[[], datetime],
         meters: Meters,
+        jitter: Callable[[], float],
     ) -> None:
         self.ready = asyncio.Event()
-        self.levels = Levels(bus, clock, meters, Offers, CatalogSeen, CapacitySeen)
+        self.levels = Levels(Steadfast(bus, jitter), clock, meters, Offers, CatalogSeen, CapacitySeen)
         """What was said last."""
         self._prices = Prices(self.levels, sources, every=refresh, clock=clock, meters=meters)
         self._rooms = Rooms(bus, self.levels, half_life, clock=clock, meters=meters)

@@ -15,6 +15,7 @@ from services.inventory.desk import desk
 from services.inventory.market import Market
 from services.inventory.nodelabels import Wanted, no_labels
 from services.levels import Levels
+from services.steadfast import Steadfast
 from services.workloads import Workloads
 
 log = structlog.get_logger()
@@ -31,6 +32,7 @@ class Inventory:
         *,
         clock: Callable[[], datetime],
         meters: Meters,
+        jitter: Callable[[], float],
         management: Kube | None = None,
         labels: Wanted = no_labels,
     ) -> None:
@@ -38,10 +40,17 @@ class Inventory:
         self.ready = asyncio.Event()
         self._bus = bus
         self._market = market
-        self._levels = Levels(bus, clock, meters, NodeSeen, ClusterSeen, StorageSeen)
+        self._levels = Levels(Steadfast(bus, jitter), clock, meters, NodeSeen, ClusterSeen, StorageSeen)
         self._desk = desk((self._levels, market.levels), clock)
         self._clusters = Clusters(
-            bus, workloads, self._levels, clock=clock, meters=meters, management=management, labels=labels
+            bus,
+            workloads,
+            self._levels,
+            clock=clock,
+            meters=meters,
+            jitter=jitter,
+            management=management,
+            labels=labels,
         )
 
     async def run(self) -> None:

@@ -12,6 +12,7 @@ import structlog
 from events.faults import Fault, NotFound
 from events.kinds import find
 from events.kube import Kube, Lost, Resource, Sight
+from events.patience import Patience
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
 from schemas.subjects import Key
@@ -23,8 +24,8 @@ from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.silence import AT_START, LATER, Silences
 from services.inventory.voice import Voice
 
-OPEN_AGAIN = 1.0
-"""Seconds between two tries to open a cluster whose kubeconfig is not there yet, or that cannot be heard."""
+FIRST, LONGEST = 1.0, 15.0
+"""Seconds between two tries to open a cluster whose kubeconfig is not there yet, or that cannot be heard; doubled."""
 LOOK_AGAIN = 300.0
 """Seconds until a kind that was not served is looked for again."""
 MEASURE = 1.0
@@ -51,9 +52,10 @@ class Watcher:
         *,
         clock: Callable[[], datetime],
         meters: Meters,
+        tries: Patience,
         labels: Wanted = no_labels,
     ) -> None:
-        """`blank` names the cluster's incarnation; `labels` are what its nodes shall bear."""
+        """`blank` names the cluster's incarnation; its nodes shall bear `labels`; `tries` spreads openings."""
         self.settled = asyncio.Event()
         """Set once it was seen whole, or could not be."""
         self._key = key
@@ -61,6 +63,7 @@ class Watcher:
         self._voice = voice
         self._clock = clock
         self._meters = meters
+        self._tries = tries
         self._stale = False
         self._said = False
         """It was seen whole, and told so."""
@@ -102,19 +105,23 @@ class Watcher:
                 await asyncio.wait(following)
 
     async def _opened(self, open_: Open) -> Kube:
+        self._tries.failures = 0
         while True:
             try:
                 return await open_()
             except Fault as not_yet:
                 log.info("cluster.unopened", entity=self._key.path, reason=not_yet.message)
                 self._lose(CORE[0], not_yet.message)
-                await asyncio.sleep(OPEN_AGAIN)
+                await asyncio.sleep(self._tries.failed())
 
     async def _renewed(self, kube: Kube, open_: Open) -> Kube:
         """The next client: while nothing is heard, the kubeconfig is looked at again, as it may have been rotated."""
+        self._tries.failures = 0
         while True:
-            await asyncio.sleep(OPEN_AGAIN)
-            if self._silences:
+            await asyncio.sleep(self._tries.failed())
+            if not self._silences:
+                self._tries.failures = 0
+            else:
                 try:
                     found = await open_()
                 except Fault as fault:

@@ -9,6 +9,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from random import random
 from time import perf_counter
 
 import msgspec
@@ -18,6 +19,7 @@ from events.jetstream import connect
 from events.kinds import NODES, PODS
 from events.kube import Changed, Kube, Object, Request, Response, Transport
 from events.nats_server import NatsServer
+from events.patience import Patience
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
@@ -152,7 +154,9 @@ async def _watcher(bus: Bus, kube: Kube) -> None:
     async def opened() -> Kube:
         return kube
 
-    await Watcher(key, BLANK, voice, clock=lambda: datetime.now(UTC), meters=Meters()).run(opened)
+    await Watcher(key, BLANK, voice, clock=lambda: datetime.now(UTC), meters=Meters(), tries=Patience(random)).run(
+        opened
+    )
 
 
 async def _bare(bus: Bus, kube: Kube) -> None:

@@ -7,7 +7,7 @@ import pytest
 from events import jetstream_wire
 from events.bus import Unavailable
 from events.credentials import NOBODY, Credentials
-from events.jetstream_wire import Lost, dial
+from events.jetstream_wire import FIRST, Lost, Wire, dial
 from events.nats_server import NatsServer
 
 
@@ -97,3 +97,35 @@ async def test_the_wrong_password_is_unavailable_with_the_servers_reason(tmp_pat
             await dial(server.url, "test", wrong, 1.0)
         wire = await dial(server.url, "test", right, 1.0)
         await wire.close()
+
+
+@pytest.fixture
+async def still():
+    """A wire that was never connected: nothing answers, and time is what the loop says."""
+    return Wire("nats://127.0.0.1:1", "test", NOBODY, 600.0, lambda: 0.5)
+
+
+@pytest.mark.looptime
+async def test_a_question_nobody_answers_is_asked_less_and_less_often(still, monkeypatch):
+    asked = []
+
+    async def lost(*_):
+        asked.append(asyncio.get_running_loop().time())
+        raise Lost("nothing answers there")
+
+    monkeypatch.setattr(still, "ask", lost)
+    still._up.set()
+    with pytest.raises(Unavailable):
+        await still.insist("x", b"", None, bytes)
+    assert asked[-1] > 590
+    assert len(asked) < 450
+
+
+async def test_a_server_that_is_away_is_dialled_less_and_less_often_until_it_is_back(still):
+    waits = []
+    for _ in range(8):
+        await still._erred(OSError("refused"))
+        waits.append(still.client.options["reconnect_time_wait"])
+    assert waits == [pytest.approx(wait) for wait in (0.075, 0.15, 0.3, 0.6, 1.2, 1.5, 1.5, 1.5)]
+    await still._came_up()
+    assert still.client.options["reconnect_time_wait"] == FIRST

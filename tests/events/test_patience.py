@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.patience import Patience
+from events.patience import Paces, Patience
 
 
 def test_waits_double_up_to_the_cap():
@@ -19,3 +19,10 @@ def test_half_of_a_wait_is_chance(chance, wait):
 
 def test_no_wait_is_shorter_than_what_was_asked_for():
     assert Patience(lambda: 0.0).failed(17.0) == 17.0
+
+
+def test_each_of_many_has_its_own_pace_until_it_went_well():
+    paces = Paces(lambda: 1.0)
+    assert [paces.failed("a"), paces.failed("a"), paces.failed("b")] == [1.0, 2.0, 1.0]
+    paces.well("a")
+    assert [paces.failed("a"), paces.failed("b", 17.0)] == [1.0, 17.0]

@@ -95,7 +95,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         await seed(kube)
         house = await furnished(stack, bus, tmp_path, Rate(50.0, 200))
         book = Rulebook(kube, house.clock)
-        triggers = Triggers(bus, book, clock=house.clock, meters=house.meters)
+        triggers = Triggers(bus, book, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
         tasks = [asyncio.create_task(each.run()) for each in (book, triggers, Intake(bus, kube, lambda: 0.5))]
         stack.push_async_callback(ended, tasks)
         yield World(house, kube, book)

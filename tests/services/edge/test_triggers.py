@@ -55,7 +55,7 @@ class Works:
 
     @asynccontextmanager
     async def running(self):
-        triggers = Triggers(self.bus, Book(*self.specs), clock=clock, meters=self.meters)
+        triggers = Triggers(self.bus, Book(*self.specs), clock=clock, meters=self.meters, jitter=lambda: 0.5)
         task = asyncio.create_task(triggers.run())
         try:
             yield
@@ -145,7 +145,7 @@ async def test_a_request_that_is_worked_off_after_its_release_is_late():
     again.bus = works.bus
     found = await anext(aiter(again.bus.consume(CONSUMER.__class__("other", "HOOKS", ("hook.>",)))))
     assert found.stored.sequence == first.sequence
-    triggers = Triggers(again.bus, Book(spec()), clock=clock, meters=again.meters)
+    triggers = Triggers(again.bus, Book(spec()), clock=clock, meters=again.meters, jitter=lambda: 0.5)
     await triggers._take(found)
     assert again.outcomes() == {"late": 1}
     assert await works.wishes() == ["colony.released.acme.job-1"]

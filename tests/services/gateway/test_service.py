@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from events.bus import Unavailable
 from events.faults import TryLater
 from events.kinds import COLONIES
 from events.kube import Listed
@@ -165,3 +166,16 @@ async def test_how_old_all_that_stands_is_is_measured_again_and_again():
         await asyncio.sleep(MEASURE)
         assert ({"domain": "cluster", "state": "requested"}, 0.0) in meters.gauges(COUNT)
         assert not [labels for labels, _ in meters.gauges(OLDEST) if labels["state"] == "requested"]
+
+
+async def test_a_colony_that_cannot_be_followed_for_long_is_looked_at_less_and_less_often():
+    async with at_work() as house:
+        house.faults = [Unavailable("no answer"), TryLater("no answer")] * 50
+        await house.decided(Stalled, reason="A", message="")
+        before = len(house.looks)
+        await asyncio.sleep(600)
+        assert 20 < len(house.looks) - before < 40
+        house.faults.clear()
+        await asyncio.sleep(60)
+        assert not house.running.done()
+        assert house.shown == 2

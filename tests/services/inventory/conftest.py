@@ -16,6 +16,7 @@ from events.kinds import NODES, PODS
 from events.kube import Kube, Request, Response
 from events.kube_port import Changed, Listed
 from events.memory import MemoryBus
+from events.patience import Patience
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
@@ -23,11 +24,12 @@ from schemas.subjects import Key
 from services.inventory.book import Book
 from services.inventory.nodelabels import no_labels
 from services.inventory.voice import Voice
-from services.inventory.watcher import Watcher
+from services.inventory.watcher import FIRST, LONGEST, Watcher
 from services.levels import Levels
 from services.sandbox.api.app import Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport
+from services.steadfast import Steadfast
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = Key("cluster", "acme", "train")
@@ -170,9 +172,17 @@ class Stage:
     async def watch(self, key: Key = KEY, blank: ClusterSeen = BLANK, open_=None, labels=no_labels) -> Watcher:
         """A process begins: it knows what was said before."""
         clock = lambda: T0 + timedelta(seconds=asyncio.get_running_loop().time())  # noqa: E731 - one line
-        levels = Levels(self.bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
+        levels = Levels(Steadfast(self.bus, lambda: 0.5), clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
         await levels.boot()
-        watcher = Watcher(key, blank, Voice(levels, key, clock), clock=clock, meters=Meters(), labels=labels)
+        watcher = Watcher(
+            key,
+            blank,
+            Voice(levels, key, clock),
+            clock=clock,
+            meters=Meters(),
+            tries=Patience(lambda: 0.5, FIRST, LONGEST),
+            labels=labels,
+        )
 
         async def opened() -> Kube:
             return self.kube

@@ -28,7 +28,9 @@ async def running(stage):
 
     levels = Levels(stage.bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
     workloads = Workloads(stage.kube, never)
-    clusters = Clusters(stage.bus, workloads, levels, clock=clock, meters=Meters(), management=stage.kube)
+    clusters = Clusters(
+        stage.bus, workloads, levels, clock=clock, meters=Meters(), jitter=lambda: 0.5, management=stage.kube
+    )
     ready = asyncio.Event()
     stage.tasks.append(asyncio.create_task(clusters.run(ready)))
     await asyncio.wait_for(ready.wait(), 60)

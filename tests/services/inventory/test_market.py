@@ -68,7 +68,7 @@ class House:
         await self.stop()
         market = Market(
             self.bus.again(), (self.source,), refresh=timedelta(hours=6), half_life=timedelta(hours=1), clock=clock,
-            meters=self.meters,
+            meters=self.meters, jitter=lambda: 0.5,
         )  # fmt: skip
         self.task = asyncio.create_task(market.run())
         await market.ready.wait()

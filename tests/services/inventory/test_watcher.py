@@ -5,6 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from events.bus import Unavailable
+from events.faults import TryLater
 from events.kinds import NODES, PODS, STORAGECLASSES
 from events.kube import Kube
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
@@ -285,3 +287,32 @@ async def test_a_claim_tells_who_holds_which_device(dynamic, make):
     assert [each.allocated_to for each in seen.devices] == [(), ("default/train",)]
     assert (whole.allocated, whole.pods, whole.idle_since) == (1, 1, None)
     await asyncio.sleep(0)
+
+
+async def test_a_bus_that_is_away_for_ten_minutes_ends_no_watch(cluster, monkeypatch):
+    publish, back = cluster.bus.publish, asyncio.get_running_loop().time() + 600
+
+    async def away(*what, **how):
+        if asyncio.get_running_loop().time() < back:
+            raise Unavailable("no answer")
+        return await publish(*what, **how)
+
+    monkeypatch.setattr(cluster.bus, "publish", away)
+    await cluster.watch()
+    await cluster.settled(600)
+    assert await cluster.last(NodeSeen, "n1") is None
+    await cluster.settled(60)
+    assert (await cluster.last(NodeSeen, "n1")).revision == 1
+    assert not any(task.done() for task in cluster.tasks)
+
+
+async def test_a_cluster_that_cannot_be_opened_is_asked_less_and_less_often(cluster):
+    asked = []
+
+    async def never():
+        asked.append(asyncio.get_running_loop().time())
+        raise TryLater("its kubeconfig is not there")
+
+    await cluster.watch(open_=never)
+    await cluster.settled(600)
+    assert 40 < len(asked) < 70

@@ -70,6 +70,20 @@ async def test_a_fault_of_ours_stops_no_other_entity_and_is_tried_again(house):
     assert dict(house.meters.counts("alate.failures")) == {"lamp": 1}
 
 
+async def test_a_bus_that_stays_away_is_asked_less_and_less_often(house):
+    task = await house.start()
+    await house.press("hall", on=False)
+    press = asyncio.create_task(house.press("hall"))
+    await asyncio.sleep(0)
+    house.bus.astray["publish"] = 1000
+    await press
+    await asyncio.sleep(600)
+    assert 1000 - house.bus.astray["publish"] < 60
+    house.bus.astray["publish"] = 0
+    await asyncio.sleep(60)
+    assert not task.done()
+
+
 @pytest.mark.parametrize("call", ["wake", "publish"])
 async def test_a_bus_that_was_away_for_a_moment_loses_no_command(house, call):
     await house.start()

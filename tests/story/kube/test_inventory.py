@@ -13,12 +13,13 @@ from events.bus import CaughtUp
 from events.kinds import NODES, PODS
 from events.kube import Kube
 from events.memory import MemoryBus
+from events.patience import Patience
 from events.telemetry import Meters
 from schemas.inventory import Amount, ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
 from services.inventory.nodelabels import labels_of, no_labels
 from services.inventory.voice import Voice
-from services.inventory.watcher import Watcher
+from services.inventory.watcher import FIRST, LONGEST, Watcher
 from services.levels import Levels
 from tests.kube.fixtures import needs
 from tests.kube.plane import ControlPlane
@@ -63,7 +64,15 @@ async def watching(server: ControlPlane, bus: MemoryBus, labels=no_labels) -> As
     levels = Levels(bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
     await levels.boot()
     blank = ClusterSeen(cluster=KEY.name, uid="real")
-    watcher = Watcher(KEY, blank, Voice(levels, KEY, clock), clock=clock, meters=Meters(), labels=labels)
+    watcher = Watcher(
+        KEY,
+        blank,
+        Voice(levels, KEY, clock),
+        clock=clock,
+        meters=Meters(),
+        tries=Patience(lambda: 0.5, FIRST, LONGEST),
+        labels=labels,
+    )
     task = asyncio.ensure_future(watcher.run(lambda: asyncio.sleep(0, kube)))
     await asyncio.wait_for(watcher.settled.wait(), WITHIN)
     try:

@@ -1,0 +1,60 @@
+"""What back ends' objects show is said as a level, however long the bus is away."""
+
+import asyncio
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+
+from events.bus import Unavailable
+from events.kube import Changed, Listed
+from events.memory import MemoryBus
+from events.meters import Meters
+from schemas.cluster import InfraSeen
+from services.gateway.infra import InfraWatch
+from services.levels import Levels
+
+pytestmark = pytest.mark.looptime
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class FakeCloud:
+    """Reads whether an object is reachable."""
+
+    name, watched = "fake", object()
+
+    def read(self, item):
+        return InfraSeen(cluster="train-a", uid="c1.1", attempt=1, reachable=item["reachable"])
+
+
+class FakeKube:
+    """One object, which is changed once."""
+
+    async def watch(self, resource):
+        assert resource is FakeCloud.watched
+        meta = {"namespace": "acme", "name": "train-a-1"}
+        yield Listed(({"metadata": meta, "reachable": False},), "1")
+        yield Changed({"metadata": meta, "reachable": True})
+        await asyncio.Event().wait()
+
+
+class Away(MemoryBus):
+    """A bus that takes nothing for ten minutes."""
+
+    async def publish(self, message, **how):
+        if asyncio.get_running_loop().time() < 600:
+            raise Unavailable("no answer")
+        return await super().publish(message, **how)
+
+
+async def test_a_bus_that_is_away_for_ten_minutes_ends_no_watch():
+    levels = Levels(Away(), lambda: NOW, Meters(), InfraSeen)
+    watch = asyncio.create_task(InfraWatch(FakeCloud(), levels, lambda: 0.5).run(FakeKube()))
+    await asyncio.sleep(660)
+    assert not watch.done()
+    seen = levels.last(InfraSeen, "acme", "train-a-1")
+    assert (seen.backend, seen.reachable) == ("fake", True)
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
