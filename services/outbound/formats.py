@@ -77,6 +77,8 @@ def _cdevents(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) ->
 
 def _predicate(occasion: Occasion) -> str:
     if occasion.name == "ready":
+        if occasion.said.wish.deleting:
+            return ""  # it is as it was, and will soon be let go
         return "modified" if occasion.life.was_ready else "created"
     return "deleted" if occasion.name == "released" and occasion.life.was_ready else ""
 
@@ -121,10 +123,10 @@ def commit_of(said: Said, forge: str) -> tuple[str, str] | None:
 
 
 def _status(target: Target, occasion: Occasion) -> tuple[str, str, str, str] | None:
-    """Repository, hash, how it stands and a sentence; an old event, and the end of what was ready, say nothing."""
+    """Repository, hash, how it stands and a sentence; an old event, and the going of what was ready, say nothing."""
     said, stands = occasion.said, STANDS.get(occasion.name, "")
     found = commit_of(said, target.format)
-    over = occasion.name in ("releasing", "released") and occasion.life.was_ready
+    over = occasion.life.was_ready and (occasion.name in ("releasing", "released") or said.wish.deleting)
     if found is None or over or not occasion.life.newest:
         return None
     sentence = ": ".join(filter(None, (f"cluster {occasion.name}", said.message or said.reason)))

@@ -73,6 +73,11 @@ def test_a_cluster_is_an_environment_from_when_it_is_ready(name, life, predicate
     assert inner["context"]["chainId"] == "flow"
 
 
+@pytest.mark.parametrize("form", ["cdevents", "github"])
+def test_that_a_ready_cluster_is_to_go_is_no_news_of_it(form):
+    assert sent(form, "ready", AGAIN, wish=wish() | {"deleting": True}) is None
+
+
 @pytest.mark.parametrize(
     ("name", "github", "gitlab"),
     [

@@ -1,0 +1,69 @@
+"""A pipeline asks by webhook and is told, without asking, when its cluster is ready, and when it is gone."""
+
+import asyncio
+import json
+from random import random
+
+import pytest
+import yaml
+
+from events.kinds import TRIGGERS
+from events.kube import Kube
+from events.kube_config import transport
+from tests.services.edge.house import RUN, SECRET
+from tests.services.outbound.receiver import receiving
+from tests.services.outbound.world import SHA, Folder
+from tests.story.test_edge import TRIGGER, accepted, gone, sent, until
+
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
+
+STARTED = RUN | {"workflow_run": RUN["workflow_run"] | {"head_sha": SHA}}
+COMMIT = "github:${data.repository.full_name}@${data.workflow_run.head_sha}"
+
+
+async def trigger(stack) -> None:
+    """The shipped one, which names the commit as well."""
+    (written,) = yaml.safe_load_all(TRIGGER.read_text())
+    written["metadata"]["namespace"] = "default"
+    written["spec"]["rules"][0]["colony"]["commit"] = COMMIT
+    kube = Kube(await transport(str(stack.kubeconfig)), random=random)
+    try:
+        await kube.apply(TRIGGERS, written, manager="kubectl")
+        await until(lambda: accepted(kube))
+    finally:
+        await kube.close()
+
+
+async def test_a_pipeline_is_told_that_its_cluster_is_ready_and_that_it_is_gone(stack):
+    (stack.folder / "hooks" / "github.default.ci").write_text(SECRET)
+    async with receiving() as forge, receiving() as tracker:
+        folder = Folder(stack.folder / "outbound")
+        folder.write(
+            {"name": "forge", "format": "github", "url": forge.url},
+            {"name": "tracker", "format": "cdevents", "url": tracker.url},
+        )
+        folder.secret("forge", "ghs_of_the_test")
+        await trigger(stack)
+
+        assert await sent(stack, STARTED, "d-1") == 202
+        await until(lambda: told(forge, "success"))
+        assert await sent(stack, STARTED | {"action": "completed"}, "d-2") == 202
+        await until(lambda: gone(stack))
+        await until(lambda: told(tracker, "dev.cdevents.environment.deleted.0.3.0"))
+
+    states = [json.loads(got.body)["state"] for got in forge.got]
+    assert states[-1] == "success"
+    assert set(states[:-1]) <= {"pending"}
+    assert {got.path for got in forge.got} == {f"/repos/acme/models/statuses/{SHA}"}
+    kinds = [json.loads(got.body)["type"].split(".")[3] for got in tracker.got]
+    assert kinds == ["created", "deleted"]
+    assert await asyncio.to_thread(logs_with, stack.folder / "logs", "ghs_of_the_test") == []
+    assert (await stack.alate("events", "dlq", "ls", "-o", "json")).json["items"] == []
+
+
+async def told(receiver, word: str) -> bool:
+    return bool(receiver.got) and word in receiver.got[-1].body.decode()
+
+
+def logs_with(folder, secret: str) -> list[str]:
+    return [log.name for log in folder.iterdir() if secret in log.read_text()]
