@@ -136,6 +136,22 @@ async def test_in_a_narrow_window_nothing_sticks_out(page, seen, view):
     assert await seen.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+async def test_ten_thousand_clusters_and_what_is_said_of_them_take_few_elements(page, seen):
+    for number in range(10_000):
+        await page.say(f"cluster.ready.acme.c{number:05}", b'{"uid":"u"}', f"e-{number}")
+    await seen.get_by_role("tab", name="Fleet").click()
+    await expect(seen.locator("#sum")).to_contain_text("10000 of 10000 clusters", timeout=20_000)
+    for number in range(2_000):
+        await page.say(f"cluster.waiting.acme.c{number:05}", b'{"uid":"u"}', f"w-{number}")
+    await expect(seen.locator("#states")).to_contain_text("waiting 2000")
+    await seen.locator("#clusters").focus()
+    await seen.keyboard.press("End")
+    await expect(seen.locator("#clusters [aria-selected=true]")).to_contain_text("acme/c01999")
+    await seen.get_by_role("tab", name="Flow").click()
+    await expect(rows(seen, "said").first).to_contain_text("cluster.waiting.acme.c01999")
+    assert await seen.evaluate("document.querySelectorAll('*').length") < 700
+
+
 async def test_a_closed_page_asks_for_a_token_first_and_shows_all_after(browser, closed):
     window = await browser.new_page()
     await window.goto(closed.url)
