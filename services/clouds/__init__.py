@@ -2,8 +2,11 @@
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 
+from events.faults import Denied
 from events.kube import Kube
+from schemas.wish import Wish
 from services.clouds.port import Cloud, backend_of
 
 
@@ -13,3 +16,12 @@ def backends(kube: Kube) -> dict[str, Cloud]:
     modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
     found = [backend for module in modules if (backend := backend_of(module)) is not None]
     return {backend.name: backend(kube) for backend in found}
+
+
+def backend_for(wish: Wish, clouds: Mapping[str, Cloud]) -> Cloud:
+    """The back end that a wish names. Raises Denied("UnknownBackend")."""
+    cloud = clouds.get(wish.need.backend)
+    if cloud is None:
+        known = ", ".join(sorted(clouds))
+        raise Denied(f"there is no back end {wish.need.backend!r}: use one of {known}", "UnknownBackend")
+    return cloud

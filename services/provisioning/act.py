@@ -20,7 +20,7 @@ from schemas.cluster import (
 from schemas.inventory import ClusterSeen
 from schemas.registry import declared
 from schemas.resize import Resize, Resized, ResizeRefused
-from schemas.wish import Wish
+from services.clouds import backend_for
 from services.clouds.port import Cloud
 from services.machine import Event
 from services.provisioning.stall import Stall
@@ -52,7 +52,7 @@ class Calls:
         """What the market offers for the wish, the best first."""
         stall, wish = self._stall, command.wish
         try:
-            reach = await self._cloud(wish).reach(wish)
+            reach = await backend_for(wish, self._clouds).reach(wish)
         except Denied as denied:
             _wait_if_told(denied, command.told)
             return (Ranked((), denied.reason, denied.message),)
@@ -65,7 +65,7 @@ class Calls:
         number = command.attempt.number
         try:
             await self._stall.claim(command)
-            await self._cloud(command.wish).launch(command.wish, command.attempt, command.uid)
+            await backend_for(command.wish, self._clouds).launch(command.wish, command.attempt, command.uid)
         except NoCapacity as none:
             return (LaunchFailed(number, "NoCapacity", none.message),)
         except Denied as denied:
@@ -79,7 +79,7 @@ class Calls:
         number, lots = command.attempt.number, command.attempt.placement.lots
         try:
             await self._stall.room(command)
-            await self._cloud(command.wish).resize(command.wish, command.attempt, command.uid)
+            await backend_for(command.wish, self._clouds).resize(command.wish, command.attempt, command.uid)
         except NotServed as unserved:
             raise TryLater(unserved.message, UNTIL_INSTALLED) from unserved
         except NotFound as missing:
@@ -92,7 +92,7 @@ class Calls:
     async def release(self, command: Release) -> tuple[Event, ...]:
         """Let the attempt go. Raises TryLater as long as it is there."""
         try:
-            await self._cloud(command.wish).release(command.wish, command.attempt)
+            await backend_for(command.wish, self._clouds).release(command.wish, command.attempt)
         except NotServed as unserved:  # that its objects are gone with the kind would be a guess
             raise TryLater(unserved.message, STILL_GOING) from unserved
         except NotFound:
@@ -105,13 +105,6 @@ class Calls:
         seen = self._infra.get(declared(InfraSeen).at(tenant, command.attempt.object_name(name)))
         held = self._inventory.get(declared(ClusterSeen).at(tenant, name))
         return tuple(event for event in (seen, held) if event is not None)
-
-    def _cloud(self, wish: Wish) -> Cloud:
-        cloud = self._clouds.get(wish.need.backend)
-        if cloud is None:
-            known = ", ".join(sorted(self._clouds))
-            raise Denied(f"there is no back end {wish.need.backend!r}: use one of {known}", "UnknownBackend")
-        return cloud
 
 
 def act(
