@@ -34,6 +34,11 @@ class Market:
         self._shelves: dict[tuple[str, int], dict[Place, list[Entry]]] = defaultdict(dict)
         self._kinds: dict[Place, set[tuple[str, int]]] = {}
 
+    @property
+    def clouds(self) -> frozenset[str]:
+        """Every cloud that has said what it offers."""
+        return frozenset(cloud for cloud, _ in self._kinds)
+
     @classmethod
     def of(cls, offers: Iterable[Offer]) -> "Market":
         """A market of these offers."""

@@ -25,6 +25,8 @@ from services.provisioning.market import Entry, Market, Place
 
 Order = tuple[float, bool, str, str, tuple[tuple[str, str], ...]]
 Found = tuple[Order, Combination]
+BEST = 10
+"""Placements that are looked at: the best is taken, the next tells what it saved."""
 UNIT_PRICE: Callable[[Entry], float] = itemgetter(0)
 
 

@@ -22,11 +22,9 @@ from services.provisioning.fit import Known, Reach
 from services.provisioning.holds import Stock, excess, held, holds, nodes
 from services.provisioning.market import Market
 from services.provisioning.neighbours import Neighbours
-from services.provisioning.placement import rank, steadied
+from services.provisioning.placement import BEST, rank, steadied
 from services.view import View, entities, levels
 
-BEST = 10
-"""Placements that are looked at: the best is taken, the next tells what it saved."""
 SOON = 0.1
 """Seconds until it is looked again whether our own choice has come back on the bus."""
 
