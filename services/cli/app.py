@@ -11,6 +11,7 @@ import typer
 from services.cli.bad import BadInput
 from services.cli.events.commands import app as events
 from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output, Plain, Wait
+from services.cli.placing.commands import explain, plan
 from services.cli.trigger.commands import app as trigger
 
 app = typer.Typer(
@@ -257,3 +258,7 @@ def version() -> None:
     from importlib.metadata import version as installed
 
     sys.stdout.write(f"alate {installed('alate')}\n")
+
+
+app.command()(plan)
+app.command()(explain)

@@ -8,6 +8,8 @@ import stat
 import nats
 import pytest
 
+from services.cli.placing.plan import ASKED
+
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
 FLAGS = ("--gpus", "16", "--accelerator", "H100", "--per-node", "8", "--max-price", "60", "--ttl", "1h")
@@ -53,6 +55,28 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack):
     assert gone.code == 0, gone
     assert "colony/train is gone" in gone.out
     assert (await stack.alate("get", "colony", "train")).code == 1
+
+
+async def test_what_is_planned_is_what_is_taken_and_it_is_explained(stack, tmp_path):
+    (tmp_path / "colony.yaml").write_text(COLONY.replace("byhand", "planned"))
+    planned = await stack.alate("plan", "-f", tmp_path / "colony.yaml", "-o", "json")
+    assert planned.code == 0, planned
+    assert ASKED in planned.json["notes"]
+    (cluster,) = planned.json["clusters"]
+    best, second, *_ = cluster["choices"]
+    assert (await stack.alate("get", "colony", "planned")).code == 1  # nothing was asked for
+
+    assert (await stack.alate("request", "-f", tmp_path / "colony.yaml", "--wait")).code == 0
+    explained = (await stack.alate("explain", "planned/main", "-o", "json")).json
+    (attempt,) = explained["attempts"]
+    assert attempt["placement"] == best["placement"]
+    assert attempt["next_best_per_hour"] == second["price_per_hour"]
+    assert (explained["state"], explained["waits_for"]) == ("ready", "")
+
+    assert (await stack.alate("delete", "planned", "--wait")).code == 0
+    over = await stack.alate("explain", "planned-main")
+    assert "default/planned-main is released" in over.out, over
+    assert (await stack.alate("explain", "nobody/main")).code == 1
 
 
 async def test_what_cannot_be_had_is_told_and_not_waited_for(stack):

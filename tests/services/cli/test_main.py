@@ -20,7 +20,7 @@ def alate(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     "words",
     [
         ("--help",),
-        *((each, "--help") for each in ("demo", "up", "request", "get", "delete", "events")),
+        *((each, "--help") for each in ("demo", "up", "plan", "request", "explain", "get", "delete", "events")),
         *(
             ("events", each, "--help")
             for each in ("tail", "get", "history", "lineage", "dlq", "how", "stats", "replay", "diff")
@@ -42,6 +42,8 @@ def test_help_loads_nothing_that_only_work_needs():
 
 
 NOWHERE = "nats://127.0.0.1:9"
+ROOT = Path(__file__).parents[3]
+COLONY = str(ROOT / "deploy" / "colony.yaml")
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,14 @@ NOWHERE = "nats://127.0.0.1:9"
         (("up", "--port", "0"), "Invalid value for '--port'"),
         (("up", "--nats", NOWHERE), f"alate: no NATS answers at {NOWHERE}"),
         (("up", "--kubeconfig", "absent"), "alate: kubeconfig"),
+        (("plan",), "Missing option '-f'"),
+        (("plan", "-f", "absent.yaml"), "alate: absent.yaml cannot be read"),
+        (("plan", "-f", COLONY), "alate: no alate is running in"),
+        (("plan", "-f", COLONY, "--catalog", "absent.csv"), "alate: --catalog absent.csv: absent.csv cannot be read"),
+        (("plan", "-f", COLONY, "--catalog", "x", "--nats", NOWHERE), "alate: --catalog takes the place"),
+        (("explain",), "Missing argument"),
+        (("explain", "train/"), "alate: 'train/' names no cluster"),
+        (("explain", "train-gpu"), "alate: no alate is running in"),
         (("fly",), "No such command 'fly'"),
     ],
 )
@@ -71,6 +81,16 @@ def test_bad_input_is_one_clear_sentence_and_exit_code_2(tmp_path, words, senten
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode == 2
+
+
+@pytest.mark.parametrize(("extra", "code"), [("", 0), ("maxPricePerHour: 0.01", 1)])
+def test_a_plan_ends_well_only_if_there_is_a_placement_for_every_cluster(tmp_path, extra, code):
+    text = Path(COLONY).read_text().replace("maxPricePerHour: 60", extra or "maxPricePerHour: 60")
+    (tmp_path / "colony.yaml").write_text(text)
+    done = alate("plan", "-f", "colony.yaml", "--catalog", str(ROOT / "services/sandbox/prices"), cwd=tmp_path)
+
+    assert done.returncode == code, done.stderr
+    assert ("no placement: PriceCap: the cheapest offer costs" in done.stdout) == (code == 1)
 
 
 def test_a_second_stack_in_a_folder_is_refused(tmp_path):

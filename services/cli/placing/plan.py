@@ -1,0 +1,65 @@
+"""`alate plan` shows what a Colony's clusters would get now, and what was left out, without asking for anything."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from events.faults import Denied
+from events.kube import Object
+from schemas.crds import read_colony
+from schemas.wish import Wish
+from services.cli.bad import BadInput
+from services.cli.placing.stand import Stand, stand
+from services.cli.placing.tables import planned
+from services.cli.show import Write, dumped
+from services.cli.where import Where
+from services.clouds import backend_for
+from services.gateway.wishes import wishes
+from services.provisioning.fit import Reach
+from services.provisioning.plan import Plan, beside, plan, unfounded
+from services.settings import BadSetting, load
+
+EGRESS = "prices are those of the machines: moving data to them (egress) is in no catalog, and is left out"
+ASKED = "the management cluster was asked which clouds its back ends can found on"
+NOT_ASKED = "no management cluster was asked: that a back end can found on these clouds is taken for granted"
+
+
+def asked(colonies: Sequence[Object]) -> list[Wish]:
+    """One wish per cluster; what founds those that do not say is what the services are told. Raises BadInput."""
+    try:
+        backend = load().backend
+    except BadSetting as wrong:
+        raise BadInput(str(wrong)) from wrong
+    return [wish for colony in colonies for wish in wishes(read_colony(colony), backend)]
+
+
+async def show(where: Where, wanted: Sequence[Wish], catalogs: Sequence[str], *, as_json: bool, write: Write) -> bool:
+    """Show it; whether there is a placement for every cluster. Raises BadInput, Failed."""
+    async with stand(where, catalogs) as here:
+        found = await plans(here, wanted)
+    told = {
+        "offers_from": here.source,
+        "notes": [EGRESS, NOT_ASKED if here.clouds is None else ASKED, *here.troubles],
+        "clusters": msgspec.to_builtins(found),
+    }
+    write(dumped(told) if as_json else planned(told))
+    return all(each.choices for each in found)
+
+
+async def plans(here: Stand, wanted: Sequence[Wish]) -> list[Plan]:
+    """One after the other: what the first of them would get, the next ones cannot have."""
+    found: list[Plan] = []
+    for wish in wanted:
+        try:
+            reach = await _reach(here, wish)
+        except Denied as denied:
+            found.append(unfounded(wish, denied.reason, denied.message))
+        else:
+            found.append(plan(wish, here.market, reach, beside(here.known(wish), found)))
+    return found
+
+
+async def _reach(here: Stand, wish: Wish) -> Reach:
+    if here.clouds is None:
+        return dict.fromkeys(here.market.clouds, True)
+    return await backend_for(wish, here.clouds).reach(wish)

@@ -1,0 +1,91 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from events.faults import Denied
+from services.cli.colony import from_file
+from services.cli.placing.plan import ASKED, EGRESS, NOT_ASKED, asked, plans, show
+from services.cli.placing.stand import Stand, of_catalogs
+from services.cli.where import Where
+
+POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
+FITS = {"name": "a", "pools": [POOL], "backend": "capi"}
+TOO_DEAR = {"name": "b", "pools": [POOL], "maxPricePerHour": 1.0}
+HERE = Where(Path("absent"))
+
+
+class Backend:
+    """Founds on these clouds, or says why it cannot."""
+
+    def __init__(self, reach: dict[str, bool] | Denied) -> None:
+        self.found_on = reach
+
+    async def reach(self, _wish) -> dict[str, bool]:
+        if isinstance(self.found_on, Denied):
+            raise self.found_on
+        return self.found_on
+
+
+def wanted(file):
+    return asked(from_file(Path(file), None))
+
+
+async def planned_with(catalog, reach, file):
+    made = await of_catalogs([catalog])
+    return await plans(Stand(made.market, made.known, {"capi": Backend(reach)}, made.source), wanted(file))
+
+
+async def shown(file, catalog, *, as_json=True):
+    out: list[str] = []
+    good = await show(HERE, wanted(file), [catalog], as_json=as_json, write=out.append)
+    return good, "".join(out)
+
+
+async def test_each_cluster_has_its_choices_best_first(colony, catalog):
+    good, text = await shown(colony(FITS), catalog)
+    (cluster,) = json.loads(text)["clusters"]
+    assert good
+    assert (cluster["tenant"], cluster["name"]) == ("default", "train-a")
+    assert [each["price_per_hour"] for each in cluster["choices"]] == [16.0, 20.0, 40.0]
+
+
+async def test_one_cluster_without_a_placement_is_no_good_end(colony, catalog):
+    good, text = await shown(colony(FITS, TOO_DEAR), catalog)
+    told = json.loads(text)["clusters"]
+    assert not good
+    assert [len(each["choices"]) for each in told] == [3, 0]
+    assert told[1]["message"] == "the cheapest offer costs $16.00 an hour, the cap is $1.00"
+
+
+async def test_what_was_left_out_of_the_reckoning_is_said(colony, catalog):
+    _, text = await shown(colony(FITS), catalog)
+    assert json.loads(text)["notes"] == [EGRESS, NOT_ASKED, "aws row 4: Price '-1' must not be negative"]
+    assert ASKED not in text
+
+
+async def test_what_the_back_end_cannot_reach_is_left_out(colony, catalog):
+    (with_spot,) = await planned_with(catalog, {"aws": True}, colony(FITS))
+    (without,) = await planned_with(catalog, {"aws": False}, colony(FITS))
+    (elsewhere,) = await planned_with(catalog, {"gcp": True}, colony(FITS))
+    assert [len(each.choices) for each in (with_spot, without, elsewhere)] == [3, 2, 0]
+    assert [each.reason for each in elsewhere.excluded] == ["Cloud"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "reason"), [("capi", "NotInstalled"), ("k0rdent", "UnknownBackend")], ids=["not installed", "unknown"]
+)
+async def test_a_back_end_that_can_found_nothing_is_told_with_its_reason(colony, catalog, backend, reason):
+    denied = Denied("there is no template", "NotInstalled")
+    (made,) = await planned_with(catalog, denied, colony(FITS | {"backend": backend}))
+    assert (made.choices, made.reason) == ((), reason)
+
+
+async def test_clusters_of_one_colony_do_not_get_the_same_machines(colony, tmp_path):
+    own = tmp_path / "own.yaml"
+    own.write_text("pools: [{name: rack, accelerator: H100, accelerators: 8, nodes: 3}]")
+    good, text = await shown(colony(FITS, FITS | {"name": "b"}), str(own))
+    first, second = json.loads(text)["clusters"]
+    assert not good
+    assert (len(first["choices"]), second["reason"]) == (1, "Taken")
+    assert [(each["instance"], each["held"], each["limit"]) for each in second["held"]] == [("rack", 2, 3)]
