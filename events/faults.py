@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+TOO_LARGE = "TooLarge"
+"""The reason of a message that the bus does not take for its size."""
+
 
 @dataclass(eq=False)
 class Fault(Exception):

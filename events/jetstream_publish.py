@@ -3,7 +3,7 @@
 import msgspec
 
 from events.bus import Conflict, Expect, Message, Timer
-from events.faults import Denied
+from events.faults import TOO_LARGE, Denied
 from events.jetstream_api import ApiError, Refused, direct
 from events.jetstream_wire import Letter, Lost, Wire
 from events.timers import schedule
@@ -69,7 +69,7 @@ async def publish(wire: Wire, message: Message, expect: Expect | None, cancels: 
 def too_large(message: Message, limit: int) -> Denied:
     """The fault of a message that no server takes."""
     size = len(message.data)
-    return Denied(f"a message of {size} bytes on {message.subject} is too large: at most {limit}", "TooLarge")
+    return Denied(f"a message of {size} bytes on {message.subject} is too large: at most {limit}", TOO_LARGE)
 
 
 async def _ours(wire: Wire, stream: str, expect: Expect, message: Message, own: str) -> int:

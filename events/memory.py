@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from events.answers import Answer, Desk
 from events.bus import CaughtUp, Consumer, Delivery, Expect, Message, Place, Stored, Timer, Unavailable
 from events.dead_letter import dead_letter
-from events.faults import Denied
+from events.faults import TOO_LARGE, Denied
 from events.memory_lane import Handed, Lane
 from events.memory_log import Bell, Clock, Log
 from events.streams import STREAMS, StreamSpec
@@ -44,7 +44,7 @@ class Memory:
     def taking(self, message: Message) -> Log:
         """The stream that takes a message; raises `Denied` if it is too large, `Unavailable` if none does."""
         if len(message.data) > LIMIT:
-            raise Denied(f"{len(message.data)} bytes on {message.subject} are too many: at most {LIMIT}", "TooLarge")
+            raise Denied(f"{len(message.data)} bytes on {message.subject} are too many: at most {LIMIT}", TOO_LARGE)
         found = next((log for log in self.logs.values() if log.takes(message.subject)), None)
         if found is None:
             raise Unavailable(f"no stream takes {message.subject}")

@@ -6,9 +6,11 @@ stream keeps it (14 days, the longest retries end after 4). No restart of ours o
 
 import asyncio
 
+import structlog
+
 from events.bus import Bus, Conflict, Consumer, Expect, Message, Unavailable
 from events.cloudevents import STRUCTURED, CloudEvent, Malformed, encode, msg_id
-from events.faults import Denied
+from events.faults import TOO_LARGE, Denied
 from events.telemetry import Meters, sending
 from schemas.subjects import token
 from services.edge.problem import Problem, not_now, wrong
@@ -25,6 +27,8 @@ PATIENCE = 5.0
 """Seconds the bus may take: senders give up after ten."""
 LONGEST = 16 * 1024
 """Bytes of all attributes together: the bus keeps them in headers."""
+
+log = structlog.get_logger()
 
 
 def message(endpoint: Endpoint, said: Said, event: CloudEvent) -> Message:
@@ -53,7 +57,15 @@ async def keep(bus: Bus, kept: Message, meters: Meters) -> None:
                 await bus.publish(traced, expect=Expect(kept.subject, 0), msg_id=kept.subject)
     except Conflict as taken:
         raise Problem(409, "a delivery of this source and id was taken before, with another body") from taken
-    except Denied as large:
-        raise Problem(413, str(large), "body") from large
+    except Denied as no:
+        raise _refused(no) from no
     except (Unavailable, TimeoutError) as away:
         raise not_now(503, "the bus is away: the delivery may not have been kept, send it again", PATIENCE) from away
+
+
+def _refused(no: Denied) -> Problem:
+    """Only its size is the sender's business: which right is missing, and where, stays with us."""
+    if no.reason == TOO_LARGE:
+        return Problem(413, str(no), "body")
+    log.error("edge.denied", reason=str(no))
+    return not_now(503, "the delivery could not be kept: send it again", PATIENCE)

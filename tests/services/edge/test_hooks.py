@@ -8,6 +8,7 @@ import pytest
 
 from events.bus import Unavailable
 from events.cloudevents import decode
+from events.faults import TOO_LARGE, Denied
 from events.memory import MemoryBus
 from tests.services.edge.house import RUN, SECRET, House, github
 
@@ -183,3 +184,16 @@ async def test_a_sender_that_leaves_in_the_middle_disturbs_nobody(house: House):
     await writer.wait_closed()
     assert (await house.github()).status == 202
     assert len(await house.kept()) == 1
+
+
+@pytest.mark.parametrize(("reason", "status"), [(TOO_LARGE, 413), ("Forbidden", 503)])
+async def test_what_the_bus_refuses_is_the_senders_business_only_if_it_is_too_large(
+    house: House, monkeypatch, reason, status
+):
+    async def denied(*_, **__):
+        raise Denied("nats://bus:4222 lets edge not publish on hook.github.acme.ci", reason)
+
+    monkeypatch.setattr(house.bus, "publish", denied)
+    answer = await house.github()
+    assert answer.status == status
+    assert ("nats://" in answer.json["detail"]) == (reason == TOO_LARGE)
