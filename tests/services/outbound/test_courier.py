@@ -10,10 +10,11 @@ import pytest
 
 from events.bus import Message
 from events.cloudevents import encode
-from events.dead_letter import REASON
+from events.dead_letter import REASON, SUBJECT
 from events.faults import TryLater
 from events.memory import MemoryBus
 from events.meters import OUTBOUND
+from events.redrive import Again, once_more, tell
 from events.telemetry import Meters
 from services.outbound.courier import CONSUMER, Courier
 from services.outbound.outcome import Answer
@@ -119,6 +120,21 @@ async def test_what_can_never_be_taken_is_a_dead_letter_at_once(tmp_path, status
         await works.give("ready")
         await works.brought()
     assert await works.reasons() == [f"target ci answered {status}"]
+
+
+async def test_a_dead_letter_that_is_redriven_is_brought_under_its_own_id(tmp_path):
+    works = Works(tmp_path)
+    works.fake.answers.append(Answer(422))
+    async with works.running():
+        await works.give("ready")
+        await works.brought()
+        (letter,) = await works.bus.read("DLQ", ">")
+        to = Again(CONSUMER.stream, CONSUMER.name, "1")
+        await tell(works.bus, once_more(letter, to, letter.headers[SUBJECT]))
+        await works.brought()
+    first, second = works.fake.got
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    assert works.outcomes() == {"ci.dead": 1, "ci.delivered": 1}
 
 
 async def test_who_is_gone_is_asked_no_more_until_the_target_is_changed(tmp_path):
