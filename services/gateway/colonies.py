@@ -156,9 +156,11 @@ class Colonies:
 
     async def _let_go(self, colony: Object, asked: Iterable[Wish]) -> None:
         """Take the finalizer off once every cluster of the Colony is gone, with its proof."""
+        if not colony["metadata"].get("deletionTimestamp"):
+            return
         # The status written just now has changed the Colony, and its echo will be no news that brings us here again.
         meta = self._newest(colony)["metadata"]
-        if not meta.get("deletionTimestamp") or FINALIZER not in meta.get("finalizers", ()):
+        if FINALIZER not in meta.get("finalizers", ()):
             return
         states = self._own(meta)
         known = {state.wish.name for state in states}

@@ -74,7 +74,8 @@ class ControlPlane(Together):
     def compact(self) -> int:
         """Make etcd forget every version before the newest, which is given."""
         nothing = base64.b64encode(b"alate/compaction").decode()
-        newest = int(self._etcd("kv/put", {"key": nothing})["header"]["revision"])  # newer than whatever was read
+        # Twice: even who has read the newest version finds the next one forgotten.
+        _, newest = [int(self._etcd("kv/put", {"key": nothing})["header"]["revision"]) for _ in range(2)]
         with suppress(urllib.error.HTTPError):  # compacted already: as it should be
             self._etcd("kv/compaction", {"revision": str(newest), "physical": True})
         return newest

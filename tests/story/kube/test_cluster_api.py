@@ -54,9 +54,7 @@ RemoteConnectionProbe: True ProbeSucceeded
 ControlPlaneInitialized: True Initialized
 controlPlaneInitialized: true
 Available: True Available
-WorkersAvailable: True Available
 Available: False NotAvailable
-WorkersAvailable: False NotAvailable
 ScalingUp: True ScalingUp
 Available: True Available
 ScalingDown: True ScalingDown
@@ -71,6 +69,13 @@ Deleting: True WaitingForInfrastructureDeletion
 InfrastructureReady: False ObjectDeleted
 Deleting: True DeletionCompleted
 """.strip().splitlines()
+# Whether the workers' own condition turns before, with or after the summary of all is such a race.
+WORKERS = [
+    "WorkersAvailable: Unknown AvailableUnknown",
+    "WorkersAvailable: True Available",
+    "WorkersAvailable: False NotAvailable",
+]
+LIVES = (LIFE, WORKERS)
 
 
 @pytest.mark.looptime
@@ -85,7 +90,7 @@ async def test_a_simulated_cluster_passes_the_same_milestones(sandbox):
         await sandbox.gone(CLUSTERS)
         await asyncio.sleep(1)
     reached = milestones([each for each in sandbox.seen if each["kind"] == "Cluster"])
-    assert missing(LIFE, reached) is None
+    assert [missing(life, reached) for life in LIVES] == [None, None]
     assert set(reached) <= set(FACTS["cluster"])
 
 
@@ -203,5 +208,5 @@ async def clean(factory):
 
 def assert_as_simulated(reached):
     structlog.get_logger().info("cluster.lived", reached=reached)
-    assert missing(LIFE, reached) is None
+    assert [missing(life, reached) for life in LIVES] == [None, None]
     assert set(reached) <= set(FACTS["cluster"])
