@@ -52,7 +52,7 @@ async def delete(where: Where, name: str, namespace: str, *, wait: bool, tell: S
 
 async def _until_ready(kube: Kube, asked: Object, tell: Say) -> None:
     name, namespace = asked["metadata"]["name"], asked["metadata"]["namespace"]
-    async with aclosing(_told(kube, name, namespace, tell)) as sights:
+    async with aclosing(told(kube, name, namespace, tell)) as sights:
         async for colony in sights:
             if _ready(colony):
                 return
@@ -63,12 +63,12 @@ async def _until_ready(kube: Kube, asked: Object, tell: Say) -> None:
 
 
 async def _until_gone(kube: Kube, name: str, namespace: str, tell: Say) -> None:
-    async for _ in _told(kube, name, namespace, tell):
+    async for _ in told(kube, name, namespace, tell):
         pass
     tell(f"colony/{name} is gone")
 
 
-async def _told(kube: Kube, name: str, namespace: str, tell: Say) -> AsyncGenerator[Object]:
+async def told(kube: Kube, name: str, namespace: str, tell: Say) -> AsyncGenerator[Object]:
     """A Colony as it changes, until it is not there; each time it reads differently, that is told."""
     last = ""
     async with aclosing(_sights(kube, name, namespace)) as sights:
@@ -99,16 +99,16 @@ def _line(colony: Object) -> str:
     return f"colony/{colony['metadata']['name']}  " + "  ".join(str(part) for part in parts if part)
 
 
-def _current(colony: Object) -> Object:
+def current(colony: Object) -> Object:
     """The status, if it answers to what is asked now; else empty."""
     status: Object = colony.get("status", {})
     return status if status.get("observedGeneration", 0) >= colony["metadata"].get("generation", 0) else {}
 
 
 def _phase(colony: Object) -> str:
-    return str(_current(colony).get("phase", ""))
+    return str(current(colony).get("phase", ""))
 
 
 def _ready(colony: Object) -> bool:
-    conditions = _current(colony).get("conditions", ())
+    conditions = current(colony).get("conditions", ())
     return any((one["type"], one["status"]) == ("Ready", "True") for one in conditions)

@@ -151,7 +151,8 @@ def _cluster_phase(facts: Facts) -> str:
 
 def _accepted(facts: tuple[Facts, ...]) -> Verdict:
     complaint = next((each.refused for each in facts if each.refused), "")
-    complaint = complaint or next((c.refused for e in facts if isinstance(c := e.cluster, Founded) and c.refused), "")
+    answers = (e.cluster for e in facts if isinstance(e.cluster, Founded) and not _asked_since(e))
+    complaint = complaint or next((state.refused for state in answers if state.refused), "")
     return Verdict(not complaint, "Refused" if complaint else "Accepted", complaint)
 
 
@@ -170,13 +171,18 @@ def _ready(facts: tuple[Facts, ...], ready: int) -> Verdict:
 
 def _resizing(facts: tuple[Facts, ...]) -> Verdict:
     """Whether a cluster's pools are getting another size; it stays ready meanwhile."""
-    going = [(each, c.resizing) for each in facts if isinstance(c := each.cluster, Founded) and c.resizing]
+    going = [e for e in facts if isinstance(c := e.cluster, Founded) and (c.resizing or _asked_since(e))]
     if not going:
         return Verdict(holds=False, reason="AsAsked")
-    reason = "Late" if any(resizing.late for _, resizing in going) else "Resizing"
-    return Verdict(
-        holds=True, reason=reason, message="; ".join(f"{each.wish.cluster}: {message(each)}" for each, _ in going)
-    )
+    late = any(isinstance(c := e.cluster, Founded) and c.resizing and c.resizing.late for e in going)
+    told = "; ".join(f"{each.wish.cluster}: {message(each)}" for each in going)
+    return Verdict(holds=True, reason="Late" if late else "Resizing", message=told)
+
+
+def _asked_since(facts: Facts) -> bool:
+    """Something else was asked of the cluster than what was decided on yet."""
+    state, wish = facts.cluster, facts.wish
+    return state is not None and wish.newer_than(state.wish) and wish.need != state.wish.need
 
 
 def _addons_applied(facts: tuple[Facts, ...]) -> Verdict:

@@ -37,6 +37,11 @@ EVENT = {
 }
 
 
+async def accelerators(stack):
+    nodes = (await stack.alate("get", "nodes", "train-main", "-o", "json")).json["items"]
+    return sum(node["accelerators"] for node in nodes if node["ready"])
+
+
 async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack):
     asked = await stack.alate("request", "train", *FLAGS, "--wait")
     assert asked.code == 0, asked
@@ -47,8 +52,13 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack):
     assert colony["status"]["pricePerHour"] <= 60
     (cluster,) = (await stack.alate("get", "clusters", "train-main", "-o", "json")).json["items"]
     assert cluster["state"] == "ready"
-    nodes = (await stack.alate("get", "nodes", "train-main", "-o", "json")).json["items"]
-    assert sum(node["accelerators"] for node in nodes if node["ready"]) == 16
+    assert await accelerators(stack) == 16
+    assert (await stack.alate("scale", "train/main", "gpu=1", "--wait")).code == 0
+    assert await accelerators(stack) == 8
+    scaled = (await stack.alate("scale", "train/main", "gpu=2", "--wait", "-o", "json")).json
+    assert scaled["status"]["accelerators"] == "16/16"
+    wrong = await stack.alate("scale", "train/main", "cpu=2")
+    assert (wrong.code, wrong.err) == (2, "alate: cluster main has no pool cpu: it has gpu\n")
     assert "H100" in (await stack.alate("get", "offers", "H100")).out
 
     gone = await stack.alate("delete", "train", "--wait")

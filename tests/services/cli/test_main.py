@@ -20,7 +20,10 @@ def alate(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     "words",
     [
         ("--help",),
-        *((each, "--help") for each in ("demo", "up", "plan", "request", "explain", "get", "delete", "events")),
+        *(
+            (each, "--help")
+            for each in ("demo", "up", "plan", "request", "explain", "get", "scale", "delete", "events")
+        ),
         *(
             ("events", each, "--help")
             for each in ("tail", "get", "history", "lineage", "dlq", "how", "stats", "replay", "diff")
@@ -55,6 +58,10 @@ COLONY = str(ROOT / "deploy" / "colony.yaml")
         (("get", "--kubeconfig", "absent"), "alate: kubeconfig absent: there is no such file"),
         (("get", "-o", "xml"), "Invalid value for '-o'"),
         (("delete", "train"), "alate: no alate is running in"),
+        (("scale", "train/main", "gpu=3"), "alate: no alate is running in"),
+        (("scale", "train", "gpu=3"), "alate: train names no cluster: write COLONY/CLUSTER, such as train/main"),
+        (("scale", "train/main", "gpu"), "alate: gpu is no size: write POOL=NODES with at least one node"),
+        (("scale", "train/main", "gpu=0"), "alate: gpu=0 is no size"),
         (("delete",), "Missing argument"),
         (("request",), "alate: give either a NAME (with flags) or a file with -f"),
         (("request", "train", "-f", "x"), "alate: give either a NAME"),

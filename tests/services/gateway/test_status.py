@@ -123,6 +123,12 @@ def test_one_that_takes_long_to_be_resized_tells_what_the_back_end_says():
     assert told == "a: 2 of 4 nodes, 16 of 32 accelerators ready: InsufficientInstanceCapacity"
 
 
+def test_what_was_refused_before_is_not_said_of_what_is_asked_since_and_that_is_on_its_way():
+    asked = msgspec.structs.replace(RESIZED, generation=4)
+    computed = shown(replace(WHOLE, wish=asked, cluster=is_(cluster.Ready, refused="too dear")))
+    assert [conditions(computed)[kind][0] for kind in ("Accepted", "Resizing")] == ["True", "True"]
+
+
 def test_time_alone_changes_nothing():
     first = shown(WHOLE)
     again = shown(WHOLE, colony=COLONY | {"status": first}, now=NOW + timedelta(days=1))
