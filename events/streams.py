@@ -37,7 +37,7 @@ STREAMS = (
     # What is asked for is little, and asked for twice it would be founded twice: so a week, not minutes.
     StreamSpec(
         "INTAKE",
-        ("cluster.requested", "cluster.requested.*", "colony.released.*.*"),
+        ("cluster.requested", "cluster.requested.*", "colony.released.*.*", "colony.scaled.*.*.*"),
         max_age=14 * DAY,
         duplicate_window=7 * DAY,
     ),

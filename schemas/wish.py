@@ -160,3 +160,20 @@ class ColonyReleased(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     name: str
     origin: str = ""
     """Only if it bears this origin; empty: whoever made it."""
+
+
+@intake("colony.scale", "colony.scaled.{tenant}.{name}.{cluster}")
+class ColonyScaled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Anyone's word that pools of a cluster shall have another number of nodes; the gateway writes it into the Colony.
+
+    The last word on a cluster counts: one that still waits when another comes is passed over.
+    """
+
+    tenant: str
+    """The Colony's namespace."""
+    name: str
+    """The Colony's."""
+    cluster: str
+    """Its name within the Colony."""
+    nodes: dict[str, int]
+    """By pool; pools that are not named stay as they are."""

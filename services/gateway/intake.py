@@ -17,9 +17,11 @@ from events.verdict import Verdict, reply_to
 from schemas.crds import Refused, read_colony
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
-from schemas.wish import ClusterRequested, ColonyReleased
+from schemas.wish import ClusterRequested, ColonyReleased, ColonyScaled
 from services.clouds.port import GROUP
 from services.gateway.wishes import EVENT
+from services.scaling import MANAGER as SCALER
+from services.scaling import NoSuchPool, scaling
 
 T = TypeVar("T")
 ORIGIN = f"{GROUP}/origin"
@@ -33,7 +35,7 @@ WAITS = 12 * 86_400
 CONSUMER = Consumer(
     "gateway-intake",
     Stream.INTAKE,
-    ("cluster.requested", "cluster.requested.*", "colony.released.*.*"),
+    ("cluster.requested", "cluster.requested.*", "colony.released.*.*", "colony.scaled.*.*.*"),
     max_deliver=int(WAITS / LONGEST),
 )
 
@@ -48,10 +50,11 @@ class Intake:
         self._kube = kube
         self._jitter = jitter
         self._does: Mapping[str, Callable[[Delivery], Awaitable[str]]] = {
-            "cluster": self._found,
-            "colony": self._release,
+            "cluster.requested": self._found,
+            "colony.released": self._release,
+            "colony.scaled": self._scale,
         }
-        """By the first token of the subject; each gives the Colony's name."""
+        """By the first two tokens of the subject; each gives the Colony's name."""
 
     async def run(self) -> None:
         """Listen for ever."""
@@ -66,12 +69,12 @@ class Intake:
         """Do what is asked; what can never be done goes to the dead letters, with one clear sentence."""
         subject = delivery.stored.subject
         try:
-            name = await self._does[subject.partition(".")[0]](delivery)
+            name = await self._does[".".join(subject.split(".", 2)[:2])](delivery)
         except TryLater as later:
             log.info("intake.put_off", subject=subject, attempt=delivery.attempt, reason=str(later))
             tries = Patience(self._jitter, FIRST, LONGEST, failures=delivery.attempt - 1)
             await delivery.retry(tries.failed(later.after))
-        except (Malformed, Refused, msgspec.DecodeError, Denied, NotFound) as why:
+        except (Malformed, Refused, NoSuchPool, msgspec.DecodeError, Denied, NotFound) as why:
             await self._refuse(delivery, str(why))
         except Unavailable:
             raise
@@ -118,6 +121,27 @@ class Intake:
         except NotFound:
             log.info("intake.released_already", tenant=asked.tenant, name=asked.name)
         return asked.name
+
+    async def _scale(self, delivery: Delivery) -> str:
+        """Write another number of nodes into a Colony, unless a later word on the cluster is there."""
+        asked, subject = read_scale(delivery), delivery.stored.subject
+        last = await self._bus.last(Stream.INTAKE, subject)
+        if last is not None and last.sequence > delivery.stored.sequence:
+            log.info("intake.late", tenant=asked.tenant, name=asked.name)
+        else:
+            colony = await self._kube.get(COLONIES, asked.name, asked.tenant)
+            patch = scaling(colony, asked.cluster, asked.nodes)
+            await self._kube.patch(COLONIES, asked.name, asked.tenant, patch, kind="json", manager=SCALER)
+        return asked.name
+
+
+def read_scale(delivery: Delivery) -> ColonyScaled:
+    """What a message scales. Raises msgspec.DecodeError, Malformed."""
+    asked = _readable(lambda: msgspec.json.decode(read_event(delivery).data, type=ColonyScaled))
+    names, said = names_of(delivery.stored.subject)[2:], (asked.tenant, asked.name, asked.cluster)
+    if names != said:
+        raise Malformed(f"the subject names {'/'.join(names)}, the word {'/'.join(said)}: must be equal")
+    return asked
 
 
 def read_release(delivery: Delivery) -> ColonyReleased:

@@ -180,6 +180,7 @@ async def play(stage: Stage) -> None:
         await stage.until("ready and fitted out", _whole, name)
     await resized(stage, "written", 3)
     await resized(stage, "written", 1)
+    await scaled(stage)
     await stage.admin.delete(COLONIES, "written", "default")
     await release(stage.bus(), "asked", stage.clock())
     for name in ("written", "asked"):
@@ -187,6 +188,20 @@ async def play(stage: Stage) -> None:
     assert (await stage.admin.get(TRIGGERS, "idle", "default"))["status"]["conditions"][0]["status"] == "True"
     left = {each.plural: len((await stage.admin.list(each, "default")).items) for each in LEFT}
     assert left == dict.fromkeys(left, 0)
+
+
+async def scaled(stage: Stage) -> None:
+    """Somebody on the bus gives one cluster another node; whoever applies the Colony takes it over again."""
+    word = {"tenant": "default", "name": "written", "cluster": "capi", "nodes": {"gpu": 2}}
+    event = CloudEvent(
+        id="scale", source="/tests", type="dev.alate.colony.scale", time=stage.clock(), data=msgspec.json.encode(word)
+    )
+    headers, body = encode(event)
+    bus = stage.bus()
+    await bus.publish(Message("colony.scaled.default.written.capi", body, headers))
+    await bus.close()
+    await stage.until("scaled", lambda colony: (colony or {})["status"]["clusters"][0]["nodesReady"] == 2, "written")
+    await resized(stage, "written", 1)
 
 
 async def resized(stage: Stage, name: str, nodes: int) -> None:

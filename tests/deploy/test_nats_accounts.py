@@ -85,7 +85,7 @@ def who_may() -> dict[str, set[str]]:
     allowed: dict[str, set[str]] = {}
     for subject, whose, each in owned():
         anyone = {"operator", "publisher", *(("tenant-acme",) if whose == "acme" else ())}
-        anyone |= {"edge"} if subject != "cluster.requested" else set()
+        anyone |= {"edge"} if subject != "cluster.requested" and not subject.startswith("colony.scaled.") else set()
         allowed[subject] = anyone if each.owner == "anyone" else {each.owner}
     for subject, verb, stream in of_streams():
         allowed[subject] = of_stream(verb, stream)

@@ -20,6 +20,7 @@ from services.gateway.intake import CONSUMER, LARGEST, LONGEST, Intake
 pytestmark = pytest.mark.looptime
 
 SPEC = {"clusters": [{"name": "a", "pools": [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1}]}]}
+NAMED = {"clusters": [{**SPEC["clusters"][0], "pools": [{"name": "gpu", **SPEC["clusters"][0]["pools"][0]}]}]}
 ASKED = {"tenant": "acme", "name": "train", "spec": SPEC}
 
 
@@ -31,13 +32,20 @@ class FakeKube:
         self.asked = 0
         self.applied = []
         self.deleted = []
+        self.patched = []
         self.answers = []
 
     async def get(self, resource, name, namespace):
         found = [wanted for *_, wanted in self.applied if wanted["metadata"]["name"] == name]
         if not found:
             raise NotFound(f"{name} is not there")
-        return {"metadata": found[-1]["metadata"] | {"uid": "u-1"}}
+        return found[-1] | {"metadata": found[-1]["metadata"] | {"uid": "u-1"}}
+
+    async def patch(self, resource, name, namespace, patch, *, kind, manager):
+        if asyncio.get_running_loop().time() < self.away_until:
+            raise TryLater("no answer")
+        self.patched += patch
+        return {}
 
     async def delete(self, resource, name, namespace, *, uid):
         if self.answers:
@@ -254,6 +262,32 @@ async def test_a_release_is_of_what_its_subject_names(house):
     reason = await house(RELEASED, "colony.released.acme.other")
     assert reason == "colony.released.acme.other: the subject names acme/other, the release acme/train: must be equal"
     assert "missing required field" in await house({"name": "train"}, SUBJECT)
+
+
+SCALED = {"tenant": "acme", "name": "train", "cluster": "a", "nodes": {"gpu": 3}}
+SCALE = "colony.scaled.acme.train.a"
+
+
+async def test_a_word_that_scales_is_written_into_the_colony(house):
+    await house(ASKED | {"spec": NAMED})
+    assert await house(SCALED, SCALE) == ""
+    assert [step["value"] for step in house.kube.patched] == ["a", "gpu", 3]
+
+
+async def test_the_last_word_on_a_cluster_counts(house):
+    await house(ASKED | {"spec": NAMED})
+    house.kube.away_until = asyncio.get_running_loop().time() + 10
+    for nodes in (3, 5, 2):
+        await house(SCALED | {"nodes": {"gpu": nodes}}, SCALE)
+    await asyncio.sleep(60)
+    assert [step["value"] for step in house.kube.patched if step["op"] == "replace"] == [2]
+
+
+async def test_a_word_that_scales_what_is_not_there_is_a_dead_letter_that_says_what_is(house):
+    await house(ASKED | {"spec": NAMED})
+    assert await house(SCALED | {"nodes": {"cpu": 1}}, SCALE) == f"{SCALE}: cluster a has no pool cpu: it has gpu"
+    assert "must be equal" in await house(SCALED, "colony.scaled.acme.train.b")
+    assert "is not there" in await house(SCALED | {"name": "other"}, "colony.scaled.acme.other.a")
 
 
 async def test_a_request_that_comes_again_after_its_release_founds_nothing(house):
