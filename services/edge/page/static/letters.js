@@ -2,6 +2,7 @@
 
 import { element } from "./kinds.js";
 
+const many = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const byId = (id) => document.getElementById(id);
 
 export class Letters {
@@ -11,11 +12,13 @@ export class Letters {
     byId("groups").addEventListener("click", (event) => this.redrive(event.target.closest("button")));
   }
 
-  async show(word = "") {
+  /** What there is, behind the word of what was done last. */
+  async show(word = this.word ?? "") {
+    this.word = word;
     try {
       const { items } = await this.ask("/letters");
       const count = items.reduce((sum, group) => sum + group.count, 0);
-      byId("letters-sum").textContent = [word, count ? `${count} dead letters of ${items.length} causes` : "no dead letters"].filter(Boolean).join("; ");
+      byId("letters-sum").textContent = [word, count ? `${many(count, "dead letter")} of ${many(items.length, "cause")}` : "no dead letters"].filter(Boolean).join("; ");
       byId("groups").replaceChildren(...items.map((group) => this.group(group)));
     } catch (error) {
       byId("letters-sum").textContent = error.message;

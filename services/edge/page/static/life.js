@@ -3,6 +3,7 @@
 import { List } from "./list.js";
 import { element, glyphOf, kindOf, shown, span } from "./kinds.js";
 
+const ENDS = new Set(["released", "gone", "withdrawn"]);
 const byId = (id) => document.getElementById(id);
 
 export class Life {
@@ -41,7 +42,8 @@ export class Life {
     this.list.show(this.turns);
     const entities = Map.groupBy ? Map.groupBy(this.turns, (turn) => turn.entity) : grouped(this.turns);
     const begin = Math.min(...this.turns.map((turn) => Date.parse(turn.at)));
-    const end = Math.max(...this.turns.map((turn) => Date.parse(turn.at)));
+    const lasts = this.turns.some((turn) => turn.seconds === null && !ENDS.has(turn.state));
+    const end = Math.max(...this.turns.map((turn) => Date.parse(turn.at)), ...(lasts ? [Date.now()] : []));
     byId("bars").replaceChildren(...[...entities].map(([entity, turns]) => bar(entity, turns, begin, end)));
   }
 
