@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.events.commands import app as events
 from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output, Plain, Wait
 from services.cli.placing.commands import explain, plan

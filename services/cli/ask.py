@@ -8,7 +8,7 @@ from contextlib import aclosing
 from events.faults import NotFound
 from events.kinds import COLONIES
 from events.kube import Changed, Kube, Listed, Lost, Object
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.cli.where import Where
 
 MANAGER = "alate-cli"

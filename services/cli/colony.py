@@ -5,7 +5,7 @@ from pathlib import Path
 
 from events.kube import Object
 from schemas.crds import read_colony
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.documents import documents
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from events.kube import Object
-from services.cli.bad import BadInput
+from services.bad import BadInput
 
 
 def documents(file: Path, kind: str) -> list[Object]:

@@ -8,7 +8,7 @@ from events.bus import CaughtUp
 from events.kinds import COLONIES
 from events.kube import Changed, Kube, Listed, Lost
 from schemas.subjects import token
-from services.cli.bad import BadInput, Failed
+from services.bad import BadInput, Failed
 from services.cli.item import Item
 from services.cli.kinds import KINDS, Kind
 from services.cli.show import Form, Show, Write

@@ -11,7 +11,7 @@ from pathlib import Path
 from events.kinds import NODES, PODS
 from events.kube import Changed, Kube, Listed, Object, Sight
 from schemas.inventory import ClusterSeen
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.cli.show import dumped
 from services.cli.trace import Move, NodeRow, PodRow, Trace, counted, moves, read
 from services.inventory.book import Book

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from events.faults import NotFound
 from events.kinds import COLONIES
 from events.kube import Kube, Object
+from services.bad import BadInput, Failed
 from services.cli.ask import current, told
-from services.cli.bad import BadInput, Failed
 from services.cli.show import Write, dumped
 from services.cli.where import Where
 from services.scaling import MANAGER, NoSuchPool, scaling

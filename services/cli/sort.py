@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.item import Item
 from services.cli.kinds import Kind
 

@@ -8,7 +8,7 @@ from events.bus import Unavailable
 from events.faults import Denied, Fault
 from events.nats_server import NotStarted as NatsNotStarted
 from schemas.crds import Refused
-from services.cli.bad import BadInput, Failed
+from services.bad import BadInput, Failed
 from services.stack.folder import Absent, Taken
 from services.stack.probe import Busy
 from services.stack.program import NotStarted

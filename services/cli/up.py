@@ -9,7 +9,7 @@ import schemas
 from events.faults import NotFound
 from events.kinds import COLONIES, find
 from events.kube import Kube
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.where import joined, management, of_environment
 from services.stack.child import Child, Phase
 from services.stack.folder import Folder

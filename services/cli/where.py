@@ -12,7 +12,7 @@ from events.jetstream import connect
 from events.kube import Kube
 from events.kube_config import transport
 from events.streams import STREAMS
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.stack.folder import Folder
 
 INBOX = "_INBOX_operator"

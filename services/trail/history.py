@@ -11,7 +11,7 @@ from events.streams import ENTITIES
 from schemas.entity import State
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of, token
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.items.item import Item
 from services.trail.said import Said
 from services.trail.scan import kept

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from events.dead_letter import REASON, SUBJECT
 from events.meters import OTHER
 from events.telemetry import template_of
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.items.item import Item
 from services.trail.said import Said
 

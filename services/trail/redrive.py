@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from events.bus import Bus
 from events.redrive import Again, once_more, tell
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.trail.letters import Letter
 from services.trail.scan import kept
 from services.trail.which import STREAMS

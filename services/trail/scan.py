@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from events.bus import EPOCH, Bus, CaughtUp
 from schemas.durations import parse
-from services.cli.bad import BadInput, Failed
+from services.bad import BadInput, Failed
 from services.trail.said import Said
 from services.trail.which import STREAMS, is_event
 

@@ -8,7 +8,7 @@ import msgspec
 from events.bus import REDRIVE
 from events.streams import ENTITIES
 from schemas.subjects import token
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.items.item import Item
 from services.trail.said import Said
 

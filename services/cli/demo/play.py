@@ -13,7 +13,7 @@ from schemas.cluster import Released
 from schemas.subjects import Key
 from schemas.teardown import Gone
 from schemas.wish import cluster_name
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.cli.demo.story import FILTERS, Heard, Story, event_of
 
 MANAGER = "alate-demo"

@@ -14,7 +14,7 @@ from schemas.cluster import Attempt, Founded, Placing, Releasing
 from schemas.entity import State
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.cli.demo import leftovers
 from services.cli.demo.audit import Audit, Evidence, Purchase, Record, audit
 from services.cli.demo.leftovers import Objects

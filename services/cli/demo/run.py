@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 from events.kube import Object
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.cli.colony import from_file
 from services.cli.demo.chaos import Chaos
 from services.cli.demo.leftovers import objects

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import aiohttp
 import msgspec
 
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.stack.probe import HOST
 
 TIMEOUT = aiohttp.ClientTimeout(total=5.0)

@@ -9,7 +9,7 @@ import msgspec
 
 from events.bus import EPOCH, Bus
 from schemas.registry import Stream
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.events.shadow import WRONG, Found, Look, look_again
 from services.cli.show import Write, dumped
 from services.trail.said import Said, read

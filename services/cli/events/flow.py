@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from events.bus import Bus
 from schemas.registry import Stream
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.cli.events.lineage import request_of
 from services.trail.said import Said
 from services.trail.scan import Tell, find, kept, progress

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.item import Item
 from services.cli.show import Write, dumped
 from services.stack.folder import Absent, Folder

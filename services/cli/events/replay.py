@@ -9,7 +9,7 @@ from events.bus import Bus, Message, Place
 from events.memory_log import matcher
 from events.redrive import Again, once_more, tell
 from schemas.subjects import token
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.show import Write
 from services.trail.said import Said
 from services.trail.scan import EVERY, Tell, kept, progress

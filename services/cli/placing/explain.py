@@ -10,7 +10,7 @@ from schemas.cluster import LIFECYCLE, ClusterState
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.wish import cluster_name
-from services.cli.bad import BadInput, Failed
+from services.bad import BadInput, Failed
 from services.cli.placing.tables import accounted
 from services.cli.show import Write, dumped
 from services.provisioning.account import account

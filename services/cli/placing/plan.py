@@ -8,7 +8,7 @@ from events.faults import Denied
 from events.kube import Object
 from schemas.crds import read_colony
 from schemas.wish import Wish
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.placing.stand import Stand, stand
 from services.cli.placing.tables import planned
 from services.cli.show import Write, dumped

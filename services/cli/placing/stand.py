@@ -11,7 +11,7 @@ from events.meters import Meters
 from schemas.inventory import Offer
 from schemas.market import CatalogSeen
 from schemas.wish import Wish
-from services.cli.bad import BadInput, Failed
+from services.bad import BadInput, Failed
 from services.cli.where import Where
 from services.clouds import backends
 from services.clouds.port import Cloud

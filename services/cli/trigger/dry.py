@@ -10,7 +10,7 @@ import yaml
 from events.bus import Message
 from events.cloudevents import STRUCTURED, CloudEvent, Malformed, decode
 from schemas.crds import read_trigger
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.documents import documents
 from services.cli.show import dumped
 from services.edge.heard import Heard

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from events.bus import Bus, Unavailable
 from events.jetstream_rights import Role
-from services.cli.bad import BadInput, Failed
+from services.bad import BadInput, Failed
 from services.edge.door import Route
 from services.edge.page.brief import lanes
 from services.edge.page.files import Files

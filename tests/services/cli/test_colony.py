@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from schemas.crds import Refused, read_colony
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.colony import Ask, from_file, from_flags
 from services.cli.demo.run import COLONY
 

@@ -10,7 +10,7 @@ from events.bus import Stored
 from schemas.inventory import Amount, Device, NodeSeen, Offer, Offers, StorageSeen, Trouble
 from schemas.market import CapacitySeen, Refusal
 from schemas.registry import declared
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.get import get
 from services.cli.kinds import KINDS
 from services.cli.show import Show

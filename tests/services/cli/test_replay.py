@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from services.bad import BadInput, Failed
 from services.cli import replay as player
-from services.cli.bad import BadInput, Failed
 from services.cli.replay import replay
 from services.cli.trace import moves, read
 

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from events.bus import Stored
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.get import kind_of
 from services.cli.kinds import COLONIES, KINDS, age
 from services.cli.show import Show

@@ -7,7 +7,7 @@ import pytest
 from events.bus import Unavailable
 from events.faults import Denied, NotFound, TryLater
 from schemas.crds import Refused
-from services.cli.bad import BadInput, Failed
+from services.bad import BadInput, Failed
 from services.cli.told import told
 
 

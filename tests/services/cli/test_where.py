@@ -4,8 +4,8 @@ import pytest
 
 from events.bus import Unavailable
 from events.credentials import NOBODY, Credentials
+from services.bad import BadInput
 from services.cli import where
-from services.cli.bad import BadInput
 from services.cli.where import Where, joined, of_environment, operator
 from services.stack.folder import Folder
 

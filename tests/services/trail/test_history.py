@@ -1,6 +1,6 @@
 import pytest
 
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.trail.history import history, totals
 
 

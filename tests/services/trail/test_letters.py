@@ -4,7 +4,7 @@ import pytest
 
 from events.bus import Stored
 from events.dead_letter import REASON, SUBJECT
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.trail.letters import Letter, chosen, grouped
 from services.trail.said import Said
 

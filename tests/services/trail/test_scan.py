@@ -4,7 +4,7 @@ import pytest
 
 from events.bus import Message
 from events.memory import MemoryBus
-from services.cli.bad import BadInput, Failed
+from services.bad import BadInput, Failed
 from services.trail import scan
 from services.trail.scan import find, kept, moment
 

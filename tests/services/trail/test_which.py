@@ -1,7 +1,7 @@
 import pytest
 
 from events.bus import Stored
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.trail.said import Said
 from services.trail.which import Which, about
 

@@ -3,7 +3,7 @@ import pytest
 from events.bus import Consumer, Message
 from events.jetstream import connect
 from events.nats_server import NatsServer, config
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.cli.demo.unanswered import unanswered
 from services.stack.probe import HOST, free_ports
 

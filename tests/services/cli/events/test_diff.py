@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from events.bus import EPOCH, Message
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.events.diff import diff, recorded
 from tests.corpus import FOLDER
 

@@ -6,7 +6,7 @@ import pytest
 
 from events.bus import Consumer, Message, Unavailable
 from events.memory import MemoryBus
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.cli.events import dlq
 from services.gateway.intake import CONSUMER
 from services.trail.redrive import letters

@@ -1,6 +1,6 @@
 import pytest
 
-from services.cli.bad import Failed
+from services.bad import Failed
 from services.cli.events.flow import gather
 from services.trail.scan import find
 from tests.corpus import corpus

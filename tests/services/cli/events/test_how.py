@@ -4,7 +4,7 @@ import shlex
 import pytest
 
 from events.cloudevents import decode
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.events.how import Stack, show, snippets
 from services.gateway.intake import colony_of
 from services.stack.folder import Absent

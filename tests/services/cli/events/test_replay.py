@@ -5,7 +5,7 @@ from contextlib import aclosing
 import pytest
 
 from events.bus import EPOCH, Consumer
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.events.replay import replay
 from services.trail.which import STREAMS, Which
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from services.cli.bad import BadInput, Failed
+from services.bad import BadInput, Failed
 from services.cli.placing.explain import name_of, show
 from tests.corpus import replayed
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from services.cli.bad import BadInput
+from services.bad import BadInput
 from services.cli.placing.stand import heard, of_catalogs, stand
 from services.cli.where import Where
 

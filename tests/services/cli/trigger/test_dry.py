@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from schemas.crds import Refused
+from services.bad import BadInput
 from services.cli.app import app
-from services.cli.bad import BadInput
 from services.cli.trigger.dry import tried
 
 TRIGGER = Path(__file__).parents[4] / "deploy" / "triggers" / "github-workflow.yaml"
