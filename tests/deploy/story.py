@@ -159,7 +159,6 @@ async def release(bus: Bus, name: str, now: datetime) -> None:
     event = CloudEvent(id=f"{name}-end", source="/tests", type="dev.alate.colony.release", time=now, data=data)
     headers, body = encode(event)
     await bus.publish(Message(f"colony.released.default.{name}", body, headers))
-    await bus.close()
 
 
 def rule() -> Object:
@@ -175,14 +174,14 @@ async def play(stage: Stage) -> None:
     await stage.admin.apply(TRIGGERS, rule(), manager="kubectl")
     bus = stage.bus()
     await ask(bus, "asked", stage.clock())
-    await bus.close()
     for name in ("written", "asked"):
         await stage.until("ready and fitted out", _whole, name)
     await resized(stage, "written", 3)
     await resized(stage, "written", 1)
-    await scaled(stage)
+    await scaled(stage, bus)
     await stage.admin.delete(COLONIES, "written", "default")
-    await release(stage.bus(), "asked", stage.clock())
+    await release(bus, "asked", stage.clock())
+    await bus.close()
     for name in ("written", "asked"):
         await stage.until("gone", lambda found: found is None, name)
     assert (await stage.admin.get(TRIGGERS, "idle", "default"))["status"]["conditions"][0]["status"] == "True"
@@ -190,16 +189,14 @@ async def play(stage: Stage) -> None:
     assert left == dict.fromkeys(left, 0)
 
 
-async def scaled(stage: Stage) -> None:
+async def scaled(stage: Stage, bus: Bus) -> None:
     """Somebody on the bus gives one cluster another node; whoever applies the Colony takes it over again."""
     word = {"tenant": "default", "name": "written", "cluster": "capi", "nodes": {"gpu": 2}}
     event = CloudEvent(
         id="scale", source="/tests", type="dev.alate.colony.scale", time=stage.clock(), data=msgspec.json.encode(word)
     )
     headers, body = encode(event)
-    bus = stage.bus()
     await bus.publish(Message("colony.scaled.default.written.capi", body, headers))
-    await bus.close()
     await stage.until("scaled", lambda colony: (colony or {})["status"]["clusters"][0]["nodesReady"] == 2, "written")
     await resized(stage, "written", 1)
 

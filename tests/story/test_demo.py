@@ -2,9 +2,11 @@
 
 import pytest
 
+from services.compose import SERVICES
+
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(400)]
 
-PROCESSES = {"nats", "sandbox", "gateway", "inventory", "provisioning", "addons", "teardown", "edge"}
+PROCESSES = {"nats", "sandbox", *SERVICES}
 STATES = {"requested", "launching", "provisioned", "ready", "releasing"}
 ENDING = {f"teardown.{state}" for state in ("armed", "warned", "draining", "cleaning", "releasing", "verifying")}
 

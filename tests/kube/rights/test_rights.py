@@ -109,7 +109,7 @@ OF_ONE = {
 async def test_the_whole_story_is_played_by_accounts_that_hold_only_what_is_shipped(accounts, nats_server):
     api = Api(MemoryJournal(), lambda: datetime.now(UTC), lambda: str(uuid4()))
     await api.start()
-    buses = [await connect(nats_server.url, name=name) for name in (*SERVICES, "asker", "leaver")]
+    buses = [await connect(nats_server.url, name=name) for name in (*SERVICES, "person")]
     spare = iter(buses)
     try:
         kubes = {name: await accounts.kube(name) for name in SERVICES}
