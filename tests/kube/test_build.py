@@ -21,7 +21,7 @@ else:
 """
 OFFLINE = """\
 go: downloading go.etcd.io/etcd v3
-go: go.etcd.io/etcd@v3: Get "https://proxy.golang.org/a.zip": dial tcp: lookup proxy.golang.org: no such host"""
+go: go.etcd.io/etcd@v3: Get "https://modules.example/a.zip": dial tcp: lookup modules.example: no such host"""
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def test_modules_that_cannot_be_reached_are_told_in_one_sentence(go, capsys):
     go(OFFLINE)
     assert build.main() == 1
     assert capsys.readouterr().out == (
-        'building etcd …\nGo modules cannot be fetched (go: go.etcd.io/etcd@v3: Get "https://proxy.golang.org/a.zip": '
-        "dial tcp: lookup proxy.golang.org: no such host): open the way to a module proxy, or name yours with GOPROXY\n"
+        'building etcd …\nGo modules cannot be fetched (go: go.etcd.io/etcd@v3: Get "https://modules.example/a.zip": '
+        "dial tcp: lookup modules.example: no such host): open the way to a module proxy, or name yours with GOPROXY\n"
     )
 
 
