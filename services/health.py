@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from events.faults import Denied
+from services.listening import listening
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -65,21 +65,5 @@ async def served(address: str, health: Health, metrics: Callable[[], bytes] | No
     if metrics is not None:
         app.router.add_get("/metrics", _text(metrics))
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-    await runner.setup()
-    host, _, port = address.rpartition(":")
-    try:
-        await _listen(runner, host.strip("[]"), int(port))
-        yield f"http://{host}:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
-
-
-async def _listen(runner: web.AppRunner, host: str, port: int) -> None:
-    try:
-        await web.TCPSite(runner, host, port).start()
-    except OSError as error:
-        raise Denied(
-            f"ALATE_HEALTH_ADDRESS {host}:{port} cannot be had ({error.strerror or error}): "
-            "name another port, or 0 for a free one",
-            reason="AddressInUse",
-        ) from error
+    async with listening(runner, address, "ALATE_HEALTH_ADDRESS") as url:
+        yield url

@@ -10,8 +10,8 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 from aiohttp.web_exceptions import HTTPException
 
-from events.faults import Denied
 from services.edge.problem import MEDIA, Problem, not_now
+from services.listening import listening
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -42,24 +42,8 @@ async def opened(address: str, routes: Iterable[Route]) -> AsyncGenerator[str]:
     """Serve the routes on HOST:PORT; gives the base URL. Raises ``Denied("AddressInUse")``."""
     # Bodies are taken as they were signed: unpacking would be a bomb's first step.
     runner = web.AppRunner(application(routes), access_log=None, shutdown_timeout=5.0, auto_decompress=False)
-    await runner.setup()
-    host, _, port = address.rpartition(":")
-    try:
-        await _listen(runner, host.strip("[]"), int(port))
-        yield f"http://{host}:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
-
-
-async def _listen(runner: web.AppRunner, host: str, port: int) -> None:
-    try:
-        await web.TCPSite(runner, host, port).start()
-    except OSError as error:
-        raise Denied(
-            f"ALATE_EDGE_ADDRESS {host}:{port} cannot be had ({error.strerror or error}): "
-            "name another port, or 0 for a free one",
-            reason="AddressInUse",
-        ) from error
+    async with listening(runner, address, "ALATE_EDGE_ADDRESS") as url:
+        yield url
 
 
 def application(routes: Iterable[Route]) -> web.Application:

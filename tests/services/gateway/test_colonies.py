@@ -88,6 +88,11 @@ class House:
             "metadata": meta | {"finalizers": list(finalizers)}, "spec": spec,
         }  # fmt: skip
 
+    def deleted(self, written):
+        """What was written is answered when it is being deleted already."""
+        self.kube.colony = written | {"metadata": written["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
+        return self.kube.colony
+
     async def follow(self):
         await asyncio.sleep(0.01)
         await self.colonies.follow(NAME)
@@ -285,6 +290,22 @@ async def test_the_finalizer_goes_when_every_end_is_proven_and_not_before(house)
     await house.follow()
     assert house.kube.patched == [[]]
     assert await house.said() is None
+
+
+async def test_a_colony_deleted_while_it_is_followed_shows_that_before_it_is_let_go(house):
+    house.colony(("a", 1))
+    await house.follow()
+    wish = await house.said()
+    await house.is_(Released, wish, uid="c1.1")
+    await house.is_(teardown.Gone, wish, "teardown")
+    answer = house.kube._written
+    house.kube._written = lambda **what: house.deleted(answer(**what))
+    await house.follow()
+    assert house.kube.patched == []
+    house.kube._written = answer
+    await house.follow()
+    assert house.kube.applied[-1]["phase"] == "Deleting"
+    assert house.kube.patched == [[]]
 
 
 async def test_a_colony_that_cannot_be_read_says_so_and_asks_for_nothing(house):
