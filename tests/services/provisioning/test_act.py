@@ -22,7 +22,7 @@ from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Need, Pool, Wish
 from services.clouds import backends
 from services.provisioning.act import UNTIL_INSTALLED
-from services.provisioning.decide import LAUNCH_LIMIT
+from services.provisioning.founding import LAUNCH_LIMIT
 from services.provisioning.service import service
 from services.runtime import Runtime
 from services.sandbox.api.app import MANAGEMENT, Api

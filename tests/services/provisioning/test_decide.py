@@ -33,7 +33,8 @@ from schemas.entity import Due, Wake
 from schemas.inventory import ClusterSeen
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Need, Pool, Wish
-from services.provisioning.decide import JOIN_LIMIT, LAUNCH_LIMIT, decide
+from services.provisioning.decide import decide
+from services.provisioning.founding import JOIN_LIMIT, LAUNCH_LIMIT
 from services.provisioning.todo import todo
 from services.provisioning.waits import SETTLE
 

@@ -20,7 +20,8 @@ from schemas.resize import Resize, ResizeRefused
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.act import Calls
-from services.provisioning.decide import LAUNCH_LIMIT, decide
+from services.provisioning.decide import decide
+from services.provisioning.founding import LAUNCH_LIMIT
 from services.provisioning.holds import held
 from services.provisioning.service import service
 from services.provisioning.stall import Stall

@@ -1,0 +1,136 @@
+"""A cluster is founded on what the market offers: from the choice to every accelerator, or to the next offer."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from schemas.cluster import (
+    NOT_INSTALLED,
+    Attempt,
+    ClusterState,
+    Founded,
+    Gone,
+    InfraSeen,
+    LaunchFailed,
+    LaunchHeld,
+    Launching,
+    Placing,
+    Provisioned,
+    Ranked,
+    Ready,
+    Requested,
+    Stalled,
+    Waiting,
+)
+from schemas.entity import Due
+from schemas.inventory import ClusterSeen
+from services.provisioning.going import LOST, concerns, try_next
+from services.provisioning.resize import enough, settle
+from services.provisioning.waits import go_without
+
+LAUNCH_LIMIT = timedelta(minutes=30)
+"""From choosing an offer to an answering API; k0rdent itself calls a cluster failed after 30 minutes."""
+JOIN_LIMIT = timedelta(minutes=20)
+"""From an answering API to every accelerator usable."""
+DELETED = "the cluster was deleted by somebody else"
+
+
+def choose(
+    state: Requested | Placing, market: Ranked, now: datetime
+) -> Requested | Placing | Launching | Waiting | Stalled:
+    if state.wish.deleting or getattr(state, "attempt", None) is not None:
+        return state
+    if not market.placements:
+        return go_without(state, market, now)
+    return _launch(state, market, now)
+
+
+def recover(state: Stalled, market: Ranked, now: datetime) -> Stalled | Waiting | Launching:
+    """What was not installed is there now; or something else is missing."""
+    if state.reason != NOT_INSTALLED or state.wish.deleting:
+        return state
+    if not market.placements:
+        return go_without(state, market, now)
+    return _launch(msgspec.structs.replace(state, tried=()), market, now)
+
+
+def hold(state: Launching, held: LaunchHeld) -> Launching:
+    return msgspec.structs.replace(state, held=held.message) if held.attempt == state.attempt.number else state
+
+
+def fall_back(state: Launching, failure: LaunchFailed, now: datetime) -> Launching | Placing:
+    if failure.attempt != state.attempt.number:
+        return state  # the echo of an earlier try
+    return _give_up(state, failure.reason, failure.message, now)
+
+
+def rise(state: Launching, seen: InfraSeen, now: datetime) -> Launching | Placing | Provisioned:
+    if not concerns(state, seen):
+        return state
+    if seen.failure:
+        return _give_up(state, seen.failure, seen.message, now)
+    if not seen.present:  # let go all the same: what was seen of so young a thing may be older than it is
+        return _give_up(state, LOST, DELETED, now)
+    if not seen.reachable:
+        return state
+    secret = f"{state.attempt.object_name(state.wish.name)}-kubeconfig"
+    return state.to(Provisioned, kubeconfig=secret, deadline=now + JOIN_LIMIT)
+
+
+def give_up(state: Launching | Provisioned, _: Due, now: datetime) -> Launching | Provisioned | Placing:
+    if now < state.deadline:
+        return state
+    if isinstance(state, Launching) and state.held:
+        return _give_up(state, NOT_INSTALLED, state.held, now)
+    if isinstance(state, Launching):
+        return _give_up(state, "TimeOut", f"no API after {LAUNCH_LIMIT.total_seconds():.0f} seconds", now)
+    reason = "Interrupted" if state.was_ready and _on_spot(state) else "NeverReady"
+    return _give_up(state, reason, f"not ready after {JOIN_LIMIT.total_seconds():.0f} seconds", now)
+
+
+def lose(state: Provisioned | Ready, seen: InfraSeen, now: datetime) -> ClusterState | Placing:
+    """Somebody else deleted it: there is nothing to let go, and it is founded anew."""
+    if not concerns(state, seen) or seen.present:
+        return state
+    return try_next(_give_up(state, LOST, DELETED, now), Gone(seen.attempt), now)
+
+
+def complete(state: Provisioned, seen: ClusterSeen) -> Provisioned | Ready:
+    return settle(state.to(Ready), seen) if _is_of(state, seen) and enough(state, seen) else state
+
+
+def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisioned:
+    """A cluster that is heard, and has less than was bought, is not ready; one that is not heard stays what it was."""
+    if not _is_of(state, seen) or not seen.known:
+        return state
+    if enough(state, seen):
+        return settle(state, seen)
+    interruptions = state.interruptions + _on_spot(state)
+    return state.to(Provisioned, deadline=now + JOIN_LIMIT, was_ready=True, interruptions=interruptions)
+
+
+def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Launching:
+    best, *rest = market.placements
+    return state.to(
+        Launching,
+        attempt=Attempt(number=state.attempts + 1, placement=best),
+        attempts=state.attempts + 1,
+        billed_since=now,
+        deadline=now + LAUNCH_LIMIT,
+        short_since=None,
+        next_best_per_hour=rest[0].price_per_hour if rest else None,
+    )
+
+
+def _give_up(state: Founded, reason: str, message: str, now: datetime) -> Placing:
+    failed = msgspec.structs.replace(state.attempt, reason=reason, message=message, failed_at=now)
+    return state.to(Placing, attempt=failed)
+
+
+def _on_spot(state: Founded) -> bool:
+    return any(lot.spot for lot in state.attempt.placement.lots)
+
+
+def _is_of(state: Founded, seen: ClusterSeen) -> bool:
+    """What was counted on the cluster of an earlier attempt says nothing of this one."""
+    return seen.uid == state.uid and seen.attempt in (0, state.attempt.number)

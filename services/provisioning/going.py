@@ -1,0 +1,78 @@
+"""A cluster is let go: by an order, by a failed try, or because somebody else deleted it."""
+
+from datetime import datetime
+
+from schemas.cluster import (
+    ClusterState,
+    Founded,
+    Gone,
+    InfraSeen,
+    Launching,
+    Placing,
+    Provisioned,
+    Ready,
+    Released,
+    Releasing,
+    Requested,
+    Stalled,
+    Waiting,
+)
+from schemas.teardown import Releasing as ReleaseOrdered
+from services.provisioning.bill import cost
+from services.provisioning.strays import forget
+
+LOST = "Lost"
+"""The reason of an attempt that somebody else deleted."""
+
+
+def let_go(state: Launching | Provisioned | Ready, order: ReleaseOrdered) -> Founded | Releasing:
+    return state.to(Releasing, because=order.why) if order.uid == state.uid else state
+
+
+def let_go_place(state: Placing, order: ReleaseOrdered) -> Placing | Releasing | Released:
+    if order.uid != state.uid:
+        return state
+    if state.attempt is None or state.billed_since is None:
+        return state.to(Released, because=order.why)
+    return state.to(Releasing, because=order.why, attempt=state.attempt, billed_since=state.billed_since)
+
+
+def drop(state: Requested | Waiting | Stalled, order: ReleaseOrdered) -> Requested | Waiting | Stalled | Released:
+    return state.to(Released, because=order.why) if order.uid == state.uid else state
+
+
+def finish(state: Releasing, gone: Gone, now: datetime) -> ClusterState | Released:
+    if gone.attempt != state.attempt.number:
+        return forget(state, gone)
+    return state.to(Released, cost_usd=cost(state, state.attempt.placement, state.billed_since, now))
+
+
+def finish_seen(state: Releasing, seen: InfraSeen, now: datetime) -> ClusterState | Released:
+    if seen.present or not concerns(state, seen):
+        return state
+    return finish(state, Gone(seen.attempt), now)
+
+
+def try_next(state: Placing, gone: Gone, now: datetime) -> ClusterState:
+    """The failed try is gone: it joins the tried ones, and the market is asked again."""
+    if state.attempt is None or gone.attempt != state.attempt.number:
+        return forget(state, gone)
+    return state.to(
+        Placing,
+        attempt=None,
+        billed_since=None,
+        tried=(*state.tried, state.attempt),
+        cost_usd=cost(state, state.attempt.placement, state.billed_since, now),
+    )
+
+
+def try_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> ClusterState:
+    if state.attempt is None or seen.present or seen.uid != state.uid:
+        return state
+    if state.attempt.reason == LOST:  # that is what was heard already: its release makes sure
+        return state
+    return try_next(state, Gone(seen.attempt), now)
+
+
+def concerns(state: Founded | Releasing, seen: InfraSeen) -> bool:
+    return seen.uid == state.uid and seen.attempt == state.attempt.number
