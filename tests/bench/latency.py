@@ -11,8 +11,7 @@ from events.jetstream import connect
 from events.kinds import COLONIES
 from events.kube import Kube, Object, Resource
 from events.kube_config import transport
-from services.cli.up import OPERATOR
-from services.cli.where import operator
+from events.nats_server import NatsServer
 from services.stack.folder import Folder
 from services.stack.programs import Wiring, choose_ports, stages
 from services.stack.supervisor import Supervisor
@@ -70,7 +69,7 @@ def placed(colony: Object) -> bool:
 async def client(wiring: Wiring, name: str) -> AsyncIterator[tuple[Bus, Kube]]:
     """Connections to both sides."""
     kube = Kube(await transport(str(wiring.management)), random=random.random)
-    bus = await connect(wiring.bus, name=name, streams=(), credentials=operator(wiring.key(OPERATOR)))
+    bus = await connect(wiring.bus, name=name)
     try:
         yield bus, kube
     finally:
@@ -82,10 +81,12 @@ async def measure(folder: Path) -> list[Figure]:
     """A first sight, an amendment, a decision, each at the median and at the 99th percentile: milliseconds."""
     place = Folder(folder / "stack")
     place.take()
-    wiring = Wiring(place, choose_ports(None, None))
-    *ground, services = stages(wiring)
     async with AsyncExitStack() as stack:
         stack.callback(place.leave)
+        # An open NATS for both sides: no role of the local stack may do what the bare loop does.
+        server = await stack.enter_async_context(NatsServer(folder / "nats"))
+        wiring = Wiring(place, choose_ports(None, None), server.url)
+        *ground, services = stages(wiring)
         await stack.enter_async_context(Supervisor([*ground, [each for each in services if each.name in RUNNING]]))
         bus, kube = await stack.enter_async_context(client(wiring, "bench"))
         group = await stack.enter_async_context(asyncio.TaskGroup())
