@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
-import cel
-
 from schemas.crds import Refused
 
 Value = object
@@ -30,6 +28,8 @@ class Expression:
 
     def __init__(self, text: str, where: str) -> None:
         """`where` is its path in what people wrote, for the sentence."""
+        import cel  # noqa: PLC0415 - it loads a command line of its own, 13 MiB: only who has a rule pays for it
+
         self._where = where
         try:
             self._program = cel.compile(text)
