@@ -13,6 +13,7 @@ from yarl import URL
 
 from events.faults import Denied, TryLater
 from events.kube_port import Request, Response
+from events.kube_sockets import Sockets
 
 ANSWER = 15.0
 """Seconds until an answer must be there; of a watch, its headers."""
@@ -82,6 +83,7 @@ class HttpTransport:
         self._idle = idle
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._session: aiohttp.ClientSession | None = None
+        self._sockets = Sockets()
 
     async def send(self, request: Request) -> Response:
         """Ask once, or twice if the credentials were refused and others are there."""
@@ -105,6 +107,7 @@ class HttpTransport:
         """Let go of every connection."""
         if self._session is not None:
             await self._session.close()
+            await self._sockets.close()
 
     @asynccontextmanager
     async def _open(self, access: Access, request: Request) -> AsyncIterator[aiohttp.ClientResponse]:
@@ -135,7 +138,8 @@ class HttpTransport:
     def _connected(self, access: Access) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0),  # every watch holds one
+                # No limit: every watch holds one.
+                connector=aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.make),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # HTTPS_PROXY counts as it does for kubectl, which never sends loopback through a proxy.
                 trust_env=not _loopback(access.server),
