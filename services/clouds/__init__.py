@@ -10,12 +10,16 @@ from schemas.wish import Wish
 from services.clouds.port import Cloud, backend_of
 
 
-def backends(kube: Kube) -> dict[str, Cloud]:
-    """Every back end there is, by the name a Colony calls it."""
+def kinds() -> dict[str, type[Cloud]]:
+    """Every back end that a file here declares, by the name a Colony calls it."""
     names = (info.name for info in pkgutil.iter_modules(__path__))
     modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
-    found = [backend for module in modules if (backend := backend_of(module)) is not None]
-    return {backend.name: backend(kube) for backend in found}
+    return {backend.name: backend for module in modules if (backend := backend_of(module)) is not None}
+
+
+def backends(kube: Kube) -> dict[str, Cloud]:
+    """Each of them on one management cluster."""
+    return {name: backend(kube) for name, backend in kinds().items()}
 
 
 def backend_for(wish: Wish, clouds: Mapping[str, Cloud]) -> Cloud:

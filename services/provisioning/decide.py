@@ -25,7 +25,18 @@ from schemas.resize import Resized, ResizeRefused
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Wish
 from services.machine import machine, on
-from services.provisioning.founding import choose, complete, fall_back, give_up, hold, lose, recount, recover, rise
+from services.provisioning.founding import (
+    choose,
+    complete,
+    fall_back,
+    fall_short,
+    give_up,
+    hold,
+    lose,
+    recount,
+    recover,
+    rise,
+)
 from services.provisioning.going import drop, finish, finish_seen, let_go, let_go_place, try_next, try_next_seen
 from services.provisioning.resize import amend, confirm, run_late, take_back
 from services.provisioning.strays import forget, keep
@@ -48,7 +59,8 @@ decide = machine(
     on(Launching, LaunchFailed, fall_back),
     on(Launching, InfraSeen, rise),
     on((Launching, Provisioned), Due, give_up),
-    on((Provisioned, Ready), InfraSeen, lose),
+    on(Provisioned, InfraSeen, fall_short),
+    on(Ready, InfraSeen, lose),
     on(Provisioned, ClusterSeen, complete),
     on(Ready, ClusterSeen, recount),
     on(Ready, Due, run_late),

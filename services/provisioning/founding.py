@@ -95,6 +95,14 @@ def lose(state: Provisioned | Ready, seen: InfraSeen, now: datetime) -> ClusterS
     return try_next(_give_up(state, LOST, DELETED, now), Gone(seen.attempt), now)
 
 
+def fall_short(state: Provisioned, seen: InfraSeen, now: datetime) -> ClusterState | Placing:
+    """That machines are not to be had may be told only once there is an API for them to join."""
+    founding = not state.was_ready and state.resizing is None
+    if founding and seen.failure and concerns(state, seen):
+        return _give_up(state, seen.failure, seen.message, now)
+    return lose(state, seen, now)
+
+
 def complete(state: Provisioned, seen: ClusterSeen) -> Provisioned | Ready:
     return settle(state.to(Ready), seen) if _is_of(state, seen) and enough(state, seen) else state
 

@@ -155,6 +155,21 @@ def test_it_is_ready_only_with_every_node_and_every_accelerator():
     assert isinstance(tell(state, counted(state, 2)), Ready)
 
 
+def test_machines_that_turn_out_not_to_be_had_once_the_api_answers_are_looked_for_elsewhere():
+    state = provisioned()
+    failed = tell(state, seen(state, reachable=True, failure="NoCapacity", message="no p5"))
+    assert (type(failed), failed.attempt.reason, failed.attempt.message) == (Placing, "NoCapacity", "no p5")
+    assert tell(state, seen(state, attempt=9, reachable=True, failure="NoCapacity")) is state
+
+
+def test_one_that_was_whole_or_only_grows_is_not_given_up_for_machines_that_are_not_to_be_had():
+    was_whole = tell(ready(), counted(ready(), 1))
+    larger = msgspec.structs.replace(NEED, pools=(msgspec.structs.replace(NEED.pools[0], nodes=3),))
+    growing = tell(provisioned(), msgspec.structs.replace(WISH, generation=2, need=larger))
+    for state in (was_whole, growing):
+        assert tell(state, seen(state, reachable=True, failure="NoCapacity")) is state
+
+
 def test_one_that_is_not_heard_stays_ready_one_that_has_less_does_not():
     state = ready()
     assert tell(state, counted(state, 1, known=False)) is state

@@ -1,0 +1,175 @@
+"""The whole house over one back end: every service that founds and ends clusters, and the simulated clouds beneath."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import aclosing, asynccontextmanager
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from events.bus import Message, Stored
+from events.faults import NotFound, TryLater
+from events.kinds import COLONIES
+from events.kube import Kube, Object, Request, Resource, Response, Transport
+from events.memory import MemoryBus
+from events.meters import Meters
+from schemas.cluster import LIFECYCLE, ClusterState
+from schemas.inventory import Offer, Offers
+from schemas.registry import declared
+from schemas.subjects import Key
+from services.clouds import backends
+from services.compose import SERVICES, Ports
+from services.sandbox.clouds.bill import Billed, machines_ever
+from tests.services.sandbox.clouds.conftest import Sandbox, clock
+
+CLUSTER = Key("cluster", "default", "train-gpu")
+WORK = ("gateway", "inventory", "provisioning", "addons", "teardown")
+KINDS = {declared(kind).event: kind for kind in LIFECYCLE.states}
+INSTANCE = "p5.48xlarge"
+REGIONS = {"r1": 10.0, "r2": 20.0, "r3": 30.0}
+"""Where the machine is offered, and for how much: the cheapest first."""
+SECOND = 1.0
+LONG = 7200.0
+
+
+class Gate:
+    """The way to the API server; while it is shut, nobody answers and every watch breaks."""
+
+    def __init__(self, beyond: Transport) -> None:
+        self._beyond = beyond
+        self._open = asyncio.Event()
+        self._shut = asyncio.Event()
+        self.turn(open_=True)
+
+    def turn(self, *, open_: bool) -> None:
+        (self._open.set if open_ else self._open.clear)()
+        (self._shut.clear if open_ else self._shut.set)()
+
+    async def send(self, request: Request) -> Response:
+        if not self._open.is_set():
+            raise TryLater("the API server is away")
+        return await self._beyond.send(request)
+
+    async def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
+        async with aclosing(self._beyond.stream(request)) as lines:
+            while self._open.is_set() and (line := await self._next(lines)) is not None:
+                yield line
+        if not self._open.is_set():
+            raise TryLater("the API server is away")
+
+    async def _next(self, lines: AsyncIterator[bytes | Response]) -> bytes | Response | None:
+        """The next line; None at the end, and once the gate is shut."""
+        line, shut = asyncio.ensure_future(anext(lines, None)), asyncio.ensure_future(self._shut.wait())
+        try:
+            await asyncio.wait((line, shut), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (line, shut):
+                task.cancel()
+            await asyncio.wait((line, shut))
+        return None if line.cancelled() else line.result()
+
+    async def close(self) -> None:
+        await self._beyond.close()
+
+
+class House:
+    """What a scenario holds in its hands: a management cluster, a market, and all our services over one back end."""
+
+    def __init__(self, sandbox: Sandbox, backend: str) -> None:
+        self.sandbox, self.backend = sandbox, backend
+        self.kube = sandbox.kube
+        """A person's way in, which is never shut."""
+        self.gate = Gate(sandbox.kube.transport)
+        self.bus = MemoryBus(clock=clock)
+        self._ours = Kube(self.gate, random=lambda: 0.5)
+        self.ports = Ports(
+            bus=self.bus, management=self._ours, open_cluster=self._inside, clouds=backends(self._ours),
+            clock=clock, jitter=lambda: 0.5, meters=Meters(), sources=(), backend=backend,
+        )  # fmt: skip
+
+    async def _inside(self, kubeconfig: str) -> Kube:
+        return self.sandbox.world.kube(kubeconfig.split()[2])
+
+    @asynccontextmanager
+    async def at_work(self) -> AsyncIterator["House"]:
+        """Services and clouds run for as long as the block lasts; whoever ends of itself ends the test."""
+        for region, price in REGIONS.items():
+            await self.offer(region, price)
+        async with self.sandbox.running(*(SERVICES[name](self.ports).run() for name in WORK)):
+            yield self
+
+    async def offer(self, region: str, price: float) -> None:
+        offer = Offer(
+            cloud="aws", region=region, zone=f"{region}-z1", instance=INSTANCE, accelerator="H100", accelerators=8,
+            cpu=192.0, memory_gib=2048.0, price=price,
+        )  # fmt: skip
+        said = Offers(cloud="aws", region=region, offers=(offer,))
+        await self.bus.publish(Message(declared(Offers).at("aws", region), msgspec.json.encode(said)))
+
+    async def ask(self, nodes: int = 1, name: str = "train", **more: Any) -> None:
+        """Somebody wants a cluster named ``gpu``."""
+        pool = {"name": "md", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": nodes, "spot": "never"}
+        cluster = {"name": "gpu", "pools": [pool], "backend": self.backend} | more
+        meta = {"name": name, "namespace": "default"}
+        await self.kube.create(COLONIES, {"metadata": meta, "spec": {"clusters": [cluster]}}, manager="person")
+
+    async def let_go(self, name: str = "train") -> None:
+        await self.kube.delete(COLONIES, name, "default")
+
+    async def shown(self, name: str = "train") -> Object:
+        """What the Colony's status says of the cluster."""
+        return (await self.kube.get(COLONIES, name, "default"))["status"]["clusters"][0]
+
+    async def state(self) -> ClusterState | None:
+        stored = await self.bus.last("EVENTS", CLUSTER.history)
+        return _decoded(stored) if stored else None
+
+    async def life(self) -> list[str]:
+        """The names of its states; one that only says more of itself is not told twice."""
+        stored = await self.bus.read("EVENTS", CLUSTER.history)
+        return [name for name, _ in groupby(type(_decoded(each)).__name__ for each in stored)]
+
+    async def until(
+        self, kind: type[ClusterState], holds: Callable[[Any], bool] = lambda _: True, within: float = LONG
+    ) -> Any:
+        """Wait until the cluster is so; gives its state."""
+        async with asyncio.timeout(within):
+            while not isinstance(state := await self.state(), kind) or not holds(state):  # noqa: ASYNC110 - virtual time
+                await asyncio.sleep(SECOND)
+        return state
+
+    async def gone(self, name: str = "train") -> None:
+        """Wait until the Colony is not there any more."""
+        async with asyncio.timeout(LONG):
+            while await self._there(COLONIES, name):  # noqa: ASYNC110 - virtual time
+                await asyncio.sleep(SECOND)
+
+    async def _there(self, resource: Resource, name: str) -> bool:
+        try:
+            await self.kube.get(resource, name, "default")
+        except NotFound:
+            return False
+        return True
+
+    async def paid(self) -> list[Billed]:
+        """Machines that cost money now."""
+        return [line for line in await machines_ever(self.kube) if line.end is None]
+
+    async def objects(self) -> tuple[str, ...]:
+        """The names of the back end's objects."""
+        watched = self.ports.clouds[self.backend].watched
+        return tuple(sorted(each["metadata"]["name"] for each in await self.sandbox.all(watched)))
+
+    async def faults(self, *lines: str) -> None:
+        """What goes wrong from now on."""
+        await self.sandbox.faults("\n".join(lines))
+
+
+def _decoded(stored: Stored) -> ClusterState:
+    return msgspec.json.decode(stored.data, type=KINDS[stored.subject.split(".")[1]])
+
+
+def full(regions: Iterable[str]) -> str:
+    """A fault: no machine is left in these regions."""
+    return f"stockouts: [{', '.join(f'{{cloud: aws, region: {region}}}' for region in regions)}]"
