@@ -70,7 +70,7 @@ class ClusterState(State, frozen=True, kw_only=True):
     interruptions: int = 0
     """How often it was whole on spot machines, and then was not."""
     strays: tuple[Attempt, ...] = ()
-    """Attempts that were made while they were let go: each is released beside all else."""
+    """Attempts that were made while they were let go, or stand when they are over: released beside all else."""
     short_since: datetime | None = None
     """Since when nothing that fits is to be had; None while there is."""
 
@@ -249,6 +249,8 @@ class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     present: bool = True
     reachable: bool = False
     """Its API answers and its kubeconfig is there."""
+    going: bool = False
+    """It is being deleted."""
     failure: str = ""
     """A reason, once the attempt can come to nothing."""
     message: str = ""

@@ -97,7 +97,7 @@ class Capi:
         message = next(filter(None, told), "")
         return msgspec.structs.replace(
             who,
-            reachable=bool(initialised) and probe.true and not seen["metadata"].get("deletionTimestamp"),
+            reachable=bool(initialised) and probe.true and not who.going,
             failure=failure(" ".join(told)),
             message=message,
         )

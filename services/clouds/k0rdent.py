@@ -120,7 +120,7 @@ class K0rdent:
         given_up = "Failed" if ready.status == "False" and ready.reason == "Failed" else ""
         return msgspec.structs.replace(
             who,
-            reachable=ready.true and beneath.true and not seen["metadata"].get("deletionTimestamp"),
+            reachable=ready.true and beneath.true and not who.going,
             failure="" if beneath.true else failure(message) or given_up,
             message=message,
         )

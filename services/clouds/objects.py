@@ -89,8 +89,8 @@ def _is_of(item: Object, cluster: str) -> bool:
 
 def identity(seen: Object) -> InfraSeen | None:
     """Whose attempt the object is, by its labels; None if it is not one of ours."""
-    labels = seen["metadata"].get("labels", {})
+    labels, going = seen["metadata"].get("labels", {}), bool(seen["metadata"].get("deletionTimestamp"))
     try:
-        return InfraSeen(cluster=labels[CLUSTER], uid=labels[UID], attempt=int(labels[ATTEMPT]))
+        return InfraSeen(cluster=labels[CLUSTER], uid=labels[UID], attempt=int(labels[ATTEMPT]), going=going)
     except (KeyError, ValueError):
         return None

@@ -54,4 +54,4 @@ class InfraWatch:
 
 
 def _gone(seen: InfraSeen) -> InfraSeen:
-    return msgspec.structs.replace(seen, present=False, reachable=False, failure="", message="")
+    return msgspec.structs.replace(seen, present=False, reachable=False, going=False, failure="", message="")

@@ -39,7 +39,7 @@ from services.provisioning.founding import (
 )
 from services.provisioning.going import drop, finish, finish_seen, let_go, let_go_place, try_next, try_next_seen
 from services.provisioning.resize import amend, confirm, run_late, take_back
-from services.provisioning.strays import forget, keep
+from services.provisioning.strays import find, forget, keep
 from services.provisioning.waits import ask_again, ask_soon
 from services.provisioning.wished import let_ask_again, reconsider, request, request_again, try_again
 
@@ -75,4 +75,5 @@ decide = machine(
     on(Placing, InfraSeen, try_next_seen),
     on(Releasing, Gone, finish),
     on(Releasing, InfraSeen, finish_seen),
+    on((Requested, Waiting, Stalled, Released), InfraSeen, find),
 )

@@ -26,6 +26,7 @@ from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from services.provisioning.going import LOST, concerns, try_next
 from services.provisioning.resize import enough, settle
+from services.provisioning.strays import find
 from services.provisioning.waits import go_without
 
 LAUNCH_LIMIT = timedelta(minutes=30)
@@ -64,9 +65,9 @@ def fall_back(state: Launching, failure: LaunchFailed, now: datetime) -> Launchi
     return _give_up(state, failure.reason, failure.message, now)
 
 
-def rise(state: Launching, seen: InfraSeen, now: datetime) -> Launching | Placing | Provisioned:
+def rise(state: Launching, seen: InfraSeen, now: datetime) -> ClusterState | Placing | Provisioned:
     if not concerns(state, seen):
-        return state
+        return find(state, seen)
     if seen.failure:
         return _give_up(state, seen.failure, seen.message, now)
     if not seen.present:  # let go all the same: what was seen of so young a thing may be older than it is
@@ -90,7 +91,9 @@ def give_up(state: Launching | Provisioned, _: Due, now: datetime) -> Launching 
 
 def lose(state: Provisioned | Ready, seen: InfraSeen, now: datetime) -> ClusterState | Placing:
     """Somebody else deleted it: there is nothing to let go, and it is founded anew."""
-    if not concerns(state, seen) or seen.present:
+    if not concerns(state, seen):
+        return find(state, seen)
+    if seen.present:
         return state
     return try_next(_give_up(state, LOST, DELETED, now), Gone(seen.attempt), now)
 

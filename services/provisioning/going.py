@@ -19,7 +19,7 @@ from schemas.cluster import (
 )
 from schemas.teardown import Releasing as ReleaseOrdered
 from services.provisioning.bill import cost
-from services.provisioning.strays import forget
+from services.provisioning.strays import find, forget
 
 LOST = "Lost"
 """The reason of an attempt that somebody else deleted."""
@@ -48,9 +48,9 @@ def finish(state: Releasing, gone: Gone, now: datetime) -> ClusterState | Releas
 
 
 def finish_seen(state: Releasing, seen: InfraSeen, now: datetime) -> ClusterState | Released:
-    if seen.present or not concerns(state, seen):
-        return state
-    return finish(state, Gone(seen.attempt), now)
+    if not concerns(state, seen):
+        return find(state, seen)
+    return state if seen.present else finish(state, Gone(seen.attempt), now)
 
 
 def try_next(state: Placing, gone: Gone, now: datetime) -> ClusterState:
@@ -67,12 +67,12 @@ def try_next(state: Placing, gone: Gone, now: datetime) -> ClusterState:
 
 
 def try_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> ClusterState:
-    if state.attempt is None or seen.present or seen.uid != state.uid:
-        return state
-    if state.attempt.reason == LOST:  # that is what was heard already: its release makes sure
+    if state.attempt is None or not concerns(state, seen):
+        return find(state, seen)
+    if seen.present or state.attempt.reason == LOST:  # that is what was heard already: its release makes sure
         return state
     return try_next(state, Gone(seen.attempt), now)
 
 
-def concerns(state: Founded | Releasing, seen: InfraSeen) -> bool:
-    return seen.uid == state.uid and seen.attempt == state.attempt.number
+def concerns(state: Founded | Placing | Releasing, seen: InfraSeen) -> bool:
+    return seen.uid == state.uid and state.attempt is not None and seen.attempt == state.attempt.number

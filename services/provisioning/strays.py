@@ -1,8 +1,15 @@
-"""An attempt that was made while it was already let go is not forgotten: it is released beside all else."""
+"""An attempt that stands though it is over is not forgotten: it is released beside all else.
+
+A launch call can outlive the attempt it was made for: its process hangs, others let the attempt go and find nothing,
+then the call comes through. Who made it tells so, if it lives; in any case the back end's object is seen.
+"""
 
 import msgspec
 
-from schemas.cluster import ClusterState, Gone, MadeLate
+from schemas.cluster import Attempt, ClusterState, Gone, InfraSeen, MadeLate, Placement
+
+UNKNOWN = Placement(cloud="", region="", lots=())
+"""Where a stray is: its release asks for its number alone."""
 
 
 def keep(state: ClusterState, late: MadeLate) -> ClusterState:
@@ -10,6 +17,13 @@ def keep(state: ClusterState, late: MadeLate) -> ClusterState:
     if any(stray.number == late.stray.number for stray in state.strays):
         return state
     return msgspec.structs.replace(state, strays=(*state.strays, late.stray))
+
+
+def find(state: ClusterState, seen: InfraSeen) -> ClusterState:
+    """Whatever bears our name and is no attempt of now is a stray, however it came to be; what goes already is none."""
+    if seen.uid != state.uid or not seen.present or seen.going:
+        return state
+    return keep(state, MadeLate(Attempt(number=seen.attempt, placement=UNKNOWN)))
 
 
 def forget(state: ClusterState, gone: Gone) -> ClusterState:

@@ -46,9 +46,9 @@ class TestBoth:
         newer = shown | {"metadata": shown["metadata"] | {"generation": 2}}
         assert not read(newer).reachable
 
-    def test_what_is_being_deleted_is_not_reachable(self, read, shown):
+    def test_what_is_being_deleted_is_going_and_not_reachable(self, read, shown):
         going = shown | {"metadata": shown["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
-        assert not read(going).reachable
+        assert (read(going).reachable, read(going).going) == (False, True)
 
     def test_what_shows_nothing_yet_is_neither_reachable_nor_failed(self, read, shown):
         bare = {"metadata": shown["metadata"]}

@@ -74,6 +74,7 @@ HEARD_BY_CLUSTER = (
         cluster.LaunchFailed(n, "NoCapacity", "none"), cluster.Gone(n),
         cluster.LaunchHeld(n, "no Cluster API"), cluster.LaunchHeld(n),
         infra(n), infra(n, reachable=True), infra(n, failure="Quota", message="over quota"), infra(n, present=False),
+        infra(n, going=True),
     )),
     use(0), use(2, 1), use(2, 2), use(1, known=False), Due(),
     teardown.Releasing(uid=UID, wish=DELETED, why="Deleted", deadline=T0),
@@ -160,11 +161,16 @@ class Entity:
         return tuple(found.values())
 
 
+def stands(event: Event) -> bool:
+    """What stands of an attempt that is over is no echo: it costs money, however late it is seen."""
+    return isinstance(event, cluster.InfraSeen) and event.present and not event.going
+
+
 def earlier_for_cluster(state: State) -> Iterator[Event]:
     current = getattr(state, "attempt", None)
     for event in HEARD_BY_CLUSTER:
         number = getattr(event, "attempt", None)
-        of_earlier_try = number and current and number < current.number
+        of_earlier_try = number and current and number < current.number and not stands(event)
         older_wish = isinstance(event, Wish) and event.generation < state.wish.generation and state.uid == UID
         if of_earlier_try or older_wish:
             yield event

@@ -141,6 +141,16 @@ def test_an_attempt_that_is_not_current_is_being_released(clusters):
         assert cluster.Release(state.wish, state.attempt) in clusters.todo(state)
 
 
+def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
+    for state in clusters.reached():
+        for number in (1, 2):
+            seen = cluster.InfraSeen(cluster="train-a", uid=state.uid, attempt=number)
+            new = clusters.decide.decide(state, seen, clusters.instants[-1])
+            held = getattr(new, "attempt", None)
+            released = {one.attempt.number for one in clusters.todo(new) if isinstance(one, cluster.Release)}
+            assert (held and held.number == number) or number in released, (state, seen)
+
+
 def test_a_cluster_somebody_else_deleted_is_released_as_well(clusters):
     for state in clusters.reached():
         if isinstance(state, cluster.Releasing):

@@ -209,6 +209,7 @@ class Cloud:
         world = self._world
         world.standing[name] = thing
         world.made += 1
+        await world.seen(thing)
         after = {"slow": 1700.0}.get(fate, 20.0)
         if fate in ("works", "slow", "half", "again", "broken", "lagging"):
             world.later(after, lambda: self._up(name, thing, 1 if fate == "half" else nodes))
