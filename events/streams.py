@@ -28,6 +28,10 @@ class StreamSpec:
         return (*self.subjects, f"{REDRIVE}.{self.name}.>")
 
 
+HOOK = "hook.{provider}.{tenant}.{endpoint}.{delivery}"
+"""Subjects of webhook deliveries."""
+TOLD = "outbound.{target}.{domain}.{event}.{tenant}.{name}"
+"""Subjects of what is to be told to others."""
 ENTITIES = ("cluster", "addon", "teardown")
 
 STREAMS = (

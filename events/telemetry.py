@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Literal, NamedTuple, Protocol
 
 from events.meters import OTHER, Meters
+from events.streams import HOOK, TOLD
 from schemas.registry import declarations
 from schemas.subjects import Key
 
@@ -17,6 +18,9 @@ __all__ = ["Meters", "Span", "Spans", "Trace", "Work", "extract", "inject", "sen
 
 TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
+ID = "ce-id"
+LOGS = {"hook": HOOK, "outbound": TOLD}
+"""Templates of what no service declares, by first token: it is kept as it came."""
 
 # W3C Trace Context: version ff and ids of zeros only are invalid; a version above 00 may say more behind a dash.
 _VALID = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
@@ -30,6 +34,11 @@ class Trace(NamedTuple):
 
     parent: str = ""
     state: str = ""
+
+    @property
+    def id(self) -> str:
+        """The trace's, of 32 hexadecimal digits."""
+        return self.parent[3:35]
 
     @property
     def sampled(self) -> bool:
@@ -56,9 +65,21 @@ class Span(Protocol):
 class Spans(Protocol):
     """Makes spans; `services.telemetry_setup` has the one that exports them."""
 
-    def start(self, operation: str, kind: Kind, template: str, parent: Trace) -> Span:
+    def start(self, what: "What", parent: Trace) -> Span:
         """Begin ``<operation> <template>``; an empty `parent` begins a trace."""
         ...
+
+
+class What(NamedTuple):
+    """What a span tells."""
+
+    operation: str
+    kind: Kind
+    template: str
+    message: str = ""
+    """The id of the message; empty: of none, or not known."""
+    link: Trace = NOWHERE
+    """Where else it was decided: in another trace than its own."""
 
 
 class Work(NamedTuple):
@@ -80,11 +101,11 @@ class Tracing:
     spans: Spans | None = None
     random: Random = field(default_factory=Random)
 
-    def enter(self, operation: str, kind: Kind, template: str, trace: Trace) -> tuple[Trace, Span | None]:
+    def enter(self, what: What, trace: Trace) -> tuple[Trace, Span | None]:
         """The trace to carry on with, and a span if it is sampled and somebody exports."""
         wanted = trace.sampled if trace.parent else self.random.random() < self.ratio
         if wanted and self.spans is not None:
-            span = self.spans.start(operation, kind, template, trace)
+            span = self.spans.start(what, trace)
             return span.trace, span
         return (trace, None) if trace.parent else (self.unsampled(), None)
 
@@ -134,7 +155,7 @@ class _Working:
     def __enter__(self) -> None:
         trace = self._trace
         if trace.sampled or not trace.parent:
-            trace, self._span = tracing.enter("process", "consumer", self._template, trace)
+            trace, self._span = tracing.enter(What("process", "consumer", self._template), trace)
         self._token: Token[Work | None] = _work.set(Work(self._key, trace))
 
     def __exit__(
@@ -154,17 +175,18 @@ def working_on(key: Key, trace: Trace = NOWHERE, template: str = OTHER) -> _Work
 
 
 class _Sending:
-    __slots__ = ("_headers", "_meters", "_span", "_started", "_template")
+    __slots__ = ("_headers", "_meters", "_own", "_span", "_started", "_template")
 
-    def __init__(self, subject: str, headers: dict[str, str], meters: Meters) -> None:
-        self._template, self._headers, self._meters = template_of(subject), headers, meters
+    def __init__(self, subject: str, headers: dict[str, str], meters: Meters, own: Trace) -> None:
+        self._template, self._headers, self._meters, self._own = template_of(subject), headers, meters, own
         self._span: Span | None = None
 
     def __enter__(self) -> None:
         work = _work.get()
-        trace = work.trace if work is not None else NOWHERE
+        trace, link = _joined(self._own, work.trace if work is not None else NOWHERE)
         if trace.sampled or not trace.parent:
-            trace, self._span = tracing.enter("send", "producer", self._template, trace)
+            what = What("send", "producer", self._template, self._headers.get(ID, ""), link)
+            trace, self._span = tracing.enter(what, trace)
         _carry(self._headers, trace)
         self._started = self._meters.timer()
 
@@ -177,9 +199,19 @@ class _Sending:
             self._span.end(error)
 
 
-def sending(subject: str, headers: dict[str, str], meters: Meters) -> _Sending:
-    """Around one publish: its headers get the trace, its time is taken, a sampled one is a PRODUCER span."""
-    return _Sending(subject, headers, meters)
+def _joined(own: Trace, work: Trace) -> tuple[Trace, Trace]:
+    """Where a message goes on, and what it is linked to: what has a trace of its own stays in it."""
+    if not own.parent or own.id == work.id:
+        return work, NOWHERE
+    return own, work if work.sampled else NOWHERE
+
+
+def sending(subject: str, headers: dict[str, str], meters: Meters, own: Trace = NOWHERE) -> _Sending:
+    """Around one publish: its headers get the trace, its time is taken, a sampled one is a PRODUCER span.
+
+    `own` is the trace that its entity's life has been told in so far: whatever it hears of another one is a link.
+    """
+    return _Sending(subject, headers, meters, own)
 
 
 def template_of(subject: str) -> str:
@@ -194,6 +226,8 @@ def _template(prefix: str, dots: int) -> str:
     first, _, second = prefix.partition(".")
     if first in {"due", "timer"} and any(d.domain == second for d in declarations()):
         return f"{prefix}.{{tenant}}.{{name}}"
+    if first in LOGS:
+        return LOGS[first]
     for declaration in declarations():
         for template in (declaration.subject, *declaration.aliases):
             if template.count(".") == dots and f"{template}.".startswith(f"{prefix}."):

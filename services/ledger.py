@@ -11,7 +11,7 @@ import structlog
 from events.bus import Bus, CaughtUp, Expect, Message, Stored, Timer
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.meters import UNDECODABLE
-from events.telemetry import Meters, sending
+from events.telemetry import NOWHERE, Meters, Trace, extract, sending
 from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Stream, declared
@@ -31,6 +31,8 @@ class Entry(msgspec.Struct, frozen=True):
 
     state: State | None = None
     sequence: int = 0
+    trace: Trace = NOWHERE
+    """The one its life is told in: of what founded it."""
 
 
 NOTHING = Entry()
@@ -42,6 +44,7 @@ class Ledger:
     def __init__(self, bus: Bus, lifecycle: Lifecycle, clock: Clock, meters: Meters) -> None:
         self._bus = bus
         self._domain = lifecycle.domain
+        self._terminal = lifecycle.terminal
         self._clock = clock
         self._meters = meters
         self._decoders: dict[str, msgspec.json.Decoder[Any]] = {
@@ -89,7 +92,7 @@ class Ledger:
         if decoder is None:
             raise Undecodable(stored, "no state of that name is declared")
         try:
-            return Entry(decoder.decode(stored.data), stored.sequence)
+            return Entry(decoder.decode(stored.data), stored.sequence, extract(stored.headers))
         except (msgspec.DecodeError, ValueError) as wrong:
             raise Undecodable(stored, wrong) from wrong
 
@@ -124,14 +127,15 @@ class Ledger:
         )
         headers, data = encode(event)
         subject = key.state(kind.rsplit(".", 1)[1])
-        with sending(subject, headers, self._meters):
+        own = NOWHERE if isinstance(old.state, self._terminal) else old.trace
+        with sending(subject, headers, self._meters, own):
             sequence = await self._bus.publish(
                 Message(subject, data, headers),
                 expect=Expect(key.history, old.sequence),
                 cancels=key.timer if cancels_timer else None,
                 msg_id=msg_id(event),
             )
-        self._entries[key] = Entry(state, sequence)
+        self._entries[key] = Entry(state, sequence, extract(headers))
         if cancels_timer:
             self._timers.pop(key, None)
         return state

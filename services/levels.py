@@ -10,7 +10,7 @@ import msgspec
 
 from events.bus import Bus, CaughtUp, Conflict, Expect, Message, Stored
 from events.cloudevents import CloudEvent, encode, msg_id
-from events.telemetry import Meters, sending
+from events.telemetry import NOWHERE, Meters, Trace, sending
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
 from services.hearing import wildcard
@@ -62,8 +62,13 @@ class Levels:
             Stored(subject, data, sequence=sequence) for subject, (data, sequence) in said if subject.startswith(head)
         )
 
-    async def say(self, level: msgspec.Struct, *names: str, cause: str = "", again: bool = False) -> bool:
-        """Publish a level under its names; False if it is what was said last (unless it is to be said `again`)."""
+    async def say(
+        self, level: msgspec.Struct, *names: str, cause: str = "", trace: Trace = NOWHERE, again: bool = False
+    ) -> bool:
+        """Publish a level under its names; False if it is what was said last (unless it is to be said `again`).
+
+        `cause` is the id of the event that it goes back to, `trace` that event's.
+        """
         declaration = declared(type(level))
         subject = declaration.at(*names)
         data = self._encoder.encode(level)
@@ -83,7 +88,7 @@ class Levels:
             headers, _ = encode(event)
             message, expect = Message(subject, data, headers), Expect(subject, last)
             try:
-                with sending(subject, headers, self._meters):
+                with sending(subject, headers, self._meters, trace):
                     sequence = await self._bus.publish(message, expect=expect, msg_id=msg_id(event))
             except Conflict:
                 await self._reload(subject)

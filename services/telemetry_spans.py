@@ -8,6 +8,7 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import (
+    Link,
     NonRecordingSpan,
     SpanContext,
     SpanKind,
@@ -19,7 +20,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace import Span as OtelSpan
 
-from events.telemetry import Kind, Span, Trace
+from events.telemetry import Span, Trace, What
 
 KINDS = {"producer": SpanKind.PRODUCER, "consumer": SpanKind.CONSUMER}
 
@@ -46,16 +47,19 @@ class OtelSpans:
     def __init__(self, provider: TracerProvider) -> None:
         self._tracer = provider.get_tracer("alate")
 
-    def start(self, operation: str, kind: Kind, template: str, parent: Trace) -> Span:
+    def start(self, what: What, parent: Trace) -> Span:
         attributes = {
             "messaging.system": "nats",
-            "messaging.operation.name": operation,
-            "messaging.operation.type": operation,
-            "messaging.destination.template": template,
+            "messaging.operation.name": what.operation,
+            "messaging.operation.type": what.operation,
+            "messaging.destination.template": what.template,
         }
+        if what.message:
+            attributes["messaging.message.id"] = what.message
         context = set_span_in_context(NonRecordingSpan(_context(parent))) if parent.parent else None
-        name = f"{operation} {template}"
-        return _Span(self._tracer.start_span(name, context, KINDS[kind], attributes))
+        links = [Link(_context(what.link))] if what.link.parent else []
+        name = f"{what.operation} {what.template}"
+        return _Span(self._tracer.start_span(name, context, KINDS[what.kind], attributes, links))
 
 
 def _context(trace: Trace) -> SpanContext:

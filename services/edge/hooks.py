@@ -12,10 +12,11 @@ from aiohttp import web
 
 from events.bus import Bus
 from events.meters import HOOKS
+from events.streams import HOOK
 from events.telemetry import Meters, extract, working_on
 from schemas.subjects import Key
 from services.edge.door import Route, body_of, headers_of
-from services.edge.inbox import TEMPLATE, keep, message
+from services.edge.inbox import keep, message
 from services.edge.limit import Bucket, Rate, take
 from services.edge.problem import Problem, not_now
 from services.edge.providers import PROVIDERS
@@ -81,7 +82,7 @@ class Hooks:
         provider.verify(said)
         self._limit(endpoint)
         event = provider.event(said)
-        with working_on(Key("hook", endpoint.tenant, endpoint.name), extract(headers), TEMPLATE):
+        with working_on(Key("hook", endpoint.tenant, endpoint.name), extract(headers), HOOK):
             await keep(self._bus, message(endpoint, said, event), self._meters)
             log.debug("hook.kept", provider=provider.name, type=event.type, id=event.id)
         return event.id

@@ -21,8 +21,6 @@ STREAM = "HOOKS"
 """Where deliveries are kept."""
 CONSUMER = Consumer("edge-hooks", STREAM, ("hook.>",))
 """Who works them off."""
-TEMPLATE = "hook.{provider}.{tenant}.{endpoint}.{delivery}"
-"""Of their subjects."""
 PATIENCE = 5.0
 """Seconds the bus may take: senders give up after ten."""
 LONGEST = 16 * 1024

@@ -11,11 +11,12 @@ from events.bus import Bus, Delivery, Unavailable
 from events.cloudevents import Malformed
 from events.meters import TRIGGERS
 from events.patience import Patience
+from events.streams import HOOK
 from events.telemetry import Meters, extract, working_on
 from schemas.subjects import Key
 from schemas.wish import ClusterRequested
 from services.edge.heard import Heard, heard
-from services.edge.inbox import CONSUMER, TEMPLATE
+from services.edge.inbox import CONSUMER
 from services.edge.limit import Bucket, take
 from services.edge.rulebook import Rulebook
 from services.edge.rules import Intake, Rules, Verdict
@@ -69,7 +70,7 @@ class Triggers:
             await delivery.dead(f"{delivery.stored.subject}: {why}")
             return
         key = Key("hook", found.endpoint.tenant, found.endpoint.name)
-        with working_on(key, extract(delivery.stored.headers), TEMPLATE):
+        with working_on(key, extract(delivery.stored.headers), HOOK):
             wrong = [why for rules in self._book.about(found) for why in await self._follow(rules, found)]
         await (delivery.dead("; ".join(wrong)) if wrong else delivery.ack())
 

@@ -9,12 +9,14 @@ import structlog
 from events.faults import Denied, NotFound
 from events.kinds import COLONIES
 from events.kube import Kube, Object
+from events.telemetry import NOWHERE, Trace
 from schemas.cluster import ClusterState, InfraSeen, Released, Releasing
 from schemas.crds import Refused, read_colony
 from schemas.wish import Wish
 from services.clouds.port import GROUP
 from services.gateway import status
 from services.gateway.books import Books, Name
+from services.gateway.marks import trace_of
 from services.gateway.wishes import no_more, wishes
 from services.levels import Levels
 
@@ -94,7 +96,7 @@ class Colonies:
     async def _order(self, meta: Object, asked: tuple[Wish, ...], wanted: tuple[Wish, ...]) -> None:
         """Say what is wanted, and that whatever is not asked for any more shall go."""
         for wish in wanted:
-            await self._wish(wish)
+            await self._wish(wish, trace_of(meta))
         names = {wish.name for wish in asked}
         for state in self._own(meta):
             if state.wish.name not in names and not isinstance(state, Released):
@@ -107,13 +109,13 @@ class Colonies:
         facts = [self._books.facts(wish, refusals[wish.name]) for wish in asked]
         return status.status(colony, facts, self._clock())
 
-    async def _wish(self, wish: Wish) -> None:
+    async def _wish(self, wish: Wish, trace: Trace) -> None:
         """Say what is wanted of a cluster; of one to be founded anew, only once the proof of its end is there."""
         state = self._books.cluster(wish.tenant, wish.name)
         if state is None or (state.wish.uid == wish.uid and not _anew(state, wish)):
-            await self._say(wish)
+            await self._say(wish, self._unless_edited(wish, trace))
         elif self._books.over(state):
-            await self._say(wish, again=self._unheard(wish))
+            await self._say(wish, trace, again=self._unheard(wish))
         elif state.wish.uid != wish.uid:  # an earlier Colony of the name left it behind
             await self._say(no_more(state.wish, state.wish.generation))
 
@@ -121,8 +123,13 @@ class Colonies:
         """It was said while the name was still taken, so nobody could follow it."""
         return not wish.deleting and self._levels.last(Wish, wish.tenant, wish.name) == wish
 
-    async def _say(self, wish: Wish, *, again: bool = False) -> None:
-        await self._levels.say(wish, wish.tenant, wish.name, cause=wish.event, again=again)
+    def _unless_edited(self, wish: Wish, trace: Trace) -> Trace:
+        """The trace of the event that a wish is of; none if it was said for that event already: others changed it."""
+        last = self._levels.last(Wish, wish.tenant, wish.name) if trace.parent else None
+        return NOWHERE if last is not None and last.event == wish.event else trace
+
+    async def _say(self, wish: Wish, trace: Trace = NOWHERE, *, again: bool = False) -> None:
+        await self._levels.say(wish, wish.tenant, wish.name, cause=wish.event, trace=trace, again=again)
 
     def _collision(self, wish: Wish) -> str:
         """Why a wish cannot be followed: another Colony's cluster has its name."""

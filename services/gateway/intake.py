@@ -13,13 +13,14 @@ from events.faults import Denied, NotFound, TryLater
 from events.kinds import COLONIES
 from events.kube import Kube, Object
 from events.patience import Patience
+from events.telemetry import NOWHERE, Trace, extract, template_of, working_on
 from events.verdict import Verdict, reply_to
 from schemas.crds import Refused, read_colony
 from schemas.registry import Stream, declared
-from schemas.subjects import names_of
+from schemas.subjects import Key, names_of
 from schemas.wish import ClusterRequested, ColonyReleased, ColonyScaled
 from services.clouds.port import GROUP
-from services.gateway.wishes import EVENT
+from services.gateway.marks import marks
 from services.scaling import MANAGER as SCALER
 from services.scaling import NoSuchPool, scaling
 
@@ -60,8 +61,11 @@ class Intake:
         """Listen for ever."""
         async with aclosing(self._bus.consume(CONSUMER)) as deliveries:
             async for delivery in deliveries:
+                stored = delivery.stored
+                place = Key("intake", CONSUMER.stream, str(stored.sequence))
                 try:
-                    await self._take(delivery)
+                    with working_on(place, extract(stored.headers), template_of(stored.subject)):
+                        await self._take(delivery)
                 except Unavailable as away:  # it could not be answered, so it comes again
                     log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
 
@@ -155,7 +159,8 @@ def read_release(delivery: Delivery) -> ColonyReleased:
 
 def read_request(delivery: Delivery) -> Object:
     """The Colony a message asks for. Raises msgspec.DecodeError, Refused, Malformed."""
-    return _readable(lambda: colony_of(read_event(delivery), names_of(delivery.stored.subject)[2:]))
+    stored = delivery.stored
+    return _readable(lambda: colony_of(read_event(delivery), names_of(stored.subject)[2:], extract(stored.headers)))
 
 
 def _readable(read: Callable[[], T]) -> T:
@@ -176,7 +181,7 @@ def read_event(delivery: Delivery) -> CloudEvent:
     return decode(delivery.stored.headers, delivery.stored.data)
 
 
-def colony_of(event: CloudEvent, tenant_of_subject: tuple[str, ...]) -> Object:
+def colony_of(event: CloudEvent, tenant_of_subject: tuple[str, ...], trace: Trace = NOWHERE) -> Object:
     """The Colony a request asks for. Raises msgspec.DecodeError, Refused, Malformed."""
     asked = msgspec.json.decode(event.data, type=ClusterRequested)
     if tenant_of_subject and tenant_of_subject != (asked.tenant,):
@@ -190,7 +195,7 @@ def colony_of(event: CloudEvent, tenant_of_subject: tuple[str, ...]) -> Object:
             "name": asked.name,
             "namespace": asked.tenant,
             "labels": {ORIGIN: asked.origin},
-            "annotations": {EVENT: event.id},
+            "annotations": marks(event.id, trace),
         },
         "spec": asked.spec,
     }

@@ -15,13 +15,14 @@ from events.cloudevents import Malformed, decode
 from events.faults import TryLater
 from events.meters import OUTBOUND
 from events.patience import Patience
+from events.streams import TOLD
 from events.telemetry import Meters, extract, inject, working_on
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
 from services.mailbox import Mailboxes
 from services.outbound.formats import Occasion, Request, request
 from services.outbound.life import Life, life
-from services.outbound.outbox import STREAM, TEMPLATE
+from services.outbound.outbox import STREAM
 from services.outbound.outcome import Outcome, asked, outcome
 from services.outbound.post import Post
 from services.outbound.targets import Target, Targets
@@ -94,7 +95,7 @@ class Courier:
         if asyncio.get_running_loop().time() - came_at > CONSUMER.ack_wait - GRACE:
             return  # it lay so long behind others that it comes again anyway
         try:
-            with working_on(key, extract(delivery.stored.headers), TEMPLATE):
+            with working_on(key, extract(delivery.stored.headers), TOLD):
                 came = await self._bring(name, key, delivery)
             self._meters.count(OUTBOUND, f"{name}.{came.what}")
             tell = log.info if came.what in QUIET else log.warning

@@ -8,6 +8,7 @@ import structlog
 
 from events.bus import Bus, Consumer, Delivery, Message, Stored, Unavailable
 from events.meters import UNDECODABLE
+from events.streams import TOLD
 from events.telemetry import Meters, extract, sending, working_on
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
@@ -18,7 +19,6 @@ from services.outbound.targets import Target, Targets
 STREAM = "OUTBOUND"
 """What is still to be told to somebody, and what was."""
 HEARS = Consumer("outbound-events", Stream.EVENTS, ("cluster.*.*.*", "addon.*.*.*", "teardown.*.*.*"), ack_wait=10.0)
-TEMPLATE = "outbound.{target}.{domain}.{event}.{tenant}.{name}"
 FORGES = ("github", "gitlab")
 
 log = structlog.get_logger()
@@ -68,7 +68,7 @@ class Outbox:
             self._meters.count(UNDECODABLE, "outbound")
             await delivery.dead(f"{stored.subject}: {wrong}")
             return
-        with working_on(key_of(stored.subject), extract(stored.headers), TEMPLATE):
+        with working_on(key_of(stored.subject), extract(stored.headers), TOLD):
             for letter in found:
                 await self._keep(letter, stored)
         await delivery.ack()

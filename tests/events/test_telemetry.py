@@ -8,7 +8,8 @@ import pytest
 import schemas.cluster  # noqa: F401 - declares its messages
 from events import telemetry
 from events.meters import OPERATION, SENT, Meters
-from events.telemetry import NOWHERE, Trace, Tracing, extract, inject, sending, template_of, working, working_on
+from events.streams import HOOK, TOLD
+from events.telemetry import NOWHERE, Trace, Tracing, What, extract, inject, sending, template_of, working, working_on
 from schemas.registry import declarations
 from schemas.subjects import Key
 
@@ -24,8 +25,8 @@ class Notebook:
     def __init__(self) -> None:
         self.begun, self.ended = [], []
 
-    def start(self, operation, kind, template, parent):
-        self.begun.append((operation, kind, template, parent))
+    def start(self, what, parent):
+        self.begun.append((what, parent))
         return Note(self, Trace(f"00-{ID}-{len(self.begun):016x}-01", parent.state))
 
 
@@ -79,15 +80,40 @@ def test_an_unsampled_message_makes_no_span(tracing):
 
 def test_a_sampled_message_is_a_consumer_span_and_what_it_sends_a_producer_span(tracing):
     tracing.spans = book = Notebook()
-    headers = {}
+    headers = {"ce-id": "e-1"}
     with working_on(KEY, extract(SAMPLED), "t"), sending("due.nobody.c.d", headers, Meters()):
         pass
     assert book.begun == [
-        ("process", "consumer", "t", Trace(*SAMPLED.values())),
-        ("send", "producer", "other", Trace(f"00-{ID}-{1:016x}-01", "vendor=1")),
+        (What("process", "consumer", "t"), Trace(*SAMPLED.values())),
+        (What("send", "producer", "other", "e-1"), Trace(f"00-{ID}-{1:016x}-01", "vendor=1")),
     ]
-    assert headers == {"traceparent": f"00-{ID}-{2:016x}-01", "tracestate": "vendor=1"}
+    assert headers == {"ce-id": "e-1", "traceparent": f"00-{ID}-{2:016x}-01", "tracestate": "vendor=1"}
     assert book.ended == [None, None]
+
+
+OWN = Trace(f"00-{'1' * 32}-{SPAN}-01")
+
+
+def test_what_has_a_trace_of_its_own_stays_in_it_and_is_linked_to_what_it_heard(tracing):
+    tracing.spans = book = Notebook()
+    with working_on(KEY, extract(SAMPLED), "t"), sending("a.b", {}, Meters(), OWN):
+        pass
+    heard = Trace(f"00-{ID}-{1:016x}-01", "vendor=1")
+    assert book.begun[1] == (What("send", "producer", "other", link=heard), OWN)
+
+
+def test_what_is_heard_of_its_own_trace_is_where_it_goes_on(tracing):
+    tracing.spans = book = Notebook()
+    with working_on(KEY, extract(SAMPLED), "t"), sending("a.b", {}, Meters(), Trace(f"00-{ID}-{'2' * 16}-01")):
+        pass
+    assert book.begun[1] == (What("send", "producer", "other"), Trace(f"00-{ID}-{1:016x}-01", "vendor=1"))
+
+
+def test_nothing_links_to_what_nobody_will_see(tracing):
+    tracing.spans = book = Notebook()
+    with working_on(KEY, extract(UNSAMPLED), "t"), sending("a.b", {}, Meters(), OWN):
+        pass
+    assert book.begun == [(What("send", "producer", "other"), OWN)]
 
 
 def test_a_failure_ends_its_spans_with_the_error(tracing):
@@ -112,7 +138,7 @@ def test_the_root_decides_once_for_all_that_follow(tracing):
         with working_on(KEY, extract(first)):
             second = inject({})
         assert first["traceparent"][-2:] == second["traceparent"][-2:]
-    roots = [b for b in book.begun if b[3] == NOWHERE]
+    roots = [parent for _, parent in book.begun if parent == NOWHERE]
     assert 70 <= len(roots) <= 130
     assert len(book.begun) == 2 * len(roots)
 
@@ -150,4 +176,6 @@ def test_templates_are_those_of_the_registry():
     assert template_of("cluster.requested") == "cluster.requested"
     assert template_of("cluster.requested.acme") == "cluster.requested.{tenant}"
     assert template_of("due.cluster.acme.train") == "due.cluster.{tenant}.{name}"
+    assert template_of("hook.github.acme.ci.d-1") == HOOK
+    assert template_of("outbound.ci.cluster.ready.acme.train") == TOLD
     assert template_of("somebody.elses") == "other"

@@ -95,9 +95,10 @@ class Stack:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Stack]:
-    """`alate up` in a folder, ended as Ctrl-C ends it."""
-    process = subprocess.Popen((str(ALATE), "up"), cwd=folder, env=ENV, stdout=subprocess.PIPE, text=True)
+def running(folder: Path, **settings: str) -> Iterator[Stack]:
+    """`alate up` in a folder, with further variables in its environment, ended as Ctrl-C ends it."""
+    env = ENV | settings
+    process = subprocess.Popen((str(ALATE), "up"), cwd=folder, env=env, stdout=subprocess.PIPE, text=True)
     late = Timer(STARTED, process.terminate)
     late.start()
     try:
@@ -115,7 +116,7 @@ def running(folder: Path) -> Iterator[Stack]:
 @pytest.fixture
 def up(tmp_path: Path):
     """``with up() as stack`` runs one in the test's folder."""
-    return lambda: running(tmp_path)
+    return lambda **settings: running(tmp_path, **settings)
 
 
 @pytest.fixture(scope="module")

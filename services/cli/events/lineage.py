@@ -93,6 +93,8 @@ def _why(said: Said, by_id: dict[str, list[Node]], before: Node | None) -> tuple
     # The first release gave one id to all entities of a Colony: of those, the nearest before is meant.
     if causes := by_id.get(said.cause):
         return Because.CAUSE, causes[-1]
+    if before is not None and before.because is Because.REQUEST and said.cause == before.said.cause:
+        return Because.REQUEST, before.parent  # of the same wish
     if before is not None:
         return (Because.REPLACED if said.cause else Because.ITSELF), before
     if asked := by_id.get(request_of(said)):

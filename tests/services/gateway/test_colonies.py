@@ -339,6 +339,40 @@ async def test_a_colony_of_the_same_name_waits_until_its_predecessors_end_is_pro
     assert ((await house.said()).uid, (await house.said()).deleting) == ("c2", False)
 
 
+TRACE = f"00-{'1' * 32}-{'b' * 16}-00"
+ASKED = {"alate.dev/event-id": "e-1", "alate.dev/traceparent": TRACE}
+
+
+async def traceparent(house) -> str:
+    stored = await house.bus.last("LEVELS", declared(Wish).at("acme", "train-a"))
+    return stored.headers["traceparent"]
+
+
+async def test_a_wish_goes_on_in_the_trace_of_the_event_its_colony_was_made_of(house):
+    house.colony(("a", 1), annotations=ASKED)
+    await house.follow()
+    assert await traceparent(house) == TRACE
+
+
+async def test_what_somebody_edits_later_is_not_told_as_that_events_doing(house):
+    house.colony(("a", 1), annotations=ASKED)
+    await house.follow()
+    house.colony(("a", 2), generation=2, annotations=ASKED)
+    await house.follow()
+    assert await house.times_said() == 2
+    assert (await traceparent(house))[3:35] != TRACE[3:35]
+
+
+async def test_what_a_later_event_amends_goes_on_in_the_trace_of_that_event(house):
+    house.colony(("a", 1), annotations=ASKED)
+    await house.follow()
+    later = TRACE.replace("1", "2")
+    amended = {"alate.dev/event-id": "e-2", "alate.dev/traceparent": later}
+    house.colony(("a", 2), generation=2, annotations=amended)
+    await house.follow()
+    assert await traceparent(house) == later
+
+
 async def test_a_message_of_a_level_names_what_it_is(house):
     house.colony(("a", 1))
     await house.follow()

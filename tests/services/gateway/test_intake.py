@@ -105,6 +105,14 @@ async def test_a_request_in_structured_mode_is_taken_too(house):
     assert house.kube.applied[0][2]["metadata"]["annotations"] == {"alate.dev/event-id": "e2"}
 
 
+async def test_a_colony_bears_the_trace_of_the_request_it_was_made_of(house):
+    trace = f"00-{'1' * 32}-{'b' * 16}-01"
+    headers, body = encode(CloudEvent(id="e3", source="/me", type="x", data=json.dumps(ASKED).encode()))
+    assert await house(headers=headers | {"traceparent": trace}, body=body) == ""
+    wanted = {"alate.dev/event-id": "e3", "alate.dev/traceparent": trace}
+    assert house.kube.applied[0][2]["metadata"]["annotations"] == wanted
+
+
 async def test_a_tenants_own_subject_takes_requests_of_that_tenant_alone(house):
     assert await house(subject="cluster.requested.acme") == ""
     reason = await house(subject="cluster.requested.other")

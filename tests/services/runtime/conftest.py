@@ -175,9 +175,9 @@ class House:
             with suppress(asyncio.CancelledError):
                 await task
 
-    async def press(self, name: str, uid: str = "l1", *, on: bool = True, wait: float = 0.01) -> None:
+    async def press(self, name: str, uid: str = "l1", *, on: bool = True, wait: float = 0.01, trace: str = "") -> None:
         data = msgspec.json.encode(Pressed(uid=uid, on=on))
-        headers = {"ce-id": f"finger.{uid}.{on}"}
+        headers = {"ce-id": f"finger.{uid}.{on}"} | ({"traceparent": trace} if trace else {})
         await self.bus.publish(Message(f"observed.press.acme.{name}", data, headers))
         await asyncio.sleep(wait)
 

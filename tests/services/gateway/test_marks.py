@@ -1,0 +1,22 @@
+"""What stands on a Colony leads back to the event it was made of, in its trace."""
+
+import pytest
+
+from events.telemetry import NOWHERE, Trace
+from services.gateway.marks import marks, trace_of
+
+TRACE = Trace(f"00-{'1' * 32}-{'b' * 16}-01", "vendor=1")
+
+
+@pytest.mark.parametrize("trace", [TRACE, Trace(TRACE.parent), NOWHERE])
+def test_the_trace_that_is_written_is_the_trace_that_is_read(trace):
+    assert trace_of({"annotations": marks("e-1", trace)}) == trace
+
+
+def test_what_came_in_no_trace_bears_its_event_alone():
+    assert marks("e-1", NOWHERE) == {"alate.dev/event-id": "e-1"}
+
+
+@pytest.mark.parametrize("meta", [{}, {"annotations": {"alate.dev/traceparent": "whatever a person wrote"}}])
+def test_what_a_person_wrote_is_in_no_trace(meta):
+    assert trace_of(meta) == NOWHERE
