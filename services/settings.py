@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, FilePath, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from events.credentials import API, Credentials, trusting, without_secrets
+from services.clouds import kinds
 
 PREFIX = "ALATE_"
 
@@ -37,6 +38,12 @@ def _endpoint(endpoint: str) -> str:
     if endpoint and not re.fullmatch(r"https?://\S+", endpoint):
         raise ValueError("expected the base URL of an OTLP/HTTP receiver, e.g. http://127.0.0.1:4318")
     return endpoint
+
+
+def _backend(name: str) -> str:
+    if name not in kinds():
+        raise ValueError(f"expected one of {', '.join(sorted(kinds()))}")
+    return name
 
 
 def _format() -> Literal["console", "json"]:
@@ -146,7 +153,7 @@ class Settings(BaseSettings):
         description="Label the nodes of founded clusters with their accelerators (alate.dev/accelerator…), so that "
         "pods can choose by one name everywhere. Switched off again, the labels are taken off; others' never change.",
     )
-    backend: Literal["k0rdent", "capi"] = Field(
+    backend: Annotated[str, AfterValidator(_backend)] = Field(
         "capi",
         description="What founds a cluster whose Colony does not say: `capi` (Cluster API) or `k0rdent`. One that is "
         "not installed in the management cluster stalls every such Colony.",

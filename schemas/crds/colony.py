@@ -66,8 +66,8 @@ class ClusterSpec(Written):
     """Wait rather than pay more (USD per hour for the whole cluster)."""
     kubernetes_version: Annotated[str, Field(max_length=63, pattern=r"^v1\.[0-9]+\.[0-9]+$")] = "v1.34.0"
     """Which Kubernetes, e.g. v1.34.0."""
-    backend: Literal["k0rdent", "capi"] | None = None
-    """What founds it; not said: what this installation uses."""
+    backend: Label | None = None
+    """What founds it, such as capi or k0rdent; not said: what this installation uses."""
     template: Annotated[str, Field(min_length=1, max_length=253)] | None = None
     """The ClusterTemplate (k0rdent), or the ConfigMap that holds the manifests (capi)."""
     time_to_live: Span | None = None

@@ -53,7 +53,7 @@ def test_settings_come_from_the_environment_and_never_change(monkeypatch):
         ("TRACE_SAMPLE_RATIO", "all", "expected"),
         ("RETENTION_DAYS", "0", "expected"),
         ("PROMETHEUS", "perhaps", "expected"),
-        ("BACKEND", "cloud", "expected 'k0rdent' or 'capi'"),
+        ("BACKEND", "cloud", "expected one of capi, k0rdent"),
     ],
 )
 def test_a_bad_value_is_one_sentence_naming_the_variable(monkeypatch, name, value, sentence):

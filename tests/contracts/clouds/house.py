@@ -1,6 +1,7 @@
 """The whole house over one back end: every service that founds and ends clusters, and the simulated clouds beneath."""
 
 import asyncio
+from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import aclosing, asynccontextmanager
 from itertools import groupby
@@ -10,7 +11,7 @@ import msgspec
 
 from events.bus import Message, Stored
 from events.faults import NotFound, TryLater
-from events.kinds import COLONIES
+from events.kinds import COLONIES, SECRETS
 from events.kube import Kube, Object, Request, Resource, Response, Transport
 from events.memory import MemoryBus
 from events.meters import Meters
@@ -21,11 +22,14 @@ from schemas.subjects import Key
 from services.clouds import backends
 from services.compose import SERVICES, Ports
 from services.sandbox.clouds.bill import Billed, machines_ever
+from services.sandbox.seeds.plant import plant
 from tests.services.sandbox.clouds.conftest import Sandbox, clock
 
 CLUSTER = Key("cluster", "default", "train-gpu")
 WORK = ("gateway", "inventory", "provisioning", "addons", "teardown")
 KINDS = {declared(kind).event: kind for kind in LIFECYCLE.states}
+FIRST = "default/train-gpu-1"
+"""The cluster's first try, as faults name it."""
 INSTANCE = "p5.48xlarge"
 REGIONS = {"r1": 10.0, "r2": 20.0, "r3": 30.0}
 """Where the machine is offered, and for how much: the cheapest first."""
@@ -83,29 +87,37 @@ class House:
         self.gate = Gate(sandbox.kube.transport)
         self.bus = MemoryBus(clock=clock)
         self._ours = Kube(self.gate, random=lambda: 0.5)
+        self._insides: dict[str, Gate] = {}
+        """The ways into founded clusters, by kubeconfig."""
         self.ports = Ports(
             bus=self.bus, management=self._ours, open_cluster=self._inside, clouds=backends(self._ours),
             clock=clock, jitter=lambda: 0.5, meters=Meters(), sources=(), backend=backend,
         )  # fmt: skip
 
     async def _inside(self, kubeconfig: str) -> Kube:
-        return self.sandbox.world.kube(kubeconfig.split()[2])
+        place = kubeconfig.split()[2]
+        gate = self._insides[kubeconfig] = Gate(self.sandbox.world.kube(place).transport)
+        return Kube(gate, random=lambda: 0.5)
 
     @asynccontextmanager
-    async def at_work(self) -> AsyncIterator["House"]:
+    async def at_work(self) -> AsyncIterator[None]:
         """Services and clouds run for as long as the block lasts; whoever ends of itself ends the test."""
         for region, price in REGIONS.items():
             await self.offer(region, price)
         async with self.sandbox.running(*(SERVICES[name](self.ports).run() for name in WORK)):
-            yield self
+            yield
 
-    async def offer(self, region: str, price: float) -> None:
+    async def offer(self, region: str, price: float, cloud: str = "aws") -> None:
         offer = Offer(
-            cloud="aws", region=region, zone=f"{region}-z1", instance=INSTANCE, accelerator="H100", accelerators=8,
+            cloud=cloud, region=region, zone=f"{region}-z1", instance=INSTANCE, accelerator="H100", accelerators=8,
             cpu=192.0, memory_gib=2048.0, price=price,
         )  # fmt: skip
-        said = Offers(cloud="aws", region=region, offers=(offer,))
-        await self.bus.publish(Message(declared(Offers).at("aws", region), msgspec.json.encode(said)))
+        said = Offers(cloud=cloud, region=region, offers=(offer,))
+        await self.bus.publish(Message(declared(Offers).at(cloud, region), msgspec.json.encode(said)))
+
+    async def plant(self, resource: Resource, seed: Object) -> None:
+        """Somebody puts something into the namespace."""
+        await plant(self.kube, [(resource, seed | {"metadata": seed["metadata"] | {"namespace": "default"}})])
 
     async def ask(self, nodes: int = 1, name: str = "train", **more: Any) -> None:
         """Somebody wants a cluster named ``gpu``."""
@@ -117,9 +129,31 @@ class House:
     async def let_go(self, name: str = "train") -> None:
         await self.kube.delete(COLONIES, name, "default")
 
+    async def force_away(self, name: str) -> None:
+        """Somebody deletes the Colony, and waits for nobody."""
+        await self.let_go(name)
+        await self.kube.patch(COLONIES, name, "default", {"metadata": {"finalizers": []}}, manager="person")
+
+    async def delete_by_hand(self, name: str) -> None:
+        await self.kube.delete(self._watched, name, "default")
+
+    async def edit_by_hand(self, name: str, patch: Object) -> None:
+        await self.kube.patch(self._watched, name, "default", patch, manager="person")
+
+    async def rotate(self, secret: str) -> None:
+        """A cluster gets another kubeconfig; the one before is good for nothing any more."""
+        old = b64decode((await self.kube.get(SECRETS, secret, "default"))["data"]["value"]).decode()
+        value = b64encode(f"{old} rotated".encode()).decode()
+        await self.kube.patch(SECRETS, secret, "default", {"data": {"value": value}}, manager="person")
+        self._insides[old].turn(open_=False)
+
     async def shown(self, name: str = "train") -> Object:
         """What the Colony's status says of the cluster."""
         return (await self.kube.get(COLONIES, name, "default"))["status"]["clusters"][0]
+
+    async def said(self) -> int:
+        """How much was ever said of any entity."""
+        return len(await self.bus.read("EVENTS", ">"))
 
     async def state(self) -> ClusterState | None:
         stored = await self.bus.last("EVENTS", CLUSTER.history)
@@ -158,8 +192,11 @@ class House:
 
     async def objects(self) -> tuple[str, ...]:
         """The names of the back end's objects."""
-        watched = self.ports.clouds[self.backend].watched
-        return tuple(sorted(each["metadata"]["name"] for each in await self.sandbox.all(watched)))
+        return tuple(sorted(each["metadata"]["name"] for each in await self.sandbox.all(self._watched)))
+
+    @property
+    def _watched(self) -> Resource:
+        return self.ports.clouds[self.backend].watched
 
     async def faults(self, *lines: str) -> None:
         """What goes wrong from now on."""

@@ -9,33 +9,36 @@ pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
 
 async def test_it_is_founded_on_the_cheapest_offer_and_leaves_nothing(house):
-    await house.ask(nodes=2)
-    ready = await house.until(Ready)
-    assert ready.attempt.placement.region == "r1"
-    assert len(await house.paid()) == 3
-    await house.let_go()
-    await house.gone()
-    assert await house.objects() == ()
-    assert await house.paid() == []
+    async with house.at_work():
+        await house.ask(nodes=2)
+        ready = await house.until(Ready)
+        assert ready.attempt.placement.region == "r1"
+        assert len(await house.paid()) == 3
+        await house.let_go()
+        await house.gone()
+        assert await house.objects() == ()
+        assert await house.paid() == []
 
 
 @pytest.mark.parametrize("without", [1, 2])
 async def test_where_there_is_no_room_the_next_offer_is_taken(house, without):
-    await house.faults(full(list(REGIONS)[:without]))
-    await house.ask()
-    ready = await house.until(Ready)
-    assert [attempt.reason for attempt in ready.tried] == ["NoCapacity"] * without
-    assert ready.attempt.placement.region == list(REGIONS)[without]
-    assert await house.objects() == (ready.attempt.object_name("train-gpu"),)
+    async with house.at_work():
+        await house.faults(full(list(REGIONS)[:without]))
+        await house.ask()
+        ready = await house.until(Ready)
+        assert [attempt.reason for attempt in ready.tried] == ["NoCapacity"] * without
+        assert ready.attempt.placement.region == list(REGIONS)[without]
+        assert await house.objects() == (ready.attempt.object_name("train-gpu"),)
 
 
 async def test_where_there_is_room_nowhere_it_waits_and_costs_nothing(house):
-    await house.faults(full(REGIONS))
-    await house.ask()
-    waiting = await house.until(Waiting)
-    assert waiting.reason == "NoCapacity"
-    assert INSTANCE in waiting.message
-    assert await house.objects() == ()
-    assert await house.paid() == []
-    await house.faults("")
-    await house.until(Ready)
+    async with house.at_work():
+        await house.faults(full(REGIONS))
+        await house.ask()
+        waiting = await house.until(Waiting)
+        assert waiting.reason == "NoCapacity"
+        assert INSTANCE in waiting.message
+        assert await house.objects() == ()
+        assert await house.paid() == []
+        await house.faults("")
+        await house.until(Ready)

@@ -56,7 +56,11 @@ def test_a_mistake_in_a_pool(written, pool, field, value, sentence):
         ("maxPricePerHour", "40", ' is "40": must be a number'),
         ("maxPricePerHour", float("nan"), " is NaN: must be a finite number"),
         ("kubernetesVersion", "1.34", ' is "1.34": must be a Kubernetes version such as v1.34.0'),
-        ("backend", "eks", " is \"eks\": must be 'k0rdent' or 'capi'"),
+        (
+            "backend",
+            "EKS",
+            ' is "EKS": must be lower-case letters, digits and hyphens, beginning and ending with a letter or digit',
+        ),
         ("timeToLive", "5 minutes", ' is "5 minutes": must be a duration such as 90s or 1h30m'),
         ("timeToLive", 300, " is 300: must be a duration such as 90s or 1h30m"),
         ("timeToLive", "0s", ' is "0s": must be longer than nothing, such as 90s or 1h30m'),
@@ -176,11 +180,11 @@ def test_what_has_to_be_there_is_missed(written, missing):
 
 
 def test_every_mistake_is_told_at_once(written, cluster, pool):
-    cluster["backend"] = "eks"
+    cluster["maxPricePerHour"] = 0
     pool["nodes"] = 0
     assert refusal(written).split("; ") == [
         f"{POOL}.nodes is 0: must be at least 1",
-        f"{CLUSTER}.backend is \"eks\": must be 'k0rdent' or 'capi'",
+        f"{CLUSTER}.maxPricePerHour is 0: must be more than 0",
     ]
 
 
