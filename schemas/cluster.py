@@ -64,7 +64,7 @@ class ClusterState(State, frozen=True, kw_only=True):
     tried: tuple[Attempt, ...] = ()
     """The attempts that failed on what is asked for now, each of them released."""
     attempts: int = 0
-    """How many attempts this incarnation has begun."""
+    """How many attempts this incarnation has begun; numbers that strays bear are passed over."""
     cost_usd: float = 0.0
     """What was billed: the released attempts, and the current one up to when it got its present size."""
     interruptions: int = 0

@@ -26,7 +26,7 @@ from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from services.provisioning.going import LOST, concerns, try_next
 from services.provisioning.resize import enough, settle
-from services.provisioning.strays import find
+from services.provisioning.strays import find, free_number
 from services.provisioning.waits import go_without
 
 LAUNCH_LIMIT = timedelta(minutes=30)
@@ -121,11 +121,11 @@ def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provision
 
 
 def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Launching:
-    best, *rest = market.placements
+    (best, *rest), number = market.placements, free_number(state)
     return state.to(
         Launching,
-        attempt=Attempt(number=state.attempts + 1, placement=best),
-        attempts=state.attempts + 1,
+        attempt=Attempt(number=number, placement=best),
+        attempts=number,
         billed_since=now,
         deadline=now + LAUNCH_LIMIT,
         short_since=None,

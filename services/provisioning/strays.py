@@ -20,8 +20,12 @@ def keep(state: ClusterState, late: MadeLate) -> ClusterState:
 
 
 def find(state: ClusterState, seen: InfraSeen) -> ClusterState:
-    """Whatever bears our name and is no attempt of now is a stray, however it came to be; what goes already is none."""
-    if seen.uid != state.uid or not seen.present or seen.going:
+    """Whatever bears our name and is no attempt of now is a stray, even an earlier incarnation's; what goes is none.
+
+    One in the way of the current attempt, under its very number, is none either: that one fails, and is released.
+    """
+    own = getattr(state, "attempt", None)
+    if not seen.present or seen.going or (own is not None and own.number == seen.attempt):
         return state
     return keep(state, MadeLate(Attempt(number=seen.attempt, placement=UNKNOWN)))
 
@@ -30,3 +34,8 @@ def forget(state: ClusterState, gone: Gone) -> ClusterState:
     if all(stray.number != gone.attempt for stray in state.strays):
         return state
     return msgspec.structs.replace(state, strays=tuple(s for s in state.strays if s.number != gone.attempt))
+
+
+def free_number(state: ClusterState) -> int:
+    """The next attempt's: its objects must not be taken for those of a stray, which are deleted by name."""
+    return max((state.attempts, *(stray.number for stray in state.strays))) + 1

@@ -161,6 +161,11 @@ class Entity:
         return tuple(found.values())
 
 
+def at_large(event: Event) -> bool:
+    """What begins a life, and what stands of one, concerns whoever bears the name now."""
+    return isinstance(event, Wish) or stands(event)
+
+
 def stands(event: Event) -> bool:
     """What stands of an attempt that is over is no echo: it costs money, however late it is seen."""
     return isinstance(event, cluster.InfraSeen) and event.present and not event.going
@@ -217,7 +222,7 @@ def of_another(event: Event) -> Event:
 ENTITIES = {
     "cluster": Entity(
         provisioning.decide, cluster_todo, HEARD_BY_CLUSTER,
-        (STRANGER, *(of_another(e) for e in HEARD_BY_CLUSTER if hasattr(e, "uid") and not isinstance(e, Wish))),
+        (STRANGER, *(of_another(e) for e in HEARD_BY_CLUSTER if hasattr(e, "uid") and not at_large(e))),
         earlier_for_cluster, cluster_world,
         lambda s: teardown.Releasing(uid=s.uid, wish=DELETED, why="Deleted", deadline=T0),
         msgspec.structs.replace(ANEW, generation=9, need=Need(pools=POOLS, max_price_per_hour=8.0)),

@@ -3,11 +3,14 @@
 import json
 from collections import deque
 from datetime import timedelta
+from itertools import product
 
 import msgspec
 
 from schemas import addon, cluster, resize, teardown
 from schemas.entity import Due, Wake
+
+FOREIGN = "c9.9"
 
 
 def over(entity, state) -> bool:
@@ -143,8 +146,8 @@ def test_an_attempt_that_is_not_current_is_being_released(clusters):
 
 def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
     for state in clusters.reached():
-        for number in (1, 2):
-            seen = cluster.InfraSeen(cluster="train-a", uid=state.uid, attempt=number)
+        for number, uid in product((1, 2), (state.uid, FOREIGN)):
+            seen = cluster.InfraSeen(cluster="train-a", uid=uid, attempt=number)
             new = clusters.decide.decide(state, seen, clusters.instants[-1])
             held = getattr(new, "attempt", None)
             released = {one.attempt.number for one in clusters.todo(new) if isinstance(one, cluster.Release)}
