@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from typing import TypeVar
 
 import structlog
 from aiohttp import web
@@ -13,6 +14,7 @@ from aiohttp.web_exceptions import HTTPException
 from services.edge.problem import MEDIA, Problem, not_now
 from services.listening import listening
 
+B = TypeVar("B", bytes, bytearray)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 AT_ONCE = 128
@@ -85,10 +87,11 @@ def answer(problem: Problem) -> web.Response:
 def headers_of(request: web.Request) -> dict[str, str]:
     """Headers by lower-case names, several of one name with commas between. Raises Problem 400."""
     found: dict[str, str] = {}
-    for name, value in request.headers.items():
+    for written, value in request.headers.items():
+        name = written.lower()
         if not value.isprintable():
-            raise Problem(400, f"{name.lower()!a} holds what is no text: expected UTF-8", name.lower())
-        found[name.lower()] = f"{found[name.lower()]}, {value}" if name.lower() in found else value
+            raise Problem(400, f"{name!a} holds what is no text: expected UTF-8", name)
+        found[name] = f"{found[name]}, {value}" if name in found else value
     return found
 
 
@@ -102,6 +105,8 @@ async def body_of(request: web.Request) -> bytes:
     if (request.content_length or 0) > LARGEST:
         raise _too_large()
     try:
+        if request.content.is_eof():  # it came together with its headers, as nearly all do
+            return _bounded(request.content.read_nowait())
         async with asyncio.timeout(SLOWEST):
             return await _read(request)
     except TimeoutError as late:
@@ -114,9 +119,14 @@ async def _read(request: web.Request) -> bytes:
     data = bytearray()
     async for chunk in request.content.iter_any():
         data += chunk
-        if len(data) > LARGEST:
-            raise _too_large()
+        _bounded(data)
     return bytes(data)
+
+
+def _bounded(data: B) -> B:
+    if len(data) > LARGEST:
+        raise _too_large()
+    return data
 
 
 def _too_large() -> Problem:

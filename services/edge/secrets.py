@@ -35,13 +35,21 @@ class Endpoint(NamedTuple):
         return "/".join(("", "hooks", *self))
 
 
+class Known(NamedTuple):
+    """A file as it was read last."""
+
+    file: Path
+    version: tuple[int, int, int]
+    secrets: tuple[bytes, ...]
+
+
 class Secrets:
     """The folder. A line of a file is one secret; every one of them is good, so that two can overlap."""
 
     def __init__(self, folder: Path | None) -> None:
         """None: there are no endpoints."""
         self._folder = folder
-        self._known: dict[str, tuple[tuple[int, int, int], tuple[bytes, ...]]] = {}
+        self._known: dict[str, Known] = {}
 
     def of(self, endpoint: Endpoint) -> tuple[bytes, ...]:
         """What is good now; empty: there is no such endpoint."""
@@ -59,16 +67,16 @@ class Secrets:
         """What is good now by a file's name, which holds no slash; empty: there is no such file."""
         if self._folder is None:
             return ()
-        file = self._folder / name
+        known = self._known.get(name)
+        file = known.file if known else self._folder / name  # joining them is most of what a look costs
         try:
             stat = file.stat()
             version = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-            known = self._known.get(name)
-            if known is None or known[0] != version:
-                known = self._known[name] = (version, _read(file))
+            if known is None or known.version != version:
+                known = self._known[name] = Known(file, version, _read(file))
         except OSError as error:
             return self._unread(name, error)
-        return known[1]
+        return known.secrets
 
     def _unread(self, name: str, error: OSError) -> tuple[bytes, ...]:
         self._known.pop(name, None)
