@@ -69,7 +69,7 @@ class Edge:
         self._hooks = Hooks(bus, secrets, door.rate, clock=clock, meters=meters)
         callers = Callers(secrets)
         self._questions = Questions(bus, callers)
-        self._site = Site(bus, Visitors(callers, clock=clock, is_open=door.is_open), roles, clock=clock)
+        self._site = Site(bus, Visitors(callers, clock=clock, is_open=door.is_open), roles, clock=clock, jitter=jitter)
         self._book = Rulebook(kube, clock)
         self._triggers = Triggers(bus, self._book, clock=clock, meters=meters, jitter=jitter)
 

@@ -1,25 +1,15 @@
-"""Everything that is said is followed once, and told to every page that looks on, in batches."""
+"""Every page that looks on is told what is said, in batches."""
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import aclosing, suppress
-from datetime import datetime, timedelta
+from contextlib import suppress
 
-import msgspec
-import structlog
 from aiohttp import web
 
-from events.bus import Bus, CaughtUp
-from services.edge.page.brief import brief
-from services.edge.page.rates import Rates
-from services.edge.page.ring import Kept, Mark, Ring, read, written
+from services.edge.page.following import Following
+from services.edge.page.ring import Kept, Mark, read, written
 from services.edge.problem import not_now
-from services.trail.which import STREAMS, is_event
 
-MEMORY = 20_000
-"""Messages that are kept for pages that were cut off: 40 s at 500 a second."""
-BACK = timedelta(minutes=2)
-"""So much of what was said before we began is told as well."""
 TICK = 0.1
 """Seconds between two batches: what comes in between is one of them."""
 SILENCE = 15.0
@@ -31,43 +21,13 @@ BATCH = 2_000
 AGAIN = 2000
 """Milliseconds until a page that was cut off tries again."""
 
-log = structlog.get_logger()
-
 
 class Live:
-    """The ring, who fills it, and who is told of it."""
+    """The lines to the pages."""
 
-    def __init__(self, bus: Bus, rates: Rates) -> None:
-        self._bus = bus
-        self._rates = rates
-        self._ring = Ring(MEMORY)
-        self._news = asyncio.Event()
+    def __init__(self, following: Following) -> None:
+        self._following = following
         self._looking = 0
-        self._closed = False
-
-    async def run(self, since: datetime) -> None:
-        """Follow every stream until cancelled; then every page is let go."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                for stream in STREAMS:
-                    group.create_task(self._follow(stream, since - BACK))
-        finally:
-            self._closed = True
-            self._wake()
-
-    async def _follow(self, stream: str, since: datetime) -> None:
-        async with aclosing(self._bus.follow(stream, ">", since=since)) as feed:
-            async for stored in feed:
-                if isinstance(stored, CaughtUp) or not is_event(stream, stored.subject):
-                    continue
-                told = brief(stream, stored)
-                if self._ring.add(Kept(stream, stored.sequence, msgspec.json.encode(told))):
-                    self._rates.take(told.lane, told.at)
-                    self._wake()
-
-    def _wake(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
         """Server-sent events: batches, each with the mark to go on from. Raises Problem 503."""
@@ -86,21 +46,24 @@ class Live:
 
     async def _tell(self, response: web.StreamResponse, mark: Mark | None) -> None:
         await response.write(f"retry: {AGAIN}\n\n".encode())
-        if mark is not None and not self._ring.whole(mark):
+        await self._following.look_back()
+        ring = self._following.ring
+        if mark is not None and not (self._following.abreast and ring.whole(mark)):
             await response.write(_event("gap", b"{}"))
         number = 0
-        while not self._closed:
-            news = self._news
-            batch, whole = self._ring.after(number)
+        while not self._following.closed:
+            self._following.look()
+            news = self._following.news
+            batch, whole = ring.after(number)
             if number and not whole:
                 await response.write(_event("gap", b"{}"))
-            number = self._ring.end
+            number = ring.end
             await self._send(response, (kept for kept in batch if kept.sequence > (mark or {}).get(kept.stream, 0)))
             await self._wait(response, news)
 
     async def _send(self, response: web.StreamResponse, batch: Iterable[Kept]) -> None:
         said = [kept.data for kept in batch]
-        mark = written(self._ring.mark)
+        mark = written(self._following.ring.mark)
         for first in range(0, len(said), BATCH):
             part = said[first : first + BATCH]
             last = first + BATCH >= len(said)

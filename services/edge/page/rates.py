@@ -29,6 +29,10 @@ class Rates:
             total += counted
         return {lane: count / SPAN for lane, count in total.items()}
 
+    def forget(self) -> None:
+        """Begin anew."""
+        self._seconds.clear()
+
     def _forget(self, now: int) -> None:
         while self._seconds and self._seconds[0][0] <= now - SPAN:
             self._seconds.popleft()

@@ -41,6 +41,17 @@ class Ring:
         self.end += 1
         return True
 
+    def begin(self, stream: str, last: int) -> None:
+        """All up to its last message is told; where none of them is kept, they were said before."""
+        self._before.setdefault(stream, last)
+
+    def forget(self) -> None:
+        """Begin anew, after a gap."""
+        self._kept.clear()
+        self._before.clear()
+        self.mark.clear()
+        self.end += 1
+
     def after(self, number: int) -> tuple[list[Kept], bool]:
         """Everything from a number on, and whether nothing before it is missing."""
         first = self.end - len(self._kept)

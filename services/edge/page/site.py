@@ -14,9 +14,9 @@ from services.edge.door import Route
 from services.edge.page.brief import lanes
 from services.edge.page.files import Files
 from services.edge.page.fleet import Fleet
+from services.edge.page.following import Following
 from services.edge.page.graph import graph
 from services.edge.page.live import Live
-from services.edge.page.rates import Rates
 from services.edge.page.visitors import Visitors, said
 from services.edge.problem import Problem, not_now
 from services.trail.history import history
@@ -31,13 +31,21 @@ log = structlog.get_logger()
 class Site:
     """The page and what it asks for."""
 
-    def __init__(self, bus: Bus, visitors: Visitors, roles: Iterable[Role], *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        visitors: Visitors,
+        roles: Iterable[Role],
+        *,
+        clock: Callable[[], datetime],
+        jitter: Callable[[], float],
+    ) -> None:
         self._bus = bus
         self._visitors = visitors
         self._roles = tuple(roles)
         self._clock = clock
-        self._rates = Rates()
-        self._live = Live(bus, self._rates)
+        self._following = Following(bus, clock=clock, jitter=jitter)
+        self._live = Live(self._following)
         self._fleet = Fleet(bus)
         self._files = Files()
 
@@ -62,7 +70,7 @@ class Site:
         """Follow what is said until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._fleet.run())
-            group.create_task(self._live.run(self._clock()))
+            group.create_task(self._following.run())
 
     def _looked(self, show: Shows) -> Shows:
         async def looked(request: web.Request) -> web.StreamResponse:
@@ -86,7 +94,8 @@ class Site:
 
     async def graph(self, _: web.Request) -> web.StreamResponse:
         """Who talks to whom, with messages a second."""
-        return said(graph(self._roles, lanes(), self._rates.per_second(self._clock())))
+        await self._following.look_back()
+        return said(graph(self._roles, lanes(), self._following.rates.per_second(self._clock())))
 
     async def life(self, request: web.Request) -> web.StreamResponse:
         """A cluster's life. Raises Problem 404."""

@@ -74,7 +74,7 @@ async def open_page(
         page.endpoint("operator.jo", TOKEN)
         page.endpoint("reader.acme.x", "mine")
         visitors = Visitors(Callers(Secrets(folder)), clock=page.clock, is_open=is_open)
-        site = Site(bus, visitors, SERVICES, clock=page.clock)
+        site = Site(bus, visitors, SERVICES, clock=page.clock, jitter=lambda: 0.0)
         page.session = await stack.enter_async_context(aiohttp.ClientSession(cookie_jar=page.jar))
         await page.open(site, address)
         try:

@@ -9,7 +9,7 @@ from events.bus import Consumer, Stored
 from events.memory import MemoryBus
 from events.redrive import Again, once_more
 from services.edge import door
-from services.edge.page import live
+from services.edge.page import following, live
 from tests.services.edge.house import NOW
 from tests.services.edge.page.hall import open_page
 
@@ -95,7 +95,7 @@ async def test_after_a_restart_of_the_edge_it_goes_on_where_it_stopped(tmp_path)
 
 
 async def test_who_comes_back_too_late_is_told_that_something_is_missing(fresh, monkeypatch):
-    monkeypatch.setattr(live, "MEMORY", 2)
+    monkeypatch.setattr(following, "MEMORY", 2)
     async with open_page(fresh.bus.again(), fresh.secrets) as page:
         async with looking(page) as line:
             await page.say("cluster.requested.a")
