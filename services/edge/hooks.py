@@ -80,7 +80,7 @@ class Hooks:
         check_media(provider, headers.get("content-type", ""))
         said = Said(await body_of(request), headers, secrets, self._clock(), endpoint.path)
         provider.verify(said)
-        self._limit(endpoint)
+        self._limit(endpoint, said.now)
         event = provider.event(said)
         with working_on(Key("hook", endpoint.tenant, endpoint.name), extract(headers), HOOK):
             await keep(self._bus, message(endpoint, said, event), self._meters)
@@ -92,18 +92,19 @@ class Hooks:
             raise Problem(404, f"no endpoint {endpoint.path}: it is made by giving it a secret")
         return secrets
 
-    def _limit(self, endpoint: Endpoint) -> None:
+    def _limit(self, endpoint: Endpoint, now: datetime) -> None:
         """Only what is verified counts, so that a stranger cannot use up what the sender may say."""
-        self._buckets[endpoint], early = take(self._buckets.get(endpoint), self._rate, self._clock())
+        self._buckets[endpoint], early = take(self._buckets.get(endpoint), self._rate, now)
         if early:
             raise not_now(429, f"{endpoint.path} takes {self._rate.per_second:g} deliveries a second", early)
 
 
 def _addressed(request: web.Request) -> tuple[Provider, Endpoint]:
-    provider = PROVIDERS.get(request.match_info["provider"])
+    named = request.match_info
+    provider = PROVIDERS.get(named["provider"])
     if provider is None:
         raise Problem(404, f"no such provider: there are {', '.join(sorted(PROVIDERS))}")
-    return provider, Endpoint(provider.name, request.match_info["tenant"], request.match_info["name"])
+    return provider, Endpoint(provider.name, named["tenant"], named["name"])
 
 
 def check_media(provider: Provider, content_type: str) -> None:

@@ -39,7 +39,7 @@ def message(endpoint: Endpoint, said: Said, event: CloudEvent) -> Message:
         headers = {"Content-Type": media} if media.lower().startswith(STRUCTURED) else encode(event)[0]
     except Malformed as why:
         raise wrong(str(why)) from why
-    if sum(len(name) + len(value) for name, value in headers.items()) > LONGEST:
+    if sum(map(len, headers)) + sum(map(len, headers.values())) > LONGEST:
         raise wrong(f"the event's attributes are too long: at most {LONGEST} bytes together")
     place = ".".join(map(token, endpoint))
     return Message(f"hook.{place}.{msg_id(event)}", said.body, headers)
