@@ -1,15 +1,11 @@
 """What both back ends' objects show, read the same way: reachable when it is so, and never before."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from schemas.cluster import InfraSeen
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 
-RECORDED = Path(__file__).parents[4] / "shared" / "data" / "capi" / "life.jsonl"
 LABELS = {"alate.dev/cluster": "train-a", "alate.dev/uid": "u1", "alate.dev/attempt": "2"}
 STOCKOUT = "failed to run machine: InsufficientInstanceCapacity: no p5.48xlarge in use1-az1"
 
@@ -103,29 +99,3 @@ def test_capi_tells_the_most_telling_condition_that_is_not_true():
         condition("WorkersAvailable", "Unknown"),
     )
     assert Capi.read(shown).message == "waiting for the network"
-
-
-def recorded():
-    """The Cluster of the recording, each time it changed, as if it were ours."""
-    for line in RECORDED.read_text().splitlines():
-        change = json.loads(line)
-        if change["object"]["kind"] == "Cluster":
-            change["object"]["metadata"]["labels"] = LABELS
-            yield change["t"], change["object"]
-
-
-@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded life of a cluster is not part of the project")
-def test_in_a_recorded_life_it_is_reachable_once_the_control_plane_is_up_and_never_before():
-    told = [(t, shown, Capi.read(shown)) for t, shown in recorded()]
-    first = next(t for t, _, read in told if read.reachable)
-    for t, shown, read in told:
-        start = shown.get("status", {}).get("initialization", {})
-        if read.reachable:
-            assert start["controlPlaneInitialized"]
-            assert not shown["metadata"].get("deletionTimestamp")
-        if t < first:
-            answers = [c for c in shown.get("status", {}).get("conditions", ()) if c["type"] == "RemoteConnectionProbe"]
-            assert not start.get("controlPlaneInitialized") or answers[0]["status"] != "True"
-        assert read.failure == ""
-    assert 31 < first < 35
-    assert not told[-1][2].reachable
