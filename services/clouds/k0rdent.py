@@ -1,22 +1,22 @@
 """Founds clusters through k0rdent: a ClusterDeployment on a discovered ClusterTemplate."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import ClassVar
 
 import msgspec
+import yaml
 
 from events.faults import Denied, NotFound
 from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CREDENTIALS
 from events.kube import Kube, Object, Resource
-from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen, Lot, Placement
+from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen
 from schemas.wish import Wish
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
 from services.clouds.objects import alter, ensure, identity, installed, leftovers
 from services.clouds.port import GROUP, labels, owner
-
-Config = dict[str, object]
+from services.clouds.values import CHARTS, Config, buys_spot, config, over
 
 IDENTITIES = {
     "AWSClusterStaticIdentity": "aws",
@@ -24,26 +24,8 @@ IDENTITIES = {
     "AzureClusterIdentity": "azure",
 }
 """Which cloud a Credential is for, by the kind of its identity; others say so by the label ``alate.dev/cloud``."""
-
-
-def _aws(placement: Placement, lot: Lot) -> Config:
-    worker: Config = {"instanceType": lot.instance} | ({"spotMarketOptions": {}} if lot.spot else {})
-    return {"region": placement.region, "controlPlane": {"instanceType": "m5.large"}, "worker": worker}
-
-
-def _azure(placement: Placement, lot: Lot) -> Config:
-    worker: Config = {"vmSize": lot.instance} | ({"spotVMOptions": {}} if lot.spot else {})
-    return {"location": placement.region, "controlPlane": {"vmSize": "Standard_D4s_v5"}, "worker": worker}
-
-
-def _gcp(placement: Placement, lot: Lot) -> Config:
-    worker = {"instanceType": lot.instance} | ({"provisioningModel": "Spot"} if lot.spot else {})
-    return {"region": placement.region, "controlPlane": {"instanceType": "n2-standard-4"}, "worker": worker}
-
-
-CONFIGS: dict[str, Callable[[Placement, Lot], Config]] = {"aws": _aws, "azure": _azure, "gcp": _gcp}
-SPOT_FIELDS = ("spotMarketOptions", "spotVMOptions", "provisioningModel")
-"""A template whose config schema has one of these under ``worker`` can buy spot machines."""
+CONFIG = f"{GROUP}/config"
+"""The annotation of a Credential that holds, as YAML, what else its clusters need: a project, a subscription."""
 
 
 class K0rdent:
@@ -59,11 +41,12 @@ class K0rdent:
 
     async def reach(self, wish: Wish) -> dict[str, bool]:
         """The clouds with a valid template and a ready credential."""
+        _one_pool(len(wish.need.pools))
         await installed(self._kube, CLUSTERDEPLOYMENTS)
         templates, credentials = await self._means(wish)
         if not templates.keys() & credentials.keys():
             templates, credentials = await self._means(wish, anew=True)
-        found = {cloud: _spot(template) for cloud, template in templates.items() if cloud in credentials}
+        found = {cloud: buys_spot(cloud, _values(templates[cloud])) for cloud in templates if cloud in credentials}
         if not found:
             raise Denied(
                 f"namespace {wish.tenant} has no valid ClusterTemplate with a ready Credential of the same cloud "
@@ -75,22 +58,21 @@ class K0rdent:
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the ClusterDeployment exists."""
         placement = attempt.placement
-        if len(placement.lots) != 1:
-            raise Denied("k0rdent's templates make one pool a cluster: use one pool, or the backend capi", "OnePool")
+        _one_pool(len(placement.lots))
         templates, credentials = await self._means(wish)
         if placement.cloud not in templates.keys() & credentials.keys():
             templates, credentials = await self._means(wish, anew=True)
         if placement.cloud not in templates.keys() & credentials.keys():
             raise Denied(f"no template or credential for {placement.cloud} any more", NOT_INSTALLED)
-        lot = placement.lots[0]
+        template, credential = templates[placement.cloud], credentials[placement.cloud]
         spec = {
-            "template": templates[placement.cloud]["metadata"]["name"],
-            "credential": credentials[placement.cloud],
+            "template": template["metadata"]["name"],
+            "credential": credential["metadata"]["name"],
             "dryRun": False,
             "propagateCredentials": True,
             "cleanupOnDeletion": True,
             # Never left out: without a config, k0rdent's webhook makes it a dry run.
-            "config": CONFIGS[placement.cloud](placement, lot) | _counts(lot),
+            "config": over(_needed(credential), config(wish, attempt, _values(template))),
         }
         await ensure(self._kube, CLUSTERDEPLOYMENTS, _object(wish, attempt, uid, spec))
 
@@ -125,8 +107,8 @@ class K0rdent:
             message=message,
         )
 
-    async def _means(self, wish: Wish, *, anew: bool = False) -> tuple[dict[str, Object], dict[str, str]]:
-        """What there is to found with: the newest fitting template of each cloud, the name of a ready credential."""
+    async def _means(self, wish: Wish, *, anew: bool = False) -> tuple[dict[str, Object], dict[str, Object]]:
+        """What there is to found with: the newest fitting template and a ready credential of each cloud."""
         try:
             templates = await self._templates.of(wish.tenant, anew=anew)
             credentials = await self._credentials.of(wish.tenant, anew=anew)
@@ -138,12 +120,12 @@ class K0rdent:
 def _newest(templates: Iterable[Object], name: str) -> dict[str, Object]:
     valid = [each for each in templates if each.get("status", {}).get("valid") and _wanted(each, name)]
     newest = sorted(valid, key=lambda template: _natural(template["metadata"]["name"]))
-    return {cloud: template for template in newest for cloud in CONFIGS if _founds(template, cloud)}
+    return {cloud: template for template in newest for cloud in CHARTS if _founds(template, cloud)}
 
 
-def _ready(credentials: Iterable[Object]) -> dict[str, str]:
+def _ready(credentials: Iterable[Object]) -> dict[str, Object]:
     ready = [each for each in credentials if each.get("status", {}).get("ready")]
-    return {cloud: each["metadata"]["name"] for each in ready if (cloud := _cloud(each))}
+    return {cloud: each for each in ready if (cloud := _cloud(each))}
 
 
 def _object(wish: Wish, attempt: Attempt, uid: str, spec: Config) -> Object:
@@ -160,8 +142,28 @@ def _object(wish: Wish, attempt: Attempt, uid: str, spec: Config) -> Object:
     }
 
 
-def _counts(lot: Lot) -> Config:
-    return {"controlPlaneNumber": 1, "workersNumber": lot.nodes}
+def _one_pool(pools: int) -> None:
+    if pools > 1:
+        raise Denied("k0rdent's templates make one pool a cluster: use one pool, or the backend capi", "OnePool")
+
+
+def _needed(credential: Object) -> Config:
+    """What a credential's clusters are told beside what was bought. Raises Denied if that is no mapping."""
+    text = credential["metadata"].get("annotations", {}).get(CONFIG, "")
+    try:
+        found = yaml.safe_load(text) or {}
+    except yaml.YAMLError:
+        found = None
+    if not isinstance(found, dict):
+        called = credential["metadata"]["name"]
+        raise Denied(f"the annotation {CONFIG} of Credential {called} must be a mapping as YAML", "BadConfiguration")
+    return found
+
+
+def _values(template: Object) -> Config:
+    """The values of its chart, which are all that it can be told; empty if it does not say."""
+    values: Config = template.get("status", {}).get("config") or {}
+    return values
 
 
 def _wanted(template: Object, name: str) -> bool:
@@ -173,11 +175,6 @@ def _founds(template: Object, cloud: str) -> bool:
     return f"infrastructure-{cloud}" in template.get("status", {}).get("providers", ())
 
 
-def _spot(template: Object) -> bool:
-    worker = template.get("status", {}).get("config", {}).get("worker", {})
-    return any(field in worker for field in SPOT_FIELDS)
-
-
 def _cloud(credential: Object) -> str:
     told = credential["metadata"].get("labels", {}).get(f"{GROUP}/cloud", "")
     return told or IDENTITIES.get(credential["spec"].get("identityRef", {}).get("kind", ""), "")
@@ -187,7 +184,7 @@ def _natural(name: str) -> list[int | str]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-def _names(found: dict[str, Object] | dict[str, str]) -> str:
+def _names(found: dict[str, Object]) -> str:
     return ", ".join(sorted(found)) or "none"
 
 

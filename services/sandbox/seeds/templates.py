@@ -21,13 +21,13 @@ K0RDENT: dict[str, Object] = {
         "location": "",
         "subscriptionID": "",
         "controlPlane": {"vmSize": ""},
-        "worker": {"vmSize": "", "spotVMOptions": {}},
+        "worker": {"vmSize": "", "rootVolumeSize": 30, "spotVMOptions": {}},
     },
     "gcp-standalone-cp-1-0-43": {
         "project": "",
         "region": "",
         "controlPlane": {"instanceType": ""},
-        "worker": {"instanceType": "", "provisioningModel": "Standard"},
+        "worker": {"instanceType": "", "rootDeviceSize": 30, "provisioningModel": "Standard"},
     },
 }
 """The templates of k0rdent 1.11 and the values their charts take. k0rdent's own charts know no spot machines;

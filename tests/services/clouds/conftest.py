@@ -6,11 +6,14 @@ from itertools import count
 
 import pytest
 
+from events.kinds import COLONIES
 from events.kube import Kube, Request, Response
+from schemas.wish import Need, Wish
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport
 from services.sandbox.seeds.plant import seed
+from tests.samples import POOL
 
 
 class Counting:
@@ -45,3 +48,14 @@ async def server() -> AsyncIterator[Kube]:
     kube.transport.asked.clear()
     yield kube
     await api.close()
+
+
+@pytest.fixture
+async def wish(server: Kube) -> Wish:
+    """What a Colony asks for that is there: its objects have an owner."""
+    colony = {
+        "metadata": {"name": "train", "namespace": "default"},
+        "spec": {"clusters": [{"name": "a", "pools": [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}]}]},
+    }
+    uid = (await server.create(COLONIES, colony))["metadata"]["uid"]
+    return Wish(tenant="default", colony="train", cluster="a", uid=uid, generation=1, need=Need(pools=(POOL,)))

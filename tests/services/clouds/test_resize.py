@@ -4,12 +4,11 @@ import msgspec
 import pytest
 
 from events.faults import Denied, NotFound
-from events.kinds import CLUSTERDEPLOYMENTS, COLONIES, CONFIGMAPS, MACHINEDEPLOYMENTS
+from events.kinds import CLUSTERDEPLOYMENTS, CONFIGMAPS, MACHINEDEPLOYMENTS
 from schemas.cluster import Attempt, Placement
-from schemas.wish import Need, Wish
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
-from tests.samples import LOT, POOL
+from tests.samples import LOT
 
 OBJECTS = {
     Capi: (MACHINEDEPLOYMENTS, "train-a-1-workers", lambda spec: spec["replicas"]),
@@ -22,16 +21,6 @@ UID = "u1.1"
 def attempt(nodes):
     lots = (msgspec.structs.replace(LOT, nodes=nodes),)
     return Attempt(number=1, placement=Placement(cloud="aws", region="us-east-1", lots=lots))
-
-
-@pytest.fixture
-async def wish(server):
-    colony = {
-        "metadata": {"name": "train", "namespace": "default"},
-        "spec": {"clusters": [{"name": "a", "pools": [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}]}]},
-    }
-    uid = (await server.create(COLONIES, colony))["metadata"]["uid"]
-    return Wish(tenant="default", colony="train", cluster="a", uid=uid, generation=1, need=Need(pools=(POOL,)))
 
 
 @pytest.fixture(params=OBJECTS, ids=lambda kind: kind.name)

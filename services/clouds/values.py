@@ -1,0 +1,90 @@
+"""What is written into a ClusterTemplate's config is what was bought, as far as the template has a place for it."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from events.faults import Denied
+from schemas.cluster import Attempt, Lot
+from schemas.wish import Wish
+
+Config = dict[str, object]
+BAD_TEMPLATE = "BadTemplate"
+
+
+class Chart(NamedTuple):
+    """How the templates of one cloud call what is bought."""
+
+    region: str
+    instance: str
+    head: str
+    """The machine type of the control plane."""
+    disk: str
+    spot: Config
+    """What of a worker asks for spot machines."""
+
+
+CHARTS = {
+    "aws": Chart("region", "instanceType", "m5.large", "rootVolumeSize", {"spotMarketOptions": {}}),
+    "azure": Chart("location", "vmSize", "Standard_D4s_v5", "rootVolumeSize", {"spotVMOptions": {}}),
+    "gcp": Chart("region", "instanceType", "n2-standard-4", "rootDeviceSize", {"provisioningModel": "Spot"}),
+}
+"""By cloud. Source: the values of k0rdent's own charts (kcm 1.11); those know no spot machines, copies of them may."""
+
+
+def config(wish: Wish, attempt: Attempt, values: Config) -> Config:
+    """What a template with these values is told. Raises Denied if it has no place for what makes the cluster."""
+    placement, (lot,) = attempt.placement, attempt.placement.lots
+    chart = CHARTS[placement.cloud]
+    wanted: Config = {
+        chart.region: placement.region,
+        "controlPlaneNumber": 1,
+        "workersNumber": lot.nodes,
+        "controlPlane": {chart.instance: chart.head},
+        "worker": {chart.instance: lot.instance} | _disk(wish, lot, chart) | (chart.spot if lot.spot else {}),
+    }
+    if not values:
+        return wanted
+    said = placed(wanted, values)
+    if lost := ", ".join(_lost(chart, said)):
+        raise Denied(f"the ClusterTemplate has no value {lost}: use one that can be told", BAD_TEMPLATE)
+    return said
+
+
+def buys_spot(cloud: str, values: Config) -> bool:
+    """Whether a template can ask for spot machines."""
+    worker = values.get("worker")
+    return isinstance(worker, Mapping) and CHARTS[cloud].spot.keys() <= worker.keys()
+
+
+def over(beneath: Mapping[str, object], config: Config) -> Config:
+    """A config, with what lies beneath it where it says nothing."""
+    return {**beneath, **{key: _over(beneath.get(key), value) for key, value in config.items()}}
+
+
+def placed(wanted: Config, values: Mapping[str, object]) -> Config:
+    """What of a config the values have a place for; where they hold an empty mapping, anything has."""
+    return {key: _inner(value, values[key]) for key, value in wanted.items() if key in values}
+
+
+def _over(beneath: object, value: object) -> object:
+    return over(beneath, value) if isinstance(beneath, Mapping) and isinstance(value, dict) else value
+
+
+def _inner(value: object, known: object) -> object:
+    return placed(value, known) if isinstance(value, dict) and isinstance(known, Mapping) and known else value
+
+
+def _disk(wish: Wish, lot: Lot, chart: Chart) -> Config:
+    asked = next((pool.disk_gib for pool in wish.need.pools if pool.name == lot.pool), 0)
+    return {chart.disk: asked} if asked else {}
+
+
+def _lost(chart: Chart, said: Config) -> Iterator[str]:
+    """Without these it would be another cluster than was paid for."""
+    worker = said.get("worker")
+    if chart.region not in said:
+        yield chart.region
+    if "workersNumber" not in said:
+        yield "workersNumber"
+    if not isinstance(worker, dict) or chart.instance not in worker:
+        yield f"worker.{chart.instance}"

@@ -1,0 +1,69 @@
+"""A template is told what was bought in its own words, nothing that it does not know, and never less than that."""
+
+import msgspec
+import pytest
+
+from events.faults import Denied
+from schemas.cluster import Attempt, Placement
+from schemas.wish import Need, Wish
+from services.clouds.values import CHARTS, buys_spot, config, over
+from services.sandbox.seeds.templates import K0RDENT
+from tests.samples import LOT, POOL
+
+VALUES = {
+    name.partition("-")[0]: {"controlPlaneNumber": 3, "workersNumber": 2} | values for name, values in K0RDENT.items()
+}
+
+
+def told(cloud, values, disk=0, *, spot=True):
+    pool, lot = msgspec.structs.replace(POOL, disk_gib=disk), msgspec.structs.replace(LOT, spot=spot)
+    wish = Wish(tenant="acme", colony="train", cluster="a", uid="u", generation=1, need=Need(pools=(pool,)))
+    return config(wish, Attempt(number=1, placement=Placement(cloud=cloud, region="r", lots=(lot,))), values)
+
+
+def paths(values, at=()):
+    for key, value in values.items():
+        yield from paths(value, (*at, key)) if isinstance(value, dict) and value else [(*at, key)]
+
+
+@pytest.mark.parametrize("cloud", CHARTS)
+def test_what_was_bought_is_told_and_nothing_that_the_template_does_not_know(cloud):
+    said = told(cloud, VALUES[cloud], disk=200)
+    assert set(paths(said)) <= set(paths(VALUES[cloud]))
+    assert (said["workersNumber"], said[CHARTS[cloud].region]) == (2, "r")
+    worker = {CHARTS[cloud].instance: LOT.instance, CHARTS[cloud].disk: 200} | CHARTS[cloud].spot
+    assert said["worker"] == worker
+
+
+def test_a_template_that_does_not_say_what_it_knows_is_told_everything():
+    assert told("aws", {}, disk=200)["worker"] == {
+        "instanceType": LOT.instance, "rootVolumeSize": 200, "spotMarketOptions": {},
+    }  # fmt: skip
+
+
+def test_what_the_template_has_no_place_for_is_left_out():
+    values = VALUES["aws"] | {"worker": {"instanceType": ""}}
+    assert told("aws", values, disk=200, spot=False)["worker"] == {"instanceType": LOT.instance}
+    assert not buys_spot("aws", values)
+    assert buys_spot("aws", VALUES["aws"])
+    assert not buys_spot("aws", {})
+
+
+def test_an_empty_mapping_among_the_values_takes_anything():
+    values = VALUES["aws"] | {"worker": {}}
+    assert told("aws", values)["worker"] == {"instanceType": LOT.instance, "spotMarketOptions": {}}
+
+
+@pytest.mark.parametrize("lost", ["region", "workersNumber", "worker"])
+def test_a_template_that_cannot_be_told_what_makes_the_cluster_is_refused(lost):
+    values = {key: value for key, value in VALUES["aws"].items() if key != lost}
+    with pytest.raises(Denied, match=f"has no value {lost}") as denied:
+        told("aws", values)
+    assert denied.value.reason == "BadTemplate"
+
+
+def test_what_lies_beneath_shows_where_the_config_says_nothing():
+    beneath = {"project": "acme-ml", "worker": {"image": "mine", "instanceType": "small"}}
+    assert over(beneath, {"region": "r", "worker": {"instanceType": "large"}}) == {
+        "project": "acme-ml", "region": "r", "worker": {"image": "mine", "instanceType": "large"},
+    }  # fmt: skip
