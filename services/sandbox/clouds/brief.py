@@ -1,47 +1,90 @@
-"""Where nothing takes time, what a controller would say in two breaths is said in one write."""
+"""Where nothing takes time, what controllers would write in many breaths is written in one."""
 
-from dataclasses import fields, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from events.kube import Object
+from events.kube import Object, Resource
 from services.sandbox.clouds.capi import step
-from services.sandbox.clouds.changes import Change, Say
+from services.sandbox.clouds.changes import Bill, Change, Edit, Found, Join, Say, Write
+from services.sandbox.clouds.objects import deleting
 from services.sandbox.clouds.view import Laws, View
 
-BREATHS = 4
-"""How many writes become one at the most: controllers that contradict themselves are to be seen."""
+BREATHS = 64
+"""How many steps become one at the most: controllers that contradict themselves are to be seen."""
+
+DEEDS = Found | Join | Bill
+"""What is done beside writing; doing it twice is doing it once."""
+Drafts = dict[str, "Draft"]
+"""By the object's uid; who was written last comes last, for it may build on the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One object as it will be, and what makes it so."""
+
+    resource: Resource
+    of: Object
+    shown: Object
+    patch: Object
+    status: Object
 
 
 def brief(view: View, now: datetime, laws: Laws) -> tuple[Change, ...]:
-    """The next step; at no pace at all together with what would be said of the same objects right after."""
+    """The next step; at no pace at all with those that would follow it, until something is made, or is to end."""
     wanted = step(view, now, laws)
-    for _ in range(BREATHS - 1 if laws.clock.instant else 0):
-        said = _statuses(wanted)
-        more = _statuses(step(_after(view, said), now, laws)) if said else {}
-        if not said or said.keys() != more.keys():
+    deeds: list[Change] = []
+    drafts: Drafts = {}
+    for _ in range(BREATHS if laws.clock.instant else 0):
+        if not _only_writes(wanted):
             break
-        wanted = tuple(replace(said[uid], status=_joined(said[uid].status, more[uid].status)) for uid in said)
-    return wanted
+        deeds += (each for each in wanted if isinstance(each, DEEDS))
+        drafts = _drafted(drafts, wanted)
+        wanted = step(_after(view, drafts), now, laws)
+    # What is done comes before what is said of it; each may be done again, should the saying fail.
+    return (*deeds, *(Write(each.resource, each.of, each.patch, each.status) for each in drafts.values())) or wanted
 
 
-def _statuses(wanted: tuple[Change, ...]) -> dict[str, Say]:
-    """By the object's uid, if nothing else is wanted."""
-    said = {each.of["metadata"]["uid"]: each for each in wanted if isinstance(each, Say)}
-    return said if len(said) == len(wanted) else {}
+def _only_writes(wanted: Iterable[Change]) -> bool:
+    """Whether the objects there are, and none that is leaving, are all that changes."""
+    writes = [each for each in wanted if isinstance(each, Say | Edit)]
+    rest = [each for each in wanted if not isinstance(each, Say | Edit | DEEDS)]
+    return bool(writes) and not rest and not any(deleting(each.of) for each in writes)
 
 
-def _after(view: View, said: dict[str, Say]) -> View:
+def _drafted(drafts: Drafts, wanted: Iterable[Change]) -> Drafts:
+    """With what is wanted now."""
+    found = dict(drafts)
+    for each in wanted:
+        if isinstance(each, Say | Edit):
+            uid = each.of["metadata"]["uid"]
+            before = found.pop(uid) if uid in found else Draft(each.resource, each.of, each.of, {}, {})
+            found[uid] = _further(before, each)
+    return found
+
+
+def _further(draft: Draft, write: Say | Edit) -> Draft:
+    if isinstance(write, Say):
+        shown = {**draft.shown, "status": _merged(draft.shown.get("status"), write.status)}
+        return replace(draft, shown=shown, status=_joined(draft.status, write.status))
+    shown = _merged(draft.shown, write.patch)
+    count = draft.of["metadata"].get("generation", 1) + (shown.get("spec") != draft.of.get("spec"))
+    shown["metadata"] = {**shown["metadata"], "generation": count}
+    return replace(draft, shown=shown, patch=_joined(draft.patch, write.patch))
+
+
+def _after(view: View, drafts: Drafts) -> View:
     """The view as it will be once all that is written."""
-    parts: dict[str, Any] = {each.name: _told(getattr(view, each.name), said) for each in fields(view)}
+    parts: dict[str, Any] = {each.name: _drawn(getattr(view, each.name), drafts) for each in fields(view)}
     return replace(view, **parts)
 
 
-def _told(part: object, said: dict[str, Say]) -> object:
+def _drawn(part: object, drafts: Drafts) -> object:
     if isinstance(part, list):
-        return [_told(each, said) for each in part]
-    say = said.get(part["metadata"]["uid"]) if isinstance(part, dict) else None
-    return {**say.of, "status": _lean(_joined(say.of.get("status") or {}, say.status))} if say else part
+        return [_drawn(each, drafts) for each in part]
+    draft = drafts.get(part["metadata"]["uid"]) if isinstance(part, dict) else None
+    return draft.shown if draft else part
 
 
 def _joined(first: Object, then: Object) -> Object:
@@ -54,6 +97,12 @@ def _maps(*values: object) -> bool:
     return all(isinstance(each, dict) for each in values)
 
 
-def _lean(value: Object) -> Object:
-    """Without the nulls a merge patch takes away with."""
-    return {k: _lean(v) if isinstance(v, dict) else v for k, v in value.items() if v is not None}
+def _merged(value: object, patch: Object) -> Object:
+    """What a merge patch makes of a value."""
+    found = dict(value) if isinstance(value, dict) else {}
+    for key, new in patch.items():
+        if new is None:
+            found.pop(key, None)
+        else:
+            found[key] = _merged(found.get(key), new) if isinstance(new, dict) else new
+    return found

@@ -33,6 +33,16 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Write:
+    """Merge one into an object, then the other into its status, if there is anything to merge."""
+
+    resource: Resource
+    of: Object
+    patch: Object
+    status: Object
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """Delete this incarnation of an object."""
 
@@ -98,4 +108,4 @@ class Wait:
     at: datetime
 
 
-Change = Make | Say | Edit | End | Adopt | Found | Drop | Join | Leave | Bill | Wait
+Change = Make | Say | Edit | Write | End | Adopt | Found | Drop | Join | Leave | Bill | Wait

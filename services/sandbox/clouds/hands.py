@@ -22,6 +22,7 @@ from services.sandbox.clouds.changes import (
     Make,
     Say,
     Wait,
+    Write,
 )
 from services.sandbox.clouds.names import CLUSTER_NAME, MANAGER
 from services.sandbox.clouds.objects import name, owned, owner
@@ -43,7 +44,7 @@ class Hands:
         self._ways: dict[type, Way] = {
             Make: self._make, Say: self._say, Edit: self._edit, End: self._end, Adopt: self._adopt,
             Found: self._found, Drop: self._drop, Join: self._join, Leave: self._leave, Bill: self._bill,
-            Wait: self._wait,
+            Wait: self._wait, Write: self._write,
         }  # fmt: skip
 
     async def do(self, change: Change) -> bool:
@@ -67,8 +68,24 @@ class Hands:
     async def _edit(self, change: Edit) -> bool:
         return await self._patch(change.resource, change.of, change.patch, None)
 
+    async def _write(self, change: Write) -> bool:
+        of = change.of
+        for patch, subresource in ((change.patch, None), ({"status": change.status}, "status")):
+            if patch not in ({}, {"status": {}}):
+                answer = await self._sent(change.resource, of, patch, subresource)
+                if answer is None:
+                    return await self._again(change.resource, of)
+                of = answer
+        return _differ(of, change.of)
+
     async def _patch(self, resource: Resource, of: Object, patch: Object, subresource: str | None) -> bool:
-        """Only on the shape the controller saw: if it has changed, it is to be looked at again."""
+        answer = await self._sent(resource, of, patch, subresource)
+        if answer is None:
+            return await self._again(resource, of)
+        return is_gone(answer) or _differ(answer, of)
+
+    async def _sent(self, resource: Resource, of: Object, patch: Object, subresource: str | None) -> Object | None:
+        """Only on the shape the controller saw: if it has changed, or is gone, it is to be looked at again."""
         meta = of["metadata"]
         version = {"resourceVersion": meta["resourceVersion"]}
         patch = patch | {"metadata": patch.get("metadata", {}) | version}
@@ -77,14 +94,13 @@ class Hands:
                 resource, meta["name"], meta.get("namespace"), patch, subresource=subresource, manager=MANAGER
             )
         except NotFound:
-            self._cache.gone(resource, of)
-            return True
+            return None
         except Denied as denied:
             if denied.reason != "Conflict":
                 raise
-            return await self._again(resource, of)
+            return None
         self._cache.seen(resource, answer)
-        return is_gone(answer) or bool(answer["metadata"]["resourceVersion"] != meta["resourceVersion"])
+        return answer
 
     async def _again(self, resource: Resource, of: Object) -> bool:
         """Somebody else was faster: see what they did."""
@@ -95,7 +111,7 @@ class Hands:
             self._cache.gone(resource, of)
             return True
         self._cache.seen(resource, found)
-        return bool(found["metadata"]["resourceVersion"] != meta["resourceVersion"])
+        return _differ(found, of)
 
     async def _end(self, change: End) -> bool:
         meta = change.of["metadata"]
@@ -146,8 +162,8 @@ class Hands:
         except Denied as denied:
             if denied.reason != "AlreadyExists":
                 raise
-        status = {"status": change.node["status"]}
-        await kube.patch(NODES, name(change.node), None, status, subresource="status", manager=MANAGER)
+            status = {"status": change.node["status"]}
+            await kube.patch(NODES, name(change.node), None, status, subresource="status", manager=MANAGER)
         return True
 
     async def _leave(self, change: Leave) -> bool:
@@ -173,6 +189,10 @@ class Hands:
     async def _wait(self, change: Wait) -> bool:
         del change
         return False
+
+
+def _differ(one: Object, other: Object) -> bool:
+    return bool(one["metadata"]["resourceVersion"] != other["metadata"]["resourceVersion"])
 
 
 def _secret(change: Found, kubeconfig: str) -> Object:

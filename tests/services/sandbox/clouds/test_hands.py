@@ -5,7 +5,7 @@ import pytest
 from events.kinds import CLUSTERS, MACHINES
 from services.sandbox.clouds.bill import machines_ever
 from services.sandbox.clouds.cache import Cache
-from services.sandbox.clouds.changes import Bill, Drop, End, Leave, Make, Say
+from services.sandbox.clouds.changes import Bill, Drop, End, Leave, Make, Say, Write
 from services.sandbox.clouds.hands import Hands
 
 pytestmark = pytest.mark.looptime
@@ -48,6 +48,26 @@ async def test_a_change_to_an_old_shape_is_not_made(sandbox, hands):
     assert await hands.do(Say(MACHINES, old, {"phase": "Running"}))  # news: somebody else was faster
     (now,) = await sandbox.all(MACHINES)
     assert "status" not in now
+
+
+async def test_both_parts_of_a_write_are_made(sandbox, hands):
+    await sandbox.kube.create(MACHINES, MACHINE)
+    (old,) = await sandbox.all(MACHINES)
+    write = Write(MACHINES, old, {"spec": {"version": "v2"}}, {"phase": "Running"})
+    assert await hands.do(write)
+    (now,) = await sandbox.all(MACHINES)
+    assert (now["spec"]["version"], now["status"]["phase"]) == ("v2", "Running")
+    assert await hands.do(write)  # of a shape that is old by now
+    assert await sandbox.all(MACHINES) == (now,)
+
+
+async def test_of_a_write_to_an_old_shape_neither_part_is_made(sandbox, hands):
+    await sandbox.kube.create(MACHINES, MACHINE)
+    (old,) = await sandbox.all(MACHINES)
+    await sandbox.kube.patch(MACHINES, "m", "default", {"spec": {"version": "v2"}})
+    before = await sandbox.all(MACHINES)
+    assert await hands.do(Write(MACHINES, old, {"spec": {"version": "v3"}}, {"phase": "Running"}))
+    assert await sandbox.all(MACHINES) == before
 
 
 async def test_another_incarnation_is_never_deleted(sandbox, hands):
