@@ -87,6 +87,8 @@ class Placing(ClusterState, frozen=True, kw_only=True):
     attempt: Attempt | None = None
     """The failed try that is still being let go."""
     billed_since: datetime | None = None
+    held: str = ""
+    """Why it cannot be let go now; empty while it can."""
 
 
 class Resizing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -153,6 +155,8 @@ class Releasing(ClusterState, frozen=True, kw_only=True):
     attempt: Attempt
     because: str
     billed_since: datetime
+    held: str = ""
+    """Why it cannot be given back now; empty while it can."""
 
 
 @state("cluster", "released", owner=OWNER)
@@ -217,8 +221,8 @@ class LaunchFailed(msgspec.Struct, frozen=True):
     message: str
 
 
-class LaunchHeld(msgspec.Struct, frozen=True):
-    """An attempt cannot be made before the management cluster has what it lacks now; empty: it lacks nothing more."""
+class Held(msgspec.Struct, frozen=True):
+    """An attempt can be neither made nor let go before people have mended something; empty: nothing more."""
 
     attempt: int
     message: str = ""
@@ -290,3 +294,5 @@ class Release(msgspec.Struct, frozen=True):
 
     wish: Wish
     attempt: Attempt
+    told: str | None = ""
+    """What holds it, as it was told already; None: nobody is told."""

@@ -16,10 +16,11 @@ async def installed(kube: Kube, resource: Resource) -> None:
     try:
         await find(kube, resource.api_version, resource.kind)
     except NotFound as missing:
-        raise _uninstalled(resource) from missing
+        raise uninstalled(resource) from missing
 
 
-def _uninstalled(resource: Resource) -> Denied:
+def uninstalled(resource: Resource) -> Denied:
+    """What is said while the API server does not serve a kind."""
     kind = f"{resource.kind} in {resource.api_version}"
     return Denied(f"the API server does not serve {kind}: install its CRD, and it goes on by itself", NOT_INSTALLED)
 
@@ -33,7 +34,7 @@ async def ensure(kube: Kube, resource: Resource, wanted: Object) -> Object:
     try:
         return await kube.create(resource, wanted)
     except NotServed as missing:
-        raise _uninstalled(resource) from missing
+        raise uninstalled(resource) from missing
     except NotFound as missing:  # the namespace
         raise Denied(f"{wanted['kind']} cannot be made: {missing.message}", NOT_INSTALLED) from missing
     except Denied as denied:

@@ -3,7 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-from schemas.cluster import Founded, Launching, Placing, Ready, Released, Releasing, Requested, Stalled, Waiting
+from schemas.cluster import (
+    Attempt,
+    Founded,
+    Launching,
+    Placing,
+    Ready,
+    Released,
+    Releasing,
+    Requested,
+    Stalled,
+    Waiting,
+)
 from schemas.teardown import Stuck, Warned
 from services.gateway.facts import Facts, counted, whole
 
@@ -12,7 +23,7 @@ def message(facts: Facts) -> str:
     """The one thing a person should know of the cluster now."""
     state, teardown = facts.cluster, facts.teardown
     if facts.refused or isinstance(teardown, Stuck):
-        return facts.refused or getattr(teardown, "message", "")
+        return facts.refused or _stuck(facts)
     if isinstance(teardown, Warned):
         return f"goes at {whole(teardown.until):%H:%M:%S}Z: {teardown.why}"
     if isinstance(state, Founded) and (state.refused or state.resizing or not isinstance(state, Ready)):
@@ -23,13 +34,22 @@ def message(facts: Facts) -> str:
 TELLS: dict[type, Callable[[Any], str]] = {
     type(None): lambda _: "waiting for provisioning",
     Requested: lambda _: "waiting for the market",
-    Placing: lambda s: f"the next offer is looked for: {s.attempt.message or s.attempt.reason}" if s.attempt else "",
+    Placing: lambda s: _moves_on(s, s.attempt) if s.attempt else "",
     Waiting: lambda s: f"{s.message}; the market is asked again at {whole(s.until):%H:%M:%S}Z",
     Stalled: lambda s: s.message,
-    Releasing: lambda s: f"its machines are being given back: {s.because}",
+    Releasing: lambda s: s.held or f"its machines are being given back: {s.because}",
     Released: lambda s: f"released: {s.because}",
 }
 """What the states without a story of their own say."""
+
+
+def _moves_on(state: Placing, failed: Attempt) -> str:
+    return state.held or f"the next offer is looked for: {failed.message or failed.reason}"
+
+
+def _stuck(facts: Facts) -> str:
+    told = (getattr(facts.teardown, "message", ""), getattr(facts.cluster, "held", ""))
+    return ": ".join(filter(None, told))
 
 
 def _progress(facts: Facts, state: Founded) -> str:

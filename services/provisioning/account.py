@@ -79,13 +79,13 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 WAITS: Mapping[type[ClusterState], Callable[[Any], str]] = {
     Requested: lambda _: "an answer of the market",
-    Placing: lambda s: f"attempt {s.attempt.number} to be gone" if s.attempt else "an answer of the market",
+    Placing: lambda s: _going(s.attempt, s) if s.attempt else "an answer of the market",
     Waiting: lambda s: f"the market, asked again at {_clock(s.until)}: {s.reason}: {s.message}",
     Launching: lambda s: s.held or f"its API to answer, until {_clock(s.deadline)} at the latest",
     Ready: lambda s: f"its new size of {s.wish.need.nodes} nodes{LATE * s.resizing.late}" if s.resizing else "",
     Provisioned: lambda s: f"all {s.wish.need.accelerators} accelerators, until {_clock(s.deadline)} at the latest",
     Stalled: lambda s: f"another wish, or what is not installed: {s.reason}: {s.message}",
-    Releasing: lambda s: f"attempt {s.attempt.number} to be gone",
+    Releasing: lambda s: _going(s.attempt, s),
 }
 """What a state waits for; one that is not here waits for nothing."""
 
@@ -178,6 +178,10 @@ def _held(state: ClusterState) -> tuple[Attempt | None, datetime | None]:
 
 def _nodes(placement: Placement) -> int:
     return sum(lot.nodes for lot in placement.lots)
+
+
+def _going(attempt: Attempt, state: Placing | Releasing) -> str:
+    return ": ".join(filter(None, (f"attempt {attempt.number} to be gone", state.held)))
 
 
 def _clock(time: datetime) -> str:

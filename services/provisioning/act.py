@@ -7,10 +7,10 @@ from events.kube_faults import NotServed
 from schemas.cluster import (
     NOT_INSTALLED,
     Gone,
+    Held,
     InfraSeen,
     Launch,
     LaunchFailed,
-    LaunchHeld,
     Look,
     MadeLate,
     Rank,
@@ -21,6 +21,7 @@ from schemas.inventory import ClusterSeen
 from schemas.registry import declared
 from schemas.resize import Resize, Resized, ResizeRefused
 from services.clouds import backend_for
+from services.clouds.objects import uninstalled
 from services.clouds.port import Cloud
 from services.machine import Event
 from services.provisioning.stall import Stall
@@ -72,7 +73,7 @@ class Calls:
             return (_refused(command, denied),)
         if not await self._stall.stands(command):
             return (MadeLate(command.attempt),)
-        return (LaunchHeld(number),) if command.told else ()
+        return (Held(number),) if command.told else ()
 
     async def resize(self, command: Resize) -> tuple[Event, ...]:
         """Tell the back end how many nodes there shall be. What is not there is seen by others."""
@@ -91,12 +92,17 @@ class Calls:
 
     async def release(self, command: Release) -> tuple[Event, ...]:
         """Let the attempt go. Raises TryLater as long as it is there."""
+        backend, number = backend_for(command.wish, self._clouds), command.attempt.number
         try:
-            await backend_for(command.wish, self._clouds).release(command.wish, command.attempt)
-        except NotServed as unserved:  # that its objects are gone with the kind would be a guess
-            raise TryLater(unserved.message, STILL_GOING) from unserved
+            await backend.release(command.wish, command.attempt)
+        except NotServed:  # that its objects are gone with the kind would be a guess, and may cost what still runs
+            return _release_held(command, uninstalled(backend.watched))
         except NotFound:
-            return (Gone(command.attempt.number),)
+            return (Gone(number),)
+        except Denied as denied:
+            return _release_held(command, denied)
+        if command.told:
+            return (Held(number),)
         raise TryLater(f"{command.attempt.object_name(command.wish.name)} is still going", STILL_GOING)
 
     async def look(self, command: Look) -> tuple[Event, ...]:
@@ -126,12 +132,19 @@ def act(
     )
 
 
-def _refused(command: Launch, denied: Denied) -> LaunchFailed | LaunchHeld:
+def _refused(command: Launch, denied: Denied) -> LaunchFailed | Held:
     """The next offer is taken, unless no offer would help."""
     if denied.reason != NOT_INSTALLED:
         return LaunchFailed(command.attempt.number, denied.reason, denied.message)
     _wait_if_told(denied, command.told)
-    return LaunchHeld(command.attempt.number, denied.message)
+    return Held(command.attempt.number, denied.message)
+
+
+def _release_held(command: Release, denied: Denied) -> tuple[Event, ...]:
+    """Raises TryLater where people know already, or there is nobody to tell."""
+    if command.told in (None, denied.message):
+        raise TryLater(denied.message, UNTIL_INSTALLED) from denied
+    return (Held(command.attempt.number, denied.message),)
 
 
 def _wait_if_curable(denied: Denied) -> None:

@@ -3,9 +3,9 @@
 from schemas.cluster import (
     LIFECYCLE,
     Gone,
+    Held,
     InfraSeen,
     LaunchFailed,
-    LaunchHeld,
     Launching,
     MadeLate,
     MarketMoved,
@@ -31,13 +31,21 @@ from services.provisioning.founding import (
     fall_back,
     fall_short,
     give_up,
-    hold,
     lose,
     recount,
     recover,
     rise,
 )
-from services.provisioning.going import drop, finish, finish_seen, let_go, let_go_place, try_next, try_next_seen
+from services.provisioning.going import (
+    drop,
+    finish,
+    finish_seen,
+    hold,
+    let_go,
+    let_go_place,
+    try_next,
+    try_next_seen,
+)
 from services.provisioning.resize import amend, confirm, run_late, take_back
 from services.provisioning.strays import find, forget, keep
 from services.provisioning.waits import ask_again, ask_soon
@@ -53,7 +61,6 @@ decide = machine(
     on((Launching, Provisioned, Ready), Wish, amend),
     on((Requested, Placing), Ranked, choose),
     on(Stalled, Ranked, recover),
-    on(Launching, LaunchHeld, hold),
     on(Waiting, Due, ask_again),
     on(Waiting, MarketMoved, ask_soon),
     on(Launching, LaunchFailed, fall_back),
@@ -73,6 +80,7 @@ decide = machine(
     on((Requested, Launching, Provisioned, Ready, Waiting, Stalled, Released), Gone, forget),
     on(Placing, Gone, try_next),
     on(Placing, InfraSeen, try_next_seen),
+    on((Launching, Placing, Releasing), Held, hold),
     on(Releasing, Gone, finish),
     on(Releasing, InfraSeen, finish_seen),
     on((Requested, Waiting, Stalled, Released), InfraSeen, find),

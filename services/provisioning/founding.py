@@ -12,7 +12,6 @@ from schemas.cluster import (
     Gone,
     InfraSeen,
     LaunchFailed,
-    LaunchHeld,
     Launching,
     Placing,
     Provisioned,
@@ -53,10 +52,6 @@ def recover(state: Stalled, market: Ranked, now: datetime) -> Stalled | Waiting 
     if not market.placements:
         return go_without(state, market, now)
     return _launch(msgspec.structs.replace(state, tried=()), market, now)
-
-
-def hold(state: Launching, held: LaunchHeld) -> Launching:
-    return msgspec.structs.replace(state, held=held.message) if held.attempt == state.attempt.number else state
 
 
 def fall_back(state: Launching, failure: LaunchFailed, now: datetime) -> Launching | Placing:
@@ -135,7 +130,7 @@ def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime)
 
 def _give_up(state: Founded, reason: str, message: str, now: datetime) -> Placing:
     failed = msgspec.structs.replace(state.attempt, reason=reason, message=message, failed_at=now)
-    return state.to(Placing, attempt=failed)
+    return state.to(Placing, attempt=failed, held="")
 
 
 def _on_spot(state: Founded) -> bool:

@@ -2,10 +2,13 @@
 
 from datetime import datetime
 
+import msgspec
+
 from schemas.cluster import (
     ClusterState,
     Founded,
     Gone,
+    Held,
     InfraSeen,
     Launching,
     Placing,
@@ -26,7 +29,7 @@ LOST = "Lost"
 
 
 def let_go(state: Launching | Provisioned | Ready, order: ReleaseOrdered) -> Founded | Releasing:
-    return state.to(Releasing, because=order.why) if order.uid == state.uid else state
+    return state.to(Releasing, because=order.why, held="") if order.uid == state.uid else state
 
 
 def let_go_place(state: Placing, order: ReleaseOrdered) -> Placing | Releasing | Released:
@@ -39,6 +42,13 @@ def let_go_place(state: Placing, order: ReleaseOrdered) -> Placing | Releasing |
 
 def drop(state: Requested | Waiting | Stalled, order: ReleaseOrdered) -> Requested | Waiting | Stalled | Released:
     return state.to(Released, because=order.why) if order.uid == state.uid else state
+
+
+def hold(state: Launching | Placing | Releasing, held: Held) -> Launching | Placing | Releasing:
+    """People are told what they have to mend; it goes on by itself then."""
+    if state.attempt is None or held.attempt != state.attempt.number:
+        return state
+    return msgspec.structs.replace(state, held=held.message)
 
 
 def finish(state: Releasing, gone: Gone, now: datetime) -> ClusterState | Released:
@@ -61,6 +71,7 @@ def try_next(state: Placing, gone: Gone, now: datetime) -> ClusterState:
         Placing,
         attempt=None,
         billed_since=None,
+        held="",
         tried=(*state.tried, state.attempt),
         cost_usd=cost(state, state.attempt.placement, state.billed_since, now),
     )

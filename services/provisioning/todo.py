@@ -29,7 +29,7 @@ def ask_market(state: Requested | Placing) -> tuple[Command, ...]:
 
 
 def let_go_or_ask(state: Placing) -> tuple[Command, ...]:
-    return ask_market(state) if state.attempt is None else (Release(state.wish, state.attempt),)
+    return ask_market(state) if state.attempt is None else (Release(state.wish, state.attempt, state.held),)
 
 
 def ask_until_installed(state: Stalled) -> tuple[Command, ...]:
@@ -52,14 +52,14 @@ _todo = asks(
         Provisioned: lambda s: (*asks_resize(s), Look(s.wish, s.attempt), Wake(s.deadline)),
         Ready: asks_settling,
         Stalled: ask_until_installed,
-        Releasing: lambda s: (Release(s.wish, s.attempt),),
+        Releasing: lambda s: (Release(s.wish, s.attempt, s.held),),
     }
 )
 
 
 def todo(state: State) -> tuple[Command, ...]:
-    """Beside what each state asks for, that its strays be released."""
+    """Beside what each state asks for, that its strays be released, of which nobody is told."""
     asked = _todo(state)
     if isinstance(state, ClusterState) and state.strays:
-        asked += tuple(Release(state.wish, stray) for stray in state.strays)
+        asked += tuple(Release(state.wish, stray, told=None) for stray in state.strays)
     return asked

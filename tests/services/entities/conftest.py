@@ -72,7 +72,7 @@ HEARD_BY_CLUSTER = (
     cluster.Ranked((), "BadTemplate", "it cannot be filled in"), cluster.MarketMoved(), cluster.MadeLate(TRIED),
     *(event for n in (1, 2) for event in (
         cluster.LaunchFailed(n, "NoCapacity", "none"), cluster.Gone(n),
-        cluster.LaunchHeld(n, "no Cluster API"), cluster.LaunchHeld(n),
+        cluster.Held(n, "no Cluster API"), cluster.Held(n),
         infra(n), infra(n, reachable=True), infra(n, failure="Quota", message="over quota"), infra(n, present=False),
         infra(n, going=True),
     )),

@@ -141,7 +141,7 @@ def test_an_attempt_that_is_not_current_is_being_released(clusters):
     for state in clusters.reached():
         if isinstance(state, cluster.Founded) or getattr(state, "attempt", None) is None:
             continue
-        assert cluster.Release(state.wish, state.attempt) in clusters.todo(state)
+        assert cluster.Release(state.wish, state.attempt, state.held) in clusters.todo(state)
 
 
 def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):

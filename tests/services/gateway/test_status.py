@@ -147,6 +147,11 @@ def test_time_alone_changes_nothing():
                 number=1, placement=PLACEMENT, reason="NoCapacity", message="none left"))),
             "the next offer is looked for: none left",
         ),
+        (
+            Facts(WISH, cluster=is_(cluster.Placing, held="no Cluster API", attempt=cluster.Attempt(
+                number=1, placement=PLACEMENT, reason="Lost"))),
+            "no Cluster API",
+        ),
         (Facts(WISH, cluster=is_(cluster.Launching)), "waiting for the back end"),
         (Facts(WISH, cluster=is_(cluster.Launching, held="no Cluster API")), "no Cluster API"),
         (
@@ -159,6 +164,12 @@ def test_time_alone_changes_nothing():
         (replace(WHOLE, teardown=is_(teardown.Warned)), "goes at 12:00:00Z: Idle"),
         (replace(WHOLE, teardown=is_(teardown.Stuck, message="Draining has taken too long")), "has taken too long"),
         (Facts(WISH, cluster=is_(cluster.Releasing)), "its machines are being given back: Deleted"),
+        (Facts(WISH, cluster=is_(cluster.Releasing, held="no Cluster API")), "no Cluster API"),
+        (
+            Facts(WISH, cluster=is_(cluster.Releasing, held="no Cluster API"),
+                  teardown=is_(teardown.Stuck, message="Releasing has taken too long")),
+            "Releasing has taken too long: no Cluster API",
+        ),
         (Facts(WISH, cluster=is_(cluster.Released)), "released: Deleted"),
         (WHOLE, ""),
     ],

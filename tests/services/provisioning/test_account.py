@@ -156,6 +156,7 @@ PROVISIONED = Provisioned(
         (PROVISIONED, "all 16 accelerators, until 2026-01-01 01:00:00 UTC at the latest"),
         (LIFE[5], ""),
         (LIFE[6], "attempt 2 to be gone"),
+        (msgspec.structs.replace(LIFE[6], held="no kind"), "attempt 2 to be gone: no kind"),
         (
             Waiting(uid="u", wish=WISH, reason="PriceCap", message="too dear", until=at(1)),
             "the market, asked again at 2026-01-01 01:00:00 UTC: PriceCap: too dear",

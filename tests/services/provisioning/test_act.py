@@ -9,12 +9,13 @@ import msgspec
 import pytest
 
 from events.bus import Message
+from events.faults import Denied
 from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, CRDS
 from events.kube import Kube
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import cluster
-from schemas.cluster import InfraSeen, Launching, Placing, Released, Releasing
+from schemas.cluster import InfraSeen, Launching, Placing, Released
 from schemas.inventory import Offer, Offers
 from schemas.registry import declared
 from schemas.subjects import Key
@@ -183,6 +184,24 @@ async def test_a_kind_that_stays_away_is_waited_for_no_longer_than_a_launch_may_
     assert (launching.attempt.number, launching.attempt.placement) == (2, placing.attempt.placement)
 
 
+async def test_what_may_not_be_let_go_is_told_once_and_let_go_when_it_may(house):
+    await house.ask()
+    await asyncio.sleep(1)
+    launching, backend = (await house.history())[-1], house.clouds[house.backend]
+    allowed, backend.release = backend.release, forbidden
+    await house.say_state(ReleaseOrdered(uid=launching.uid, wish=launching.wish, why="Deleted", deadline=START))
+    await asyncio.sleep(600)
+    *_, first, last = await house.history()
+    assert (first.held, last.held) == ("", "alate may not delete it")
+    backend.release = allowed
+    await asyncio.sleep(60)
+    assert isinstance((await house.history())[-1], Released)
+
+
+async def forbidden(_, __):
+    raise Denied("alate may not delete it", reason="Forbidden")
+
+
 async def test_what_is_there_is_not_taken_for_gone_while_its_kind_is_not_served(house):
     await house.ask()
     await asyncio.sleep(1)
@@ -191,10 +210,12 @@ async def test_what_is_there_is_not_taken_for_gone_while_its_kind_is_not_served(
     order = ReleaseOrdered(uid=launching.uid, wish=launching.wish, why="Deleted", deadline=START)
     await house.say_state(order)
     await asyncio.sleep(600)
-    assert isinstance((await house.history())[-1], Releasing)
+    assert names(await house.history()) == ["Requested", "Launching", "Releasing", "Releasing"]
+    assert (await house.history())[-1].held == missing(house.resource)
     await house.serve(served=True)
     await asyncio.sleep(60)
-    assert isinstance((await house.history())[-1], Released)
+    *_, going, released = await house.history()
+    assert (going.held, type(released)) == ("", Released)
     assert await house.there() == []
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from schemas.cluster import (
     Founded,
     Gone,
+    Held,
     InfraSeen,
     LaunchFailed,
     Launching,
@@ -121,6 +122,16 @@ def test_what_failed_is_released_before_the_next_offer_is_asked_for():
     assert [(a.number, a.reason) for a in state.tried] == [(1, "NoCapacity")]
     assert state.cost_usd == 6.0
     assert isinstance(tell(state, OFFERS), Launching)
+
+
+@pytest.mark.parametrize("event", [LaunchFailed(1, "NoCapacity", "none there"), order(launching())])
+def test_what_is_held_of_a_release_is_known_until_it_is_over_and_no_longer(event):
+    state = tell(launching(), event, Held(1, "no kind"))
+    assert todo(state) == (Release(WISH, state.attempt, told="no kind"),)
+    assert tell(state, Held(2, "another's")) is state
+    assert tell(state, Held(1)).held == ""
+    after = tell(state, Gone(1))
+    assert getattr(after, "held", "") == ""
 
 
 def test_a_failure_the_cloud_reports_later_makes_it_fall_back_too():
