@@ -7,6 +7,8 @@ from typing import TypeVar
 
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the buckets, in seconds: from one loopback publish to the longest call a message may make."""
+LONG = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0, 604_800.0)
+"""The same for what takes from a moment to a week."""
 SERIES = 500
 """How many label values one name may have; what comes beyond is counted as `OTHER`."""
 OTHER = "other"
@@ -15,6 +17,12 @@ SENT = "messaging.client.sent.messages"
 CONSUMED = "messaging.client.consumed.messages"
 OPERATION = "messaging.client.operation.duration"
 PROCESS = "messaging.process.duration"
+LAG = "alate.delivery.lag"
+"""Seconds from when a message was stored to when it came to somebody who hears it."""
+SETTLED = "alate.delivery.duration"
+"""Seconds from when a message was stored until somebody had worked it off, with all that it led to said."""
+DWELT = "alate.state.duration"
+"""Seconds an entity was in the state it leaves."""
 TRANSITIONS = "alate.transitions"
 CATALOG_REFUSED = "alate.catalog.refused"
 """Rows that were left out of a catalog when it was new."""
@@ -48,7 +56,12 @@ def _messaging(operation: str) -> Callable[[str], Labels]:
     }
 
 
-def _transition(pair: str) -> Labels:
+def _transition(turn: str) -> Labels:
+    domain, was, state = turn.split(".")
+    return {"domain": domain, "was": was, "state": state}
+
+
+def _dwelt(pair: str) -> Labels:
     domain, _, state = pair.partition(".")
     return {"domain": domain, "state": state}
 
@@ -84,7 +97,10 @@ LABELS: Mapping[str, Callable[[str], Labels]] = {
     OPERATION: _messaging("send"),
     CONSUMED: _messaging("receive"),
     PROCESS: _messaging("process"),
+    LAG: _messaging("receive"),
+    SETTLED: _messaging("process"),
     TRANSITIONS: _transition,
+    DWELT: _dwelt,
     CATALOG_REFUSED: _cloud,
     CATALOG_FAILURES: _cloud,
     CAPACITY_SIGNALS: _cloud,
@@ -103,18 +119,23 @@ def labels_of(name: str, value: str) -> Labels:
 
 
 class Histogram:
-    """How long something took: a count per bucket of `BOUNDS` and one beyond, and the sum in seconds."""
+    """How long something took: a count per bucket of `bounds` and one beyond, and the sum in seconds."""
 
-    __slots__ = ("buckets", "sum")
+    __slots__ = ("bounds", "buckets", "sum")
 
-    def __init__(self) -> None:
-        self.buckets = [0] * (len(BOUNDS) + 1)
+    def __init__(self, bounds: tuple[float, ...] = BOUNDS) -> None:
+        self.bounds = bounds
+        self.buckets = [0] * (len(bounds) + 1)
         self.sum = 0.0
 
     def took(self, seconds: float) -> None:
         """One more."""
-        self.buckets[bisect_left(BOUNDS, seconds)] += 1
+        self.buckets[bisect_left(self.bounds, seconds)] += 1
         self.sum += seconds
+
+
+BOUNDS_OF = {DWELT: LONG}
+"""Of what takes longer than a message may."""
 
 
 class Meters:
@@ -160,22 +181,26 @@ class Meters:
             label = _bounded(series, domain)
             series[label] = series.get(label, 0) + 1
 
-    def transition(self, domain: str, state: str) -> None:
-        """An entity of `domain` went into `state`."""
-        self.count(TRANSITIONS, f"{domain}.{state}")
+    def transition(self, domain: str, was: str, state: str, seconds: float = 0.0) -> None:
+        """An entity of `domain` went into `state`, after so many seconds in the one it `was` in (empty: none)."""
+        self.count(TRANSITIONS, f"{domain}.{was}.{state}")
+        if was:
+            self.took(DWELT, f"{domain}.{was}", seconds)
 
     def sent(self, template: str, seconds: float) -> None:
         """A message was stored; `seconds` until its acknowledgement."""
         self.count(SENT, template)
         self.took(OPERATION, template, seconds)
 
-    def consumed(self, template: str) -> None:
-        """A message came."""
+    def consumed(self, template: str, lag: float) -> None:
+        """A message came, `lag` seconds after it was stored (by two clocks, so that it may seem less than none)."""
         self.count(CONSUMED, template)
+        self.took(LAG, template, max(0.0, lag))
 
-    def processed(self, template: str, seconds: float) -> None:
-        """A message was worked off, `seconds` after it came."""
+    def processed(self, template: str, seconds: float, lag: float) -> None:
+        """A message was worked off, `seconds` after it came, `lag` seconds after it was stored."""
         self.took(PROCESS, template, seconds)
+        self.took(SETTLED, template, max(0.0, lag))
 
     def took(self, name: str, label: str, seconds: float) -> None:
         """One more duration of `name`."""
@@ -183,7 +208,8 @@ class Meters:
             self._times[name][label].took(seconds)
         except KeyError:
             series = self._times.setdefault(name, {})
-            series.setdefault(_bounded(series, label), Histogram()).took(seconds)
+            made = Histogram(BOUNDS_OF.get(name, BOUNDS))
+            series.setdefault(_bounded(series, label), made).took(seconds)
 
     def on_counter(self, told: Callable[[str], None]) -> None:
         """Tell every counter's name: now those that are there, later each new one once."""

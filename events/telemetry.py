@@ -1,20 +1,35 @@
 """Traces travel with every message, and cost next to nothing while nobody looks at them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from random import Random
 from types import TracebackType
 from typing import Literal, NamedTuple, Protocol
 
+from events.bus import Stored
 from events.meters import OTHER, Meters
 from events.streams import HOOK, TOLD
 from schemas.registry import declarations
 from schemas.subjects import Key
 
-__all__ = ["Meters", "Span", "Spans", "Trace", "Work", "extract", "inject", "sending", "working", "working_on"]
+__all__ = [
+    "Meters",
+    "Span",
+    "Spans",
+    "Trace",
+    "Work",
+    "extract",
+    "hearing",
+    "inject",
+    "sending",
+    "working",
+    "working_on",
+]
 
 TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
@@ -172,6 +187,16 @@ def working_on(key: Key, trace: Trace = NOWHERE, template: str = OTHER) -> _Work
     `trace` is what the message that caused the work came with, `template` its subject's template.
     """
     return _Working(key, trace, template)
+
+
+@contextmanager
+def hearing(key: Key, stored: Stored, meters: Meters, clock: Callable[[], datetime]) -> Iterator[None]:
+    """Around the work on one message by one who hears one after another: counted, timed, in the message's trace."""
+    template, started = template_of(stored.subject), meters.timer()
+    meters.consumed(template, (clock() - stored.time).total_seconds())
+    with working_on(key, extract(stored.headers), template):
+        yield
+    meters.processed(template, meters.timer() - started, (clock() - stored.time).total_seconds())
 
 
 class _Sending:

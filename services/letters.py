@@ -1,6 +1,7 @@
 """A letter is what one entity is told, with the promise to answer whoever sent it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from events.bus import Delivery
 from events.telemetry import NOWHERE, Trace
@@ -37,5 +38,7 @@ class Letter:
     answer: Answer | None = None
     trace: Trace = NOWHERE
     template: str = "resume"
+    stored: datetime | None = None
+    """When the bus took what it tells; None: it tells nothing new."""
     since_boot: bool = False
     """What is known of the entity may be old by now: it is read again first."""

@@ -15,6 +15,7 @@ from services.inventory.desk import NAME as INVENTORY_DESK
 from services.items.answer import SUBJECT as QUESTIONS
 from services.outbound.courier import CONSUMER as TARGETS
 from services.outbound.outbox import HEARS as OUTBOUND_HEARS
+from services.outbound.outbox import STREAM as OUTBOUND
 from services.provisioning.service import HEARS as PROVISIONING_HEARS
 from services.teardown.service import HEARS as TEARDOWN_HEARS
 from services.trail.which import STREAMS as SHOWN
@@ -72,7 +73,7 @@ SERVICES = (
         asks=ASKED,
         works=(HOOKS,),
         reads=SHOWN,
-        lists=SHOWN,
+        lists=(*SHOWN, OUTBOUND),
         drops=("DLQ",),
     ),
     Role("outbound", says=("outbound.>",), works=(OUTBOUND_HEARS, TARGETS), reads=(EVENTS,)),

@@ -5,7 +5,7 @@ import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
@@ -16,6 +16,7 @@ from events.meters import UNDECODABLE
 from events.patience import Paces, Patience
 from events.telemetry import Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
+from schemas.registry import declared
 from schemas.subjects import Key, key_of
 from services.hearing import Ears, Hears, Undecodable, consumers
 from services.ledger import Clock, Ledger
@@ -50,6 +51,10 @@ def acts(table: Mapping[type[Command], Callable[[Any], Awaitable[Iterable[Event]
         return await table[type(command)](command)
 
     return act
+
+
+def _event(state: State) -> str:
+    return declared(type(state)).event
 
 
 @dataclass(frozen=True)
@@ -144,9 +149,9 @@ class Runtime:
             return
         answer, cause = Answer(delivery, len(told)), stored.headers.get("ce-id", "")
         trace, template = extract(stored.headers), template_of(stored.subject)
-        self._meters.consumed(template)
+        self._meters.consumed(template, self._since(stored.time))
         for key, event in told:
-            self._mail.put(key, Letter(event, cause, answer, trace, template))
+            self._mail.put(key, Letter(event, cause, answer, trace, template, stored.time))
 
     def _due(self, subject: str) -> tuple[tuple[Key, Event], ...]:
         if not subject.startswith("due."):
@@ -174,7 +179,11 @@ class Runtime:
             self._meters.count("alate.failures", key.domain)
             await self._put_off(key, letter, AFTER_A_FAULT)
         else:
-            self._meters.processed(letter.template, self._meters.timer() - started)
+            if letter.stored is not None:
+                self._meters.processed(letter.template, self._meters.timer() - started, self._since(letter.stored))
+
+    def _since(self, time: datetime) -> float:
+        return (self._clock() - time).total_seconds()
 
     async def _put_off(self, key: Key, letter: Letter, least: float = 0.0) -> None:
         """Hear it again in a while; and do again what the state asks for, for what was heard may be part of it."""
@@ -224,12 +233,14 @@ class Runtime:
     async def _transition(self, key: Key, old: State | None, new: State, cause: str) -> None:
         cancels = self._has_timer(old) and not self._has_timer(new)
         written = await self.ledger.write(key, new, cause=cause, cancels_timer=cancels)
-        self._meters.transition(key.domain, type(written).__name__)
+        was = _event(old) if old else ""
+        dwelt = (written.since - old.since).total_seconds() if old else 0.0
+        self._meters.transition(key.domain, was, _event(written), dwelt)
         self._log.info(
-            f"{key.domain}.{type(written).__name__.lower()}",
+            f"{key.domain}.{_event(written)}",
             tenant=key.tenant,
             name=key.name,
-            was=type(old).__name__.lower() if old else None,
+            was=was or None,
             revision=written.revision,
         )
 

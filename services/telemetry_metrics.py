@@ -25,8 +25,8 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.process_collector import ProcessCollector
 
-from events.meters import BOUNDS, Meters, labels_of
 from events.meters import Histogram as Times
+from events.meters import Meters, labels_of
 
 SCOPE = "alate"
 EVERY_MS = 15_000
@@ -54,7 +54,7 @@ def _point(name: str, label: str, times: Times, since: int, now: int) -> Histogr
         count=sum(buckets),
         sum=times.sum,
         bucket_counts=buckets,
-        explicit_bounds=BOUNDS,
+        explicit_bounds=times.bounds,
         min=0.0,
         max=0.0,
     )

@@ -16,6 +16,7 @@ from services.edge.callers import Callers
 from services.edge.door import opened
 from services.edge.hooks import Hooks
 from services.edge.inventory import Questions
+from services.edge.lag import Lag
 from services.edge.limit import Rate
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
@@ -24,6 +25,8 @@ from services.edge.secrets import Secrets
 from services.edge.triggers import Triggers
 
 USUAL = Rate(50.0, 200)
+CONSUMED = ("EVENTS", "LEVELS", "INTAKE", "HOOKS", "OUTBOUND")
+"""The streams that somebody works off."""
 
 log = structlog.get_logger()
 
@@ -70,6 +73,7 @@ class Edge:
         callers = Callers(secrets)
         self._questions = Questions(bus, callers)
         self._site = Site(bus, Visitors(callers, clock=clock, is_open=door.is_open), roles, clock=clock, jitter=jitter)
+        self._lag = Lag(bus, CONSUMED, meters)
         self._book = Rulebook(kube, clock)
         self._triggers = Triggers(bus, self._book, clock=clock, meters=meters, jitter=jitter)
 
@@ -83,3 +87,4 @@ class Edge:
                 group.create_task(self._book.run())
                 group.create_task(self._triggers.run())
                 group.create_task(self._site.run())
+                group.create_task(self._lag.run())

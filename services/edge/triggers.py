@@ -11,8 +11,7 @@ from events.bus import Bus, Delivery, Unavailable
 from events.cloudevents import Malformed
 from events.meters import TRIGGERS
 from events.patience import Patience
-from events.streams import HOOK
-from events.telemetry import Meters, extract, working_on
+from events.telemetry import Meters, hearing
 from schemas.subjects import Key
 from schemas.wish import ClusterRequested
 from services.edge.heard import Heard, heard
@@ -70,7 +69,7 @@ class Triggers:
             await delivery.dead(f"{delivery.stored.subject}: {why}")
             return
         key = Key("hook", found.endpoint.tenant, found.endpoint.name)
-        with working_on(key, extract(delivery.stored.headers), HOOK):
+        with hearing(key, delivery.stored, self._meters, self._clock):
             wrong = [why for rules in self._book.about(found) for why in await self._follow(rules, found)]
         await (delivery.dead("; ".join(wrong)) if wrong else delivery.ack())
 

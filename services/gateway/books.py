@@ -71,6 +71,10 @@ class Books:
         state = self.clusters.get(Key("cluster", tenant, name))
         return state if isinstance(state, ClusterState) else None
 
+    def all_clusters(self) -> Iterator[ClusterState]:
+        """The state of every cluster that is kept."""
+        return (state for _, state in self.clusters if isinstance(state, ClusterState))
+
     def teardown(self, tenant: str, name: str) -> TeardownState | None:
         """A cluster's teardown."""
         state = self.teardowns.get(Key("teardown", tenant, name))

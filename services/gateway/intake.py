@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
+from datetime import datetime
 from typing import TypeVar
 
 import msgspec
@@ -13,7 +14,7 @@ from events.faults import Denied, NotFound, TryLater
 from events.kinds import COLONIES
 from events.kube import Kube, Object
 from events.patience import Patience
-from events.telemetry import NOWHERE, Trace, extract, template_of, working_on
+from events.telemetry import NOWHERE, Meters, Trace, extract, hearing
 from events.verdict import Verdict, reply_to
 from schemas.crds import Refused, read_colony
 from schemas.registry import Stream, declared
@@ -46,9 +47,19 @@ log = structlog.get_logger()
 class Intake:
     """Works off the requests, one after another."""
 
-    def __init__(self, bus: Bus, kube: Kube, jitter: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        kube: Kube,
+        *,
+        clock: Callable[[], datetime],
+        meters: Meters,
+        jitter: Callable[[], float],
+    ) -> None:
         self._bus = bus
         self._kube = kube
+        self._clock = clock
+        self._meters = meters
         self._jitter = jitter
         self._does: Mapping[str, Callable[[Delivery], Awaitable[str]]] = {
             "cluster.requested": self._found,
@@ -64,7 +75,7 @@ class Intake:
                 stored = delivery.stored
                 place = Key("intake", CONSUMER.stream, str(stored.sequence))
                 try:
-                    with working_on(place, extract(stored.headers), template_of(stored.subject)):
+                    with hearing(place, stored, self._meters, self._clock):
                         await self._take(delivery)
                 except Unavailable as away:  # it could not be answered, so it comes again
                     log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))

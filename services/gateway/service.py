@@ -12,12 +12,14 @@ from events.kinds import COLONIES
 from events.kube import Changed, Kube, Listed, Lost, Object
 from events.patience import Paces
 from events.telemetry import Meters
+from schemas import cluster
 from schemas.cluster import InfraSeen
 from schemas.wish import Wish
 from services.clouds.port import Cloud
 from services.gateway.ages import ages
 from services.gateway.books import Books, Name
 from services.gateway.colonies import Colonies
+from services.gateway.fleet import fleet
 from services.gateway.infra import InfraWatch
 from services.gateway.intake import Intake
 from services.levels import Levels
@@ -53,10 +55,11 @@ class Gateway:
         self._kube = kube
         self._levels = Levels(bus, clock, meters, Wish, InfraSeen)
         self._meters = meters
+        self._clock = clock
         self._books = Books(bus, meters)
         self._colonies = Colonies(kube, self._levels, self._books, clock, backend)
         self._infra = [InfraWatch(cloud, self._levels, jitter) for cloud in clouds.values()]
-        self._intake = Intake(bus, kube, jitter)
+        self._intake = Intake(bus, kube, clock=clock, meters=meters, jitter=jitter)
         self._waiting: set[Name] = set()
         self._outages: Paces[Name] = Paces(jitter)
         self._mail: Mailboxes[Name, None] = Mailboxes(self._open, AT_ONCE)
@@ -80,11 +83,13 @@ class Gateway:
             await self._mail.close()
 
     async def _measure(self) -> None:
-        """Tell how old what stands is, again and again: of every replica the same, as all see every state."""
+        """Tell how old what stands is, and what it costs, again and again: every replica the same, as each sees all."""
         while True:
             for lifecycle, view in self._books.lives:
                 for gauge, series in ages(lifecycle, (state for _, state in view)).items():
                     self._meters.gauge(gauge, lifecycle.domain, series)
+            for gauge, series in fleet(self._books.all_clusters(), self._clock()).items():
+                self._meters.gauge(gauge, cluster.LIFECYCLE.domain, series)
             await asyncio.sleep(MEASURE)
 
     def _touch(self, name: Name) -> None:

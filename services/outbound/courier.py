@@ -15,8 +15,7 @@ from events.cloudevents import Malformed, decode
 from events.faults import TryLater
 from events.meters import OUTBOUND
 from events.patience import Patience
-from events.streams import TOLD
-from events.telemetry import Meters, extract, inject, working_on
+from events.telemetry import Meters, hearing, inject
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
 from services.mailbox import Mailboxes
@@ -95,7 +94,7 @@ class Courier:
         if asyncio.get_running_loop().time() - came_at > CONSUMER.ack_wait - GRACE:
             return  # it lay so long behind others that it comes again anyway
         try:
-            with working_on(key, extract(delivery.stored.headers), TOLD):
+            with hearing(key, delivery.stored, self._meters, self._clock):
                 came = await self._bring(name, key, delivery)
             self._meters.count(OUTBOUND, f"{name}.{came.what}")
             tell = log.info if came.what in QUIET else log.warning

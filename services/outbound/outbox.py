@@ -1,15 +1,15 @@
 """Every event becomes one message per target, so that each is tried, delayed and buried on its own."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
+from datetime import datetime
 
 import msgspec
 import structlog
 
 from events.bus import Bus, Consumer, Delivery, Message, Stored, Unavailable
 from events.meters import UNDECODABLE
-from events.streams import TOLD
-from events.telemetry import Meters, extract, sending, working_on
+from events.telemetry import Meters, hearing, sending
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
 from services.outbound.formats import commit_of
@@ -46,10 +46,11 @@ def letters(targets: Iterator[Target], stored: Stored) -> Iterator[Message]:
 class Outbox:
     """Fills it."""
 
-    def __init__(self, bus: Bus, targets: Targets, meters: Meters) -> None:
+    def __init__(self, bus: Bus, targets: Targets, meters: Meters, clock: Callable[[], datetime]) -> None:
         self._bus = bus
         self._targets = targets
         self._meters = meters
+        self._clock = clock
 
     async def run(self) -> None:
         """Listen for ever."""
@@ -68,7 +69,7 @@ class Outbox:
             self._meters.count(UNDECODABLE, "outbound")
             await delivery.dead(f"{stored.subject}: {wrong}")
             return
-        with working_on(key_of(stored.subject), extract(stored.headers), TOLD):
+        with hearing(key_of(stored.subject), stored, self._meters, self._clock):
             for letter in found:
                 await self._keep(letter, stored)
         await delivery.ack()

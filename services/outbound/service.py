@@ -59,7 +59,7 @@ class Outbound:
             courier = Courier(
                 self._bus, self._targets, post, clock=self._clock, jitter=self._jitter, meters=self._meters
             )
-            group.create_task(Outbox(self._bus, self._targets, self._meters).run())
+            group.create_task(Outbox(self._bus, self._targets, self._meters, self._clock).run())
             group.create_task(courier.run())
             self.ready.set()
             log.info("service.ready", targets=len(self._targets.now()))

@@ -23,7 +23,7 @@ from schemas.cluster import (
 )
 from schemas.registry import declared
 from schemas.wish import Need
-from services.provisioning.bill import cost
+from services.bill import cost
 
 HOUR = timedelta(hours=1)
 LATE = ", which takes longer than it should"

@@ -21,7 +21,7 @@ from schemas.cluster import (
     Waiting,
 )
 from schemas.teardown import Releasing as ReleaseOrdered
-from services.provisioning.bill import cost
+from services.bill import cost
 from services.provisioning.strays import find, forget
 
 LOST = "Lost"

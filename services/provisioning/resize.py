@@ -10,8 +10,8 @@ from schemas.entity import Due, Wake
 from schemas.inventory import ClusterSeen
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Wish
+from services.bill import cost
 from services.machine import Command
-from services.provisioning.bill import cost
 from services.provisioning.change import objection
 
 RESIZE_LIMIT = timedelta(minutes=30)

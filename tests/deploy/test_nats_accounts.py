@@ -27,6 +27,8 @@ from tests.deploy.house import (
 )
 
 BY_NAME = {role.name: role for role in EVERYBODY}
+LISTERS = {"OUTBOUND": {"edge"}}
+"""Who sees how far a stream's consumers are, and nothing of what it holds."""
 READERS = {
     "EVENTS": {"gateway", "inventory", "provisioning", "addons", "teardown", "outbound", "edge", "operator", "reader"},
     "LEVELS": {"gateway", "inventory", "provisioning", "edge", "operator", "reader"},
@@ -76,7 +78,7 @@ def of_stream(verb: str, stream: str) -> set[str]:
         "PURGE": PURGERS.get(stream, set()),
         "MSG.DELETE": {"operator", "edge"} if stream == "DLQ" else set(),
         **dict.fromkeys(("mine CREATE", "mine DELETE", "flow"), readers),
-        "CONSUMER.LIST": readers & {"operator", "reader", "edge"},
+        "CONSUMER.LIST": readers & {"operator", "reader", "edge"} | LISTERS.get(stream, set()),
     }.get(verb, set())
 
 

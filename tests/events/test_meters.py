@@ -2,28 +2,60 @@
 
 import threading
 
-from events.meters import BOUNDS, CONSUMED, OPERATION, OTHER, PROCESS, SENT, SERIES, TRANSITIONS, Meters, labels_of
+from events.meters import (
+    BOUNDS,
+    CONSUMED,
+    DWELT,
+    LAG,
+    LONG,
+    OPERATION,
+    OTHER,
+    PROCESS,
+    SENT,
+    SERIES,
+    SETTLED,
+    TRANSITIONS,
+    Meters,
+    labels_of,
+)
 
 
 def test_every_event_is_counted_once():
     meters = Meters()
     for _ in range(3):
         meters.count("alate.ignored", "cluster")
-    meters.transition("cluster", "Ready")
+    meters.transition("cluster", "provisioned", "ready", 90.0)
     assert meters.counts("alate.ignored") == (("cluster", 3),)
-    assert meters.counts(TRANSITIONS) == (("cluster.Ready", 1),)
+    assert meters.counts(TRANSITIONS) == (("cluster.provisioned.ready", 1),)
     assert meters.counts("never.counted") == ()
 
 
 def test_a_duration_falls_into_the_first_bucket_that_holds_it():
     meters = Meters()
     for seconds in (0.0, BOUNDS[0], BOUNDS[0] + 1e-9, 99.0):
-        meters.processed("t", seconds)
+        meters.took(PROCESS, "t", seconds)
     ((name, label, histogram),) = meters.times()
     assert (name, label) == (PROCESS, "t")
     assert (histogram.buckets[0], histogram.buckets[1], histogram.buckets[-1]) == (2, 1, 1)
     assert sum(histogram.buckets) == 4
     assert histogram.sum == sum((0.0, BOUNDS[0], BOUNDS[0] + 1e-9, 99.0))
+
+
+def test_how_long_a_state_lasts_is_told_from_a_moment_to_a_week():
+    meters = Meters()
+    for seconds in (0.5, 3000.0, 10 * 86_400.0):
+        meters.transition("cluster", "placing", "launching", seconds)
+    meters.transition("cluster", "", "requested")
+    ((name, label, histogram),) = meters.times()
+    assert (name, label, histogram.bounds) == (DWELT, "cluster.placing", LONG)
+    assert [place for place, number in enumerate(histogram.buckets) if number] == [0, LONG.index(3600.0), len(LONG)]
+
+
+def test_a_clock_that_is_behind_makes_no_lag_less_than_none():
+    meters = Meters()
+    meters.consumed("t", -1.0)
+    meters.processed("t", 0.25, -1.0)
+    assert {name: histogram.sum for name, _, histogram in meters.times()} == {LAG: 0.0, PROCESS: 0.25, SETTLED: 0.0}
 
 
 def test_labels_are_bounded_and_nothing_is_lost_by_it():
@@ -37,11 +69,11 @@ def test_labels_are_bounded_and_nothing_is_lost_by_it():
 
 def test_a_counter_is_told_once_whoever_listens_when():
     meters = Meters()
-    meters.consumed("t")
+    meters.consumed("t", 0.1)
     told = []
     meters.on_counter(told.append)
     for _ in range(3):
-        meters.consumed("t")
+        meters.consumed("t", 0.1)
         meters.count("alate.failures", "addon")
     assert told == [CONSUMED, "alate.failures"]
 
@@ -50,7 +82,8 @@ def test_labels_follow_the_conventions():
     assert labels_of(SENT, "t")["messaging.system"] == "nats"
     assert labels_of(PROCESS, "t")["messaging.operation.name"] == "process"
     assert labels_of(CONSUMED, "t")["messaging.destination.template"] == "t"
-    assert labels_of(TRANSITIONS, "cluster.Ready") == {"domain": "cluster", "state": "Ready"}
+    assert labels_of(TRANSITIONS, "cluster..requested") == {"domain": "cluster", "was": "", "state": "requested"}
+    assert labels_of(DWELT, "cluster.placing") == {"domain": "cluster", "state": "placing"}
     assert labels_of("alate.failures", "addon") == {"domain": "addon"}
 
 

@@ -1,15 +1,29 @@
 """Traces are shown to go with every message, and to be seen only by those who asked."""
 
 import asyncio
+from datetime import UTC, datetime
 from random import Random
 
 import pytest
 
 import schemas.cluster  # noqa: F401 - declares its messages
 from events import telemetry
-from events.meters import OPERATION, SENT, Meters
+from events.bus import Stored
+from events.meters import CONSUMED, LAG, OPERATION, PROCESS, SENT, SETTLED, Meters
 from events.streams import HOOK, TOLD
-from events.telemetry import NOWHERE, Trace, Tracing, What, extract, inject, sending, template_of, working, working_on
+from events.telemetry import (
+    NOWHERE,
+    Trace,
+    Tracing,
+    What,
+    extract,
+    hearing,
+    inject,
+    sending,
+    template_of,
+    working,
+    working_on,
+)
 from schemas.registry import declarations
 from schemas.subjects import Key
 
@@ -166,6 +180,16 @@ def test_sending_counts_and_times_by_template(tracing):
     assert meters.counts(SENT) == (("other", 1),)
     ((name, _, histogram),) = meters.times()
     assert (name, histogram.sum) == (OPERATION, 0.25)
+
+
+def test_what_is_heard_one_after_another_is_counted_timed_and_in_its_trace(tracing):
+    stored = Stored("cluster.requested", b"", UNSAMPLED, 1, datetime(2026, 1, 1, tzinfo=UTC))
+    times = iter([datetime(2026, 1, 1, 0, 0, 3, tzinfo=UTC), datetime(2026, 1, 1, 0, 0, 5, tzinfo=UTC)])
+    ticks, meters = iter([1.0, 2.5]), Meters(timer=lambda: next(ticks))
+    with hearing(KEY, stored, meters, lambda: next(times)):
+        assert inject({}) == UNSAMPLED
+    assert meters.counts(CONSUMED) == (("cluster.requested", 1),)
+    assert {name: took.sum for name, _, took in meters.times()} == {LAG: 3.0, PROCESS: 1.5, SETTLED: 5.0}
 
 
 def test_templates_are_those_of_the_registry():

@@ -54,11 +54,11 @@ def test_prometheus_is_told_counts_and_durations():
         'alate_up_ratio{service="gateway"} 1.0' in text().decode()
         or 'alate_up{service="gateway"} 1.0' in text().decode()
     )
-    meters.transition("cluster", "Ready")
+    meters.transition("cluster", "provisioned", "ready", 90.0)
     meters.sent("cluster.ready.{tenant}.{name}", 0.003)
     meters.sent("cluster.ready.{tenant}.{name}", 20.0)
     said = text().decode()
-    assert 'alate_transitions_total{domain="cluster",state="Ready"} 1.0' in said
+    assert 'alate_transitions_total{domain="cluster",state="ready",was="provisioned"} 1.0' in said
     labels = (
         'messaging_destination_template="cluster.ready.{tenant}.{name}",messaging_operation_name="send",'
         'messaging_system="nats"'
@@ -136,7 +136,7 @@ def test_a_configured_receiver_gets_spans_and_metrics_at_the_latest_when_we_leav
     close = set_up(Settings(otlp_endpoint=endpoint, trace_sample_ratio=1.0), "gateway", meters)
     with working_on(KEY, template="cluster.requested"):
         pass
-    meters.processed("cluster.requested", 0.01)
+    meters.processed("cluster.requested", 0.01, 0.02)
     close()
     assert b"process cluster.requested" in receiver.got["/v1/traces"]
     assert b"messaging.process.duration" in receiver.got["/v1/metrics"]

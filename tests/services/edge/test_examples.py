@@ -96,7 +96,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         house = await furnished(stack, bus, tmp_path, Rate(50.0, 200))
         book = Rulebook(kube, house.clock)
         triggers = Triggers(bus, book, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
-        tasks = [asyncio.create_task(each.run()) for each in (book, triggers, Intake(bus, kube, lambda: 0.5))]
+        intake = Intake(bus, kube, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
+        tasks = [asyncio.create_task(each.run()) for each in (book, triggers, intake)]
         stack.push_async_callback(ended, tasks)
         yield World(house, kube, book)
 

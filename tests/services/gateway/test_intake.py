@@ -12,7 +12,8 @@ from events.bus import Message
 from events.cloudevents import CloudEvent, encode
 from events.dead_letter import REASON
 from events.faults import Denied, NotFound, TryLater
-from events.memory import MemoryBus
+from events.memory import MemoryBus, wall_clock
+from events.meters import Meters
 from events.streams import STREAMS
 from schemas.registry import Stream
 from services.gateway.intake import CONSUMER, LARGEST, LONGEST, Intake
@@ -66,7 +67,7 @@ class FakeKube:
 @pytest.fixture
 async def house():
     bus, kube = MemoryBus(), FakeKube()
-    task = asyncio.create_task(Intake(bus, kube, lambda: 0.5).run())
+    task = asyncio.create_task(Intake(bus, kube, clock=wall_clock, meters=Meters(), jitter=lambda: 0.5).run())
 
     async def ask(data=ASKED, subject="cluster.requested", **raw):
         event = CloudEvent(

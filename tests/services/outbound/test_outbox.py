@@ -7,7 +7,7 @@ import pytest
 
 from events.bus import Message, Unavailable
 from events.dead_letter import REASON
-from events.memory import MemoryBus
+from events.memory import MemoryBus, wall_clock
 from events.telemetry import Meters
 from services.outbound.outbox import HEARS, Outbox
 from services.outbound.targets import Targets
@@ -21,7 +21,7 @@ CDE = {"name": "cde", "format": "cdevents", "url": "https://cde.example.com"}
 
 @asynccontextmanager
 async def filled(bus: MemoryBus, folder: Folder):
-    task = asyncio.create_task(Outbox(bus, Targets(folder.file, folder.root), Meters()).run())
+    task = asyncio.create_task(Outbox(bus, Targets(folder.file, folder.root), Meters(), wall_clock).run())
     try:
         yield
         while await bus.unanswered(HEARS):  # noqa: ASYNC110 - as others look at it, from outside

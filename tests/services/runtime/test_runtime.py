@@ -9,7 +9,7 @@ from events.bus import Message, Unavailable
 from events.dead_letter import REASON, SEQUENCE
 from events.faults import TryLater
 from events.memory_lane import Handed
-from events.meters import UNDECODABLE
+from events.meters import DWELT, LAG, SETTLED, TRANSITIONS, UNDECODABLE
 from schemas.entity import State
 from schemas.registry import Stream
 
@@ -154,6 +154,24 @@ async def test_a_state_of_ours_that_cannot_be_read_stops_no_other_entity(house):
     assert not task.done()
     assert await house.story("hall") == ["lit"]
     assert await house.bus.count("DLQ", ">") == 1
+
+
+async def test_each_transition_is_counted_with_whence_it_came_and_how_long_it_stood_there(house):
+    await house.start()
+    await house.press("hall")
+    await asyncio.sleep(601)
+    assert dict(house.meters.counts(TRANSITIONS)) == {"lamp..waiting": 1, "lamp.waiting.lit": 1, "lamp.lit.dark": 1}
+    stood = {label: round(times.sum) for name, label, times in house.meters.times() if name == DWELT}
+    assert stood == {"lamp.waiting": 0, "lamp.lit": 600}
+
+
+async def test_what_is_heard_is_timed_from_when_it_was_stored(house):
+    house.takes = 2.0
+    await house.start()
+    await house.press("hall")
+    await asyncio.sleep(5)
+    stood = {name: round(times.sum) for name, label, times in house.meters.times() if label.startswith("observed.")}
+    assert (stood[LAG], stood[SETTLED]) == (0, 2)
 
 
 async def test_a_restart_writes_nothing(house):

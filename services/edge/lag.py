@@ -1,0 +1,59 @@
+"""How far everybody is in hearing, and how many dead letters are kept, is told to whoever scrapes."""
+
+import asyncio
+from collections.abc import Iterable
+
+import structlog
+
+from events.bus import Bus, Place, Unavailable
+from events.meters import Meters
+
+PENDING = "alate.consumer.pending"
+"""Messages a consumer has still to be given."""
+UNANSWERED = "alate.consumer.unanswered"
+"""Messages that are out, or wait to come again."""
+REDELIVERED = "alate.consumer.redelivered"
+"""Those of them that were given more than once."""
+LETTERS = "alate.dead_letters.kept"
+"""Dead letters that were neither redriven nor dropped."""
+MEASURE = 15.0
+"""Seconds between two looks: as often as is usually scraped. Each is one question a stream."""
+DLQ = "DLQ"
+Labels = tuple[tuple[str, str], ...]
+
+log = structlog.get_logger()
+
+
+class Lag:
+    """Looks again and again; every replica sees the same."""
+
+    def __init__(self, bus: Bus, streams: Iterable[str], meters: Meters) -> None:
+        self._bus = bus
+        self._streams = tuple(streams)
+        self._meters = meters
+
+    async def run(self) -> None:
+        """Measure until cancelled; while the bus is away, what was seen last stays told."""
+        while True:
+            try:
+                await self._measure()
+            except Unavailable as away:
+                log.debug("bus.unavailable", reason=str(away))
+            await asyncio.sleep(MEASURE)
+
+    async def _measure(self) -> None:
+        for stream in self._streams:
+            for name, series in lags(await self._bus.consumers(stream)).items():
+                self._meters.gauge(name, stream, series)
+        self._meters.gauge(LETTERS, DLQ, {(("stream", DLQ),): float(await self._bus.count(DLQ, "dlq.>"))})
+
+
+def lags(places: Iterable[Place]) -> dict[str, dict[Labels, float]]:
+    """The series of one stream, by gauge."""
+    found: dict[str, dict[Labels, float]] = {PENDING: {}, UNANSWERED: {}, REDELIVERED: {}}
+    for place in places:
+        labels = (("stream", place.stream), ("consumer", place.consumer))
+        found[PENDING][labels] = float(place.pending)
+        found[UNANSWERED][labels] = float(place.unanswered)
+        found[REDELIVERED][labels] = float(place.redelivered)
+    return found
