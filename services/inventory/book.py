@@ -67,6 +67,10 @@ class Book:
         turned(turns)
         return bool(turns)
 
+    def expects(self, resource: Resource) -> bool:
+        """Whether some of it may come any moment, though there is none: claims, where there is what can be claimed."""
+        return resource == CLAIMS and any(True for _ in self._slices)
+
     @property
     def complete(self) -> bool:
         """Nodes and pods were listed: only then is anything known."""

@@ -11,7 +11,7 @@ import structlog
 
 from events.faults import Fault, NotFound
 from events.kinds import find
-from events.kube import Kube, Lost, Resource, Sight
+from events.kube import Kube, Listed, Lost, Resource, Sight
 from events.patience import Patience
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
@@ -20,6 +20,7 @@ from services.inventory.book import Book
 from services.inventory.gauges import gauges
 from services.inventory.kinds import BESIDE, CORE, DEVICES, STORAGE
 from services.inventory.labeller import Labeller
+from services.inventory.lull import Lull
 from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.silence import AT_START, LATER, Silences
 from services.inventory.voice import Voice
@@ -80,6 +81,7 @@ class Watcher:
         self._measuring: asyncio.TimerHandle | None = None
         self._labels = labels
         self._labeller = Labeller(key, self._news.set)
+        self._lull = Lull(tries.random)
 
     async def run(self, open_: Open) -> None:
         """Watch until cancelled; with a new client whenever the kubeconfig is another."""
@@ -131,14 +133,25 @@ class Watcher:
                         return found
 
     async def _look_for(self, kube: Kube, resource: Resource) -> None:
-        """Follow a kind that may not be served: it is asked for at once, and looked up only where that fails."""
+        """Follow a kind that may not be served, or of which there may be nothing: each is asked again, later."""
+        patience = self._lull.patience()
         while True:
-            async with aclosing(kube.watch(resource)) as sights:
-                async for sight in sights:
-                    if isinstance(sight, Lost) and not await self._served(kube, resource):
-                        break
-                    self._see(resource, sight)
-            await asyncio.sleep(LOOK_AGAIN)
+            stirs = self._lull.stirs
+            if await self._follow_some(kube, resource):
+                await self._lull.over(stirs, patience)
+            else:
+                await asyncio.sleep(LOOK_AGAIN)
+
+    async def _follow_some(self, kube: Kube, resource: Resource) -> bool:
+        """For ever, unless it is not served (False), or there is nothing to be followed (True)."""
+        async with aclosing(kube.watch(resource)) as sights:
+            async for sight in sights:
+                if isinstance(sight, Lost) and not await self._served(kube, resource):
+                    return False
+                self._see(resource, sight)
+                if isinstance(sight, Listed) and not sight.items and not self._book.expects(resource):
+                    return True
+        return True
 
     async def _look_for_later(self, kube: Kube, resource: Resource) -> None:
         """The same, once its cluster was told of: seven questions at once would keep a new one waiting."""
@@ -163,7 +176,11 @@ class Watcher:
     def _see(self, resource: Resource, sight: Sight) -> None:
         if isinstance(sight, Lost):
             self._lose(resource, sight.reason)
-        elif self._book.take(resource, sight) or resource in self._silences or resource not in self._heard:
+            return
+        news = self._book.take(resource, sight)
+        if news and (resource in self._heard or resource not in CORE):  # what is there at the start is no change
+            self._lull.stir()
+        if news or resource in self._silences or resource not in self._heard:
             self._hear(resource)
 
     def _lose(self, resource: Resource, reason: str) -> None:

@@ -7,9 +7,11 @@ from itertools import count
 
 import pytest
 
+from events.kinds import STORAGECLASSES
 from events.kube import Kube, Request, Response
 from events.memory import MemoryBus
 from services.compose import SERVICES
+from services.inventory.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport
@@ -41,6 +43,15 @@ ELSEWHERE = (
     | {Right("", "configmaps", "get"): "a template that is not seen yet is asked for by its name"}
 )
 """What is shipped and not used in the story, with the reason."""
+POOL = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+FURNITURE = (
+    (STORAGECLASSES, {"metadata": {"name": "x"}, "provisioner": "p"}),
+    (VOLUMES, {"metadata": {"name": "x"}, "spec": {}}),
+    (CAPACITIES, {"metadata": {"name": "x", "namespace": "default"}, "storageClassName": "x"}),
+    (SLICES, {"metadata": {"name": "x"}, "spec": {"driver": "d", "nodeName": "n", "pool": POOL}}),
+    (CLAIMS, {"metadata": {"name": "x", "namespace": "default"}, "spec": {}}),
+)
+"""One of each kind that is watched only where there is some of it."""
 NOTHING: dict[str, list[Right]] = {name: [] for name in SERVICES}
 
 
@@ -79,6 +90,8 @@ async def recorded() -> dict[str, set[Right]]:
         admin = Kube(LocalTransport(api, MANAGEMENT), random=lambda: 0.5)
         kubes = {name: Kube(recorder, random=lambda: 0.5) for name, recorder in recorders.items()}
         await seed(admin)
+        for resource, one in FURNITURE:
+            await admin.create(resource, one)
         stage = Stage(admin, Inside(api), MemoryBus(clock=clock).again, clock, kubes)
         async with stage.running():
             await play(stage)

@@ -1,0 +1,40 @@
+"""A kind of which a cluster has nothing is not watched: it is looked at again when the cluster stirs."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from events.patience import Patience
+
+SOON, LATE = 1.0, 30.0
+"""Seconds from a change in a cluster to the look at what it may have brought; doubled while it brings nothing."""
+AT_LAST = 300.0
+"""Seconds after which it is looked at all the same: as long as a watch lasts."""
+
+
+class Lull:
+    """One cluster's: counts what stirs in it."""
+
+    def __init__(self, jitter: Callable[[], float]) -> None:
+        """`jitter` gives 0 to 1."""
+        self.stirs = 0
+        self._jitter = jitter
+        self._stirred = asyncio.Event()
+
+    def stir(self) -> None:
+        """Something has changed."""
+        self.stirs += 1
+        self._stirred.set()
+        self._stirred.clear()
+
+    def patience(self) -> Patience:
+        """One kind's, for `over`."""
+        return Patience(self._jitter, SOON, LATE)
+
+    async def over(self, since: int, patience: Patience) -> None:
+        """Wait until it is worth a look again; `since`: the stirs there were before the last one."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(AT_LAST):
+                while self.stirs == since:
+                    await self._stirred.wait()
+        await asyncio.sleep(patience.failed())
