@@ -37,6 +37,7 @@ check: setup ## lint, types, import contracts, generated files
 	$(BIN)/lint-imports
 	$(BIN)/python -m schemas --check
 	$(BIN)/python -m services.permissions --check
+	$(BIN)/python -m services.dashboards --check
 
 bench: setup ## figures as ratios to bare references, into .bench/latest.json
 	$(BIN)/python -m tests.bench
@@ -44,9 +45,10 @@ bench: setup ## figures as ratios to bare references, into .bench/latest.json
 bench-kube: setup ## alate beside bare loops and kopf on a real API server, into .bench/kube.json
 	$(BIN)/python -m tests.bench.kube
 
-generate: setup ## schemas/generated anew from schemas/
+generate: setup ## what is generated anew: schemas, permissions, dashboards
 	$(BIN)/python -m schemas
 	$(BIN)/python -m services.permissions
+	$(BIN)/python -m services.dashboards
 
 lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import TypeVar
 
+from schemas.registry import declarations
+
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the buckets, in seconds: from one loopback publish to the longest call a message may make."""
 LONG = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0, 604_800.0)
@@ -56,6 +58,15 @@ def _messaging(operation: str) -> Callable[[str], Labels]:
     }
 
 
+def _sent(template: str) -> Labels:
+    return {**_messaging("send")(template), "cloudevents.event_type": _type(template)}
+
+
+def _type(template: str) -> str:
+    """The CloudEvents type of what is declared on a subject; empty for others' events."""
+    return next((each.type for each in declarations() if template in (each.subject, *each.aliases)), "")
+
+
 def _transition(turn: str) -> Labels:
     domain, was, state = turn.split(".")
     return {"domain": domain, "was": was, "state": state}
@@ -93,7 +104,7 @@ def _cloud(cloud: str) -> Labels:
 
 
 LABELS: Mapping[str, Callable[[str], Labels]] = {
-    SENT: _messaging("send"),
+    SENT: _sent,
     OPERATION: _messaging("send"),
     CONSUMED: _messaging("receive"),
     PROCESS: _messaging("process"),

@@ -2,6 +2,7 @@
 
 import threading
 
+import schemas.wish  # noqa: F401 - declares its messages
 from events.meters import (
     BOUNDS,
     CONSUMED,
@@ -18,6 +19,7 @@ from events.meters import (
     Meters,
     labels_of,
 )
+from events.streams import HOOK
 
 
 def test_every_event_is_counted_once():
@@ -80,6 +82,8 @@ def test_a_counter_is_told_once_whoever_listens_when():
 
 def test_labels_follow_the_conventions():
     assert labels_of(SENT, "t")["messaging.system"] == "nats"
+    assert labels_of(SENT, "cluster.requested.{tenant}")["cloudevents.event_type"] == "dev.alate.cluster.request"
+    assert labels_of(SENT, HOOK)["cloudevents.event_type"] == ""
     assert labels_of(PROCESS, "t")["messaging.operation.name"] == "process"
     assert labels_of(CONSUMED, "t")["messaging.destination.template"] == "t"
     assert labels_of(TRANSITIONS, "cluster..requested") == {"domain": "cluster", "was": "", "state": "requested"}

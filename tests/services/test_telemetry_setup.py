@@ -63,7 +63,8 @@ def test_prometheus_is_told_counts_and_durations():
         'messaging_destination_template="cluster.ready.{tenant}.{name}",messaging_operation_name="send",'
         'messaging_system="nats"'
     )
-    assert f"messaging_client_sent_messages_total{{{labels}}} 2.0" in said
+    typed = f'cloudevents_event_type="dev.alate.cluster.ready",{labels}'
+    assert f"messaging_client_sent_messages_total{{{typed}}} 2.0" in said
     assert f'messaging_client_operation_duration_seconds_bucket{{le="0.005",{labels}}} 1.0' in said.replace(
         f'{{{labels},le="0.005"}}', f'{{le="0.005",{labels}}}'
     )

@@ -1,0 +1,33 @@
+"""`python -m services.dashboards` writes Grafana's dashboards, so that they never differ from what is declared."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from schemas.generate import folder
+from services.dashboards.boards import BOARDS
+from services.dashboards.grafana import dashboard
+
+FOLDER = Path(__file__).parents[2] / "deploy" / "grafana" / "dashboards"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the files; with ``--check`` name each one that differs, and give 1 if any does."""
+    parser = argparse.ArgumentParser(prog="python -m services.dashboards", description="Write Grafana's dashboards.")
+    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if a file would change")
+    parser.add_argument("--out", type=Path, default=FOLDER, metavar="DIR", help="where to (default: %(default)s)")
+    asked = parser.parse_args(arguments)
+    files = {f"{board.uid}.json": dashboard(board) for board in BOARDS}
+    if not asked.check:
+        sys.stdout.writelines(f"{os.path.relpath(path)}\n" for path in folder.write(asked.out, files))
+        return 0
+    wrong = folder.differing(asked.out, files)
+    told = "differs from services/dashboards: run `make generate`"
+    sys.stderr.writelines(f"{os.path.relpath(path)} {told}\n" for path in wrong)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

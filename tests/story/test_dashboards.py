@@ -1,0 +1,91 @@
+"""Every question of every panel has an answer on a real Prometheus that scraped the real services at the main job."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from events.bus import Message
+from events.credentials import Credentials
+from events.jetstream import connect
+from tests.services.edge.house import RUN, SECRET
+from tests.services.outbound.world import Folder
+from tests.story.collector import collecting
+from tests.story.prometheus import NEEDED, PROGRAM, Prometheus, scraping
+from tests.story.test_edge import sent, until
+from tests.story.test_trace import follow, released
+
+pytestmark = [
+    pytest.mark.stack,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(PROGRAM is None, reason=NEEDED),
+]
+
+BOARDS = Path(__file__).parents[2] / "deploy" / "grafana" / "dashboards"
+LATER = RUN | {"workflow_run": RUN["workflow_run"] | {"run_attempt": 2}}
+
+
+async def play(stack, seen: Prometheus) -> None:
+    """A cluster from a webhook to its end, told to others; and a request that nobody can follow."""
+    (stack.folder / "hooks" / "github.default.ci").write_text(SECRET)
+    await follow(stack)
+    await publish(stack, b'{"tenant": "default"}')
+    assert await sent(stack, LATER, "d-1") == 202
+    await until(lambda: shown(seen, "alate_fleet_accelerators_ready"))
+    await until(lambda: shown(seen, "alate_dead_letters_kept > 0"))
+    assert await sent(stack, LATER | {"action": "completed"}, "d-2") == 202
+    await until(lambda: released(stack))
+    await until(lambda: shown(seen, 'alate_transitions_total{state="gone"}'))
+    await until(lambda: shown(seen, 'alate_fleet_usd{state="released"}'))
+
+
+async def publish(stack, data: bytes) -> None:
+    """As a person does who forgets half of it."""
+    bus = await connect(stack.nats, name="operator", streams=(), credentials=Credentials(nkey=stack.key("operator")))
+    headers = {"ce-specversion": "1.0", "ce-id": "half", "ce-source": "/me", "ce-type": "dev.alate.cluster.request"}
+    await bus.publish(Message("cluster.requested", data, headers))
+    await bus.close()
+
+
+async def shown(seen: Prometheus, expr: str) -> bool:
+    return bool(await asyncio.to_thread(seen.over_all, expr))
+
+
+def asked() -> list[tuple[str, str, str]]:
+    """Panel, question and legend of all dashboards, as Grafana reads them."""
+    boards = [json.loads(file.read_text()) for file in sorted(BOARDS.glob("*.json"))]
+    panels = [(board["title"], panel) for board in boards for panel in board["panels"]]
+    return [
+        (f"{title} / {panel['title']}", target["expr"].replace("$__rate_interval", "10s"), target["legendFormat"])
+        for title, panel in panels
+        for target in panel["targets"]
+    ]
+
+
+def wrong(seen: Prometheus) -> list[str]:
+    """Panels without an answer, and legends that name what no series of theirs has."""
+    found = []
+    for panel, expr, legend in asked():
+        series = seen.over_all(expr)
+        named = set(re.findall(r"{{(\w+)}}", legend))
+        if not series:
+            found.append(f"{panel}: no data for {expr}")
+        elif missing := named - set().union(*series):
+            found.append(f"{panel}: no series has {', '.join(sorted(missing))}")
+    return found
+
+
+async def test_every_panel_shows_something(up, tmp_path):
+    with collecting() as receiver, up() as stack:
+        folder = Folder(stack.folder / "outbound")
+        folder.write({"name": "tracker", "format": "cdevents", "url": receiver.url})
+        folder.secret("tracker", "of-the-test")
+        health = json.loads((stack.folder / "ports.json").read_text())["health"]
+        with scraping(tmp_path / "prometheus", [f"127.0.0.1:{port}" for port in health]) as seen:
+            await play(stack, seen)
+            assert await asyncio.to_thread(wrong, seen) == []
+            groups = seen.get("rules")["groups"]
+    assert {rule["health"] for group in groups for rule in group["rules"]} == {"ok"}
+    assert len(asked()) >= 30
