@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,13 +37,19 @@ class Chosen:
     @property
     def document(self) -> Object:
         """A kubeconfig that holds nothing else."""
-        context = {"cluster": "chosen", "user": "chosen"}
-        return {
-            "current-context": "chosen",
-            "contexts": [{"name": "chosen", "context": context}],
-            "clusters": [{"name": "chosen", "cluster": self.cluster}],
-            "users": [{"name": "chosen", "user": self.user}],
-        }
+        return together({"chosen": self})
+
+
+def together(several: Mapping[str, Chosen]) -> Object:
+    """One kubeconfig with a context of each name; the first one is current."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": next(iter(several)),
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}} for name in several],
+        "clusters": [{"name": name, "cluster": one.cluster} for name, one in several.items()],
+        "users": [{"name": name, "user": one.user} for name, one in several.items()],
+    }
 
 
 def parsed(text: str, source: str) -> Object:

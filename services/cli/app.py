@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from services.bad import BadInput
+from services.cli.access.commands import kubeconfig
 from services.cli.events.commands import app as events
 from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output, Plain, Wait
 from services.cli.placing.commands import explain, plan
@@ -286,5 +287,6 @@ def version() -> None:
     sys.stdout.write(f"alate {installed('alate')}\n")
 
 
+app.command()(kubeconfig)
 app.command()(plan)
 app.command()(explain)

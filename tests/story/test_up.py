@@ -8,6 +8,9 @@ import stat
 import nats
 import pytest
 
+from events.kinds import NODES
+from events.kube import Kube
+from events.kube_config import transport
 from services.cli.placing.plan import ASKED
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
@@ -42,7 +45,16 @@ async def accelerators(stack):
     return sum(node["accelerators"] for node in nodes if node["ready"])
 
 
-async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack):
+async def nodes_by_the_kubeconfig_of(stack, colony, file):
+    assert (await stack.alate("kubeconfig", colony, "-f", file)).err == f"{file} has {colony}/main\n"
+    kube = Kube(await transport(str(file), f"{colony}/main"), random=lambda: 0.5)
+    try:
+        return len((await kube.list(NODES)).items)
+    finally:
+        await kube.close()
+
+
+async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack, tmp_path):
     asked = await stack.alate("request", "train", *FLAGS, "--wait")
     assert asked.code == 0, asked
     assert "16/16" in asked.out
@@ -53,6 +65,9 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack):
     (cluster,) = (await stack.alate("get", "clusters", "train-main", "-o", "json")).json["items"]
     assert cluster["state"] == "ready"
     assert await accelerators(stack) == 16
+    assert (
+        await nodes_by_the_kubeconfig_of(stack, "train", tmp_path / "train.kubeconfig") == 3
+    )  # one is the control plane
     assert (await stack.alate("scale", "train/main", "gpu=1", "--wait")).code == 0
     assert await accelerators(stack) == 8
     scaled = (await stack.alate("scale", "train/main", "gpu=2", "--wait", "-o", "json")).json

@@ -1,0 +1,1 @@
+"""How a person gets into the clusters of a Colony."""

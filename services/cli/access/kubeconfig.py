@@ -1,0 +1,82 @@
+"""`alate kubeconfig` makes one kubeconfig of a Colony's clusters, as their Secrets are now."""
+
+import base64
+import binascii
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from events.faults import NotFound
+from events.kinds import COLONIES, SECRETS
+from events.kube import Kube, Object
+from events.kube_file import Chosen, bad, chosen, parsed, sealed, together
+from services.bad import Failed
+from services.cli.show import Write, dumped
+from services.cli.where import Where
+from services.private import write_private
+
+
+class Wanted(NamedTuple):
+    """Whose kubeconfig is asked for, and where it goes."""
+
+    namespace: str
+    colony: str
+    cluster: str
+    """Empty: every one."""
+    file: Path | None
+    """None: standard output."""
+    as_json: bool
+
+
+async def make(where: Where, wanted: Wanted, *, write: Write, tell: Write) -> None:
+    """Write it; `tell` what is left out. Raises Failed if none is there yet, Denied("BadKubeconfig") if one is none."""
+    found: dict[str, Chosen] = {}
+    async with where.kube() as kube:
+        for name, shown in (await _clusters(kube, wanted)).items():
+            context, one = f"{wanted.colony}/{name}", await _held(kube, wanted.namespace, shown)
+            if one is None:
+                tell(f"{context} is left out: {shown.get('phase', 'Pending')}, without a kubeconfig yet\n")
+            else:
+                found[context] = one
+    if not found:
+        raise Failed(f"no kubeconfig of colony/{wanted.colony} is there yet: `alate get colonies -w` shows when it is")
+    document = together(found)
+    text = dumped(document) if wanted.as_json else yaml.safe_dump(document, sort_keys=False)
+    if wanted.file is None:
+        write(text)
+    else:
+        write_private(wanted.file, text.encode())
+        tell(f"{wanted.file} has {', '.join(found)}\n")
+
+
+async def _clusters(kube: Kube, wanted: Wanted) -> dict[str, Object]:
+    """What the Colony's status shows of those that are asked for."""
+    try:
+        colony = await kube.get(COLONIES, wanted.colony, wanted.namespace)
+    except NotFound as absent:
+        raise Failed(
+            f"there is no Colony {wanted.colony} in namespace {wanted.namespace}: see `alate get colonies`"
+        ) from absent
+    shown = {each["name"]: each for each in colony.get("status", {}).get("clusters", ())}
+    every = {each["name"]: shown.get(each["name"], {}) for each in colony["spec"].get("clusters", ())}
+    if wanted.cluster and wanted.cluster not in every:
+        raise Failed(f"colony/{wanted.colony} has no cluster {wanted.cluster}: it has {', '.join(every) or 'none'}")
+    return {name: each for name, each in every.items() if wanted.cluster in ("", name)}
+
+
+async def _held(kube: Kube, namespace: str, shown: Object) -> Chosen | None:
+    """What a cluster's Secret holds; None while there is none."""
+    name = shown.get("kubeconfigSecret")
+    try:
+        secret = await kube.get(SECRETS, name, namespace) if name else {}
+    except NotFound:
+        return None
+    encoded, source = secret.get("data", {}).get("value"), f"Secret {namespace}/{name}"
+    if not encoded:
+        return None
+    try:
+        text = base64.b64decode(encoded, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise bad(f"{source} holds no text under the key value: expected a kubeconfig") from error
+    return sealed(chosen(parsed(text, source), source))
