@@ -19,7 +19,20 @@ from services import logs
 from tests.bench.figure import Figure
 
 RESULT = Path(".bench") / "latest.json"
-NAMES = ("transitions", "latency", "boot", "memory", "help", "market", "inventory", "tail", "hooks", "scale", "stack")
+NAMES = (
+    "transitions",
+    "latency",
+    "boot",
+    "memory",
+    "help",
+    "market",
+    "inventory",
+    "tail",
+    "hooks",
+    "wish",
+    "scale",
+    "stack",
+)
 """Every file of figures beside this one, in the order they are measured."""
 
 Measured = Callable[[Path], Awaitable[list[Figure]]]

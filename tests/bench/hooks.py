@@ -43,10 +43,10 @@ async def measure(folder: Path) -> list[Figure]:
     ]
 
 
-async def load(port: int, numbers: Iterator[int]) -> tuple[float, float]:
+async def load(port: int, numbers: Iterator[int], path: str = PATH) -> tuple[float, float]:
     """Deliveries a second and the 99th percentile in milliseconds."""
     # Signed beforehand: a sender is not what is measured.
-    waiting = iter([request(next(numbers)) for _ in range(DELIVERIES)])
+    waiting = iter([request(next(numbers), path) for _ in range(DELIVERIES)])
     times: list[float] = []
     began = perf_counter()
     async with asyncio.TaskGroup() as group:
@@ -55,12 +55,12 @@ async def load(port: int, numbers: Iterator[int]) -> tuple[float, float]:
     return DELIVERIES / (perf_counter() - began), quantile(times, 0.99) * 1000
 
 
-def request(number: int) -> bytes:
+def request(number: int, path: str) -> bytes:
     """One signed delivery, as it goes over the wire."""
     body = json.dumps(RUN | {"number": number}).encode()
     headers = github(body, delivery=f"d-{number}") | {"Host": "x", "Content-Length": str(len(body))}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"POST {PATH} HTTP/1.1\r\n{lines}\r\n".encode() + body
+    return f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode() + body
 
 
 async def send(port: int, waiting: Iterator[bytes], times: list[float]) -> None:
