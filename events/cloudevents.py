@@ -11,6 +11,8 @@ from typing import Annotated
 
 import msgspec
 
+from schemas.unreadable import UNREADABLE
+
 VERSION = "1.0"
 PREFIX = "ce-"
 STRUCTURED = "application/cloudevents"
@@ -105,7 +107,7 @@ def unescape(name: str, value: str) -> str:
         return value
     try:
         return _HEX.sub(lambda found: bytes.fromhex(found[1].decode()), value.encode()).decode()
-    except (UnicodeDecodeError, AttributeError) as error:
+    except (UnicodeError, AttributeError) as error:
         raise Malformed(f"{name} is {value!r}: its percent-encoding is not that of UTF-8 text") from error
 
 
@@ -179,7 +181,7 @@ def _structured(body: bytes) -> CloudEvent:
     """The JSON event format, whose ``data`` is kept byte for byte."""
     try:
         members = _members(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise Malformed(f"the message is no CloudEvent in JSON: {error}") from error
     data, encoded = members.pop("data", None), members.pop("data_base64", None)
     found = {name: text for name, raw in members.items() if (text := _attribute(name, raw)) is not None}
@@ -201,7 +203,7 @@ def _is_json(media: str) -> bool:
 def _attribute(name: str, raw: msgspec.Raw) -> str | None:
     try:
         value = _scalar(raw)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise Malformed(f"{name} is {bytes(raw)[:40]!r}: expected a string, an integer or a boolean") from error
     return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
 
@@ -209,7 +211,7 @@ def _attribute(name: str, raw: msgspec.Raw) -> str | None:
 def _string(name: str, raw: msgspec.Raw) -> str:
     try:
         return _text(raw)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise Malformed(f"{name} is {bytes(raw)[:40]!r}: expected a string") from error
 
 

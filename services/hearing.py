@@ -11,6 +11,7 @@ from events.bus import Consumer, Stored
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, Stream, declared
 from schemas.subjects import Key, names_of
+from schemas.unreadable import UNREADABLE
 from services.machine import Event
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -84,5 +85,5 @@ class Ears:
         decoder, route = found
         try:
             return tuple(route(names, decoder.decode(stored.data)))
-        except (msgspec.DecodeError, ValueError) as wrong:
+        except (*UNREADABLE, ValueError) as wrong:
             raise Undecodable(stored, wrong) from wrong

@@ -16,6 +16,7 @@ from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, key_of
+from schemas.unreadable import UNREADABLE
 from services.hearing import Undecodable
 
 Clock = Callable[[], datetime]
@@ -93,7 +94,7 @@ class Ledger:
             raise Undecodable(stored, "no state of that name is declared")
         try:
             return Entry(decoder.decode(stored.data), stored.sequence, extract(stored.headers))
-        except (msgspec.DecodeError, ValueError) as wrong:
+        except (*UNREADABLE, ValueError) as wrong:
             raise Undecodable(stored, wrong) from wrong
 
     def entry(self, key: Key) -> Entry:

@@ -14,6 +14,7 @@ from schemas.entity import State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, declared
 from schemas.subjects import Key, key_of
+from schemas.unreadable import UNREADABLE
 from services.hearing import Undecodable, wildcard
 
 K = TypeVar("K")
@@ -96,7 +97,7 @@ class View(Generic[K, V]):
             raise Undecodable(stored, "no message of that subject is declared")
         try:
             return self._key(stored.subject), decoder.decode(stored.data)
-        except (msgspec.DecodeError, ValueError) as wrong:
+        except (*UNREADABLE, ValueError) as wrong:
             raise Undecodable(stored, wrong) from wrong
 
 

@@ -8,6 +8,7 @@ import msgspec
 from events.bus import Stored
 from events.cloudevents import CloudEvent, Malformed, decode
 from schemas.subjects import names_of
+from schemas.unreadable import UNREADABLE
 from services.edge.secrets import Endpoint
 
 
@@ -45,5 +46,5 @@ def payload(data: bytes) -> object:
     """What the event carries, if it is JSON; None if it is something else."""
     try:
         return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # any bytes may be carried; rules see none
+    except UNREADABLE:  # any bytes may be carried; rules see none
         return None

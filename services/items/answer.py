@@ -10,6 +10,7 @@ from events.bus import Stored
 from schemas.inventory import NodeSeen, Offers, StorageSeen
 from schemas.market import CapacitySeen
 from schemas.questions import LIMIT, Answered, Asked
+from schemas.unreadable import UNREADABLE
 from services.items import offers, seen
 from services.items.item import Item
 from services.items.sieve import Sieve, Unfit
@@ -68,7 +69,7 @@ def answer(question: str, asked: bytes, kept: Kept, now: datetime) -> bytes:
 def _read(asked: bytes) -> Asked:
     try:
         wanted = msgspec.json.decode(asked or b"{}", type=Asked, strict=False)
-    except msgspec.DecodeError as wrong:
+    except UNREADABLE as wrong:
         fields = ", ".join(Asked.__struct_fields__)
         raise BadQuestion(f"the question is not understood: {wrong}; expected JSON with any of {fields}") from wrong
     if not 1 <= wanted.limit <= LIMIT:

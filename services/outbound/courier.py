@@ -7,7 +7,6 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import NamedTuple
 
-import msgspec
 import structlog
 
 from events.bus import Bus, Consumer, Delivery, Unavailable
@@ -18,6 +17,7 @@ from events.patience import Patience
 from events.telemetry import Meters, hearing, inject
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
+from schemas.unreadable import UNREADABLE
 from services.mailbox import Mailboxes
 from services.outbound.formats import Occasion, Request, request
 from services.outbound.life import Life, life
@@ -123,7 +123,7 @@ class Courier:
             return Came("dead", f"target {name} has said 410: it wants no more")
         try:
             message = await self._request(target, key, delivery)
-        except (Malformed, msgspec.DecodeError, ValueError) as wrong:
+        except (Malformed, *UNREADABLE, ValueError) as wrong:
             return Came("dead", f"target {name}: {wrong}")
         except TryLater as later:
             return self._again(name, delivery, str(later), later.after)

@@ -12,6 +12,7 @@ from events.meters import UNDECODABLE
 from events.telemetry import Meters, hearing, sending
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
+from schemas.unreadable import UNREADABLE
 from services.outbound.formats import commit_of
 from services.outbound.life import Said
 from services.outbound.targets import Target, Targets
@@ -65,7 +66,7 @@ class Outbox:
         stored = delivery.stored
         try:
             found = tuple(letters(iter(self._targets.now().values()), stored))
-        except (msgspec.DecodeError, ValueError) as wrong:
+        except (*UNREADABLE, ValueError) as wrong:
             self._meters.count(UNDECODABLE, "outbound")
             await delivery.dead(f"{stored.subject}: {wrong}")
             return

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import msgspec
 
 from events.bus import Stored
-from events.cloudevents import escape, unescape
+from events.cloudevents import Malformed, escape, unescape
 from events.telemetry import template_of
 from schemas.generate.discover import lifecycles
 from schemas.subjects import names_of
+from schemas.unreadable import UNREADABLE
 from services.items.item import Item
 
 LIFECYCLES = lifecycles()
@@ -59,7 +60,7 @@ class Said(NamedTuple):
     def item(self) -> Item:
         """As JSON would have it: the event in CloudEvents' own JSON format."""
         stored = self.stored
-        event = {name[3:]: unescape(name, value) for name, value in stored.headers.items() if name[:3] == "ce-"}
+        event = {name[3:]: _plain(name, value) for name, value in stored.headers.items() if name[:3] == "ce-"}
         where = {"stream": self.stream, "sequence": stored.sequence, "stored": stored.time, "subject": stored.subject}
         others = {name: value for name, value in stored.headers.items() if name[:3] != "ce-"}
         return {**where, "headers": others, "event": {**event, **_data(stored.data)}}
@@ -100,10 +101,18 @@ def clock(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
 
 
+def _plain(name: str, value: str) -> str:
+    try:
+        return unescape(name, value)
+    except Malformed:  # whatever anyone published is shown, too
+        return value
+
+
 def _data(data: bytes) -> Item:
     if not data:
         return {}
     try:
-        return {"data": _checked(data)}
-    except (msgspec.DecodeError, RecursionError):  # whatever anyone published is shown, too
+        data.decode()  # what is taken over as it stands is not looked at by the decoder
+        return {"data": _checked(data)} if b"\n" not in data else {"data_base64": data}  # a line stays one
+    except UNREADABLE:  # whatever anyone published is shown, too
         return {"data_base64": data}

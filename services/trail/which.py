@@ -8,6 +8,7 @@ import msgspec
 from events.bus import REDRIVE
 from events.streams import ENTITIES
 from schemas.subjects import token
+from schemas.unreadable import UNREADABLE
 from services.bad import BadInput
 from services.items.item import Item
 from services.trail.said import Said
@@ -79,5 +80,5 @@ def about(said: Said) -> tuple[str, str]:
 def _asked(data: bytes) -> Item:
     try:
         return msgspec.json.decode(data, type=dict)
-    except (msgspec.DecodeError, RecursionError):
+    except UNREADABLE:
         return {}

@@ -37,7 +37,7 @@ def test_an_overlong_encoding_is_refused():
         unescape("subject", "%C0%A0")
 
 
-@pytest.mark.parametrize("value", ["%", "100%", "%zz", "%4"])
+@pytest.mark.parametrize("value", ["%", "100%", "%zz", "%4", "%41\udcff"])
 def test_half_an_escape_is_refused(value):
     with pytest.raises(Malformed, match="percent-encoding"):
         unescape("id", value)
@@ -145,6 +145,10 @@ BROKEN = {
     "'shard_no' cannot be an extension's name": ({**REQUIRED, "ce-shard_no": "1"}, b""),
     "'data' cannot be an extension's name": ({**REQUIRED, "ce-data": "1"}, b""),
     "the message is no CloudEvent in JSON": ({}, b"hello"),
+    "in JSON: maximum recursion depth": ({}, b'{"a":' * 100_000),
+    "in JSON: 'utf-8' codec": ({}, b'{"\xff": 1}'),
+    "id is b'\"\\xff\"': expected a string": ({}, b'{"specversion": "1.0", "id": "\xff", "source": "/s", "type": "t"}'),
+    "expected a string": ({}, envelope(', "datacontenttype": "text/plain", "data": "').encode() + b'\xff"}'),
     "cannot be read here": ({"Content-Type": "application/cloudevents-batch+json"}, b"[]"),
     "expected one of them": ({}, envelope(', "data": 1, "data_base64": "AA=="').encode()),
     "data_base64 is not base64": ({}, envelope(', "data_base64": "?"').encode()),

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from schemas.subjects import key_of
+from schemas.unreadable import UNREADABLE
 from services.cli.item import Item
 from services.trail.said import Said
 
@@ -63,7 +64,7 @@ def request_of(said: Said) -> str:
     """The id of the request that a cluster's state goes back to; empty if there was none."""
     try:
         return msgspec.json.decode(said.stored.data, type=_Asked).wish.event
-    except (msgspec.DecodeError, RecursionError):
+    except UNREADABLE:
         return ""
 
 

@@ -8,6 +8,7 @@ import msgspec
 from events.bus import Stored
 from schemas.generate.discover import lifecycles
 from schemas.registry import declarations
+from schemas.unreadable import UNREADABLE
 from services.trail.said import Said
 from services.trail.which import about
 
@@ -127,7 +128,7 @@ def change(domain: str, event: str, tenant: str, name: str, data: bytes) -> Chan
     make = _CHANGES.get(domain)
     try:
         return make(event, tenant, name, _state(data)) if make else None
-    except msgspec.DecodeError:  # whatever stands there has its dead letter: the fleet shows what it knew
+    except UNREADABLE:  # whatever stands there has its dead letter: the fleet shows what it knew
         return None
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 from aiohttp import web
 
+from schemas.unreadable import UNREADABLE
 from services.edge.callers import BEARER, Caller, Callers
 from services.edge.door import Route, body_of
 from services.edge.page.session import COOKIE, LASTS, made
@@ -43,7 +44,7 @@ class Visitors:
         _same_site(request)
         try:
             token = msgspec.json.decode(await body_of(request), type=_Shown).token
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+        except UNREADABLE as wrong:
             raise Problem(422, 'the body is not understood: expected {"token": "…"}', "body") from wrong
         caller = self._callers.by_token(token)
         if caller is None or not caller.operates:

@@ -42,10 +42,8 @@ def _read(said: Said) -> CloudEvent:
         attributes["ce-datacontenttype"] = media  # over HTTP, that is where it stands (HTTP binding 3.1.1)
     try:
         return decode(structured or {"ce-specversion": "", **attributes}, said.body)
-    except (Malformed, UnicodeDecodeError) as why:
+    except Malformed as why:
         raise wrong(str(why)) from why
-    except RecursionError as deep:
-        raise wrong("the body is nested too deep to be read", "body") from deep
 
 
 CLOUDEVENTS = Provider("cloudevents", bearer, event, media=frozenset(), handshake=True)

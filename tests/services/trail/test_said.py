@@ -23,11 +23,16 @@ def test_the_event_is_in_cloudevents_own_json_format():
     assert (item["headers"], item["subject"], item["sequence"]) == ({"x": "y"}, "cluster.ready.acme.x", 7)
 
 
-@pytest.mark.parametrize("data", [b"\xff", b"{", b"[" * 100_000, b"hello"])
-def test_what_is_no_json_is_shown_as_bytes(data):
+@pytest.mark.parametrize("data", [b"\xff", b"{", b"[" * 100_000, b"hello", b'"\xff"', b'{"a":\n1}'])
+def test_what_is_no_json_of_one_line_is_shown_as_bytes(data):
     item = json.loads(Said("INTAKE", Stored("cluster.requested", data, {}, 1, AT)).line())
     assert set(item["event"]) == {"data_base64"}
     assert read(json.dumps(item).encode()).stored.data == data
+
+
+def test_an_attribute_that_is_badly_escaped_is_shown_as_it_came():
+    item = Said("INTAKE", Stored("cluster.requested", b"{}", {"ce-id": "100%"}, 1, AT)).item()
+    assert item["event"]["id"] == "100%"
 
 
 @pytest.mark.parametrize(

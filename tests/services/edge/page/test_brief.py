@@ -33,6 +33,15 @@ def test_what_says_nothing_of_a_cluster_or_cannot_be_read_changes_nothing(domain
     assert change(domain, "x", "acme", "train", data) is None
 
 
+DEEP = b'{"a":' * 100_000
+
+
+@pytest.mark.parametrize("data", [b'{"name":"\xff"}', DEEP, b"["], ids=["bytes", "deep", "half"])
+@pytest.mark.parametrize(("stream", "subject"), [("INTAKE", "cluster.requested"), ("EVENTS", "cluster.ready.a.b")])
+def test_what_nobody_can_read_is_told_by_its_subject(stream, subject, data):
+    assert brief(stream, Stored(subject, data, {}, 1)).event == subject.split(".")[1]
+
+
 @given(st.sampled_from(["EVENTS", "LEVELS", "INTAKE", "HOOKS", "DLQ"]), st.text(max_size=20), st.binary(max_size=40))
 def test_whatever_was_published_is_told(stream, subject, data):
     assert brief(stream, Stored(subject, data, {}, 1)).place == f"{stream}/1"
