@@ -27,8 +27,13 @@ kube: setup ## the real Kubernetes and Cluster API for the tests, built from Go 
 test-faults: setup ## the story while the real Kubernetes is taken away (a quarter of an hour, after make kube)
 	$(BIN)/pytest -m faults
 
-test-long: setup ## 10,000 random histories of clusters, none of which may forget a machine (a quarter of an hour)
+test-long: setup ## 10,000 histories of clusters, 100,000 hostile inputs to every endpoint (half an hour)
 	ALATE_TEST_HISTORIES=10000 $(BIN)/pytest tests/services/leaks
+	ALATE_TEST_INPUTS=100000 $(BIN)/pytest tests/fuzz
+
+fuzz: setup ## 100,000 inputs each to the codec, the signatures, YAML and rules, bent towards code not reached yet (Linux)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-fuzz.lock
+	$(BIN)/python -m tests.fuzz
 
 check: setup ## lint, types, import contracts, generated files
 	$(BIN)/ruff format --check .
@@ -53,5 +58,6 @@ generate: setup ## what is generated anew: schemas, permissions, dashboards
 lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements-dev.lock
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group fuzz -o requirements-fuzz.lock
 
-.PHONY: help setup demo test test-faults test-long kube check bench bench-kube generate lock
+.PHONY: help setup demo test test-faults test-long fuzz kube check bench bench-kube generate lock

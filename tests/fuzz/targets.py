@@ -1,0 +1,189 @@
+"""What must hold for any bytes at all: each target takes some, and raises where it does not."""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from events.bus import Stored
+from events.cloudevents import CloudEvent, Malformed, decode, encode, structured
+from schemas.crds import read_trigger
+from schemas.documents import documents
+from schemas.registry import Stream, declarations
+from services.addons.service import HEARS as ADDONS
+from services.edge.heard import Heard
+from services.edge.inbox import message
+from services.edge.page.brief import brief
+from services.edge.page.ring import read, written
+from services.edge.problem import Problem
+from services.edge.providers import PROVIDERS
+from services.edge.providers.provider import Provider
+from services.edge.rules import Rules
+from services.edge.said import Said
+from services.edge.secrets import Endpoint
+from services.hearing import Ears, Undecodable
+from services.provisioning.service import HEARS as PROVISIONING
+from services.teardown.service import HEARS as TEARDOWN
+from services.trail.said import Said as Shown
+from services.trail.which import about
+from tests.corpus import corpus
+from tests.services.edge.house import NOW, RUN, SECRET, WHSEC, bearer, github, standard
+from tests.services.edge.test_senders import ALERTS, BINARY, EVENT, MERGE, PIPELINE, SENDS
+
+SECRETS = (SECRET.encode(), WHSEC.encode())
+SHIPPED = Path(__file__).parents[2] / "deploy" / "triggers"
+
+
+@dataclass(frozen=True)
+class Target:
+    """One."""
+
+    holds: Callable[[bytes], None]
+    seeds: tuple[bytes, ...]
+    """What honest people send: bytes are bent from these."""
+
+
+def packed(headers: Mapping[str, str], body: bytes) -> bytes:
+    """A request, or a message, as one piece: header lines, an empty one, the body."""
+    return "".join(f"{name}: {value}\n" for name, value in headers.items()).encode() + b"\n" + body
+
+
+def unpacked(data: bytes) -> tuple[dict[str, str], bytes]:
+    """The inverse, for any bytes."""
+    head, _, body = data.partition(b"\n\n")
+    lines = (line.partition(":") for line in head.decode("utf-8", "replace").split("\n"))
+    return {name.strip().lower(): value.strip() for name, colon, value in lines if colon}, body
+
+
+def codec(data: bytes) -> None:
+    """A message is one event, the same after every journey, or malformed."""
+    try:
+        event = decode(*unpacked(data))
+        headers, body = encode(event)
+    except Malformed:
+        return
+    assert decode(headers, body) == event
+    if event.datacontenttype == "application/json" and not headers.get("ce-data"):
+        _enveloped(event)
+
+
+def _enveloped(event: CloudEvent) -> None:
+    try:
+        json.loads(event.data)
+    except (ValueError, RecursionError):
+        return
+    try:
+        again = decode({"content-type": "application/cloudevents+json"}, structured(event))
+    except Malformed:
+        return
+    assert (again.id, again.source, again.type) == (event.id, event.source, event.type)
+
+
+def providers(data: bytes) -> None:
+    """A request is an event or a problem to every provider, as it came and well signed; no problem quotes a secret."""
+    headers, body = unpacked(data)
+    if not "".join(headers.values()).isprintable():
+        return  # the door lets no such header in
+    for provider in PROVIDERS.values():
+        prove = {"github": github, "standard": standard}.get(provider.name, bearer)
+        proof = {name.lower(): value for name, value in prove(body).items()}
+        _said(provider, Said(body, headers, SECRETS, NOW, "/hooks"))
+        _said(provider, Said(body, headers | proof, SECRETS, NOW, "/hooks"))
+
+
+def _said(provider: Provider, said: Said) -> None:
+    problem = refusal(provider, said)
+    assert problem is None or problem.status in {401, 415, 422}, problem
+    assert problem is None or not any(secret in problem.body() for secret in SECRETS)
+
+
+def refusal(provider: Provider, said: Said) -> Problem | None:
+    """What is wrong with it; anything else that is raised breaks the target."""
+    try:
+        provider.verify(said)
+        message(Endpoint(provider.name, "acme", "ci"), said, provider.event(said))
+    except Problem as problem:
+        return problem
+    return None
+
+
+def trigger_files(data: bytes) -> None:
+    """A text is YAML or not; it ends no process."""
+    try:
+        documents(data.decode("utf-8", "replace"))
+    except yaml.YAMLError:
+        return
+
+
+def rules(data: bytes) -> None:
+    """Whatever an event carries, a shipped rule asks for something, or says why not."""
+    event = CloudEvent(id="e", source="/s", type="com.github.workflow_run.requested", data=data)
+    for each in shipped():
+        for provider in PROVIDERS:
+            for verdict in each.judge(Heard(event, Endpoint(provider, "acme", "ci"), 1)):
+                assert verdict.why.encode()
+
+
+def shown(data: bytes) -> None:
+    """A message of any stream is shown to people, to programs and on the page."""
+    headers, body = unpacked(data)
+    for stream, subject in SUBJECTS:
+        said = Shown(stream, Stored(subject, body, headers, sequence=1))
+        assert said.line().count("\n") == said.words().count("\n") == 1
+        assert brief(stream, said.stored).subject == subject
+        about(said)
+
+
+def heard(data: bytes) -> None:
+    """A state or a level concerns somebody, nobody, or is undecodable, to whoever hears it."""
+    for stream, subject in SUBJECTS:
+        for each in EARS if stream is not Stream.INTAKE else ():
+            with suppress(Undecodable):
+                each.read(Stored(subject, data, sequence=1))
+
+
+def marks(data: bytes) -> None:
+    """What is shown as a mark is read, the same after every journey, or refused."""
+    mark = read(data.decode("utf-8", "replace"))
+    assert mark is None or read(written(mark)) == mark
+
+
+def shipped() -> list[Rules]:
+    """The Triggers that are shipped."""
+    if not _shipped:
+        for file in sorted(SHIPPED.glob("*.yaml")):
+            for each in documents(file.read_text()):
+                each["metadata"]["namespace"] = "acme"
+                _shipped.append(Rules(read_trigger(each)))
+    return _shipped
+
+
+_shipped: list[Rules] = []
+
+_REQUESTS = tuple(
+    packed({name: value for name, value in sent.headers.items() if SECRET not in value}, sent.body)
+    for sent in SENDS.values()
+)
+"""Without what proves them: that is no answer's to quote, and is put in by who needs it."""
+_DEEP = b'{"a":' * 5_000
+_BODIES = (_DEEP, *(json.dumps(body).encode() for body in (RUN, MERGE, ALERTS, PIPELINE, EVENT)))
+_STATES = tuple({said.stored.subject.split(".")[1]: said.stored.data for said in corpus("0.1.0")}.values())
+
+SUBJECTS = tuple(
+    (each.stream, ".".join(each.subject.replace("{", "").replace("}", "").split("."))) for each in declarations()
+)
+"""One of every declared message."""
+EARS = tuple(map(Ears, (PROVISIONING, TEARDOWN, ADDONS)))
+
+TARGETS: Mapping[str, Target] = {
+    "codec": Target(codec, (packed(BINARY, b"{}"), *_REQUESTS)),
+    "providers": Target(providers, _REQUESTS),
+    "documents": Target(trigger_files, tuple(file.read_bytes() for file in sorted(SHIPPED.glob("*.yaml")))),
+    "rules": Target(rules, _BODIES),
+    "shown": Target(shown, (packed(BINARY, b"{}"), packed(BINARY, _DEEP), *_REQUESTS)),
+    "heard": Target(heard, (_DEEP, *_STATES)),
+    "marks": Target(marks, (b"EVENTS=42,INTAKE=7",)),
+}
