@@ -9,21 +9,23 @@ from events.bus import Bus
 from events.meters import Meters
 from schemas import addon, cluster, teardown
 from schemas.addon import AddonState, addon_name
-from schemas.cluster import ClusterState, Founded, InfraSeen, Placing, Requested
+from schemas.cluster import ClusterState, Founded, InfraSeen, Launching, Placing, Provisioned, Requested
 from schemas.entity import State
 from schemas.inventory import ClusterSeen
 from schemas.lifecycle import Lifecycle
 from schemas.registry import declared
 from schemas.subjects import Key, names_of
-from schemas.teardown import Gone, TeardownState
+from schemas.teardown import Armed, Gone, TeardownState
 from schemas.wish import Wish
 from services.gateway.facts import Facts
 from services.view import View, entities, levels
 
 Name = tuple[str, str]
 """A Colony's namespace and name."""
-PASSING = (Requested, Placing)
-"""States that ask the market, which answers at once."""
+FOUNDING = (Requested, Placing, Launching, Provisioned)
+"""States of a cluster that is on its way."""
+PASSING = (*FOUNDING, Armed)
+"""States that others come right after, or that come right after others: one look shows both."""
 
 
 class Books:
@@ -36,10 +38,17 @@ class Books:
         self.seen: View[str, ClusterSeen] = levels(bus, ClusterSeen, meters)
         self.infra: View[str, InfraSeen] = levels(bus, InfraSeen, meters)
         self._of: dict[Name, set[Key]] = {}
+        self._founding: set[Key] = set()
         self.clusters.listen(self._enter)
 
     def _enter(self, key: Key, state: State) -> None:
         self._of.setdefault((key.tenant, _colony(state)), set()).add(key)
+        (self._founding.add if isinstance(state, FOUNDING) else self._founding.discard)(key)
+
+    @property
+    def founding(self) -> int:
+        """How many clusters are on their way."""
+        return len(self._founding)
 
     @property
     def views(self) -> tuple[View[Any, Any], ...]:

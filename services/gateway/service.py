@@ -27,6 +27,8 @@ from services.mailbox import Mailboxes
 
 SOON = 0.01
 """Seconds from news that bring more news to the look at their Colony: an owner's answer takes half of that."""
+LATEST = 2.0
+"""Seconds they wait at the most: `SOON` for each cluster that is being founded, as answers take longer then."""
 AFTER_A_FAULT = 5.0
 """Seconds, at least, until a Colony is followed again after our own code failed over it."""
 MEASURE = 15.0
@@ -61,6 +63,7 @@ class Gateway:
         self._infra = [InfraWatch(cloud, self._levels, jitter) for cloud in clouds.values()]
         self._intake = Intake(bus, kube, clock=clock, meters=meters, jitter=jitter)
         self._waiting: set[Name] = set()
+        self._passing: dict[Name, asyncio.TimerHandle] = {}
         self._outages: Paces[Name] = Paces(jitter)
         self._mail: Mailboxes[Name, None] = Mailboxes(self._open, AT_ONCE)
 
@@ -94,13 +97,17 @@ class Gateway:
 
     def _touch(self, name: Name) -> None:
         """Follow a Colony soon; news that come before its turn need no turn of their own."""
+        if name in self._passing:
+            self._passing.pop(name).cancel()
         if self.ready.is_set() and name not in self._waiting:
             self._waiting.add(name)
             self._mail.put(name, None)
 
     def _touch_later(self, name: Name) -> None:
-        """Follow a Colony a little later, with what its owner makes of the news."""
-        self._later(name, SOON)
+        """Follow a Colony a little later, with what its owner makes of the news: with all that came meanwhile."""
+        if name not in self._passing and name not in self._waiting:
+            after = min(SOON * max(1, self._books.founding), LATEST)
+            self._passing[name] = asyncio.get_running_loop().call_later(after, self._touch, name)
 
     async def _watch(self) -> None:
         async for sight in self._kube.watch(COLONIES):

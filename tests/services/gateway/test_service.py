@@ -4,6 +4,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from events.bus import Unavailable
@@ -18,7 +19,7 @@ from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from schemas.wish import Limits, Need, Wish
 from services.gateway.ages import COUNT, OLDEST
-from services.gateway.service import MEASURE, SOON, Gateway
+from services.gateway.service import LATEST, MEASURE, SOON, Gateway
 from services.ledger import Ledger
 from services.levels import Levels
 
@@ -102,7 +103,7 @@ async def test_what_asks_the_market_is_shown_with_its_answer():
         await house.decided(Requested)
         await asyncio.sleep(0.004)
         await house.decided(Stalled, reason="A", message="")
-        assert await house.since(began) == [4, 1000 * SOON]
+        assert await house.since(began) == [4]
 
 
 async def test_what_is_seen_of_a_cluster_is_shown_with_what_its_owner_makes_of_it():
@@ -112,11 +113,38 @@ async def test_what_is_seen_of_a_cluster_is_shown_with_what_its_owner_makes_of_i
         await house.seen(1)
         await asyncio.sleep(0.004)
         await house.decided(Stalled, reason="A", message="")
-        assert await house.since(began) == [4, 24]
+        assert await house.since(began) == [4]
 
 
 async def test_what_is_seen_and_nobody_decides_on_is_shown_soon():
     async with at_work() as house:
+        began = asyncio.get_running_loop().time()
+        await house.seen(1)
+        assert await house.since(began) == [1000 * SOON]
+
+
+@pytest.mark.parametrize(("clusters", "waits"), [(1, SOON), (20, 20 * SOON), (300, LATEST)])
+async def test_the_more_clusters_are_founded_the_longer_news_are_gathered(clusters, waits):
+    async with at_work() as house:
+        for number in range(1, clusters):
+            other = msgspec.structs.replace(WISH, cluster=str(number))
+            state = Requested(uid="c1.1", wish=other)
+            await house.ledger.write(Key("cluster", "acme", other.name), state, cause="", cancels_timer=False)
+        await asyncio.sleep(2 * LATEST)
+        began = asyncio.get_running_loop().time()
+        await house.seen(1)
+        await asyncio.sleep(waits / 2)
+        await house.seen(2)
+        await asyncio.sleep(LATEST)
+        assert await house.since(began) == [1000 * waits]
+
+
+async def test_what_is_over_is_waited_for_by_nobody():
+    async with at_work() as house:
+        other = msgspec.structs.replace(WISH, cluster="b")
+        for state in (Requested(uid="c1.1", wish=other), Stalled(uid="c1.1", wish=other, reason="A", message="")):
+            await house.ledger.write(Key("cluster", "acme", other.name), state, cause="", cancels_timer=False)
+        await asyncio.sleep(1)
         began = asyncio.get_running_loop().time()
         await house.seen(1)
         assert await house.since(began) == [1000 * SOON]
