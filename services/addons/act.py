@@ -8,7 +8,7 @@ from events.kube import Kube, Object, Resource
 from schemas.addon import Apply, Failed, Removed, Settled, Withdraw
 from schemas.wish import cluster_name, digest
 from services.addons.health import health
-from services.clouds.port import GROUP
+from services.clouds.marks import GROUP
 from services.machine import Event
 from services.runtime import Act, acts
 from services.workloads import Workloads

@@ -16,8 +16,9 @@ from schemas.documents import documents
 from schemas.wish import Wish
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
+from services.clouds.marks import GROUP
 from services.clouds.objects import alter, ensure, identity, installed, leftovers
-from services.clouds.port import GROUP, labels, owner
+from services.clouds.port import labels, owner
 from services.clouds.sized import sized
 
 PREFIX = "alate-capi-"

@@ -1,31 +1,25 @@
 """Founds clusters through k0rdent: a ClusterDeployment on a discovered ClusterTemplate."""
 
-import re
-from collections.abc import Iterable
 from typing import ClassVar
 
 import msgspec
-import yaml
 
 from events.faults import Denied, NotFound
 from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CREDENTIALS
 from events.kube import Kube, Object, Resource
-from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen
+from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen, Lot
 from schemas.wish import Wish
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
+from services.clouds.machines import claim, listed
+from services.clouds.marks import GROUP
+from services.clouds.means import MACHINES, Means, lacking, means
 from services.clouds.objects import alter, ensure, identity, installed, leftovers
-from services.clouds.port import GROUP, labels, owner
-from services.clouds.values import CHARTS, Config, buys_spot, config, over
+from services.clouds.port import labels, owner
+from services.clouds.values import CHARTS, Config, buys_spot, config, over, placed
 
-IDENTITIES = {
-    "AWSClusterStaticIdentity": "aws",
-    "AWSClusterRoleIdentity": "aws",
-    "AzureClusterIdentity": "azure",
-}
-"""Which cloud a Credential is for, by the kind of its identity; others say so by the label ``alate.dev/cloud``."""
-CONFIG = f"{GROUP}/config"
-"""The annotation of a Credential that holds, as YAML, what else its clusters need: a project, a subscription."""
+INSTANCE = f"{GROUP}/instance"
+"""The annotation that says as what one's own machines were offered."""
 
 
 class K0rdent:
@@ -40,44 +34,40 @@ class K0rdent:
         self.kept = (self._templates, self._credentials)
 
     async def reach(self, wish: Wish) -> dict[str, bool]:
-        """The clouds with a valid template and a ready credential."""
+        """The clouds with a valid template and a ready credential, one's own machines among them."""
         _one_pool(len(wish.need.pools))
         await installed(self._kube, CLUSTERDEPLOYMENTS)
-        templates, credentials = await self._means(wish)
-        if not templates.keys() & credentials.keys():
-            templates, credentials = await self._means(wish, anew=True)
-        found = {cloud: buys_spot(cloud, _values(templates[cloud])) for cloud in templates if cloud in credentials}
+        found = await self._means(wish) or await self._means(wish, anew=True)
         if not found:
             raise Denied(
                 f"namespace {wish.tenant} has no valid ClusterTemplate with a ready Credential of the same cloud "
-                f"(templates for: {_names(templates)}; credentials for: {_names(credentials)})",
+                f"{lacking(*await self._there(wish), wish.need.template)}",
                 NOT_INSTALLED,
             )
-        return found
+        return {cloud: not one.own and buys_spot(cloud, one.values) for cloud, one in found.items()}
 
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        """See that the ClusterDeployment exists."""
-        placement = attempt.placement
-        _one_pool(len(placement.lots))
-        templates, credentials = await self._means(wish)
-        if placement.cloud not in templates.keys() & credentials.keys():
-            templates, credentials = await self._means(wish, anew=True)
-        if placement.cloud not in templates.keys() & credentials.keys():
-            raise Denied(f"no template or credential for {placement.cloud} any more", NOT_INSTALLED)
-        template, credential = templates[placement.cloud], credentials[placement.cloud]
-        spec = {
-            "template": template["metadata"]["name"],
-            "credential": credential["metadata"]["name"],
-            "dryRun": False,
-            "propagateCredentials": True,
-            "cleanupOnDeletion": True,
-            # Never left out: without a config, k0rdent's webhook makes it a dry run.
-            "config": over(_needed(credential), config(wish, attempt, _values(template))),
-        }
-        await ensure(self._kube, CLUSTERDEPLOYMENTS, _object(wish, attempt, uid, spec))
+        """See that the ClusterDeployment exists, and that it has its machines where those are one's own."""
+        _one_pool(len(attempt.placement.lots))
+        cloud = attempt.placement.cloud
+        found = (await self._means(wish)).get(cloud) or (await self._means(wish, anew=True)).get(cloud)
+        if found is None:
+            raise Denied(f"no template or credential for {cloud} any more", NOT_INSTALLED)
+        told = _own_told(found, attempt) if found.own else config(wish, attempt, found.values)
+        there = await ensure(self._kube, CLUSTERDEPLOYMENTS, _object(wish, attempt, uid, _spec(found, told)))
+        if found.own and there["spec"].get("dryRun"):
+            await self._man(there, found, attempt.placement.lots[0])
+
+    async def _man(self, there: Object, found: Means, lot: Lot) -> None:
+        """Give machines to a ClusterDeployment, and let it begin."""
+        machines = await claim(self._kube, there, listed(found.needed, lot), lot.nodes)
+        meta, patch = there["metadata"], {"spec": {"dryRun": False, "config": {MACHINES: machines}}}
+        await self._kube.patch(CLUSTERDEPLOYMENTS, meta["name"], meta["namespace"], patch)
 
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the ClusterDeployment asks for so many workers."""
+        if attempt.placement.cloud not in CHARTS:
+            raise Denied("a cluster on machines of one's own keeps those it has: add another cluster to the Colony")
         meta = {"name": attempt.object_name(wish.name), "namespace": wish.tenant}
         workers = {"workersNumber": attempt.placement.lots[0].nodes}
         await alter(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"config": workers}})
@@ -107,25 +97,36 @@ class K0rdent:
             message=message,
         )
 
-    async def _means(self, wish: Wish, *, anew: bool = False) -> tuple[dict[str, Object], dict[str, Object]]:
-        """What there is to found with: the newest fitting template and a ready credential of each cloud."""
+    async def _means(self, wish: Wish, *, anew: bool = False) -> dict[str, Means]:
+        """What there is to found with, by cloud."""
+        return means(*await self._there(wish, anew=anew), wish.need.template)
+
+    async def _there(self, wish: Wish, *, anew: bool = False) -> tuple[tuple[Object, ...], tuple[Object, ...]]:
+        """All templates and credentials of the namespace."""
         try:
             templates = await self._templates.of(wish.tenant, anew=anew)
-            credentials = await self._credentials.of(wish.tenant, anew=anew)
+            return templates, await self._credentials.of(wish.tenant, anew=anew)
         except NotFound as missing:
             raise Denied("k0rdent is not installed: the API server has no ClusterTemplates", NOT_INSTALLED) from missing
-        return _newest(templates, wish.need.template), _ready(credentials)
 
 
-def _newest(templates: Iterable[Object], name: str) -> dict[str, Object]:
-    valid = [each for each in templates if each.get("status", {}).get("valid") and _wanted(each, name)]
-    newest = sorted(valid, key=lambda template: _natural(template["metadata"]["name"]))
-    return {cloud: template for template in newest for cloud in CHARTS if _founds(template, cloud)}
+def _spec(found: Means, told: Config) -> Config:
+    """Machines of one's own are given to it once it is there: until then it is a dry run, and touches none."""
+    needed = {key: value for key, value in found.needed.items() if key != MACHINES}
+    return {
+        "template": found.template["metadata"]["name"],
+        "credential": found.credential["metadata"]["name"],
+        "dryRun": found.own,
+        "propagateCredentials": not found.own,
+        "cleanupOnDeletion": True,
+        # Never left out: without a config, k0rdent's webhook makes it a dry run.
+        "config": over(needed, told),
+    }
 
 
-def _ready(credentials: Iterable[Object]) -> dict[str, Object]:
-    ready = [each for each in credentials if each.get("status", {}).get("ready")]
-    return {cloud: each for each in ready if (cloud := _cloud(each))}
+def _own_told(found: Means, attempt: Attempt) -> Config:
+    """What is said of machines that are there already: as what they were offered."""
+    return placed({"clusterAnnotations": {INSTANCE: attempt.placement.lots[0].instance}}, found.values)
 
 
 def _object(wish: Wish, attempt: Attempt, uid: str, spec: Config) -> Object:
@@ -145,47 +146,6 @@ def _object(wish: Wish, attempt: Attempt, uid: str, spec: Config) -> Object:
 def _one_pool(pools: int) -> None:
     if pools > 1:
         raise Denied("k0rdent's templates make one pool a cluster: use one pool, or the backend capi", "OnePool")
-
-
-def _needed(credential: Object) -> Config:
-    """What a credential's clusters are told beside what was bought. Raises Denied if that is no mapping."""
-    text = credential["metadata"].get("annotations", {}).get(CONFIG, "")
-    try:
-        found = yaml.safe_load(text) or {}
-    except yaml.YAMLError:
-        found = None
-    if not isinstance(found, dict):
-        called = credential["metadata"]["name"]
-        raise Denied(f"the annotation {CONFIG} of Credential {called} must be a mapping as YAML", "BadConfiguration")
-    return found
-
-
-def _values(template: Object) -> Config:
-    """The values of its chart, which are all that it can be told; empty if it does not say."""
-    values: Config = template.get("status", {}).get("config") or {}
-    return values
-
-
-def _wanted(template: Object, name: str) -> bool:
-    """The one that was named, or any whose control plane runs on machines of its own."""
-    return bool(template["metadata"]["name"] == name if name else "-standalone-cp-" in template["metadata"]["name"])
-
-
-def _founds(template: Object, cloud: str) -> bool:
-    return f"infrastructure-{cloud}" in template.get("status", {}).get("providers", ())
-
-
-def _cloud(credential: Object) -> str:
-    told = credential["metadata"].get("labels", {}).get(f"{GROUP}/cloud", "")
-    return told or IDENTITIES.get(credential["spec"].get("identityRef", {}).get("kind", ""), "")
-
-
-def _natural(name: str) -> list[int | str]:
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
-
-
-def _names(found: dict[str, Object]) -> str:
-    return ", ".join(sorted(found)) or "none"
 
 
 BACKEND = K0rdent

@@ -5,7 +5,7 @@ from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
 from events.kube import Kube, Object, Resource
 from events.kube_faults import NotServed
 from schemas.cluster import NOT_INSTALLED, InfraSeen
-from services.clouds.port import ATTEMPT, CLUSTER, UID
+from services.clouds.marks import ATTEMPT, CLUSTER, UID
 
 CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 """What Cluster API puts on everything that belongs to a Cluster."""

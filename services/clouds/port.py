@@ -7,13 +7,7 @@ from events.kube import Kube, Object, Resource
 from schemas.cluster import Attempt, InfraSeen
 from schemas.wish import Wish
 from services.clouds.kept import Kept
-
-GROUP = "alate.dev"
-CLUSTER = f"{GROUP}/cluster"
-UID = f"{GROUP}/uid"
-ATTEMPT = f"{GROUP}/attempt"
-MANAGER = "alate"
-"""Our field manager, and the value of ``app.kubernetes.io/managed-by``."""
+from services.clouds.marks import ATTEMPT, CLUSTER, GROUP, MANAGER, UID
 
 
 class Cloud(Protocol):

@@ -13,7 +13,7 @@ from events.telemetry import NOWHERE, Trace
 from schemas.cluster import ClusterState, InfraSeen, Released, Releasing
 from schemas.crds import Refused, read_colony
 from schemas.wish import Wish
-from services.clouds.port import GROUP
+from services.clouds.marks import GROUP
 from services.gateway import status
 from services.gateway.books import Books, Name
 from services.gateway.marks import trace_of

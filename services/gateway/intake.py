@@ -20,7 +20,7 @@ from schemas.crds import Refused, read_colony
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, names_of
 from schemas.wish import ClusterRequested, ColonyReleased, ColonyScaled
-from services.clouds.port import GROUP
+from services.clouds.marks import GROUP
 from services.gateway.marks import marks
 from services.scaling import MANAGER as SCALER
 from services.scaling import NoSuchPool, scaling

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from events.kube_port import Object
 from events.telemetry import TRACEPARENT, TRACESTATE, Trace, extract
-from services.clouds.port import GROUP
+from services.clouds.marks import GROUP
 from services.gateway.wishes import EVENT
 
 

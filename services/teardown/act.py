@@ -10,7 +10,8 @@ from schemas.addon import Withdrawn, addon_name
 from schemas.registry import Stream
 from schemas.subjects import Key
 from schemas.teardown import Audit, Audited, Count, Drain, Drained, Sweep, Swept
-from services.clouds.port import MANAGER, Cloud
+from services.clouds.marks import MANAGER
+from services.clouds.port import Cloud
 from services.machine import Event
 from services.pods import finished, held
 from services.runtime import Act, acts

@@ -16,29 +16,39 @@ from services.sandbox.clouds.names import (
     SPOT,
     ZONE,
 )
-from services.sandbox.clouds.objects import name, status
+from services.sandbox.clouds.objects import label, name, status
 from services.sandbox.clouds.view import View
 
 RELEASE = "helm.toolkit.fluxcd.io/name"
 """The label by which k0rdent finds a release's Cluster."""
 VERSION = "v1.34.0"
 PROVIDER = "infrastructure-"
+REMOTE = "k0sproject-k0smotron"
+"""The provider of machines that are there already, reached over SSH."""
+OURS, OFFERED = "alate.dev/cloud", "alate.dev/instance"
+"""Where a Credential says whose machines it opens, and a cluster as what they were offered."""
 SPOT_FIELDS = ("spotMarketOptions", "spotVMOptions")
 """How AWS and Azure machine templates ask for spot; Google's says ``provisioningModel: Spot``."""
 
 
 def workers(it: Object) -> int:
-    """How many worker machines the config asks for; the charts' default is 2."""
-    return int(_config(it).get("workersNumber", 2))
+    """How many worker machines the config asks for, or names; the charts' default is 2."""
+    config = _config(it)
+    return len(config["machines"]) if "machines" in config else int(config.get("workersNumber", 2))
 
 
 def _config(it: Object) -> Object:
     return it["spec"].get("config") or {}
 
 
+def _annotations(it: Object) -> Object:
+    return _config(it).get("clusterAnnotations") or {}
+
+
 def _cloud(view: View) -> str:
     providers = status(view.template).get("providers", ()) if view.template else ()
-    return next((str(one).removeprefix(PROVIDER) for one in providers if str(one).startswith(PROVIDER)), "")
+    found = next((str(one).removeprefix(PROVIDER) for one in providers if str(one).startswith(PROVIDER)), "")
+    return label(view.credential, OURS) if found == REMOTE and view.credential else found
 
 
 def _spot(worker: Object) -> bool:
@@ -68,7 +78,7 @@ def _meta(it: Object, called: str, **more: Object) -> Object:
 def _cluster(view: View, it: Object) -> Object:
     config = _config(it)
     region = config.get("region") or config.get("location") or ""
-    notes = {CLOUD: _cloud(view), REGION: region} | (config.get("clusterAnnotations") or {})
+    notes = {CLOUD: _cloud(view), REGION: region} | _annotations(it)
     spec = {
         "controlPlaneRef": {"apiGroup": CONTROLPLANES.group, "kind": CONTROLPLANES.kind, "name": name(it)},
         "infrastructureRef": {"apiGroup": DEVCLUSTERS.group, "kind": DEVCLUSTERS.kind, "name": name(it)},
@@ -103,7 +113,7 @@ def _pool(view: View, it: Object) -> Object:
     called = f"{name(it)}-md"
     worker = _config(it).get("worker") or {}
     notes = {
-        INSTANCE: str(worker.get("instanceType") or worker.get("vmSize") or ""),
+        INSTANCE: str(worker.get("instanceType") or worker.get("vmSize") or _annotations(it).get(OFFERED) or ""),
         SPOT: str(_spot(worker)).lower(),
         ZONE: str(worker.get("zone") or worker.get("availabilityZone") or ""),
     }

@@ -10,6 +10,8 @@ CLOUD = "alate.dev/cloud"
 """The label by which the back ends know what a template or a credential is for."""
 CAPI_CLOUDS = ("aws", "azure", "gcp", "dev")
 
+REMOTE = "k0sproject-k0smotron"
+"""The provider of k0s, of control planes in pods, and of machines reached over SSH."""
 _WORKERS = {"controlPlaneNumber": 1, "workersNumber": 2, "clusterLabels": {}, "clusterAnnotations": {}}
 K0RDENT: dict[str, Object] = {
     "aws-standalone-cp-1-0-43": {
@@ -29,6 +31,7 @@ K0RDENT: dict[str, Object] = {
         "controlPlane": {"instanceType": ""},
         "worker": {"instanceType": "", "rootDeviceSize": 30, "provisioningModel": "Standard"},
     },
+    "remote-cluster-1-0-38": {"machines": [{"address": "", "port": 22}], "k0s": {}},
 }
 """The templates of k0rdent 1.11 and the values their charts take. k0rdent's own charts know no spot machines;
 these do, as an administrator's copy would."""
@@ -56,10 +59,11 @@ def _meta(namespace: str, name: str, cloud: str) -> Object:
 
 def _template(namespace: str, name: str, config: Object) -> Object:
     cloud = name.partition("-")[0]
-    providers = [f"infrastructure-{cloud}", "bootstrap-k0sproject-k0smotron", "control-plane-k0sproject-k0smotron"]
+    infrastructure = REMOTE if "machines" in config else cloud
+    providers = [f"infrastructure-{infrastructure}", f"bootstrap-{REMOTE}", f"control-plane-{REMOTE}"]
     return {
         "metadata": _meta(namespace, name, cloud),
-        "spec": {"helm": {"chartSpec": CHART | {"chart": name.rpartition("-cp-")[0] + "-cp"}}, "providers": providers},
+        "spec": {"helm": {"chartSpec": CHART | {"chart": name.rsplit("-", 3)[0]}}, "providers": providers},
         "status": {
             "valid": True,
             "observedGeneration": 1,

@@ -25,7 +25,6 @@ from services.sandbox.clouds.bill import Billed, machines_ever
 from services.sandbox.seeds.plant import plant
 from tests.services.sandbox.clouds.conftest import Sandbox, clock
 
-CLUSTER = Key("cluster", "default", "train-gpu")
 WORK = ("gateway", "inventory", "provisioning", "addons", "teardown")
 KINDS = {declared(kind).event: kind for kind in LIFECYCLE.states}
 FIRST = "default/train-gpu-1"
@@ -107,10 +106,10 @@ class House:
         async with self.sandbox.running(*(SERVICES[name](self.ports).run() for name in WORK)):
             yield
 
-    async def offer(self, region: str, price: float, cloud: str = "aws") -> None:
+    async def offer(self, region: str, price: float, cloud: str = "aws", limit: int | None = None) -> None:
         offer = Offer(
             cloud=cloud, region=region, zone=f"{region}-z1", instance=INSTANCE, accelerator="H100", accelerators=8,
-            cpu=192.0, memory_gib=2048.0, price=price,
+            cpu=192.0, memory_gib=2048.0, price=price, limit=limit,
         )  # fmt: skip
         said = Offers(cloud=cloud, region=region, offers=(offer,))
         await self.bus.publish(Message(declared(Offers).at(cloud, region), msgspec.json.encode(said)))
@@ -155,21 +154,21 @@ class House:
         """How much was ever said of any entity."""
         return len(await self.bus.read("EVENTS", ">"))
 
-    async def state(self) -> ClusterState | None:
-        stored = await self.bus.last("EVENTS", CLUSTER.history)
+    async def state(self, name: str = "train") -> ClusterState | None:
+        stored = await self.bus.last("EVENTS", Key("cluster", "default", f"{name}-gpu").history)
         return _decoded(stored) if stored else None
 
     async def life(self) -> list[str]:
         """The names of its states; one that only says more of itself is not told twice."""
-        stored = await self.bus.read("EVENTS", CLUSTER.history)
+        stored = await self.bus.read("EVENTS", Key("cluster", "default", "train-gpu").history)
         return [name for name, _ in groupby(type(_decoded(each)).__name__ for each in stored)]
 
     async def until(
-        self, kind: type[ClusterState], holds: Callable[[Any], bool] = lambda _: True, within: float = LONG
+        self, kind: type[ClusterState], holds: Callable[[Any], bool] = lambda _: True, name: str = "train"
     ) -> Any:
-        """Wait until the cluster is so; gives its state."""
-        async with asyncio.timeout(within):
-            while not isinstance(state := await self.state(), kind) or not holds(state):  # noqa: ASYNC110 - virtual time
+        """Wait until the Colony's cluster is so; gives its state."""
+        async with asyncio.timeout(LONG):
+            while not isinstance(state := await self.state(name), kind) or not holds(state):  # noqa: ASYNC110 - virtual time
                 await asyncio.sleep(SECOND)
         return state
 

@@ -11,7 +11,9 @@ from services.sandbox.seeds.templates import K0RDENT
 from tests.samples import LOT, POOL
 
 VALUES = {
-    name.partition("-")[0]: {"controlPlaneNumber": 3, "workersNumber": 2} | values for name, values in K0RDENT.items()
+    name.partition("-")[0]: {"controlPlaneNumber": 3, "workersNumber": 2} | values
+    for name, values in K0RDENT.items()
+    if "worker" in values
 }
 
 

@@ -1,0 +1,115 @@
+"""What a namespace has to found clusters with: of k0rdent's templates and credentials, those that fit together."""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import yaml
+
+from events.faults import Denied
+from events.kube_port import Object
+from services.clouds.marks import GROUP
+from services.clouds.values import CHARTS, Config
+
+CONFIG = f"{GROUP}/config"
+"""The annotation of a Credential that holds, as YAML, what else its clusters need: a project, a subscription."""
+MACHINES = "machines"
+"""What of that names machines of one's own, and where a template wants them."""
+IDENTITIES = {
+    "AWSClusterStaticIdentity": "aws",
+    "AWSClusterRoleIdentity": "aws",
+    "AzureClusterIdentity": "azure",
+}
+"""Which cloud a Credential is for, by the kind of its identity; others say so by the label ``alate.dev/cloud``."""
+INTO_MACHINES = "machines of one's own"
+
+
+class Means(NamedTuple):
+    """A template and a credential for one cloud."""
+
+    template: Object
+    credential: Object
+
+    @property
+    def values(self) -> Config:
+        """The values of the template's chart, which are all that it can be told; empty if it does not say."""
+        return _values(self.template)
+
+    @property
+    def own(self) -> bool:
+        """The machines are there already, and reached over SSH."""
+        return _own(self.credential)
+
+    @property
+    def needed(self) -> Config:
+        """What the credential's clusters are told beside what was bought. Raises Denied if that is no mapping."""
+        try:
+            found = yaml.safe_load(_said(self.credential)) or {}
+        except yaml.YAMLError:
+            found = None
+        if isinstance(found, dict):
+            return found
+        called = self.credential["metadata"]["name"]
+        raise Denied(f"the annotation {CONFIG} of Credential {called} must be a mapping as YAML", "BadConfiguration")
+
+
+def means(templates: Iterable[Object], credentials: Iterable[Object], name: str) -> dict[str, Means]:
+    """What there is for each cloud: the newest valid template, or the one of that name, and a ready credential."""
+    newest, ready = _newest(templates, name), _ready(credentials)
+    kinds = {cloud: INTO_MACHINES if _own(credential) else cloud for cloud, credential in ready.items()}
+    return {cloud: Means(newest[kinds[cloud]], ready[cloud]) for cloud in ready if kinds[cloud] in newest}
+
+
+def lacking(templates: Iterable[Object], credentials: Iterable[Object], name: str) -> str:
+    """For people: what there is of each, where nothing fits together."""
+    newest, ready = _newest(templates, name), _ready(credentials)
+    return f"(templates for: {_names(newest)}; credentials for: {_names(ready)})"
+
+
+def _newest(templates: Iterable[Object], name: str) -> dict[str, Object]:
+    valid = [each for each in templates if each.get("status", {}).get("valid") and _wanted(each, name)]
+    newest = sorted(valid, key=lambda template: _natural(template["metadata"]["name"]))
+    return {kind: template for template in newest for kind in (*CHARTS, INTO_MACHINES) if _founds(template, kind)}
+
+
+def _ready(credentials: Iterable[Object]) -> dict[str, Object]:
+    ready = [each for each in credentials if each.get("status", {}).get("ready")]
+    return {cloud: each for each in ready if (cloud := _cloud(each)) and (cloud in CHARTS or _own(each))}
+
+
+def _values(template: Object) -> Config:
+    values: Config = template.get("status", {}).get("config") or {}
+    return values
+
+
+def _wanted(template: Object, name: str) -> bool:
+    """The one that was named; or any for one's own machines, or whose control plane runs on machines beside."""
+    called = template["metadata"]["name"]
+    return bool(called == name if name else "-standalone-cp-" in called or MACHINES in _values(template))
+
+
+def _founds(template: Object, kind: str) -> bool:
+    if kind == INTO_MACHINES:
+        return MACHINES in _values(template)
+    return f"infrastructure-{kind}" in template.get("status", {}).get("providers", ())
+
+
+def _own(credential: Object) -> bool:
+    return _cloud(credential) not in CHARTS and MACHINES in _said(credential)
+
+
+def _said(credential: Object) -> str:
+    return str(credential["metadata"].get("annotations", {}).get(CONFIG, ""))
+
+
+def _cloud(credential: Object) -> str:
+    told = credential["metadata"].get("labels", {}).get(f"{GROUP}/cloud", "")
+    return told or IDENTITIES.get(credential["spec"].get("identityRef", {}).get("kind", ""), "")
+
+
+def _natural(name: str) -> list[int | str]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def _names(found: dict[str, Object]) -> str:
+    return ", ".join(sorted(found)) or "none"
