@@ -16,6 +16,15 @@ class Spot(StrEnum):
     ONLY = "only"
 
 
+class Taint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Keeps pods from a node that do not tolerate it."""
+
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+    """As Kubernetes names it."""
+
+
 class Pool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Nodes of one kind."""
 
@@ -37,6 +46,10 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """At least so much disk a node (GiB)."""
     zones: tuple[str, ...] = ()
     """Empty: any."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """What its nodes bear from the start: keys and values."""
+    taints: tuple[Taint, ...] = ()
+    """The same."""
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from schemas.crds.manifests import Manifests
+from schemas.crds.nodes import NodeLabels, TaintSpec
 from schemas.crds.status import ColonyStatus
 from schemas.crds.written import COMMIT, Accelerator, Distinct, Duration, Label, ListMap, Moment, Places, Span, Written
 from schemas.wish import Spot, cluster_name
@@ -38,6 +39,10 @@ class PoolSpec(Written):
     """At least so much disk a node (GiB)."""
     zones: Distinct = Field(default_factory=list)
     """Only in these zones; none named: any."""
+    labels: NodeLabels = Field(default_factory=dict)
+    """Labels its nodes bear from the start."""
+    taints: Annotated[list[TaintSpec], Field(max_length=16), ListMap("key")] = Field(default_factory=list)
+    """Taints its nodes bear from the start."""
 
 
 class AddonSpec(Written):

@@ -8,12 +8,16 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from schemas.crds.nodes import QUALIFIED, VALUE
 from schemas.crds.written import COMMIT, LABEL, PLACE
 
 M = TypeVar("M", bound=BaseModel)
 
 _MOST = 10
 """More mistakes than this are counted, not told: nobody reads them, and a status has to hold them."""
+
+OF_A_KEY = "[key]"
+"""How pydantic marks the place of a mistake in a mapping's key, which names itself."""
 
 _WIDEST = 60
 """Characters of a value that are shown."""
@@ -46,6 +50,8 @@ _RIGHT: Mapping[str, str] = {
 
 _SHAPES: Mapping[str, str] = {
     LABEL: "must be lower-case letters, digits and hyphens, beginning and ending with a letter or digit",
+    QUALIFIED: "must be a name such as team or example.com/team",
+    VALUE: "must be letters, digits, hyphens, underscores and dots, beginning and ending with a letter or digit",
     PLACE: "must be a country's two letters, such as DE, or EU or EEA",
     COMMIT: "must be github: or gitlab:, the repository, @ and the commit's whole hash, such as github:acme/models@…",
     r"^v1\.[0-9]+\.[0-9]+$": "must be a Kubernetes version such as v1.34.0",
@@ -99,7 +105,8 @@ def _is(mistake: ErrorDetails) -> str:
 
 
 def _path(place: tuple[int | str, ...]) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+    parts = (part for part in place if part != OF_A_KEY)
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
 
 
 def _meant(model: type[BaseModel], place: tuple[int | str, ...]) -> str:

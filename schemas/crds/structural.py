@@ -20,6 +20,7 @@ _KEPT = (
     "maxLength",
     "minItems",
     "maxItems",
+    "maxProperties",
     "required",
     "x-kubernetes-list-type",
     "x-kubernetes-list-map-keys",
@@ -44,6 +45,9 @@ def _narrowed(schema: Schema, models: Mapping[str, Schema]) -> Schema:
     for key in ("items", "additionalProperties"):
         if isinstance(flat.get(key), dict):
             narrow[key] = _narrowed(flat[key], models)
+    if "patternProperties" in flat:  # what keys may be, a CRD cannot say
+        (values,) = flat["patternProperties"].values()
+        narrow["additionalProperties"] = _narrowed(values, models)
     if "properties" in flat:
         narrow["properties"] = {name: _narrowed(part, models) for name, part in flat["properties"].items()}
     return narrow

@@ -14,6 +14,7 @@ from events.kube import Kube, Object, Resource
 from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen, Lot
 from schemas.documents import documents
 from schemas.wish import Wish
+from services.clouds import nodes
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
 from services.clouds.marks import GROUP
@@ -26,6 +27,8 @@ PREFIX = "alate-capi-"
 KEY = "cluster.yaml"
 AT_ONCE = 4
 """For how many Clusters what belongs to them is made at a time: of many, each is there itself before that."""
+DISK_GIB = 100
+"""The size of a node's disk (GiB) where a template wants one and none is asked for: images for GPUs are large."""
 CLOUD_LABEL = f"{GROUP}/cloud"
 
 
@@ -136,6 +139,7 @@ def _clouds(wish: Wish, templates: Iterable[Object]) -> dict[str, bool]:
 
 def render(text: str, wish: Wish, attempt: Attempt) -> list[Object]:
     """The template's documents, filled in; those that mention ``${POOL}`` once per pool. Raises Denied."""
+    _whole(text, wish)
     try:
         filled = [
             Template(part).substitute(_values(wish, attempt, lot))
@@ -147,7 +151,20 @@ def render(text: str, wish: Wish, attempt: Attempt) -> list[Object]:
         raise Denied(f"the Cluster API template cannot be filled in: {wrong}", "BadTemplate") from wrong
 
 
+def _whole(text: str, wish: Wish) -> None:
+    """A template that cannot say what is asked of nodes would make others. Raises Denied."""
+    asked = {"${NODE_LABELS}": "labels", "${NODE_TAINTS}": "taints"}
+    lost = [
+        mark for mark, field in asked.items() if mark not in text and any(getattr(p, field) for p in wish.need.pools)
+    ]
+    if lost:
+        raise Denied(
+            f"the Cluster API template does not mention {' and '.join(lost)}, which a pool needs", "BadTemplate"
+        )
+
+
 def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
+    pool = nodes.pool_of(wish, lot)
     return {
         "CLUSTER_NAME": attempt.object_name(wish.name),
         "NAMESPACE": wish.tenant,
@@ -158,6 +175,9 @@ def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
         "REPLICAS": str(lot.nodes),
         "INSTANCE_TYPE": lot.instance,
         "SPOT": str(lot.spot).lower(),
+        "DISK_GIB": str(pool.disk_gib or DISK_GIB),
+        "NODE_LABELS": nodes.labels(pool),
+        "NODE_TAINTS": nodes.taint_list(pool),
     }
 
 

@@ -14,6 +14,7 @@ from services.clouds.kept import Kept
 from services.clouds.machines import claim, listed
 from services.clouds.marks import GROUP
 from services.clouds.means import MACHINES, Means, lacking, means
+from services.clouds.nodes import pool_of, worker_args
 from services.clouds.objects import alter, ensure, identity, installed, leftovers
 from services.clouds.port import labels, owner
 from services.clouds.values import CHARTS, Config, buys_spot, config, over, placed
@@ -56,11 +57,13 @@ class K0rdent:
         told = _own_told(found, attempt) if found.own else config(wish, attempt, found.values)
         there = await ensure(self._kube, CLUSTERDEPLOYMENTS, _object(wish, attempt, uid, _spec(found, told)))
         if found.own and there["spec"].get("dryRun"):
-            await self._man(there, found, attempt.placement.lots[0])
+            await self._man(there, found, wish, attempt.placement.lots[0])
 
-    async def _man(self, there: Object, found: Means, lot: Lot) -> None:
+    async def _man(self, there: Object, found: Means, wish: Wish, lot: Lot) -> None:
         """Give machines to a ClusterDeployment, and let it begin."""
-        machines = await claim(self._kube, there, listed(found.needed, lot), lot.nodes)
+        args = worker_args(pool_of(wish, lot))
+        said = {"k0s": {"args": list(args)}} if args else {}
+        machines = [one | said for one in await claim(self._kube, there, listed(found.needed, lot), lot.nodes)]
         meta, patch = there["metadata"], {"spec": {"dryRun": False, "config": {MACHINES: machines}}}
         await self._kube.patch(CLUSTERDEPLOYMENTS, meta["name"], meta["namespace"], patch)
 

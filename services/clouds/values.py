@@ -6,6 +6,7 @@ from typing import NamedTuple
 from events.faults import Denied
 from schemas.cluster import Attempt, Lot
 from schemas.wish import Wish
+from services.clouds.nodes import pool_of, worker_args
 
 Config = dict[str, object]
 BAD_TEMPLATE = "BadTemplate"
@@ -42,10 +43,12 @@ def config(wish: Wish, attempt: Attempt, values: Config) -> Config:
         "controlPlane": {chart.instance: chart.head},
         "worker": {chart.instance: lot.instance} | _disk(wish, lot, chart) | (chart.spot if lot.spot else {}),
     }
+    if args := worker_args(pool_of(wish, lot)):
+        wanted["k0s"] = {"workerArgs": list(args)}
     if not values:
         return wanted
     said = placed(wanted, values)
-    if lost := ", ".join(_lost(chart, said)):
+    if lost := ", ".join(_lost(chart, wanted, said)):
         raise Denied(f"the ClusterTemplate has no value {lost}: use one that can be told", BAD_TEMPLATE)
     return said
 
@@ -75,12 +78,14 @@ def _inner(value: object, known: object) -> object:
 
 
 def _disk(wish: Wish, lot: Lot, chart: Chart) -> Config:
-    asked = next((pool.disk_gib for pool in wish.need.pools if pool.name == lot.pool), 0)
+    asked = pool_of(wish, lot).disk_gib
     return {chart.disk: asked} if asked else {}
 
 
-def _lost(chart: Chart, said: Config) -> Iterator[str]:
+def _lost(chart: Chart, wanted: Config, said: Config) -> Iterator[str]:
     """Without these it would be another cluster than was paid for."""
+    if wanted.get("k0s") != said.get("k0s"):
+        yield "k0s.workerArgs"
     worker = said.get("worker")
     if chart.region not in said:
         yield chart.region

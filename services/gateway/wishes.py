@@ -5,7 +5,7 @@ from datetime import timedelta
 import msgspec
 
 from schemas.crds import ClusterSpec, Colony, PoolSpec
-from schemas.wish import AddonRef, Limits, Need, Pool, Wish, digest
+from schemas.wish import AddonRef, Limits, Need, Pool, Taint, Wish, digest
 
 EVENT = "alate.dev/event-id"
 """The annotation that names the event a Colony was made of."""
@@ -63,6 +63,8 @@ def _pool(pool: PoolSpec) -> Pool:
         pod_memory_gib=pool.pod_memory_gib or 0.0,
         disk_gib=pool.disk_gib or 0,
         zones=tuple(pool.zones),
+        labels=tuple(pool.labels.items()),
+        taints=tuple(Taint(key=each.key, value=each.value, effect=each.effect) for each in pool.taints),
     )
 
 

@@ -12,7 +12,13 @@ CAPI_CLOUDS = ("aws", "azure", "gcp", "dev")
 
 REMOTE = "k0sproject-k0smotron"
 """The provider of k0s, of control planes in pods, and of machines reached over SSH."""
-_WORKERS = {"controlPlaneNumber": 1, "workersNumber": 2, "clusterLabels": {}, "clusterAnnotations": {}}
+_WORKERS = {
+    "controlPlaneNumber": 1,
+    "workersNumber": 2,
+    "clusterLabels": {},
+    "clusterAnnotations": {},
+    "k0s": {"workerArgs": []},
+}
 K0RDENT: dict[str, Object] = {
     "aws-standalone-cp-1-0-43": {
         "region": "",

@@ -14,7 +14,7 @@ from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, CRDS, MACHINEDE
 from events.kube import Kube, Object, Request, Response, Transport
 from schemas.cluster import Attempt, Lot, Placement
 from schemas.crds import manifest
-from schemas.wish import Limits, Need, Pool, Wish
+from schemas.wish import Limits, Need, Pool, Taint, Wish
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from services.clouds.port import Cloud
@@ -29,7 +29,14 @@ from tests.samples import LOT, POOL
 ROOT = Path(__file__).parents[3]
 SHARED = ROOT.parent / "shared" / "data" / "crds"
 LOTS = (LOT, msgspec.structs.replace(LOT, pool="more", spot=False))
-POOLS = (POOL, msgspec.structs.replace(POOL, name="more"))
+LABELS, TAINTS = (
+    (("example.com/team", "blue"),),
+    (Taint(key="gpu"), Taint(key="batch", value="only", effect="NoExecute")),
+)
+POOLS = (
+    msgspec.structs.replace(POOL, labels=LABELS, taints=TAINTS, disk_gib=500),
+    msgspec.structs.replace(POOL, name="more"),
+)
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(180)]
 

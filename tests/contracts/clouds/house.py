@@ -118,9 +118,10 @@ class House:
         """Somebody puts something into the namespace."""
         await plant(self.kube, [(resource, seed | {"metadata": seed["metadata"] | {"namespace": "default"}})])
 
-    async def ask(self, nodes: int = 1, name: str = "train", **more: Any) -> None:
-        """Somebody wants a cluster named ``gpu``."""
+    async def ask(self, nodes: int = 1, name: str = "train", labels: dict[str, str] | None = None, **more: Any) -> None:
+        """Somebody wants a cluster named ``gpu``, its nodes with labels."""
         pool = {"name": "md", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": nodes, "spot": "never"}
+        pool |= {"labels": labels or {}}
         cluster = {"name": "gpu", "pools": [pool], "backend": self.backend} | more
         meta = {"name": name, "namespace": "default"}
         await self.kube.create(COLONIES, {"metadata": meta, "spec": {"clusters": [cluster]}}, manager="person")

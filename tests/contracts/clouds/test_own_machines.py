@@ -81,6 +81,16 @@ async def test_k0rdent_is_told_of_each_machine_only_what_it_knows_and_touches_no
         assert "workersNumber" not in spec["config"]
 
 
+async def test_their_nodes_bear_what_the_pool_asks_for(house):
+    async with house.at_work():
+        await own(house)
+        await house.ask(nodes=1, labels={"example.com/team": "blue"})
+        await house.until(Ready)
+        (found,) = await house.sandbox.all(CLUSTERDEPLOYMENTS)
+        (machine,) = found["spec"]["config"]["machines"]
+        assert machine["k0s"] == {"args": ["--labels=alate.dev/pool=md,example.com/team=blue"]}
+
+
 async def deployment(house, name):
     labels = {f"alate.dev/{mark}": name for mark in ("cluster", "uid", "attempt")}
     return await house.kube.create(

@@ -23,6 +23,7 @@ from schemas.crds import (
     TeardownStatus,
     read_colony,
 )
+from schemas.crds.nodes import TaintSpec
 from schemas.durations import LONGEST
 from schemas.wish import Spot
 
@@ -59,6 +60,8 @@ POOLS = made(
     spot=st.sampled_from(Spot),
     cpu=maybe(st.integers(1, 1024)),
     memory_gib=maybe(st.integers(1, 65536)),
+    labels=st.dictionaries(LABELS, LABELS, max_size=2),
+    taints=st.lists(made(TaintSpec, key=LABELS, value=LABELS), max_size=2, unique_by=lambda taint: taint.key),
 )
 CLUSTERS = made(
     ClusterSpec,

@@ -116,6 +116,26 @@ def test_a_commit_is_named_by_forge_repository_and_whole_hash(written, commit):
     )
 
 
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ({"example.com/": "x"}, '.example.com/ is "example.com/": must be a name such as team or example.com/team'),
+        ({"team": "a b"}, '.team is "a b": must be letters, digits, hyphens, underscores and dots, beginning'),
+        ({"a.k8s.io/gpu": ""}, '.a.k8s.io/gpu is "a.k8s.io/gpu": must not be in a.k8s.io: a node may give itself'),
+    ],
+)
+def test_a_mistake_in_a_pools_labels(written, pool, labels, sentence):
+    pool["labels"] = labels
+    assert refusal(written).startswith(f"{POOL}.labels{sentence}")
+
+
+def test_a_mistake_in_a_pools_taints(written, pool):
+    pool["taints"] = [{"key": "gpu", "effect": "Never"}]
+    assert refusal(written) == (
+        f"{POOL}.taints[0].effect is \"Never\": must be 'NoSchedule', 'PreferNoSchedule' or 'NoExecute'"
+    )
+
+
 def test_an_unknown_field_is_refused_with_the_nearest_known_one(written, pool):
     pool["acceleratorPerNode"] = 8
     assert refusal(written) == f"{POOL}.acceleratorPerNode is no known field: did you mean acceleratorsPerNode?"

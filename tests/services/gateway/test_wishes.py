@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from schemas.crds import read_colony
-from schemas.wish import AddonRef, Limits, Need, Pool, Spot, Wish, digest
+from schemas.wish import AddonRef, Limits, Need, Pool, Spot, Taint, Wish, digest
 from services.gateway.wishes import no_more, wishes
 
 MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"
@@ -13,6 +13,7 @@ FULL = {
         {
             "name": "big", "accelerator": "h100-sxm", "acceleratorsPerNode": 8, "nodes": 2,
             "spot": "only", "cpu": 96, "memoryGiB": 512,
+            "labels": {"example.com/team": "blue"}, "taints": [{"key": "gpu"}],
         }
     ],
     "clouds": ["aws", "gcp"], "regions": ["us-east-1"], "maxPricePerHour": 99.5, "kubernetesVersion": "v1.33.1",
@@ -46,7 +47,15 @@ def test_a_wish_names_the_event_that_asked_for_it():
 def test_every_field_of_a_cluster_is_in_its_wish():
     (wish,) = wishes(colony(FULL), "k0rdent")
     pool = Pool(
-        name="big", accelerator="H100", accelerators_per_node=8, nodes=2, spot=Spot.ONLY, cpu=96, memory_gib=512
+        name="big",
+        accelerator="H100",
+        accelerators_per_node=8,
+        nodes=2,
+        spot=Spot.ONLY,
+        cpu=96,
+        memory_gib=512,
+        labels=(("example.com/team", "blue"),),
+        taints=(Taint(key="gpu"),),
     )
     need = Need(
         pools=(pool,), clouds=("aws", "gcp"), regions=("us-east-1",), max_price_per_hour=99.5,

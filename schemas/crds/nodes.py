@@ -1,0 +1,39 @@
+"""What a pool's nodes bear from the start is written as Kubernetes has it: labels, and taints."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from schemas.crds.written import Written
+
+QUALIFIED = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+VALUE = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
+RESERVED = ("kubernetes.io", "k8s.io")
+OWN = "node.kubernetes.io"
+
+
+def _free(key: str) -> str:
+    domain = key.rpartition("/")[0]
+    taken = domain != OWN and any(domain == each or domain.endswith(f".{each}") for each in RESERVED)
+    if taken:
+        raise ValueError(f"must not be in {domain}: a node may give itself labels of {OWN} alone, or of other domains")
+    return key
+
+
+Key = Annotated[str, Field(min_length=1, max_length=317, pattern=QUALIFIED)]
+"""A qualified name, such as ``example.com/team``."""
+Value = Annotated[str, Field(max_length=63, pattern=VALUE)]
+"""A label's value."""
+NodeLabels = Annotated[dict[Annotated[Key, AfterValidator(_free)], Value], Field(max_length=32)]
+"""Labels that a node can give itself when it joins."""
+
+
+class TaintSpec(Written):
+    """Keeps pods away that do not tolerate it."""
+
+    key: Key
+    """Its name, such as example.com/gpu."""
+    value: Value = ""
+    """Its value, if it has one."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
+    """What it keeps away: new pods, new pods if possible, or running ones, too."""

@@ -1,0 +1,43 @@
+"""What a pool's nodes shall be is told in the words of the kubelet: labels, taints, the size of the disk."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from schemas.cluster import Lot
+from schemas.wish import Pool, Wish
+
+POOL = "alate.dev/pool"
+"""The label every node bears: the name of its pool."""
+
+
+def pool_of(wish: Wish, lot: Lot) -> Pool:
+    """What was asked of the machines that were bought."""
+    return next(pool for pool in wish.need.pools if pool.name == lot.pool)
+
+
+def labels(pool: Pool) -> str:
+    """As ``--node-labels`` takes them."""
+    return ",".join(f"{key}={value}" for key, value in ({POOL: pool.name} | dict(pool.labels)).items())
+
+
+def taints(pool: Pool) -> str:
+    """As ``--register-with-taints`` takes them; empty: none."""
+    return ",".join(f"{each.key}={each.value}:{each.effect}" for each in pool.taints)
+
+
+def taint_list(pool: Pool) -> str:
+    """As a node's ``spec.taints`` has them: a list in JSON, which is YAML as well."""
+    return msgspec.json.encode([{"key": t.key, "value": t.value, "effect": t.effect} for t in pool.taints]).decode()
+
+
+def worker_args(pool: Pool) -> tuple[str, ...]:
+    """As ``k0s worker`` takes them; none where nothing is asked for."""
+    return tuple(_worker_args(pool))
+
+
+def _worker_args(pool: Pool) -> Iterator[str]:
+    if pool.labels:
+        yield f"--labels={labels(pool)}"
+    if pool.taints:
+        yield f"--taints={taints(pool)}"
