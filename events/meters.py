@@ -132,17 +132,22 @@ def labels_of(name: str, value: str) -> Labels:
 class Histogram:
     """How long something took: a count per bucket of `bounds` and one beyond, and the sum in seconds."""
 
-    __slots__ = ("bounds", "buckets", "sum")
+    __slots__ = ("bounds", "buckets", "examples", "sum")
 
     def __init__(self, bounds: tuple[float, ...] = BOUNDS) -> None:
         self.bounds = bounds
         self.buckets = [0] * (len(bounds) + 1)
         self.sum = 0.0
+        self.examples: dict[int, tuple[float, str]] = {}
+        """By bucket, the last that is in a trace somebody wants to see: its seconds, and the trace's id."""
 
-    def took(self, seconds: float) -> None:
-        """One more."""
-        self.buckets[bisect_left(self.bounds, seconds)] += 1
+    def took(self, seconds: float, trace: str = "") -> None:
+        """One more; `trace` is the id of a sampled one."""
+        bucket = bisect_left(self.bounds, seconds)
+        self.buckets[bucket] += 1
         self.sum += seconds
+        if trace:
+            self.examples[bucket] = (seconds, trace)
 
 
 BOUNDS_OF = {DWELT: LONG}
@@ -198,29 +203,29 @@ class Meters:
         if was:
             self.took(DWELT, f"{domain}.{was}", seconds)
 
-    def sent(self, template: str, seconds: float) -> None:
+    def sent(self, template: str, seconds: float, trace: str = "") -> None:
         """A message was stored; `seconds` until its acknowledgement."""
         self.count(SENT, template)
-        self.took(OPERATION, template, seconds)
+        self.took(OPERATION, template, seconds, trace)
 
-    def consumed(self, template: str, lag: float) -> None:
+    def consumed(self, template: str, lag: float, trace: str = "") -> None:
         """A message came, `lag` seconds after it was stored (by two clocks, so that it may seem less than none)."""
         self.count(CONSUMED, template)
-        self.took(LAG, template, max(0.0, lag))
+        self.took(LAG, template, max(0.0, lag), trace)
 
-    def processed(self, template: str, seconds: float, lag: float) -> None:
+    def processed(self, template: str, seconds: float, lag: float, trace: str = "") -> None:
         """A message was worked off, `seconds` after it came, `lag` seconds after it was stored."""
-        self.took(PROCESS, template, seconds)
-        self.took(SETTLED, template, max(0.0, lag))
+        self.took(PROCESS, template, seconds, trace)
+        self.took(SETTLED, template, max(0.0, lag), trace)
 
-    def took(self, name: str, label: str, seconds: float) -> None:
-        """One more duration of `name`."""
+    def took(self, name: str, label: str, seconds: float, trace: str = "") -> None:
+        """One more duration of `name`; `trace` is the id of a sampled one that shows it."""
         try:
-            self._times[name][label].took(seconds)
+            self._times[name][label].took(seconds, trace)
         except KeyError:
             series = self._times.setdefault(name, {})
             made = Histogram(BOUNDS_OF.get(name, BOUNDS))
-            series.setdefault(_bounded(series, label), made).took(seconds)
+            series.setdefault(_bounded(series, label), made).took(seconds, trace)
 
     def on_counter(self, told: Callable[[str], None]) -> None:
         """Tell every counter's name: now those that are there, later each new one once."""

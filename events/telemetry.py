@@ -60,6 +60,11 @@ class Trace(NamedTuple):
         """Whether somebody wants to see this trace."""
         return self.parent[54:55] in _SAMPLED
 
+    @property
+    def example(self) -> str:
+        """What a figure names as its example: the id of one that is sampled, else nothing."""
+        return self.id if self.sampled else ""
+
 
 NOWHERE = Trace()
 
@@ -192,11 +197,12 @@ def working_on(key: Key, trace: Trace = NOWHERE, template: str = OTHER) -> _Work
 @contextmanager
 def hearing(key: Key, stored: Stored, meters: Meters, clock: Callable[[], datetime]) -> Iterator[None]:
     """Around the work on one message by one who hears one after another: counted, timed, in the message's trace."""
-    template, started = template_of(stored.subject), meters.timer()
-    meters.consumed(template, (clock() - stored.time).total_seconds())
-    with working_on(key, extract(stored.headers), template):
+    template, trace, started = template_of(stored.subject), extract(stored.headers), meters.timer()
+    meters.consumed(template, (clock() - stored.time).total_seconds(), trace.example)
+    with working_on(key, trace, template):
         yield
-    meters.processed(template, meters.timer() - started, (clock() - stored.time).total_seconds())
+    lag = (clock() - stored.time).total_seconds()
+    meters.processed(template, meters.timer() - started, lag, trace.example)
 
 
 class _Sending:
@@ -219,7 +225,8 @@ class _Sending:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         if error is None:
-            self._meters.sent(self._template, self._meters.timer() - self._started)
+            example = self._span.trace.id if self._span is not None else ""
+            self._meters.sent(self._template, self._meters.timer() - self._started, example)
         if self._span is not None:
             self._span.end(error)
 

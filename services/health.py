@@ -9,6 +9,8 @@ from aiohttp import web
 from services.listening import listening
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Exposition = Callable[[str], tuple[bytes, str]]
+"""From what a scraper accepts to all figures, and the name of their form."""
 
 BEAT = 1.0
 """Seconds between two beats of the loop."""
@@ -46,15 +48,16 @@ def _probe(word: str, good: Callable[[], bool]) -> Handler:
     return answer
 
 
-def _text(metrics: Callable[[], bytes]) -> Handler:
-    async def answer(_: web.Request) -> web.StreamResponse:
-        return web.Response(body=metrics(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+def _text(metrics: Exposition) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        body, media = metrics(request.headers.get("Accept", ""))
+        return web.Response(body=body, headers={"Content-Type": media})
 
     return answer
 
 
 @asynccontextmanager
-async def served(address: str, health: Health, metrics: Callable[[], bytes] | None = None) -> AsyncGenerator[str, None]:
+async def served(address: str, health: Health, metrics: Exposition | None = None) -> AsyncGenerator[str, None]:
     """``/healthz``, ``/readyz`` and, if given, ``/metrics`` on HOST:PORT; gives the base URL (port 0: the free one).
 
     Raises ``Denied("AddressInUse")`` if the address cannot be had.

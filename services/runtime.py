@@ -149,7 +149,7 @@ class Runtime:
             return
         answer, cause = Answer(delivery, len(told)), stored.headers.get("ce-id", "")
         trace, template = extract(stored.headers), template_of(stored.subject)
-        self._meters.consumed(template, self._since(stored.time))
+        self._meters.consumed(template, self._since(stored.time), trace.example)
         for key, event in told:
             self._mail.put(key, Letter(event, cause, answer, trace, template, stored.time))
 
@@ -180,7 +180,8 @@ class Runtime:
             await self._put_off(key, letter, AFTER_A_FAULT)
         else:
             if letter.stored is not None:
-                self._meters.processed(letter.template, self._meters.timer() - started, self._since(letter.stored))
+                took, lag = self._meters.timer() - started, self._since(letter.stored)
+                self._meters.processed(letter.template, took, lag, letter.trace.example)
 
     def _since(self, time: datetime) -> float:
         return (self._clock() - time).total_seconds()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from operator import itemgetter
 from time import time_ns
 
@@ -22,11 +22,17 @@ from opentelemetry.sdk.metrics.export import (
 )
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import HistogramMetricFamily
+from prometheus_client.metrics_core import Metric as PrometheusMetric
 from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+from prometheus_client.samples import Exemplar
+from prometheus_client.utils import floatToGoString
 
 from events.meters import Histogram as Times
-from events.meters import Meters, labels_of
+from events.meters import Labels, Meters, labels_of
 
 SCOPE = "alate"
 EVERY_MS = 15_000
@@ -60,16 +66,39 @@ def _point(name: str, label: str, times: Times, since: int, now: int) -> Histogr
     )
 
 
-class _Pull(PrometheusMetricReader):
-    """Prometheus' reader, which is given our histograms as well."""
+class _Durations(Collector):
+    """Our histograms as Prometheus wants them, with the traces that show them: the SDK's exporter leaves those out."""
 
-    def __init__(self, meters: Meters, registry: CollectorRegistry) -> None:
-        self._meters, self._since = meters, time_ns()
-        super().__init__(disable_target_info=True, scope_info_enabled=False, registry=registry)
+    def __init__(self, meters: Meters) -> None:
+        self._meters = meters
 
-    def _receive_metrics(self, metrics_data: MetricsData, timeout_millis: float = 10_000, **kwargs: object) -> None:
-        data = with_times(metrics_data, self._meters, self._since, time_ns())
-        super()._receive_metrics(data, timeout_millis, **kwargs)
+    def collect(self) -> Iterable[PrometheusMetric]:
+        """A family for each name."""
+        for name, group in groupby(sorted(self._meters.times(), key=itemgetter(0)), key=itemgetter(0)):
+            yield _family(name, [(labels_of(name, label), times) for _, label, times in group])
+
+
+def _family(name: str, series: list[tuple[Labels, Times]]) -> HistogramMetricFamily:
+    names = [_plain(label) for label in series[0][0]]
+    family = HistogramMetricFamily(_plain(name), "Seconds it took.", labels=names, unit="seconds")
+    for labels, times in series:
+        family.add_metric(list(labels.values()), _buckets(times), times.sum)
+    return family
+
+
+def _buckets(times: Times) -> list[tuple[str, float] | tuple[str, float, Exemplar]]:
+    bounds = (*map(floatToGoString, times.bounds), "+Inf")
+    counts = zip(bounds, accumulate(times.buckets), strict=True)
+    return [
+        (bound, count, Exemplar({"trace_id": times.examples[place][1]}, times.examples[place][0]))
+        if place in times.examples
+        else (bound, count)
+        for place, (bound, count) in enumerate(counts)
+    ]
+
+
+def _plain(name: str) -> str:
+    return name.replace(".", "_")
 
 
 class _Push(PeriodicExportingMetricReader):
@@ -108,12 +137,19 @@ def provide(reader: MetricReader, service: str, meters: Meters) -> MeterProvider
     return provider
 
 
-def exposed(service: str, meters: Meters) -> Callable[[], bytes]:
-    """Prometheus' text format, of this process and its memory."""
+def exposed(service: str, meters: Meters) -> Callable[[str], tuple[bytes, str]]:
+    """All figures of this process and its memory, in the form a scraper accepts by its header, and that form's name."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
-    provide(_Pull(meters, registry), service, meters)
-    return lambda: generate_latest(registry)
+    registry.register(_Durations(meters))
+    reader = PrometheusMetricReader(disable_target_info=True, scope_info_enabled=False, registry=registry)
+    provide(reader, service, meters)
+
+    def answer(accept: str) -> tuple[bytes, str]:
+        encode, media = choose_encoder(accept)
+        return encode(registry), media
+
+    return answer
 
 
 def exported(endpoint: str, service: str, meters: Meters) -> Callable[[], None]:

@@ -5,6 +5,7 @@ from importlib import import_module
 
 from events.meters import Meters
 from events.telemetry import tracing
+from services.health import Exposition
 from services.settings import Settings
 
 
@@ -27,13 +28,13 @@ def set_up(settings: Settings, service: str, meters: Meters) -> Callable[[], Non
     return close
 
 
-def exposition(service: str, meters: Meters) -> Callable[[], bytes]:
-    """What ``/metrics`` answers, in Prometheus' text format; made at the first question."""
-    made: list[Callable[[], bytes]] = []
+def exposition(service: str, meters: Meters) -> Exposition:
+    """What ``/metrics`` answers; made at the first question."""
+    made: list[Exposition] = []
 
-    def text() -> bytes:
+    def text(accept: str) -> tuple[bytes, str]:
         if not made:
             made.append(import_module("services.telemetry_metrics").exposed(service, meters))
-        return made[0]()
+        return made[0](accept)
 
     return text

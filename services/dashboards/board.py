@@ -14,6 +14,8 @@ class Query:
     expr: str
     legend: str
     """How a series is called: its labels in double braces."""
+    examples: bool = False
+    """Whether traces that show it are marked."""
 
 
 @dataclass(frozen=True)
@@ -48,5 +50,8 @@ def quantiles(title: str, why: str, metric: str, by: str, *where: str) -> Panel:
     legend = " ".join(f"{{{{{label.strip()}}}}}" for label in by.split(","))
     told = ((0.5, "p50"), (0.99, "p99"))
     return Panel(
-        title, why, "s", tuple(Query(f"histogram_quantile({part}, {rates})", f"{legend} {name}") for part, name in told)
+        title,
+        why,
+        "s",
+        tuple(Query(f"histogram_quantile({part}, {rates})", f"{legend} {name}", examples=True) for part, name in told),
     )

@@ -48,5 +48,6 @@ def _panel(panel: Panel) -> Timeseries:
         .show_points(VisibilityMode.NEVER)
     )
     for ref, query in zip("ABCD", panel.queries, strict=False):
-        made = made.with_target(Dataquery().ref_id(ref).expr(query.expr).legend_format(query.legend).range())
+        target = Dataquery().ref_id(ref).expr(query.expr).legend_format(query.legend).range()
+        made = made.with_target(target.exemplar(query.examples))
     return made

@@ -55,7 +55,7 @@ def exposition() -> str:
     for of, found in (("cluster", standing), ("acme/train-a", gauges("acme/train-a", whole, ()))):
         for name, series in found.items():
             meters.gauge(name, of, series)
-    return exposed("test", meters)().decode()
+    return exposed("test", meters)("")[0].decode()
 
 
 def test_the_alerts_ask_for_metrics_and_labels_that_are_exposed():

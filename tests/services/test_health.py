@@ -44,9 +44,9 @@ async def test_a_turning_loop_stays_alive_for_an_hour():
     assert not health.alive
 
 
-async def test_metrics_are_served_only_if_wanted():
-    async with served("127.0.0.1:0", Health(lambda: 0.0), lambda: b"alate_up 1.0\n") as url:
-        assert await ask(f"{url}/metrics") == (200, "alate_up 1.0\n")
+async def test_metrics_are_served_only_if_wanted_in_the_form_that_is_accepted():
+    async with served("127.0.0.1:0", Health(lambda: 0.0), lambda accept: (accept.encode(), "text/plain")) as url:
+        assert await ask(f"{url}/metrics") == (200, "*/*")
     async with served("127.0.0.1:0", Health(lambda: 0.0)) as url:
         assert (await ask(f"{url}/metrics"))[0] == 404
 

@@ -41,7 +41,7 @@ def test_the_sdk_is_not_loaded_until_it_is_needed():
         set_up(Settings(), "x", meters)()
         text = exposition("x", meters)
         print("opentelemetry" in sys.modules, "prometheus_client" in sys.modules)
-        print(b"alate_up" in text())
+        print(b"alate_up" in text("")[0])
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "True"]
@@ -51,13 +51,13 @@ def test_prometheus_is_told_counts_and_durations():
     meters = Meters()
     text = exposition("gateway", meters)
     assert (
-        'alate_up_ratio{service="gateway"} 1.0' in text().decode()
-        or 'alate_up{service="gateway"} 1.0' in text().decode()
+        'alate_up_ratio{service="gateway"} 1.0' in text("")[0].decode()
+        or 'alate_up{service="gateway"} 1.0' in text("")[0].decode()
     )
     meters.transition("cluster", "provisioned", "ready", 90.0)
     meters.sent("cluster.ready.{tenant}.{name}", 0.003)
     meters.sent("cluster.ready.{tenant}.{name}", 20.0)
-    said = text().decode()
+    said = text("")[0].decode()
     assert 'alate_transitions_total{domain="cluster",state="ready",was="provisioned"} 1.0' in said
     labels = (
         'messaging_destination_template="cluster.ready.{tenant}.{name}",messaging_operation_name="send",'
@@ -71,7 +71,18 @@ def test_prometheus_is_told_counts_and_durations():
     assert f"messaging_client_operation_duration_seconds_sum{{{labels}}} 20.003" in said
     assert f"messaging_client_operation_duration_seconds_count{{{labels}}} 2.0" in said
     assert "process_resident_memory_bytes" in said
-    assert text().decode().count("alate_transitions_total{") == 1
+    assert text("")[0].decode().count("alate_transitions_total{") == 1
+
+
+def test_whoever_can_read_examples_is_given_the_trace_of_the_last_that_took_so_long():
+    meters = Meters()
+    for trace in ("a" * 32, "b" * 32, ""):
+        meters.sent("cluster.ready.{tenant}.{name}", 0.003, trace)
+    body, media = exposition("gateway", meters)("application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+    assert media.startswith("application/openmetrics-text; version=1.0.0")
+    (example,) = [line.partition(" # ")[2] for line in body.decode().splitlines() if " # " in line]
+    assert example == f'{{trace_id="{"b" * 32}"}} 0.003'
+    assert " # " not in exposition("gateway", meters)("")[0].decode()
 
 
 def test_spans_are_named_and_typed_by_the_conventions(tracing):

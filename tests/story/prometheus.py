@@ -40,6 +40,11 @@ class Prometheus:
         data = self.get("query_range", query=expr, start=self.began, end=time.time(), step=STEP)
         return [s["metric"] for s in data["result"] if any(not math.isnan(float(value)) for _, value in s["values"])]
 
+    def examples(self, name: str) -> list[Mapping[str, str]]:
+        """The labels of all that histograms show as examples."""
+        data = self.get("query_exemplars", query=name, start=self.began, end=time.time())
+        return [example["labels"] for series in data for example in series["exemplars"]]
+
     def ready(self) -> bool:
         try:
             with urllib.request.urlopen(f"{self.url}/-/ready", timeout=1) as answer:  # noqa: S310 - our own

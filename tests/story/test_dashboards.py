@@ -27,6 +27,12 @@ BOARDS = Path(__file__).parents[2] / "deploy" / "grafana" / "dashboards"
 LATER = RUN | {"workflow_run": RUN["workflow_run"] | {"run_attempt": 2}}
 
 
+@pytest.fixture
+def receiver():
+    with collecting() as receiver:
+        yield receiver
+
+
 async def play(stack, seen: Prometheus) -> None:
     """A cluster from a webhook to its end, told to others; and a request that nobody can follow."""
     (stack.folder / "hooks" / "github.default.ci").write_text(SECRET)
@@ -77,8 +83,9 @@ def wrong(seen: Prometheus) -> list[str]:
     return found
 
 
-async def test_every_panel_shows_something(up, tmp_path):
-    with collecting() as receiver, up() as stack:
+async def test_every_panel_shows_something_and_figures_name_the_traces_that_show_them(up, receiver, tmp_path):
+    traced = {"ALATE_OTLP_ENDPOINT": receiver.url, "ALATE_TRACE_SAMPLE_RATIO": "1"}
+    with up(**traced) as stack:
         folder = Folder(stack.folder / "outbound")
         folder.write({"name": "tracker", "format": "cdevents", "url": receiver.url})
         folder.secret("tracker", "of-the-test")
@@ -87,5 +94,8 @@ async def test_every_panel_shows_something(up, tmp_path):
             await play(stack, seen)
             assert await asyncio.to_thread(wrong, seen) == []
             groups = seen.get("rules")["groups"]
+            examples = await asyncio.to_thread(seen.examples, "alate_delivery_duration_seconds_bucket")
     assert {rule["health"] for group in groups for rule in group["rules"]} == {"ok"}
     assert len(asked()) >= 30
+    (root,) = [span for span in receiver.spans.values() if span.message == "d-1"]
+    assert root.trace in {example["trace_id"] for example in examples}

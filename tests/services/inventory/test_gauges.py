@@ -22,7 +22,7 @@ def test_a_gauge_is_scraped_and_replaced_whole():
     scrape = exposed("inventory", meters)
     meters.gauge("alate.inventory.available", "a", {(("cluster", "a"), ("model", "H100")): 8})
     meters.gauge("alate.inventory.available", "a", {(("cluster", "a"), ("model", "L4")): 2})
-    text = scrape().decode()
+    text = scrape("")[0].decode()
     assert 'alate_inventory_available{cluster="a",model="L4"} 2.0' in text
     assert "H100" not in text
 
