@@ -67,6 +67,25 @@ def test_the_alerts_ask_for_metrics_and_labels_that_are_exposed():
             assert set(re.findall(r"(\w+)=", labels)) <= set(re.findall(r"(\w+)=", series[0])), rule["alert"]
 
 
+def series(metric: str, found: str) -> set[str]:
+    """The labels it is exposed with."""
+    return {
+        label
+        for labels in re.findall(rf"^{metric}\{{(.*)\}}", found, re.MULTILINE)
+        for label in re.findall(r"(\w+)=", labels)
+    }
+
+
+def test_alerts_are_grouped_by_labels_that_are_exposed_and_told_by_those_they_are_grouped_by():
+    found = exposition()
+    for rule in rules():
+        exposed_ = {label for metric in re.findall(r"alate_\w+", rule["expr"]) for label in series(metric, found)}
+        groups = [set(re.split(r",\s*", group)) for group in re.findall(r"by \(([^)]*)\)", rule["expr"])]
+        assert set().union(*groups) <= exposed_, rule["alert"]
+        told = set(re.findall(r"\$labels\.(\w+)", str(rule["annotations"])))
+        assert all(told <= group for group in groups or [{"instance"}]), rule["alert"]
+
+
 def test_the_states_the_alerts_name_are_states():
     named = {
         (domain, state)
