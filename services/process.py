@@ -102,7 +102,7 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
 
 def _door(settings: Settings) -> Door:
     rate = Rate(settings.edge_rate, max(1, int(4 * settings.edge_rate)))
-    return Door(settings.edge_address, settings.edge_secrets, rate, settings.edge_open)
+    return Door(settings.edge_address, settings.edge_secrets, rate, settings.edge_open, settings.triggers)
 
 
 async def join(settings: Settings, name: str, meters: Meters | None = None) -> Bus:

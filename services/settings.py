@@ -175,6 +175,11 @@ class Settings(BaseSettings):
         "Too low: senders are told to wait; too high: one sender can fill the bus.",
     )
 
+    triggers: Path | None = Field(
+        None,
+        description="File of Triggers, or folder of such (*.yaml), that the edge follows besides those of the "
+        "management cluster; read anew when it changes. A damaged one: followed as it was before, and told in the log.",
+    )
     outbound_targets: Path | None = Field(
         None,
         description="File of those outside who are told what becomes of clusters: see deploy/outbound.yaml. Read anew "

@@ -21,6 +21,7 @@ from services.edge.limit import Rate
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
 from services.edge.rulebook import Rulebook
+from services.edge.rulefiles import RuleFiles
 from services.edge.secrets import Secrets
 from services.edge.triggers import Triggers
 
@@ -43,6 +44,8 @@ class Door:
     """Deliveries of one endpoint."""
     is_open: bool = False
     """Whether everybody may look at the page."""
+    triggers: Path | None = None
+    """A file of Triggers, or a folder of such, besides those of the management cluster; None: there are none."""
 
 
 CLOSED = Door()
@@ -75,7 +78,8 @@ class Edge:
         self._site = Site(bus, Visitors(callers, clock=clock, is_open=door.is_open), roles, clock=clock, jitter=jitter)
         self._lag = Lag(bus, CONSUMED, meters)
         self._book = Rulebook(kube, clock)
-        self._triggers = Triggers(bus, self._book, clock=clock, meters=meters, jitter=jitter)
+        self._files = RuleFiles(door.triggers, meters)
+        self._triggers = Triggers(bus, self._book, self._files, clock=clock, meters=meters, jitter=jitter)
 
     async def run(self) -> None:
         """Be open until cancelled. Raises ``Denied("AddressInUse")``."""
@@ -85,6 +89,7 @@ class Edge:
             log.info("service.ready", url=self.url)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._book.run())
+                group.create_task(self._files.run())
                 group.create_task(self._triggers.run())
                 group.create_task(self._site.run())
                 group.create_task(self._lag.run())

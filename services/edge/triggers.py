@@ -1,9 +1,10 @@
 """Every kept delivery is held against the Triggers of its tenant, in the order in which it came in."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import aclosing, suppress
 from datetime import datetime
+from typing import Protocol
 
 import structlog
 
@@ -17,7 +18,6 @@ from schemas.wish import ClusterRequested
 from services.edge.heard import Heard, heard
 from services.edge.inbox import CONSUMER
 from services.edge.limit import Bucket, take
-from services.edge.rulebook import Rulebook
 from services.edge.rules import Intake, Rules, Verdict
 from services.edge.wishes import Wishes
 
@@ -27,20 +27,33 @@ AFTER_A_FAULT = 5.0
 log = structlog.get_logger()
 
 
+class Book(Protocol):
+    """Where Triggers are."""
+
+    @property
+    def listed(self) -> asyncio.Event:
+        """Set once all are known."""
+        ...
+
+    def about(self, heard: Heard) -> Iterator[Rules]:
+        """Those that listen to where it came in."""
+        ...
+
+
 class Triggers:
     """Works off the deliveries, one after another."""
 
     def __init__(
         self,
         bus: Bus,
-        book: Rulebook,
-        *,
+        *books: Book,
         clock: Callable[[], datetime],
         meters: Meters,
         jitter: Callable[[], float],
     ) -> None:
+        """Of a Trigger that is in several books the first one's is followed."""
         self._bus = bus
-        self._book = book
+        self._books = books
         self._wishes = Wishes(bus, clock, meters)
         self._clock = clock
         self._meters = meters
@@ -49,7 +62,8 @@ class Triggers:
 
     async def run(self) -> None:
         """Listen for ever, from when all Triggers are known."""
-        await self._book.listed.wait()
+        for book in self._books:
+            await book.listed.wait()
         async with aclosing(self._bus.consume(CONSUMER)) as deliveries:
             async for delivery in deliveries:
                 try:
@@ -70,8 +84,12 @@ class Triggers:
             return
         key = Key("hook", found.endpoint.tenant, found.endpoint.name)
         with hearing(key, delivery.stored, self._meters, self._clock):
-            wrong = [why for rules in self._book.about(found) for why in await self._follow(rules, found)]
+            wrong = [why for rules in self._about(found) for why in await self._follow(rules, found)]
         await (delivery.dead("; ".join(wrong)) if wrong else delivery.ack())
+
+    def _about(self, found: Heard) -> list[Rules]:
+        every = [rules for book in reversed(self._books) for rules in book.about(found)]
+        return sorted({(rules.tenant, rules.name): rules for rules in every}.values(), key=lambda one: one.name)
 
     async def _follow(self, rules: Rules, found: Heard) -> list[str]:
         """Do what one Trigger says; gives what could not be done."""
