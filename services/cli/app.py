@@ -11,6 +11,7 @@ import typer
 from services.bad import BadInput
 from services.cli.access.commands import kubeconfig
 from services.cli.events.commands import app as events
+from services.cli.moving.commands import app as moving
 from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output, Plain, Wait
 from services.cli.placing.commands import explain, plan
 from services.cli.trigger.commands import app as trigger
@@ -57,6 +58,7 @@ class Spot(StrEnum):
 
 app.add_typer(events)
 app.add_typer(trigger)
+app.add_typer(moving)
 
 
 @app.command()

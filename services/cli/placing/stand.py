@@ -56,6 +56,12 @@ async def stand(where: Where, catalogs: Sequence[str]) -> AsyncIterator[Stand]:
 
 async def of_catalogs(entries: Sequence[str]) -> Stand:
     """From files alone; of what is held or refused nothing is known. Raises BadInput."""
+    offers, troubles = await offered(entries)
+    return Stand(Market.of(offers), lambda _: NOTHING, None, ",".join(entries), troubles)
+
+
+async def offered(entries: Sequence[str]) -> tuple[list[Offer], tuple[str, ...]]:
+    """What catalogs offer, and what is wrong with them, a sentence each. Raises BadInput."""
     setting = ",".join(entries)
     found: dict[str, list[Found]] = {}
     for source in sources(setting):
@@ -70,7 +76,7 @@ async def of_catalogs(entries: Sequence[str]) -> Stand:
             raise BadInput(f"--catalog {setting}: {why}")
         offers += catalog.offers
         troubles += [trouble.message for trouble in seen.degraded]
-    return Stand(Market.of(offers), lambda _: NOTHING, None, setting, tuple(troubles))
+    return offers, tuple(troubles)
 
 
 async def _of_stack(where: Where) -> Stand:

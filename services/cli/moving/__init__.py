@@ -1,0 +1,1 @@
+"""Clusters that somebody else was asked for move in."""

@@ -1,0 +1,36 @@
+"""`alate import` writes what became of the Colonies in a file."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from services.cli.documents import documents
+from services.cli.moving.exalsius import API, Left, Moved, kinds, moved
+from services.cli.placing.stand import offered
+from services.cli.show import Write, dumped
+from services.process import SAMPLE
+
+
+async def show(file: Path, catalogs: Sequence[str], *, as_json: bool, write: Write, tell: Write) -> bool:
+    """True if every cluster was carried over. Raises BadInput, Refused."""
+    offers, _ = await offered(catalogs or (str(SAMPLE),))
+    known = kinds(offers)
+    found = [moved(each, known) for each in documents(file, "Colony", API)]
+    if as_json:
+        write(dumped({"colonies": [msgspec.to_builtins(each) for each in found]}))
+    else:
+        write(yaml.safe_dump_all([each.colony for each in found if each.colony], sort_keys=False))
+        tell("".join(_lines(found)))
+    return not any(each.lost for each in found)
+
+
+def _lines(found: Iterable[Moved]) -> Iterable[str]:
+    for number, each in enumerate(found, 1):
+        yield from _told(f"Colony {number}: cluster not carried over", each.lost)
+        yield from _told(f"Colony {number}: left out", each.left)
+
+
+def _told(what: str, several: Sequence[Left]) -> Iterable[str]:
+    return (f"{what}: {each.path}: {each.why}\n" for each in several)
