@@ -148,6 +148,13 @@ class Ready(Founded, frozen=True, kw_only=True):
     kubeconfig: str
 
 
+@state("cluster", "hibernated", owner=OWNER)
+class Hibernated(Founded, frozen=True, kw_only=True):
+    """Its machines are given back until it is asked to wake; its API stays."""
+
+    kubeconfig: str
+
+
 @state("cluster", "releasing", owner=OWNER)
 class Releasing(ClusterState, frozen=True, kw_only=True):
     """It is being given back."""
@@ -188,10 +195,11 @@ LIFECYCLE = Lifecycle(
     {
         None: (Requested, Released),
         Requested: (Launching, Waiting, Stalled, Released),
-        Launching: (Provisioned, Placing, Releasing),
+        Launching: (Provisioned, Hibernated, Placing, Releasing),
         Placing: (Launching, Waiting, Stalled, Releasing, Released),
-        Provisioned: (Ready, Placing, Releasing),
-        Ready: (Provisioned, Placing, Releasing),
+        Provisioned: (Ready, Hibernated, Placing, Releasing),
+        Ready: (Provisioned, Hibernated, Placing, Releasing),
+        Hibernated: (Provisioned, Placing, Releasing),
         Waiting: (Placing, Requested, Released),
         Stalled: (Requested, Launching, Waiting, Released),
         Releasing: (Released,),
@@ -259,40 +267,3 @@ class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A reason, once the attempt can come to nothing."""
     message: str = ""
     """What the back end says of its progress, for people."""
-
-
-class Rank(msgspec.Struct, frozen=True):
-    """Asks for the placements the market offers."""
-
-    wish: Wish
-    tried: tuple[Attempt, ...]
-    told: str = ""
-    """Why there are none, as it was told already: it is not told again, but asked again."""
-    steady: bool = False
-    """It was interrupted often enough: on demand first, where spot is not all that is asked for."""
-
-
-class Launch(msgspec.Struct, frozen=True):
-    """Asks that an attempt's objects exist."""
-
-    wish: Wish
-    attempt: Attempt
-    uid: str
-    told: str = ""
-    """What it lacks, as it was told already."""
-
-
-class Look(msgspec.Struct, frozen=True):
-    """Asks what has been seen of an attempt already, lest its message came before anyone waited for it."""
-
-    wish: Wish
-    attempt: Attempt
-
-
-class Release(msgspec.Struct, frozen=True):
-    """Asks that nothing of an attempt exists."""
-
-    wish: Wish
-    attempt: Attempt
-    told: str | None = ""
-    """What holds it, as it was told already; None: nobody is told."""

@@ -163,7 +163,7 @@ class ClusterSeen(Level, frozen=True, kw_only=True):
     finished: int = 0
     """Pods that held accelerators, and have finished."""
     idle_since: datetime | None = None
-    """When the last accelerator was let go (or the first could have been taken); None while one is held."""
+    """When the last accelerator was let go (or the first could be taken); None while one is held, or none is there."""
     known: bool = True
     """False: the cluster's API cannot be heard, the rest is what was last seen."""
     resources: dict[str, Amount] = {}

@@ -67,16 +67,18 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kubernetes_version: str = "v1.34.0"
     backend: str = "k0rdent"
     template: str = ""
+    hibernate: bool = False
+    """It has no machines as long as this is asked for."""
 
     @property
     def nodes(self) -> int:
-        """Nodes of all pools."""
-        return sum(pool.nodes for pool in self.pools)
+        """Nodes of all pools; none while it hibernates."""
+        return 0 if self.hibernate else sum(pool.nodes for pool in self.pools)
 
     @property
     def accelerators(self) -> int:
-        """Accelerators of all pools."""
-        return sum(pool.nodes * pool.accelerators_per_node for pool in self.pools)
+        """Accelerators of all pools; none while it hibernates."""
+        return 0 if self.hibernate else sum(pool.nodes * pool.accelerators_per_node for pool in self.pools)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

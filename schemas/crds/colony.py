@@ -81,6 +81,8 @@ class ClusterSpec(Written):
     """It goes when no accelerator was in use for so long."""
     warn_before: Duration = Field("5m", validate_default=True)
     """How long before its end that is said."""
+    hibernate: bool = False
+    """Give the machines of all pools back, and keep the rest; they come back when this is false again."""
     addons: Annotated[list[AddonSpec], Field(max_length=64), ListMap()] = Field(default_factory=list)
     """What is put on it before it is handed over."""
 

@@ -10,6 +10,7 @@ import typer
 
 from services.bad import BadInput
 from services.cli.access.commands import kubeconfig
+from services.cli.changes import hibernate, scale, wake
 from services.cli.events.commands import app as events
 from services.cli.moving.commands import app as moving
 from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output, Plain, Wait
@@ -214,32 +215,6 @@ def get(  # noqa: PLR0913 - what a person can look at
 
 
 @app.command()
-def scale(  # noqa: PLR0913 - what a person can say of it
-    target: Annotated[str, typer.Argument(metavar="COLONY/CLUSTER", help="Which cluster of which Colony.")],
-    sizes: Annotated[list[str], typer.Argument(metavar="POOL=NODES...", help="How many nodes each pool shall have.")],
-    *,
-    output: Output = Plain.TABLE,
-    wait: Wait = False,
-    namespace: Namespace = "default",
-    folder: Dir = HERE,
-    kubeconfig: Kubeconfig = None,
-) -> None:
-    """Give pools of a running cluster another number of nodes; it stays ready meanwhile.
-
-    \b
-      alate scale train/main gpu=3 --wait
-      alate scale train/main gpu=1 cpu=4 -o json
-    """
-    from services.cli.loop import run
-    from services.cli.scale import read
-    from services.cli.scale import scale as ask
-    from services.cli.where import Where
-
-    asked, as_json = read(namespace, target, sizes), output is Plain.JSON
-    run(ask(Where(folder, kubeconfig), asked, wait=wait, as_json=as_json, write=sys.stdout.write))
-
-
-@app.command()
 def delete(
     name: Annotated[str, typer.Argument(help="Name of the Colony.")],
     *,
@@ -292,3 +267,6 @@ def version() -> None:
 app.command()(kubeconfig)
 app.command()(plan)
 app.command()(explain)
+app.command()(scale)
+app.command()(hibernate)
+app.command()(wake)

@@ -136,6 +136,7 @@ ORDER = (
     "Placing",
     "Launching",
     "Provisioned",
+    "Hibernated",
     "Ready",
     "Releasing",
     "Released",

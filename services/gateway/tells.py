@@ -6,6 +6,7 @@ from typing import Any
 from schemas.cluster import (
     Attempt,
     Founded,
+    Hibernated,
     Launching,
     Placing,
     Ready,
@@ -26,6 +27,8 @@ def message(facts: Facts) -> str:
         return facts.refused or _stuck(facts)
     if isinstance(teardown, Warned):
         return f"goes at {whole(teardown.until):%H:%M:%S}Z: {teardown.why}"
+    if isinstance(state, Hibernated):
+        return state.refused or (f"hibernates once {_left(facts, state)}" if state.resizing else "hibernates")
     if isinstance(state, Founded) and (state.refused or state.resizing or not isinstance(state, Ready)):
         return state.refused or _progress(facts, state)
     return TELLS.get(type(state), lambda _: "")(state)
@@ -33,7 +36,7 @@ def message(facts: Facts) -> str:
 
 TELLS: dict[type, Callable[[Any], str]] = {
     type(None): lambda _: "waiting for provisioning",
-    Requested: lambda _: "waiting for the market",
+    Requested: lambda s: "hibernates, not founded yet" if s.wish.need.hibernate else "waiting for the market",
     Placing: lambda s: _moves_on(s, s.attempt) if s.attempt else "",
     Waiting: lambda s: f"{s.message}; the market is asked again at {whole(s.until):%H:%M:%S}Z",
     Stalled: lambda s: s.message,
@@ -61,6 +64,11 @@ def _progress(facts: Facts, state: Founded) -> str:
     if isinstance(state, Launching) and state.held:
         return state.held
     return _infra_tells(facts, state)
+
+
+def _left(facts: Facts, state: Hibernated) -> str:
+    seen = counted(facts, state)
+    return f"{seen.nodes} nodes are gone" if seen is not None and seen.nodes else "its machines are gone"
 
 
 def _late(state: Founded) -> bool:

@@ -47,6 +47,7 @@ def _need(cluster: ClusterSpec, backend: str) -> Need:
         kubernetes_version=cluster.kubernetes_version,
         backend=cluster.backend or backend,
         template=cluster.template or "",
+        hibernate=cluster.hibernate,
     )
 
 

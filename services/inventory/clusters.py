@@ -9,7 +9,7 @@ from events.kube import Kube
 from events.patience import Patience
 from events.telemetry import Meters
 from schemas import cluster
-from schemas.cluster import Founded, Provisioned, Ready, Released
+from schemas.cluster import Founded, Hibernated, Provisioned, Ready, Released
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
@@ -22,6 +22,7 @@ from services.workloads import Workloads
 
 MANAGEMENT = Key("cluster", NOBODY, "management")
 """No tenant's: a namespace cannot be called so."""
+WITH_AN_API = (Provisioned, Ready, Hibernated)
 
 
 class Clusters:
@@ -80,12 +81,12 @@ class Clusters:
     async def _follow(self, key: Key, group: asyncio.TaskGroup) -> None:
         """Watch the cluster if it has an API now, whichever attempt's; leave it otherwise."""
         state = self._known.get(key)
-        secret = state.kubeconfig if isinstance(state, Provisioned | Ready) else ""
+        secret = state.kubeconfig if isinstance(state, WITH_AN_API) else ""
         mark = f"{secret}/{state.uid if state else ''}"
         watched = self._watched.get(key)
         if watched is not None and watched[0] != mark:
             await self._leave(key)
-        if isinstance(state, Provisioned | Ready) and key not in self._watched:
+        if isinstance(state, WITH_AN_API) and key not in self._watched:
             self._watch(key, mark, _blank(key, state), lambda: self._workloads.open(key.tenant, secret), group)
         if isinstance(state, Released):
             await self._forget(key)

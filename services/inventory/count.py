@@ -73,7 +73,7 @@ def cluster_seen(
         allocated=-(-sum(model.allocated for model in nodes.models.values()) // 1000),
         pods=takers.live,
         finished=takers.finished,
-        idle_since=None if takers.live else was_idle or now,
+        idle_since=None if takers.live or not nodes.accelerators else was_idle or now,
         resources=nodes.resources,
         models=nodes.models,
         degraded=tuple(_troubles(sorted(nodes.wrong))),

@@ -10,6 +10,7 @@ import msgspec
 from schemas.cluster import (
     Attempt,
     ClusterState,
+    Hibernated,
     Launching,
     Placement,
     Placing,
@@ -82,6 +83,7 @@ WAITS: Mapping[type[ClusterState], Callable[[Any], str]] = {
     Placing: lambda s: _going(s.attempt, s) if s.attempt else "an answer of the market",
     Waiting: lambda s: f"the market, asked again at {_clock(s.until)}: {s.reason}: {s.message}",
     Launching: lambda s: s.held or f"its API to answer, until {_clock(s.deadline)} at the latest",
+    Hibernated: lambda s: "its machines to be gone" if s.resizing else "",
     Ready: lambda s: f"its new size of {s.wish.need.nodes} nodes{LATE * s.resizing.late}" if s.resizing else "",
     Provisioned: lambda s: f"all {s.wish.need.accelerators} accelerators, until {_clock(s.deadline)} at the latest",
     Stalled: lambda s: f"another wish, or what is not installed: {s.reason}: {s.message}",

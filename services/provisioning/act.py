@@ -4,19 +4,8 @@ from collections.abc import Mapping
 
 from events.faults import Denied, NoCapacity, NotFound, TryLater
 from events.kube_faults import NotServed
-from schemas.cluster import (
-    NOT_INSTALLED,
-    Gone,
-    Held,
-    InfraSeen,
-    Launch,
-    LaunchFailed,
-    Look,
-    MadeLate,
-    Rank,
-    Ranked,
-    Release,
-)
+from schemas.cluster import NOT_INSTALLED, Gone, Held, InfraSeen, LaunchFailed, MadeLate, Ranked
+from schemas.founding import Launch, Look, Rank, Release
 from schemas.inventory import ClusterSeen
 from schemas.registry import declared
 from schemas.resize import Resize, Resized, ResizeRefused

@@ -9,7 +9,7 @@ from schemas.cluster import Placement
 from schemas.wish import Need, Pool
 
 WAY = "set it back, or add another cluster to the Colony and take this one out"
-FREE = ("pools", "max_price_per_hour")
+FREE = ("pools", "max_price_per_hour", "hibernate")
 """What of a need is looked at by itself."""
 
 

@@ -4,6 +4,7 @@ from schemas.cluster import (
     LIFECYCLE,
     Gone,
     Held,
+    Hibernated,
     InfraSeen,
     LaunchFailed,
     Launching,
@@ -47,9 +48,12 @@ from services.provisioning.going import (
     try_next_seen,
 )
 from services.provisioning.resize import amend, confirm, run_late, take_back
+from services.provisioning.sleep import follow, give_in, rest, stay_awake, wake
 from services.provisioning.strays import find, forget, keep
 from services.provisioning.waits import ask_again, ask_soon
 from services.provisioning.wished import let_ask_again, reconsider, request, request_again, try_again
+
+EVERY = (Requested, Placing, Launching, Provisioned, Ready, Hibernated, Waiting, Stalled, Releasing, Released)
 
 decide = machine(
     LIFECYCLE,
@@ -58,7 +62,9 @@ decide = machine(
     on((Requested, Placing), Wish, reconsider),
     on(Releasing, Wish, let_ask_again),
     on((Stalled, Waiting), Wish, try_again),
-    on((Launching, Provisioned, Ready), Wish, amend),
+    on(Launching, Wish, amend),
+    on((Provisioned, Ready), Wish, follow),
+    on(Hibernated, Wish, wake),
     on((Requested, Placing), Ranked, choose),
     on(Stalled, Ranked, recover),
     on(Waiting, Due, ask_again),
@@ -67,17 +73,20 @@ decide = machine(
     on(Launching, InfraSeen, rise),
     on((Launching, Provisioned), Due, give_up),
     on(Provisioned, InfraSeen, fall_short),
-    on(Ready, InfraSeen, lose),
+    on((Ready, Hibernated), InfraSeen, lose),
     on(Provisioned, ClusterSeen, complete),
     on(Ready, ClusterSeen, recount),
-    on(Ready, Due, run_late),
-    on((Launching, Provisioned, Ready), Resized, confirm),
-    on((Launching, Provisioned, Ready), ResizeRefused, take_back),
-    on((Launching, Provisioned, Ready), ReleaseOrdered, let_go),
+    on(Hibernated, ClusterSeen, rest),
+    on((Ready, Hibernated), Due, run_late),
+    on((Launching, Provisioned, Ready, Hibernated), Resized, confirm),
+    on(Launching, ResizeRefused, take_back),
+    on((Provisioned, Ready), ResizeRefused, give_in),
+    on(Hibernated, ResizeRefused, stay_awake),
+    on((Launching, Provisioned, Ready, Hibernated), ReleaseOrdered, let_go),
     on(Placing, ReleaseOrdered, let_go_place),
     on((Requested, Waiting, Stalled), ReleaseOrdered, drop),
-    on((Requested, Placing, Launching, Provisioned, Ready, Waiting, Stalled, Releasing, Released), MadeLate, keep),
-    on((Requested, Launching, Provisioned, Ready, Waiting, Stalled, Released), Gone, forget),
+    on(EVERY, MadeLate, keep),
+    on((Requested, Launching, Provisioned, Ready, Hibernated, Waiting, Stalled, Released), Gone, forget),
     on(Placing, Gone, try_next),
     on(Placing, InfraSeen, try_next_seen),
     on((Launching, Placing, Releasing), Held, hold),

@@ -10,6 +10,7 @@ from schemas.cluster import (
     ClusterState,
     Founded,
     Gone,
+    Hibernated,
     InfraSeen,
     LaunchFailed,
     Launching,
@@ -38,7 +39,7 @@ DELETED = "the cluster was deleted by somebody else"
 def choose(
     state: Requested | Placing, market: Ranked, now: datetime
 ) -> Requested | Placing | Launching | Waiting | Stalled:
-    if state.wish.deleting or getattr(state, "attempt", None) is not None:
+    if state.wish.deleting or state.wish.need.hibernate or getattr(state, "attempt", None) is not None:
         return state
     if not market.placements:
         return go_without(state, market, now)
@@ -60,7 +61,7 @@ def fall_back(state: Launching, failure: LaunchFailed, now: datetime) -> Launchi
     return _give_up(state, failure.reason, failure.message, now)
 
 
-def rise(state: Launching, seen: InfraSeen, now: datetime) -> ClusterState | Placing | Provisioned:
+def rise(state: Launching, seen: InfraSeen, now: datetime) -> ClusterState | Placing | Provisioned | Hibernated:
     if not concerns(state, seen):
         return find(state, seen)
     if seen.failure:
@@ -70,6 +71,8 @@ def rise(state: Launching, seen: InfraSeen, now: datetime) -> ClusterState | Pla
     if not seen.reachable:
         return state
     secret = f"{state.attempt.object_name(state.wish.name)}-kubeconfig"
+    if state.wish.need.hibernate:
+        return state.to(Hibernated, kubeconfig=secret)
     return state.to(Provisioned, kubeconfig=secret, deadline=now + JOIN_LIMIT)
 
 
@@ -84,7 +87,7 @@ def give_up(state: Launching | Provisioned, _: Due, now: datetime) -> Launching 
     return _give_up(state, reason, f"not ready after {JOIN_LIMIT.total_seconds():.0f} seconds", now)
 
 
-def lose(state: Provisioned | Ready, seen: InfraSeen, now: datetime) -> ClusterState | Placing:
+def lose(state: Provisioned | Ready | Hibernated, seen: InfraSeen, now: datetime) -> ClusterState | Placing:
     """Somebody else deleted it: there is nothing to let go, and it is founded anew."""
     if not concerns(state, seen):
         return find(state, seen)
@@ -102,12 +105,12 @@ def fall_short(state: Provisioned, seen: InfraSeen, now: datetime) -> ClusterSta
 
 
 def complete(state: Provisioned, seen: ClusterSeen) -> Provisioned | Ready:
-    return settle(state.to(Ready), seen) if _is_of(state, seen) and enough(state, seen) else state
+    return settle(state.to(Ready), seen) if is_of(state, seen) and enough(state, seen) else state
 
 
 def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisioned:
     """A cluster that is heard, and has less than was bought, is not ready; one that is not heard stays what it was."""
-    if not _is_of(state, seen) or not seen.known:
+    if not is_of(state, seen) or not seen.known:
         return state
     if enough(state, seen):
         return settle(state, seen)
@@ -137,6 +140,6 @@ def _on_spot(state: Founded) -> bool:
     return any(lot.spot for lot in state.attempt.placement.lots)
 
 
-def _is_of(state: Founded, seen: ClusterSeen) -> bool:
+def is_of(state: Founded, seen: ClusterSeen) -> bool:
     """What was counted on the cluster of an earlier attempt says nothing of this one."""
     return seen.uid == state.uid and seen.attempt in (0, state.attempt.number)

@@ -9,6 +9,7 @@ from schemas.cluster import (
     Founded,
     Gone,
     Held,
+    Hibernated,
     InfraSeen,
     Launching,
     Placing,
@@ -28,7 +29,7 @@ LOST = "Lost"
 """The reason of an attempt that somebody else deleted."""
 
 
-def let_go(state: Launching | Provisioned | Ready, order: ReleaseOrdered) -> Founded | Releasing:
+def let_go(state: Launching | Provisioned | Ready | Hibernated, order: ReleaseOrdered) -> Founded | Releasing:
     return state.to(Releasing, because=order.why, held="") if order.uid == state.uid else state
 
 

@@ -11,7 +11,7 @@ beside all those before it goes elsewhere. Of those that were let through, the l
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from schemas.cluster import Attempt, Launching, Placing, Provisioned, Ready, Releasing
+from schemas.cluster import Attempt, Founded, Placing, Releasing
 from schemas.entity import State
 from schemas.subjects import Key
 
@@ -21,7 +21,7 @@ Stock = tuple[str, str, str, str]
 
 def holds(state: State) -> Attempt | None:
     """The attempt whose machines a cluster has, or may have."""
-    return state.attempt if isinstance(state, Placing | Launching | Provisioned | Ready | Releasing) else None
+    return state.attempt if isinstance(state, Placing | Founded | Releasing) else None
 
 
 def nodes(attempt: Attempt) -> Counter[Stock]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 import msgspec
 
-from schemas.cluster import Founded, Look, Lot, Placement, Provisioned, Ready, Resizing
+from schemas.cluster import Founded, Hibernated, Lot, Placement, Provisioned, Ready, Resizing
 from schemas.entity import Due, Wake
+from schemas.founding import Look
 from schemas.inventory import ClusterSeen
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Wish
@@ -14,11 +16,12 @@ from services.bill import cost
 from services.machine import Command
 from services.provisioning.change import objection
 
+F = TypeVar("F", bound=Founded)
 RESIZE_LIMIT = timedelta(minutes=30)
 """From a new size to every node of it; what takes longer goes on, and people are told."""
 
 
-def amend(state: Founded, wish: Wish, now: datetime) -> Founded:
+def amend(state: F, wish: Wish, now: datetime) -> F:
     """Limits, add-ons and the pools' nodes follow the newest wish; what else runs stays as it was founded."""
     if not wish.newer_than(state.wish):
         return state
@@ -32,7 +35,7 @@ def amend(state: Founded, wish: Wish, now: datetime) -> Founded:
     return known if lots == state.attempt.placement.lots else _begin(known, lots, now, before=_taken(state))
 
 
-def confirm(state: Founded, told: Resized, now: datetime) -> Founded:
+def confirm(state: F, told: Resized, now: datetime) -> F:
     """The back end took a size; if that is not the newest one any more, it has to be told again."""
     if told.attempt != state.attempt.number:
         return state
@@ -41,7 +44,7 @@ def confirm(state: Founded, told: Resized, now: datetime) -> Founded:
     return state if resizing is None else _set(state, msgspec.structs.replace(resizing, ordered=newest))
 
 
-def take_back(state: Founded, told: ResizeRefused, now: datetime) -> Founded:
+def take_back(state: F, told: ResizeRefused, now: datetime) -> F:
     """It goes on as it was; where even that is refused, it is left to people."""
     resizing, lots = state.resizing, state.attempt.placement.lots
     if resizing is None or resizing.ordered or (told.attempt, told.lots) != (state.attempt.number, lots):
@@ -53,7 +56,7 @@ def take_back(state: Founded, told: ResizeRefused, now: datetime) -> Founded:
     return _begin(known, resizing.before, now, before=())
 
 
-def settle(state: Ready, seen: ClusterSeen) -> Ready:
+def settle(state: F, seen: ClusterSeen) -> F:
     """It has the size that was asked for."""
     need, resizing = state.wish.need, state.resizing
     reached = seen.nodes == need.nodes and seen.accelerators >= need.accelerators
@@ -62,7 +65,7 @@ def settle(state: Ready, seen: ClusterSeen) -> Ready:
     return msgspec.structs.replace(state, resizing=None)
 
 
-def run_late(state: Ready, _: Due, now: datetime) -> Ready:
+def run_late(state: F, _: Due, now: datetime) -> F:
     resizing = state.resizing
     if resizing is None or now < resizing.until:
         return state
@@ -83,7 +86,7 @@ def asks_resize(state: Founded) -> tuple[Command, ...]:
     return (Resize(state.wish, state.attempt, state.uid, _grows(resizing.before, state.attempt.placement.lots)),)
 
 
-def asks_settling(state: Ready) -> tuple[Command, ...]:
+def asks_settling(state: Ready | Hibernated) -> tuple[Command, ...]:
     """That, and what is there of it; people are told once if it takes long."""
     resizing = state.resizing
     if resizing is None or resizing.late:
@@ -93,11 +96,11 @@ def asks_settling(state: Ready) -> tuple[Command, ...]:
 
 def sized(lots: Iterable[Lot], need: Need) -> tuple[Lot, ...]:
     """The same machines, as many as each pool asks for now."""
-    nodes = {pool.name: pool.nodes for pool in need.pools}
+    nodes = {pool.name: 0 if need.hibernate else pool.nodes for pool in need.pools}
     return tuple(msgspec.structs.replace(lot, nodes=nodes.get(lot.pool, lot.nodes)) for lot in lots)
 
 
-def _begin(state: Founded, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...]) -> Founded:
+def _begin(state: F, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...]) -> F:
     """From now on it has these lots: what it cost until now is billed at the old price."""
     placement = state.attempt.placement
     return msgspec.structs.replace(
@@ -138,11 +141,16 @@ def _with(placement: Placement, lots: tuple[Lot, ...]) -> Placement:
 
 
 def _of(need: Need, lots: tuple[Lot, ...]) -> Need:
+    """What it is that has these lots: where there are no machines at all, it hibernates."""
     nodes = {lot.pool: lot.nodes for lot in lots}
+    if not any(nodes.values()):
+        return msgspec.structs.replace(need, hibernate=True)
     return msgspec.structs.replace(
-        need, pools=tuple(msgspec.structs.replace(p, nodes=nodes.get(p.name, p.nodes)) for p in need.pools)
+        need,
+        hibernate=False,
+        pools=tuple(msgspec.structs.replace(p, nodes=nodes.get(p.name, p.nodes)) for p in need.pools),
     )
 
 
-def _set(state: Founded, resizing: Resizing) -> Founded:
+def _set(state: F, resizing: Resizing) -> F:
     return msgspec.structs.replace(state, resizing=resizing)

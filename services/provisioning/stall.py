@@ -10,8 +10,9 @@ from events.bus import Bus
 from events.faults import Denied, TryLater
 from events.meters import Meters
 from schemas import cluster
-from schemas.cluster import Attempt, Launch, Launching, Rank, Ranked
+from schemas.cluster import Attempt, Launching, Ranked
 from schemas.entity import State
+from schemas.founding import Launch, Rank
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen
 from schemas.registry import Stream, declared

@@ -3,20 +3,18 @@
 from schemas.cluster import (
     NOT_INSTALLED,
     ClusterState,
-    Launch,
+    Hibernated,
     Launching,
-    Look,
     Placing,
     Provisioned,
-    Rank,
     Ready,
-    Release,
     Releasing,
     Requested,
     Stalled,
     Waiting,
 )
 from schemas.entity import State, Wake
+from schemas.founding import Launch, Look, Rank, Release
 from services.machine import Command, asks
 from services.provisioning.resize import asks_resize, asks_settling
 
@@ -25,7 +23,10 @@ ENOUGH = 3
 
 
 def ask_market(state: Requested | Placing) -> tuple[Command, ...]:
-    return () if state.wish.deleting else (Rank(state.wish, state.tried, steady=state.interruptions >= ENOUGH),)
+    """What shall hibernate is not founded before it is asked to wake."""
+    if state.wish.deleting or state.wish.need.hibernate:
+        return ()
+    return (Rank(state.wish, state.tried, steady=state.interruptions >= ENOUGH),)
 
 
 def let_go_or_ask(state: Placing) -> tuple[Command, ...]:
@@ -51,6 +52,7 @@ _todo = asks(
         ),
         Provisioned: lambda s: (*asks_resize(s), Look(s.wish, s.attempt), Wake(s.deadline)),
         Ready: asks_settling,
+        Hibernated: asks_settling,
         Stalled: ask_until_installed,
         Releasing: lambda s: (Release(s.wish, s.attempt, s.held),),
     }

@@ -6,18 +6,8 @@ from typing import TypeVar
 import msgspec
 
 from schemas.addon import Withdrawn
-from schemas.cluster import (
-    ClusterState,
-    Launching,
-    Placing,
-    Provisioned,
-    Ready,
-    Released,
-    Requested,
-    Stalled,
-    Waiting,
-)
-from schemas.cluster import Releasing as ClusterReleasing
+from schemas.cluster import LIFECYCLE as CLUSTER
+from schemas.cluster import ClusterState, Ready, Released
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from schemas.teardown import (
@@ -44,7 +34,7 @@ RETRY_AFTER = timedelta(minutes=10)
 """How long a stuck teardown rests before it tries again."""
 
 W = TypeVar("W", Armed, Warned)
-LIVING = (Requested, Placing, Launching, Provisioned, Ready, Waiting, Stalled, ClusterReleasing)
+LIVING = tuple(kind for kind in CLUSTER.states if kind not in CLUSTER.terminal)
 """Every state of a cluster but the last."""
 
 
@@ -190,7 +180,8 @@ def _limits(state: TeardownState) -> list[tuple[datetime, str]]:
     if state.ready_since is None:
         return []
     limits = state.wish.limits
-    idle_since = max(state.idle_since, state.ready_since) if state.idle_since else None
+    may_idle = state.idle_since and not state.wish.need.hibernate
+    idle_since = max(state.idle_since, state.ready_since) if state.idle_since and may_idle else None
     pairs = ((state.ready_since, limits.time_to_live, "TimeToLive"), (idle_since, limits.idle_after, "Idle"))
     return [(since + timedelta(seconds=span), why) for since, span, why in pairs if since and span is not None]
 

@@ -4,7 +4,7 @@ import pytest
 
 from events.faults import Denied
 from events.kinds import COLONIES
-from services.scaling import MANAGER, NoSuchPool, scaling
+from services.scaling import MANAGER, NoSuchPool, hibernating, scaling
 from tests.services.clouds.conftest import server
 
 __all__ = ["server"]
@@ -34,6 +34,14 @@ async def test_only_the_pools_that_are_named_get_another_size(server):
     made = await server.create(COLONIES, colony("a", "b"))
     shown = await write(server, scaling(made, "b", {"gpu": 3}))
     assert sizes(shown) == {"a/cpu": 1, "a/gpu": 1, "b/cpu": 1, "b/gpu": 3}
+
+
+async def test_only_the_cluster_that_is_named_hibernates_until_it_is_woken(server):
+    made = await server.create(COLONIES, colony("a", "b"))
+    asleep = await write(server, hibernating(made, "b", hibernate=True))
+    assert [each.get("hibernate", False) for each in asleep["spec"]["clusters"]] == [False, True]
+    awake = await write(server, hibernating(asleep, "b", hibernate=False))
+    assert [each.get("hibernate", False) for each in awake["spec"]["clusters"]] == [False, False]
 
 
 async def test_one_that_has_moved_since_it_was_seen_is_left_alone(server):

@@ -72,6 +72,11 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack, tm
     assert await accelerators(stack) == 8
     scaled = (await stack.alate("scale", "train/main", "gpu=2", "--wait", "-o", "json")).json
     assert scaled["status"]["accelerators"] == "16/16"
+    asleep = (await stack.alate("hibernate", "train/main", "--wait", "-o", "json")).json
+    assert (asleep["status"]["phase"], asleep["status"]["pricePerHour"]) == ("Hibernated", 0)
+    assert await accelerators(stack) == 0
+    assert (await stack.alate("wake", "train/main", "--wait")).code == 0
+    assert await accelerators(stack) == 16
     wrong = await stack.alate("scale", "train/main", "cpu=2")
     assert (wrong.code, wrong.err) == (2, "alate: cluster main has no pool cpu: it has gpu\n")
     assert "H100" in (await stack.alate("get", "offers", "H100")).out

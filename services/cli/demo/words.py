@@ -38,6 +38,7 @@ WORDS: Mapping[type, Words] = {
     cluster.Placing: lambda s: f"{s.attempt.reason}: {s.attempt.message}" if s.attempt else "looking for another offer",
     cluster.Provisioned: lambda _: "its API answers",
     cluster.Ready: lambda s: f"all {s.wish.need.accelerators} accelerators can be used",
+    cluster.Hibernated: lambda _: "its machines are given back until it wakes",
     cluster.Releasing: lambda s: f"because {s.because}",
     cluster.Released: lambda s: f"cost ${s.cost_usd:.4f}",
     cluster.Waiting: lambda s: f"{s.message}; the market is asked again at {s.until:%H:%M:%S}",

@@ -22,7 +22,19 @@ def alate(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         ("--help",),
         *(
             (each, "--help")
-            for each in ("demo", "up", "plan", "request", "explain", "get", "scale", "delete", "events")
+            for each in (
+                "demo",
+                "up",
+                "plan",
+                "request",
+                "explain",
+                "get",
+                "scale",
+                "hibernate",
+                "wake",
+                "delete",
+                "events",
+            )
         ),
         *(
             ("events", each, "--help")
@@ -62,6 +74,8 @@ COLONY = str(ROOT / "deploy" / "colony.yaml")
         (("scale", "train", "gpu=3"), "alate: train names no cluster: write COLONY/CLUSTER, such as train/main"),
         (("scale", "train/main", "gpu"), "alate: gpu is no size: write POOL=NODES with at least one node"),
         (("scale", "train/main", "gpu=0"), "alate: gpu=0 is no size"),
+        (("hibernate", "train/main"), "alate: no alate is running in"),
+        (("wake", "train"), "alate: train names no cluster: write COLONY/CLUSTER, such as train/main"),
         (("delete",), "Missing argument"),
         (("request",), "alate: give either a NAME (with flags) or a file with -f"),
         (("request", "train", "-f", "x"), "alate: give either a NAME"),

@@ -37,6 +37,7 @@ pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 SERVICES = ("provisioning", "addons", "teardown")
 NEED = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),), backend="fake")
 LARGER = msgspec.structs.replace(NEED, pools=(msgspec.structs.replace(NEED.pools[0], nodes=3),))
+ASLEEP = msgspec.structs.replace(LARGER, hibernate=True)
 WISH = Wish(
     tenant="acme", colony="train", cluster="a", uid="c1", generation=1,
     need=NEED, addons=(AddonRef("driver", "d1"),),
@@ -73,12 +74,12 @@ class World:
         seen = ClusterSeen(cluster="train-a", uid=uid, attempt=attempt.number, nodes=nodes, accelerators=8 * nodes)
         await self.say(seen, "acme", "train-a")
 
-    async def settled(self, nodes: int) -> None:
-        """Wait until the cluster is Ready and of that size, for at most a day."""
+    async def settled(self, kind: type[cluster.Founded], nodes: int) -> None:
+        """Wait until the cluster is so and of that size, for at most a day."""
         for _ in range(86_400):
             stored = await self.last(KEYS[0])
-            if stored is not None and stored.subject == KEYS[0].state("ready"):
-                state = msgspec.json.decode(stored.data, type=cluster.Ready)
+            if stored is not None and stored.subject == KEYS[0].state(declared(kind).event):
+                state = msgspec.json.decode(stored.data, type=kind)
                 if (state.wish.need.nodes, state.resizing) == (nodes, None):
                     return
             await asyncio.sleep(1)
@@ -216,7 +217,7 @@ class Ending:
 
 
 async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
-    """The whole story: wished for, two clouds in vain, founded, fitted out, grown, taken back."""
+    """The whole story: wished for, two clouds in vain, founded, fitted out, grown, asleep, awake, taken back."""
     world = World(MemoryBus(clock=mortal.clock))
     tasks = [
         asyncio.create_task(supervised(mortal, world, name, lives.get(name, [mortal.Life()]))) for name in SERVICES
@@ -229,8 +230,12 @@ async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
         await world.until(KEYS[1], "applied")
         await world.until(KEYS[2], "armed")
         await world.say(msgspec.structs.replace(WISH, generation=2, need=LARGER), "acme", "train-a")
-        await world.settled(3)
-        await world.say(msgspec.structs.replace(WISH, generation=3, deleting=True), "acme", "train-a")
+        await world.settled(cluster.Ready, 3)
+        await world.say(msgspec.structs.replace(WISH, generation=3, need=ASLEEP), "acme", "train-a")
+        await world.settled(cluster.Hibernated, 0)
+        await world.say(msgspec.structs.replace(WISH, generation=4, need=LARGER), "acme", "train-a")
+        await world.settled(cluster.Ready, 3)
+        await world.say(msgspec.structs.replace(WISH, generation=5, deleting=True), "acme", "train-a")
         for key, end in zip(KEYS, ("released", "withdrawn", "gone"), strict=True):
             await world.until(key, end)
     finally:
@@ -270,13 +275,15 @@ async def test_the_calm_story_is_the_one_that_is_meant(mortal):
     assert calm == Ending(
         histories=(
             ("requested", "launching", "placing", "launching", "placing", "launching",
-             "provisioned", "ready", "releasing", "released"),
+             "provisioned", "ready", "hibernated", "provisioned", "ready", "releasing", "released"),
             ("planned", "applying", "applied", "withdrawing", "withdrawn"),
             ("armed", "draining", "cleaning", "releasing", "verifying", "gone"),
         ),
         launched=frozenset({2, 3}),
         standing=frozenset(),
-        done=frozenset({"applied d1 on train-a-3-kubeconfig", "withdrawn", "3 nodes", "drained", "swept", "audited"}),
+        done=frozenset({
+            "applied d1 on train-a-3-kubeconfig", "withdrawn", "3 nodes", "0 nodes", "drained", "swept", "audited",
+        }),
         tried=("1 full NoCapacity", "2 lame NoCapacity"),
         proof=(("machines", 0), ("addons", 0)),
         timers=0,

@@ -10,7 +10,7 @@ from itertools import product
 import msgspec
 import pytest
 
-from schemas import addon, cluster, resize, teardown
+from schemas import addon, cluster, founding, resize, teardown
 from schemas.entity import Due, State
 from schemas.inventory import ClusterSeen
 from schemas.wish import AddonRef, Limits, Need, Pool, Wish
@@ -39,6 +39,7 @@ FIRST = Wish(
 )
 OTHER_NEED = msgspec.structs.replace(FIRST, generation=2, need=Need(pools=POOLS, max_price_per_hour=9.0))
 LARGER = msgspec.structs.replace(FIRST, generation=2, need=Need(pools=(msgspec.structs.replace(POOLS[0], nodes=3),)))
+ASLEEP = msgspec.structs.replace(FIRST, generation=2, need=msgspec.structs.replace(FIRST.need, hibernate=True))
 DELETED = msgspec.structs.replace(FIRST, generation=3, deleting=True)
 ANEW = msgspec.structs.replace(FIRST, generation=4)
 STRANGER = msgspec.structs.replace(FIRST, uid="c9", generation=9)
@@ -61,12 +62,12 @@ def use(nodes: int, attempt: int = 0, **shown) -> ClusterSeen:
 
 
 CHEAP, DEAR = placement("aws", 10.0), placement("gcp", 12.0)
-GROWN = placement("aws", 10.0, 3)
+GROWN, NOTHING = placement("aws", 10.0, 3), placement("aws", 10.0, 0)
 TRIED = cluster.Attempt(number=1, placement=CHEAP)
 HEARD_BY_CLUSTER = (
-    FIRST, OTHER_NEED, LARGER, DELETED, ANEW,
-    *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN)),
-    *(resize.ResizeRefused(1, at.lots, "no x8 left") for at in (CHEAP, GROWN)),
+    FIRST, OTHER_NEED, LARGER, ASLEEP, DELETED, ANEW,
+    *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, NOTHING)),
+    *(resize.ResizeRefused(1, at.lots, "no x8 left") for at in (CHEAP, GROWN, NOTHING)),
     cluster.Ranked((CHEAP, DEAR)), cluster.Ranked((), "NoOfferFits", "no offer has it"),
     cluster.Ranked((), cluster.NOT_INSTALLED, "no Cluster API"),
     cluster.Ranked((), "BadTemplate", "it cannot be filled in"), cluster.MarketMoved(), cluster.MadeLate(TRIED),
@@ -191,7 +192,7 @@ def earlier_for_addon(state: State) -> Iterator[Event]:
 
 
 def cluster_world(state: State, command: Event, _: set[str]) -> Iterator[Event]:
-    if isinstance(command, cluster.Release):
+    if isinstance(command, founding.Release):
         yield cluster.Gone(command.attempt.number)
 
 

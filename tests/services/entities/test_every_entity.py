@@ -7,7 +7,7 @@ from itertools import product
 
 import msgspec
 
-from schemas import addon, cluster, resize, teardown
+from schemas import addon, cluster, founding, resize, teardown
 from schemas.entity import Due, Wake
 
 FOREIGN = "c9.9"
@@ -95,7 +95,7 @@ def test_every_state_is_json_that_any_reader_can_read(entity):
 
 def test_every_wait_has_an_end(entity):
     """Nothing that is asked of the world is waited for without a deadline; only what is retried needs none."""
-    polled = cluster.Rank | cluster.Release | resize.Resize | addon.Withdraw
+    polled = founding.Rank | founding.Release | resize.Resize | addon.Withdraw
     for state in entity.reached():
         commands = entity.todo(state)
         if commands and not any(isinstance(command, Wake) for command in commands):
@@ -141,7 +141,7 @@ def test_an_attempt_that_is_not_current_is_being_released(clusters):
     for state in clusters.reached():
         if isinstance(state, cluster.Founded) or getattr(state, "attempt", None) is None:
             continue
-        assert cluster.Release(state.wish, state.attempt, state.held) in clusters.todo(state)
+        assert founding.Release(state.wish, state.attempt, state.held) in clusters.todo(state)
 
 
 def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
@@ -150,7 +150,7 @@ def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
             seen = cluster.InfraSeen(cluster="train-a", uid=uid, attempt=number)
             new = clusters.decide.decide(state, seen, clusters.instants[-1])
             held = getattr(new, "attempt", None)
-            released = {one.attempt.number for one in clusters.todo(new) if isinstance(one, cluster.Release)}
+            released = {one.attempt.number for one in clusters.todo(new) if isinstance(one, founding.Release)}
             assert (held and held.number == number) or number in released, (state, seen)
 
 

@@ -123,6 +123,32 @@ def test_one_that_takes_long_to_be_resized_tells_what_the_back_end_says():
     assert told == "a: 2 of 4 nodes, 16 of 32 accelerators ready: InsufficientInstanceCapacity"
 
 
+ASLEEP = msgspec.structs.replace(WISH, need=msgspec.structs.replace(NEED, hibernate=True))
+EMPTY = msgspec.structs.replace(PLACEMENT, lots=(msgspec.structs.replace(LOT, nodes=0),))
+
+
+def hibernated(seen, **fields):
+    known = is_(cluster.Hibernated, wish=ASLEEP, attempt=msgspec.structs.replace(ATTEMPT, placement=EMPTY), **fields)
+    return replace(WHOLE, wish=ASLEEP, cluster=known, seen=seen)
+
+
+def test_one_that_hibernates_is_not_ready_and_costs_nothing():
+    computed = shown(hibernated(msgspec.structs.replace(SEEN, nodes=0, accelerators=0)))
+    told = (computed["phase"], computed["ready"], computed["accelerators"], computed["pricePerHour"])
+    assert told == ("Hibernated", "0/1", "0/0", 0.0)
+    assert conditions(computed)["Ready"] == ("False", "Hibernated", "a: hibernates")
+
+
+def test_one_that_is_to_hibernate_tells_what_is_still_there():
+    computed = shown(hibernated(SEEN, resizing=msgspec.structs.replace(RESIZING, nodes=0, accelerators=0)))
+    assert conditions(computed)["Resizing"] == ("True", "Resizing", "a: hibernates once 1 nodes are gone")
+
+
+def test_one_that_hibernates_before_it_was_founded_says_so():
+    computed = shown(Facts(ASLEEP, cluster=is_(cluster.Requested, wish=ASLEEP)))
+    assert conditions(computed)["Ready"] == ("False", "Requested", "a: hibernates, not founded yet")
+
+
 def test_what_was_refused_before_is_not_said_of_what_is_asked_since_and_that_is_on_its_way():
     asked = msgspec.structs.replace(RESIZED, generation=4)
     computed = shown(replace(WHOLE, wish=asked, cluster=is_(cluster.Ready, refused="too dear")))

@@ -83,6 +83,13 @@ class Play:
         if step.who in self.world.wishes:
             await self.world.wish(step.who, nodes=1 + step.dice % 3)
 
+    async def _doze(self, step: Step) -> None:
+        """It hibernates, or it wakes."""
+        if step.who in self.world.wishes:
+            need = self.world.wishes[step.who].need
+            pools = sum(pool.nodes for pool in need.pools)
+            await self.world.wish(step.who, nodes=pools, hibernate=not need.hibernate)
+
     async def _end(self, step: Step) -> None:
         await self.world.wish(step.who, deleting=True)
         await self.world.order(step.who)

@@ -15,22 +15,20 @@ from schemas.cluster import (
     InfraSeen,
     LaunchFailed,
     Launching,
-    Look,
     Lot,
     MarketMoved,
     Placement,
     Placing,
     Provisioned,
-    Rank,
     Ranked,
     Ready,
-    Release,
     Released,
     Requested,
     Stalled,
     Waiting,
 )
 from schemas.entity import Due, Wake
+from schemas.founding import Look, Rank, Release
 from schemas.inventory import ClusterSeen
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Need, Pool, Wish

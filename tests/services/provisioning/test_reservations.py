@@ -12,8 +12,9 @@ from events.faults import Denied, NotFound, TryLater
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import cluster
-from schemas.cluster import Attempt, Gone, InfraSeen, Launch, Launching, MadeLate, Placing, Provisioned
+from schemas.cluster import Attempt, Gone, InfraSeen, Launching, MadeLate, Placing, Provisioned
 from schemas.entity import Due
+from schemas.founding import Launch
 from schemas.inventory import Offer, Offers
 from schemas.registry import declared
 from schemas.resize import Resize, ResizeRefused

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.cluster import InfraSeen, Look, Lot, Placement, Placing, Provisioned, Ranked, Ready
+from schemas.cluster import InfraSeen, Lot, Placement, Placing, Provisioned, Ranked, Ready
 from schemas.entity import Due, Wake
+from schemas.founding import Look
 from schemas.inventory import ClusterSeen
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Pool, Wish

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from schemas.cluster import Attempt, Lot, Placement, Placing, Provisioned, Ready, Released
+from schemas.cluster import Attempt, Hibernated, Lot, Placement, Placing, Provisioned, Ready, Released
 from schemas.entity import Due, Wake
 from schemas.inventory import ClusterSeen
 from schemas.teardown import Armed, Audited, Draining, Gone, Stuck, Verifying, Warned
@@ -108,6 +108,26 @@ def test_work_takes_a_warning_for_idleness_back_but_not_one_for_age():
     assert tell(idle, used(None, known=False)) is idle
     old = tell(armed(time_to_live=600.0), Due(), 550)
     assert isinstance(tell(old, used(at(5))), Warned)
+
+
+def asleep(second, *, hibernate, **limits):
+    state = cluster(Hibernated if hibernate else Provisioned, second, limits=Limits(**limits))
+    need = msgspec.structs.replace(state.wish.need, hibernate=hibernate)
+    return msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, need=need))
+
+
+def test_idleness_ends_nothing_that_hibernates_and_its_time_to_live_goes_on():
+    limits = {"idle_after": 600.0, "time_to_live": 3600.0}
+    warned = tell(tell(armed(**limits), used(at(0))), Due(), 550)
+    resting = tell(warned, asleep(560, hibernate=True, **limits))
+    assert (type(resting), next_end(resting)) == (Armed, (at(3600), "TimeToLive"))
+
+
+def test_a_cluster_that_woke_is_idle_from_when_its_accelerators_could_be_taken():
+    limits = {"idle_after": 600.0}
+    woken = tell(tell(armed(**limits), asleep(560, hibernate=True, **limits)), asleep(9000, hibernate=False, **limits))
+    assert next_end(tell(woken, used(None), 9001)) is None
+    assert next_end(tell(woken, used(at(9100)), 9100)) == (at(9700), "Idle")
 
 
 def test_a_cluster_that_is_not_heard_is_not_taken_for_idle():

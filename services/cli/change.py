@@ -1,0 +1,118 @@
+"""What a person changes of a running cluster is written into its Colony, and can be waited for."""
+
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import NamedTuple
+
+from events.faults import NotFound
+from events.kinds import COLONIES
+from events.kube import Kube, Object
+from services.bad import BadInput, Failed
+from services.cli.ask import current, told
+from services.cli.show import Write, dumped
+from services.cli.where import Where
+from services.scaling import MANAGER, NoSuchPool, Patch, hibernating, scaling
+
+Say = Callable[[str], object]
+
+
+class Change(NamedTuple):
+    """What a person asks for."""
+
+    namespace: str
+    colony: str
+    cluster: str
+    said: str
+    """The same, for people: what the cluster shall do."""
+    patch: Callable[[Object], Patch]
+    """Of the Colony. Raises NoSuchPool."""
+    reached: Callable[[Object], bool]
+    """Whether a cluster's status shows it."""
+
+
+def sizes(namespace: str, target: str, words: list[str]) -> Change:
+    """Other numbers of nodes. Raises BadInput."""
+    colony, cluster = _names(target)
+    nodes = dict(_size(each) for each in words)
+    said = f"shall have {', '.join(f'{pool}={number}' for pool, number in nodes.items())}"
+    return Change(namespace, colony, cluster, said, lambda seen: scaling(seen, cluster, nodes), _ready)
+
+
+def sleep(namespace: str, target: str) -> Change:
+    """No machines. Raises BadInput."""
+    return _turned(namespace, target, "shall hibernate", _asleep, hibernate=True)
+
+
+def wake(namespace: str, target: str) -> Change:
+    """The machines it had. Raises BadInput."""
+    return _turned(namespace, target, "shall wake", _ready, hibernate=False)
+
+
+def _turned(namespace: str, target: str, said: str, reached: Callable[[Object], bool], *, hibernate: bool) -> Change:
+    colony, cluster = _names(target)
+    return Change(
+        namespace, colony, cluster, said, lambda seen: hibernating(seen, cluster, hibernate=hibernate), reached
+    )
+
+
+def _names(target: str) -> tuple[str, str]:
+    colony, _, cluster = target.partition("/")
+    if not colony or not cluster:
+        raise BadInput(f"{target} names no cluster: write COLONY/CLUSTER, such as train/main")
+    return colony, cluster
+
+
+def _size(text: str) -> tuple[str, int]:
+    pool, _, nodes = text.partition("=")
+    if not pool or not nodes.isdecimal() or int(nodes) < 1:
+        raise BadInput(f"{text} is no size: write POOL=NODES with at least one node, such as gpu=3")
+    return pool, int(nodes)
+
+
+async def change(where: Where, asked: Change, *, wait: bool, as_json: bool, write: Write) -> None:
+    """Ask for it. Raises BadInput, Failed if there is no such Colony, or if it is refused while it is waited for."""
+    tell: Say = (lambda _: None) if as_json else (lambda line: write(f"{line}\n"))
+    async with where.kube() as kube:
+        colony = await _patched(kube, asked)
+        tell(f"colony/{asked.colony}: {asked.cluster} {asked.said}")
+        if wait:
+            colony = await _until(kube, colony, asked, tell)
+    if as_json:
+        write(dumped(colony))
+
+
+async def _patched(kube: Kube, asked: Change) -> Object:
+    name, namespace = asked.colony, asked.namespace
+    try:
+        patch = asked.patch(await kube.get(COLONIES, name, namespace))
+        return await kube.patch(COLONIES, name, namespace, patch, kind="json", manager=MANAGER)
+    except NoSuchPool as wrong:
+        raise BadInput(str(wrong)) from wrong
+    except NotFound as absent:
+        raise Failed(f"there is no Colony {name} in namespace {namespace}: see `alate get colonies`") from absent
+
+
+async def _until(kube: Kube, colony: Object, asked: Change, tell: Say) -> Object:
+    """The Colony once the cluster is as asked, and nothing is on its way any more."""
+    meta = colony["metadata"]
+    async with aclosing(told(kube, meta["name"], meta["namespace"], tell)) as sights:
+        async for seen in sights:
+            conditions = {one["type"]: one for one in current(seen).get("conditions", ())}
+            if conditions.get("Accepted", {}).get("status") == "False":
+                raise Failed(f"colony/{meta['name']} is not changed: {conditions['Accepted']['message']}")
+            if conditions.get("Resizing", {}).get("status") == "False" and asked.reached(_shown(seen, asked.cluster)):
+                return seen
+    raise Failed(f"colony/{meta['name']} was deleted while it was waited for")
+
+
+def _shown(colony: Object, cluster: str) -> Object:
+    return next((each for each in colony["status"]["clusters"] if each["name"] == cluster), {})
+
+
+def _ready(shown: Object) -> bool:
+    return bool(shown.get("phase") == "Ready" and shown.get("nodesReady") == shown.get("nodesWanted"))
+
+
+def _asleep(shown: Object) -> bool:
+    """Its machines are gone, or it never had any."""
+    return shown.get("phase") in ("Hibernated", "Requested") and not shown.get("nodesReady")

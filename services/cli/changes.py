@@ -1,0 +1,83 @@
+"""The commands that change a running cluster, their options and their help; what they do is loaded when they run."""
+# ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
+
+import sys
+from typing import Annotated
+
+import typer
+
+from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Output, Plain, Wait
+
+Target = Annotated[str, typer.Argument(metavar="COLONY/CLUSTER", help="Which cluster of which Colony.")]
+
+
+def scale(  # noqa: PLR0913 - what a person can say of it
+    target: Target,
+    sizes: Annotated[list[str], typer.Argument(metavar="POOL=NODES...", help="How many nodes each pool shall have.")],
+    *,
+    output: Output = Plain.TABLE,
+    wait: Wait = False,
+    namespace: Namespace = "default",
+    folder: Dir = HERE,
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Give pools of a running cluster another number of nodes; it stays ready meanwhile.
+
+    \b
+      alate scale train/main gpu=3 --wait
+      alate scale train/main gpu=1 cpu=4 -o json
+    """
+    from services.cli.change import change
+    from services.cli.change import sizes as asked
+    from services.cli.loop import run
+    from services.cli.where import Where
+
+    where, as_json = Where(folder, kubeconfig), output is Plain.JSON
+    run(change(where, asked(namespace, target, sizes), wait=wait, as_json=as_json, write=sys.stdout.write))
+
+
+def hibernate(  # noqa: PLR0913 - what a person can say of it
+    target: Target,
+    *,
+    output: Output = Plain.TABLE,
+    wait: Wait = False,
+    namespace: Namespace = "default",
+    folder: Dir = HERE,
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Give all machines of a cluster back and keep the rest, until it is woken: then nothing is billed.
+
+    \b
+      alate hibernate train/main --wait
+    Its time to live goes on; idleness does not end it.
+    """
+    from services.cli.change import change, sleep
+    from services.cli.loop import run
+    from services.cli.where import Where
+
+    where, as_json = Where(folder, kubeconfig), output is Plain.JSON
+    run(change(where, sleep(namespace, target), wait=wait, as_json=as_json, write=sys.stdout.write))
+
+
+def wake(  # noqa: PLR0913 - what a person can say of it
+    target: Target,
+    *,
+    output: Output = Plain.TABLE,
+    wait: Wait = False,
+    namespace: Namespace = "default",
+    folder: Dir = HERE,
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Give a cluster that hibernates its machines again.
+
+    \b
+      alate wake train/main --wait
+    If they are not to be had within 20 minutes, it is founded anew elsewhere.
+    """
+    from services.cli.change import change
+    from services.cli.change import wake as asked
+    from services.cli.loop import run
+    from services.cli.where import Where
+
+    where, as_json = Where(folder, kubeconfig), output is Plain.JSON
+    run(change(where, asked(namespace, target), wait=wait, as_json=as_json, write=sys.stdout.write))

@@ -1,0 +1,40 @@
+"""A cluster that hibernates gives its machines back and keeps its API; awake it has to become ready anew."""
+
+from datetime import datetime
+
+from schemas.cluster import Founded, Hibernated, Provisioned, Ready
+from schemas.inventory import ClusterSeen
+from schemas.resize import ResizeRefused
+from schemas.wish import Wish
+from services.provisioning.founding import JOIN_LIMIT, is_of
+from services.provisioning.resize import amend, settle, take_back
+
+
+def follow(state: Provisioned | Ready, wish: Wish, now: datetime) -> Founded | Hibernated:
+    return _asleep(amend(state, wish, now))
+
+
+def give_in(state: Provisioned | Ready, told: ResizeRefused, now: datetime) -> Founded | Hibernated:
+    """It goes on as it was; what could not wake sleeps on."""
+    return _asleep(take_back(state, told, now))
+
+
+def wake(state: Hibernated, wish: Wish, now: datetime) -> Hibernated | Provisioned:
+    return _awake(amend(state, wish, now), now)
+
+
+def stay_awake(state: Hibernated, told: ResizeRefused, now: datetime) -> Hibernated | Provisioned:
+    """Its machines cannot be given back."""
+    return _awake(take_back(state, told, now), now)
+
+
+def rest(state: Hibernated, seen: ClusterSeen) -> Hibernated:
+    return settle(state, seen) if is_of(state, seen) and seen.known else state
+
+
+def _asleep(state: Provisioned | Ready) -> Founded | Hibernated:
+    return state.to(Hibernated) if state.wish.need.hibernate else state
+
+
+def _awake(state: Hibernated, now: datetime) -> Hibernated | Provisioned:
+    return state if state.wish.need.hibernate else state.to(Provisioned, deadline=now + JOIN_LIMIT)
