@@ -21,6 +21,7 @@ COLONIES = Resource("alate.dev", "v1alpha1", "colonies", "Colony")
 TRIGGERS = Resource("alate.dev", "v1alpha1", "triggers", "Trigger")
 
 CLUSTERS = Resource("cluster.x-k8s.io", "v1beta2", "clusters", "Cluster")
+CLUSTERCLASSES = Resource("cluster.x-k8s.io", "v1beta2", "clusterclasses", "ClusterClass")
 MACHINEDEPLOYMENTS = Resource("cluster.x-k8s.io", "v1beta2", "machinedeployments", "MachineDeployment")
 MACHINESETS = Resource("cluster.x-k8s.io", "v1beta2", "machinesets", "MachineSet")
 MACHINES = Resource("cluster.x-k8s.io", "v1beta2", "machines", "Machine")

@@ -1,7 +1,8 @@
-"""One pool, and what a market sold for it, for tests to which it does not matter which."""
+"""One pool, what a market sold for it, and a class of clusters, for tests to which it does not matter which."""
 
 from schemas.cluster import Lot
 from schemas.wish import Pool
+from services.clouds.topology import VARIABLES
 
 POOL = Pool(name="workers", accelerator="H100", accelerators_per_node=8, nodes=2)
 LOT = Lot(
@@ -14,3 +15,23 @@ LOT = Lot(
     price_per_hour=14.25,
     spot=True,
 )
+
+TYPES = {"spot": "boolean", "diskGiB": "integer", "nodeLabels": "object", "nodeTaints": "array"}
+
+
+def declared(*names, types=TYPES):
+    schemas = {name: {"openAPIV3Schema": {"type": types.get(name, "string")}} for name in names}
+    return [{"name": name, "required": False, "schema": schema} for name, schema in schemas.items()]
+
+
+def cluster_class(*names, workers=("default", "more"), **how):
+    template = {"templateRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "K", "name": "k"}}
+    return {
+        "metadata": {"name": "gpus", "namespace": "default", "labels": {"alate.dev/cloud": "aws"}},
+        "spec": {
+            "infrastructure": template, "controlPlane": template, "variables": declared(*(names or VARIABLES), **how),
+            "workers": {
+                "machineDeployments": [{"class": n, "bootstrap": template, "infrastructure": template} for n in workers]
+            },
+        },
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Founds clusters through plain Cluster API, from manifests a user keeps in a ConfigMap."""
+"""Founds clusters through plain Cluster API: from a ClusterClass, or from manifests a user keeps in a ConfigMap."""
 
 import asyncio
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ import msgspec
 import yaml
 
 from events.faults import Denied, NotFound
-from events.kinds import CLUSTERS, CONFIGMAPS, find
+from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, find
 from events.kube import Kube, Object, Resource
 from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen, Lot
 from schemas.documents import documents
@@ -20,15 +20,14 @@ from services.clouds.kept import Kept
 from services.clouds.marks import GROUP
 from services.clouds.objects import alter, ensure, identity, installed, leftovers
 from services.clouds.port import labels, owner
-from services.clouds.sized import sized
+from services.clouds.sized import Render, sized
+from services.clouds.topology import buys_spot, topology
 
 PREFIX = "alate-capi-"
 """A template's ConfigMap is named ``alate-capi-<cloud>``, unless the Colony names another."""
 KEY = "cluster.yaml"
 AT_ONCE = 4
 """For how many Clusters what belongs to them is made at a time: of many, each is there itself before that."""
-DISK_GIB = 100
-"""The size of a node's disk (GiB) where a template wants one and none is asked for: images for GPUs are large."""
 CLOUD_LABEL = f"{GROUP}/cloud"
 
 
@@ -41,28 +40,28 @@ class Capi:
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
         self._templates = Kept(kube, CONFIGMAPS, CLOUD_LABEL)
-        self.kept = (self._templates,)
+        self._classes = Kept(kube, CLUSTERCLASSES, CLOUD_LABEL)
+        self.kept = (self._templates, self._classes)
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def reach(self, wish: Wish) -> dict[str, bool]:
-        """The clouds that have a template; one that mentions ``${SPOT}`` can buy spot machines."""
+        """The clouds that have a ClusterClass or a template; one that can be told so can buy spot machines."""
         await installed(self._kube, CLUSTERS)
-        found = _clouds(wish, await self._templates.of(wish.tenant))
-        found = found or _clouds(wish, await self._templates.of(wish.tenant, anew=True))
+        found = await self._clouds(wish) or await self._clouds(wish, anew=True)
         if not found:
             wanted = wish.need.template or f"{PREFIX}<cloud>"
             raise Denied(
-                f"namespace {wish.tenant} has no ConfigMap {wanted} with the label {CLOUD_LABEL} "
-                f"and Cluster API manifests under the key {KEY}",
+                f"namespace {wish.tenant} has no ClusterClass with the label {CLOUD_LABEL}, and no ConfigMap {wanted} "
+                f"with that label and Cluster API manifests under the key {KEY}",
                 NOT_INSTALLED,
             )
         return found
 
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the Cluster exists, then all that belongs to it: each owned by the Cluster."""
-        text = await self._template(wish, attempt.placement.cloud)
+        render = await self._renderer(wish, attempt.placement.cloud)
         ours = labels(wish.name, attempt, uid)
-        cluster, others = _split(render(text, wish, attempt))
+        cluster, others = _split(render(attempt))
         _name(cluster, wish, ours, owner(wish))
         there = await ensure(self._kube, CLUSTERS, cluster)
         async with self._turns:
@@ -72,8 +71,7 @@ class Capi:
 
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that whatever of the template hangs on the number of nodes says so many."""
-        text = await self._template(wish, attempt.placement.cloud)
-        found = sized(lambda one: render(text, wish, one), attempt)
+        found = sized(await self._renderer(wish, attempt.placement.cloud), attempt)
         if not found:
             raise Denied("the Cluster API template does not mention ${REPLICAS}: a size cannot be set", "BadTemplate")
         for document, patch in found:
@@ -106,6 +104,28 @@ class Capi:
             message=message,
         )
 
+    async def _clouds(self, wish: Wish, *, anew: bool = False) -> dict[str, bool]:
+        templates = await self._templates.of(wish.tenant, anew=anew)
+        return _clouds(wish, templates) | {
+            _cloud(each): buys_spot(each) for each in await self._labelled(wish, anew=anew)
+        }
+
+    async def _labelled(self, wish: Wish, *, anew: bool = False) -> list[Object]:
+        """The ClusterClasses that say which cloud they are for, and are wanted."""
+        try:
+            found = await self._classes.of(wish.tenant, anew=anew)
+        except NotFound:  # Cluster API without ClusterClasses
+            return []
+        return [each for each in found if wish.need.template in ("", each["metadata"]["name"])]
+
+    async def _renderer(self, wish: Wish, cloud: str) -> Render:
+        """From an attempt to its documents: by the ClusterClass of the cloud, or else by the template."""
+        for each in await self._labelled(wish):
+            if _cloud(each) == cloud:
+                return lambda attempt: [topology(each, wish, attempt, CLUSTERS.version)]
+        text = await self._template(wish, cloud)
+        return lambda attempt: render(text, wish, attempt)
+
     async def _template(self, wish: Wish, cloud: str) -> str:
         name = wish.need.template or f"{PREFIX}{cloud}"
         kept = (each for each in await self._templates.of(wish.tenant) if each["metadata"]["name"] == name)
@@ -129,9 +149,13 @@ TELLING = ("WorkerMachinesReady", "WorkersAvailable", "InfrastructureReady", "Co
 """The conditions whose messages say what is being waited for, the most telling first."""
 
 
+def _cloud(labelled: Object) -> str:
+    return str(labelled["metadata"]["labels"][CLOUD_LABEL])
+
+
 def _clouds(wish: Wish, templates: Iterable[Object]) -> dict[str, bool]:
     return {
-        each["metadata"]["labels"][CLOUD_LABEL]: "${SPOT}" in each.get("data", {}).get(KEY, "")
+        _cloud(each): "${SPOT}" in each.get("data", {}).get(KEY, "")
         for each in templates
         if KEY in each.get("data", {}) and wish.need.template in ("", each["metadata"]["name"])
     }
@@ -175,7 +199,7 @@ def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
         "REPLICAS": str(lot.nodes),
         "INSTANCE_TYPE": lot.instance,
         "SPOT": str(lot.spot).lower(),
-        "DISK_GIB": str(pool.disk_gib or DISK_GIB),
+        "DISK_GIB": str(nodes.disk(pool)),
         "NODE_LABELS": nodes.labels(pool),
         "NODE_TAINTS": nodes.taint_list(pool),
     }

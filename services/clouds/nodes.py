@@ -7,6 +7,8 @@ import msgspec
 from schemas.cluster import Lot
 from schemas.wish import Pool, Wish
 
+DISK_GIB = 100
+"""The size of a node's disk (GiB) where a template wants one and none is asked for: images for GPUs are large."""
 POOL = "alate.dev/pool"
 """The label every node bears: the name of its pool."""
 
@@ -16,9 +18,19 @@ def pool_of(wish: Wish, lot: Lot) -> Pool:
     return next(pool for pool in wish.need.pools if pool.name == lot.pool)
 
 
+def disk(pool: Pool) -> int:
+    """The size of each node's disk (GiB)."""
+    return pool.disk_gib or DISK_GIB
+
+
+def label_map(pool: Pool) -> dict[str, str]:
+    """What each node bears."""
+    return {POOL: pool.name} | dict(pool.labels)
+
+
 def labels(pool: Pool) -> str:
     """As ``--node-labels`` takes them."""
-    return ",".join(f"{key}={value}" for key, value in ({POOL: pool.name} | dict(pool.labels)).items())
+    return ",".join(f"{key}={value}" for key, value in label_map(pool).items())
 
 
 def taints(pool: Pool) -> str:
@@ -26,9 +38,14 @@ def taints(pool: Pool) -> str:
     return ",".join(f"{each.key}={each.value}:{each.effect}" for each in pool.taints)
 
 
+def taint_maps(pool: Pool) -> list[dict[str, str]]:
+    """As a node's ``spec.taints`` has them."""
+    return [{"key": each.key, "value": each.value, "effect": each.effect} for each in pool.taints]
+
+
 def taint_list(pool: Pool) -> str:
-    """As a node's ``spec.taints`` has them: a list in JSON, which is YAML as well."""
-    return msgspec.json.encode([{"key": t.key, "value": t.value, "effect": t.effect} for t in pool.taints]).decode()
+    """The same in JSON, which is YAML as well."""
+    return msgspec.json.encode(taint_maps(pool)).decode()
 
 
 def worker_args(pool: Pool) -> tuple[str, ...]:

@@ -43,6 +43,9 @@ ELSEWHERE = (
     | {
         Right("", "configmaps", "get"): "a template that is not seen yet is asked for by its name",
         Right(
+            "cluster.x-k8s.io", "clusters", "patch"
+        ): "a topology has its size there: tests/services/clouds/test_topology.py",
+        Right(
             "", "configmaps", "create"
         ): "machines of one's own are claimed: tests/contracts/clouds/test_own_machines.py",
     }

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from events.kinds import (
+    CLUSTERCLASSES,
     CLUSTERDEPLOYMENTS,
     CLUSTERS,
     CLUSTERTEMPLATES,
@@ -34,6 +35,7 @@ REPLICAS = Column("Replicas", ".status.replicas", "integer")
 
 KINDS: dict[Resource, tuple[Column, ...]] = {
     CLUSTERS: (AVAILABLE, PHASE),
+    CLUSTERCLASSES: (),
     MACHINEDEPLOYMENTS: (Column("Cluster", ".spec.clusterName"), AVAILABLE, REPLICAS, PHASE),
     MACHINESETS: (Column("Cluster", ".spec.clusterName"), REPLICAS),
     MACHINES: (Column("Cluster", ".spec.clusterName"), READY, PHASE),

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, CRDS, MACHINEDEPLOYMENTS
+from events.kinds import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, CRDS, MACHINEDEPLOYMENTS
 from events.kube import Kube, Object, Request, Response, Transport
 from schemas.cluster import Attempt, Lot, Placement
 from schemas.crds import manifest
@@ -18,13 +18,14 @@ from schemas.wish import Limits, Need, Pool, Taint, Wish
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from services.clouds.port import Cloud
+from services.clouds.topology import topology
 from services.sandbox.seeds.plant import plant
 from services.sandbox.seeds.templates import tenant
 from tests.contracts.api import sides
 from tests.contracts.api.asking import ask
 from tests.contracts.api.talk import NAMESPACES
 from tests.kube.places import home
-from tests.samples import LOT, POOL
+from tests.samples import LOT, POOL, cluster_class
 
 ROOT = Path(__file__).parents[3]
 SHARED = ROOT.parent / "shared" / "data" / "crds"
@@ -85,7 +86,7 @@ async def _define(real: sides.Side, kube: Kube, definitions: list[Object]) -> No
 def _read(folder: Path) -> list[Object]:
     if not folder.is_dir():
         pytest.skip(f"the real definitions are not in {folder.name}: they lie beside the checkout")
-    return [yaml.safe_load(file.read_text()) for file in sorted(folder.glob("*.yaml"))]
+    return [yaml.load(file.read_text(), yaml.CSafeLoader) for file in sorted(folder.glob("*.yaml"))]
 
 
 def _wish(namespace: str, pools: tuple[Pool, ...], backend: str) -> Wish:
@@ -137,6 +138,24 @@ async def test_cluster_apis_real_schema_takes_what_we_write(folder, strict, real
     assert len(pools.items) == len(LOTS)
     assert kube.transport.warnings == []
     await backend.release(wish, attempt)
+
+
+@pytest.mark.parametrize("folder", [SHARED / "cluster-api", home() / "crds"], ids=["newest", "built"])
+async def test_cluster_apis_real_schemas_take_a_topology_in_each_version_that_is_served(folder, strict, real):
+    kube, namespace = strict
+    await _define(real, kube, _read(home() / "crds"))
+    await _define(real, kube, _read(folder))
+    made = cluster_class()
+    made["metadata"] |= {"namespace": namespace, "labels": {"alate.dev/cloud": "dev"}}
+    await kube.create(CLUSTERCLASSES, made)
+    wish, attempt = _wish(namespace, POOLS, "capi"), _attempt("dev", LOTS)
+    await Capi(kube).launch(wish, attempt, wish.uid)
+    found = await kube.get(CLUSTERS, "train-gpu-1", namespace)
+    assert [each["replicas"] for each in found["spec"]["topology"]["workers"]["machineDeployments"]] == [2, 2]
+    older = topology(made, wish, attempt, "v1beta1")
+    older["metadata"] = {"name": "older", "namespace": namespace}
+    await kube.create(replace(CLUSTERS, version="v1beta1"), older)
+    assert [warning for warning in kube.transport.warnings if "deprecated" not in warning] == []
 
 
 def _examples() -> list[tuple[str, Any]]:

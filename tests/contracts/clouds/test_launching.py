@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from events.kinds import COLONIES
@@ -66,7 +67,8 @@ class Launch:
 async def launch(house):
     await house.ask(nodes=2)
     (wish,) = wishes(read_colony(await house.kube.get(COLONIES, "train", "default")), house.backend)
-    return Launch(house, wish, Attempt(number=1, placement=Placement(cloud="aws", region="r1", lots=(LOT,))))
+    lots = (msgspec.structs.replace(LOT, pool=wish.need.pools[0].name),)
+    return Launch(house, wish, Attempt(number=1, placement=Placement(cloud="aws", region="r1", lots=lots)))
 
 
 async def test_launched_twice_is_launched_once(launch):

@@ -132,4 +132,4 @@ async def test_a_template_that_is_not_seen_yet_is_found_all_the_same(server, wat
 async def test_what_nobody_keeps_is_asked_for_each_time(server):
     for _ in range(2):
         assert "aws" in await Capi(server).reach(WISH)
-    assert server.transport.asked == ["GET v1beta2"] + ["GET configmaps"] * 2
+    assert server.transport.asked == ["GET v1beta2"] + ["GET configmaps", "GET clusterclasses"] * 2

@@ -1,0 +1,110 @@
+"""What was bought becomes a Cluster's topology: pools of a ClusterClass's workers, in the variables it declares."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from events.faults import Denied
+from events.kube_port import Object
+from schemas.cluster import Attempt, Lot, Placement
+from schemas.wish import Pool, Wish
+from services.clouds import nodes
+
+BAD_CLASS = "BadTemplate"
+NETWORK = {"pods": {"cidrBlocks": ["10.244.0.0/16"]}, "services": {"cidrBlocks": ["10.96.0.0/12"]}}
+
+
+class Variable(NamedTuple):
+    """What a ClusterClass may want to know of a pool."""
+
+    value: Callable[[Placement, Lot, Pool], object]
+    text: Callable[[Placement, Lot, Pool], str]
+    """The same, where the class declares a string."""
+
+
+VARIABLES = {
+    "region": Variable(lambda at, _lot, _pool: at.region, lambda at, _lot, _pool: at.region),
+    "zone": Variable(lambda _at, lot, _pool: lot.zone, lambda _at, lot, _pool: lot.zone),
+    "instanceType": Variable(lambda _at, lot, _pool: lot.instance, lambda _at, lot, _pool: lot.instance),
+    "spot": Variable(lambda _at, lot, _pool: lot.spot, lambda _at, lot, _pool: str(lot.spot).lower()),
+    "diskGiB": Variable(lambda _at, _lot, pool: nodes.disk(pool), lambda _at, _lot, pool: str(nodes.disk(pool))),
+    "nodeLabels": Variable(lambda _at, _lot, pool: nodes.label_map(pool), lambda _at, _lot, pool: nodes.labels(pool)),
+    "nodeTaints": Variable(lambda _at, _lot, pool: nodes.taint_maps(pool), lambda _at, _lot, pool: nodes.taints(pool)),
+}
+"""By the name a ClusterClass declares; it is told those it declares, and no others."""
+NEEDED = ("region", "instanceType")
+"""Without these it would be another cluster than was paid for."""
+
+
+def buys_spot(cluster_class: Object) -> bool:
+    """Whether the class can be told to."""
+    return "spot" in _declared(cluster_class)
+
+
+def topology(cluster_class: Object, wish: Wish, attempt: Attempt, version: str) -> Object:
+    """The Cluster, in a version of the API (``v1beta2``, ``v1beta1``). Raises Denied if the class cannot say it."""
+    _whole(cluster_class, wish)
+    called, first = cluster_class["metadata"]["name"], attempt.placement.lots[0]
+    return {
+        "apiVersion": f"cluster.x-k8s.io/{version}",
+        "kind": "Cluster",
+        "metadata": {"name": attempt.object_name(wish.name)},
+        "spec": {
+            "clusterNetwork": NETWORK,
+            "topology": ({"class": called} if version == "v1beta1" else {"classRef": {"name": called}})
+            | {
+                "version": wish.need.kubernetes_version,
+                "controlPlane": {"replicas": 1},
+                "variables": list(_variables(cluster_class, wish, attempt.placement, first)),
+                "workers": {
+                    "machineDeployments": [_pool(cluster_class, wish, attempt, lot) for lot in attempt.placement.lots]
+                },
+            },
+        },
+    }
+
+
+def _pool(cluster_class: Object, wish: Wish, attempt: Attempt, lot: Lot) -> Object:
+    return {
+        "class": _worker(cluster_class, lot.pool),
+        "name": lot.pool,
+        "replicas": lot.nodes,
+        "metadata": {"labels": {nodes.POOL: lot.pool}},
+        "variables": {"overrides": list(_variables(cluster_class, wish, attempt.placement, lot))},
+    } | ({"failureDomain": lot.zone} if lot.zone else {})
+
+
+def _variables(cluster_class: Object, wish: Wish, at: Placement, lot: Lot) -> Iterator[Object]:
+    pool = nodes.pool_of(wish, lot)
+    for name, kind in _declared(cluster_class).items():
+        if name in VARIABLES:
+            say = VARIABLES[name].text if kind == "string" else VARIABLES[name].value
+            yield {"name": name, "value": say(at, lot, pool)}
+
+
+def _declared(cluster_class: Object) -> Mapping[str, str]:
+    """The type of each variable, by its name."""
+    return {
+        each["name"]: each.get("schema", {}).get("openAPIV3Schema", {}).get("type", "")
+        for each in cluster_class["spec"].get("variables", ())
+    }
+
+
+def _worker(cluster_class: Object, pool: str) -> str:
+    """The class of workers named like the pool; otherwise the first."""
+    names = [str(each["class"]) for each in _workers(cluster_class)]
+    return pool if pool in names else names[0]
+
+
+def _workers(cluster_class: Object) -> list[Object]:
+    return list(cluster_class["spec"].get("workers", {}).get("machineDeployments", ()))
+
+
+def _whole(cluster_class: Object, wish: Wish) -> None:
+    called, declared = cluster_class["metadata"]["name"], _declared(cluster_class)
+    if not _workers(cluster_class):
+        raise Denied(f"ClusterClass {called} has no class of machineDeployments", BAD_CLASS)
+    asked = [*NEEDED]
+    asked += ["nodeLabels"] if any(pool.labels for pool in wish.need.pools) else []
+    asked += ["nodeTaints"] if any(pool.taints for pool in wish.need.pools) else []
+    if lost := ", ".join(name for name in asked if name not in declared):
+        raise Denied(f"ClusterClass {called} declares no variable {lost}: the machines could not be told", BAD_CLASS)
