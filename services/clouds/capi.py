@@ -18,7 +18,7 @@ from services.clouds import nodes
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
 from services.clouds.marks import GROUP
-from services.clouds.objects import alter, ensure, identity, installed, leftovers
+from services.clouds.objects import alter, ensure, identity, installed, leftovers, newest
 from services.clouds.port import labels, owner
 from services.clouds.sized import Render, sized
 from services.clouds.topology import buys_spot, topology
@@ -63,7 +63,7 @@ class Capi:
         ours = labels(wish.name, attempt, uid)
         cluster, others = _split(render(attempt))
         _name(cluster, wish, ours, owner(wish))
-        there = await ensure(self._kube, CLUSTERS, cluster)
+        there = await ensure(self._kube, await self._kind(cluster), cluster)
         async with self._turns:
             for document in others:
                 _name(document, wish, ours, _owned_by(there))
@@ -80,7 +80,8 @@ class Capi:
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         """Delete the Cluster; its controllers and the garbage collector take the rest with it."""
-        await self._kube.delete(CLUSTERS, attempt.object_name(wish.name), wish.tenant)
+        clusters = await newest(self._kube, CLUSTERS)
+        await self._kube.delete(clusters, attempt.object_name(wish.name), wish.tenant)
 
     async def leftovers(self, tenant: str, cluster: str) -> dict[str, int]:
         """Clusters, pools and machines of any attempt."""
@@ -94,7 +95,8 @@ class Capi:
             return None
         shown = conditions(seen)
         probe = shown.get("RemoteConnectionProbe", ABSENT)
-        initialised = seen.get("status", {}).get("initialization", {}).get("controlPlaneInitialized", False)
+        start = seen.get("status", {}).get("initialization", {})
+        initialised = start.get("controlPlaneInitialized") or shown.get("ControlPlaneInitialized", ABSENT).true
         told = [shown[name].message for name in TELLING if name in shown and shown[name].status != "True"]
         message = next(filter(None, told), "")
         return msgspec.structs.replace(
@@ -114,15 +116,25 @@ class Capi:
         """The ClusterClasses that say which cloud they are for, and are wanted."""
         try:
             found = await self._classes.of(wish.tenant, anew=anew)
-        except NotFound:  # Cluster API without ClusterClasses
-            return []
+        except NotFound:  # not in the version we speak
+            found = await self._older(wish.tenant)
         return [each for each in found if wish.need.template in ("", each["metadata"]["name"])]
+
+    async def _older(self, namespace: str) -> tuple[Object, ...]:
+        """The same of a Cluster API before v1beta2; none where there are no ClusterClasses at all."""
+        try:
+            return (
+                await self._kube.list(await newest(self._kube, CLUSTERCLASSES), namespace, labels=CLOUD_LABEL)
+            ).items
+        except NotFound:
+            return ()
 
     async def _renderer(self, wish: Wish, cloud: str) -> Render:
         """From an attempt to its documents: by the ClusterClass of the cloud, or else by the template."""
         for each in await self._labelled(wish):
             if _cloud(each) == cloud:
-                return lambda attempt: [topology(each, wish, attempt, CLUSTERS.version)]
+                version = (await newest(self._kube, CLUSTERS)).version
+                return lambda attempt: [topology(each, wish, attempt, version)]
         text = await self._template(wish, cloud)
         return lambda attempt: render(text, wish, attempt)
 
@@ -223,7 +235,7 @@ def _name(document: Object, wish: Wish, ours: dict[str, str], owners: list[dict[
 
 def _owned_by(cluster: Object) -> list[dict[str, str]]:
     meta = cluster["metadata"]
-    return [{"apiVersion": CLUSTERS.api_version, "kind": CLUSTERS.kind, "name": meta["name"], "uid": meta["uid"]}]
+    return [{"apiVersion": cluster["apiVersion"], "kind": cluster["kind"], "name": meta["name"], "uid": meta["uid"]}]
 
 
 BACKEND = Capi

@@ -49,7 +49,10 @@ ABSENT = Condition()
 
 
 def conditions(seen: Object) -> dict[str, Condition]:
-    """Every condition by type. One without observedGeneration counts as answering to the object's own."""
+    """Every condition by type. One without observedGeneration counts as answering to the object's own.
+
+    Cluster API's v1beta1 has today's conditions beside its own, under ``status.v1beta2``.
+    """
     generation = seen["metadata"].get("generation", 0)
     status = seen.get("status", {})
     observed = status.get("observedGeneration", 0)
@@ -60,7 +63,7 @@ def conditions(seen: Object) -> dict[str, Condition]:
             raw.get("message", ""),
             min(raw.get("observedGeneration", observed), observed) >= generation,
         )
-        for raw in status.get("conditions", ())
+        for raw in status.get("v1beta2", status).get("conditions", ())
     }
 
 

@@ -1,22 +1,35 @@
 """What both back ends do alike with the one object whose life is the attempt's life."""
 
 from events.faults import Denied, NotFound, TryLater
-from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
+from events.kinds import CAPI, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
 from events.kube import Kube, Object, Resource
 from events.kube_faults import NotServed
 from schemas.cluster import NOT_INSTALLED, InfraSeen
 from services.clouds.marks import ATTEMPT, CLUSTER, UID
 
+BEFORE = "v1beta1"
+"""What Cluster API spoke before v1beta2, and k0rdent speaks."""
 CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 """What Cluster API puts on everything that belongs to a Cluster."""
 
 
 async def installed(kube: Kube, resource: Resource) -> None:
     """See that the API server serves a kind, asked until it once does. Raises Denied as long as it does not."""
+    found = await newest(kube, resource)
     try:
-        await find(kube, resource.api_version, resource.kind)
+        await find(kube, found.api_version, found.kind)
     except NotFound as missing:
         raise uninstalled(resource) from missing
+
+
+async def newest(kube: Kube, resource: Resource) -> Resource:
+    """The kind in the version we speak; in the one before, where an older Cluster API serves that alone."""
+    for version in (resource.version, BEFORE):
+        try:
+            return await find(kube, f"{resource.group}/{version}", resource.kind)
+        except NotFound:
+            continue
+    return resource
 
 
 def uninstalled(resource: Resource) -> Denied:
@@ -74,11 +87,15 @@ async def leftovers(kube: Kube, tenant: str, cluster: str, *more: Resource) -> d
     counted = {}
     for resource in (*more, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS):
         try:
-            listed = (await kube.list(resource, tenant)).items
+            listed = (await kube.list(await _spoken(kube, resource), tenant)).items
         except NotFound:
             continue
         counted[resource.plural] = sum(_is_of(item, cluster) for item in listed)
     return counted
+
+
+async def _spoken(kube: Kube, resource: Resource) -> Resource:
+    return await newest(kube, resource) if resource in CAPI else resource
 
 
 def _is_of(item: Object, cluster: str) -> bool:

@@ -1,11 +1,14 @@
 """What the back ends' objects show is read off the watch, and said as levels."""
 
 from collections.abc import Callable
+from contextlib import aclosing
 
 import msgspec
 
-from events.kube import Changed, Kube, Listed, Lost, Object
+from events.faults import Fault
+from events.kube import Changed, Kube, Listed, Lost, Object, Resource
 from schemas.cluster import InfraSeen
+from services.clouds.objects import newest
 from services.clouds.port import Cloud
 from services.levels import Levels
 from services.steadfast import insist
@@ -21,15 +24,30 @@ class InfraWatch:
         self._jitter = jitter
 
     async def run(self, kube: Kube) -> None:
-        """Follow, for ever."""
-        async for sight in kube.watch(self._cloud.watched):
-            match sight:
-                case Listed(items):
-                    await self._listed(items)
-                case Changed(item, gone):
-                    await self._say(item, gone=gone)
-                case Lost():
-                    pass  # what was said stays said: not seeing something is not its absence
+        """Follow, for ever, in whichever version is served."""
+        watched = self._cloud.watched
+        while True:
+            watched = await self._follow(kube, watched)
+
+    async def _follow(self, kube: Kube, watched: Resource) -> Resource:
+        """Follow as long as this version is served; gives the one that is."""
+        async with aclosing(kube.watch(watched)) as sights:
+            async for sight in sights:
+                match sight:
+                    case Listed(items):
+                        await self._listed(items)
+                    case Changed(item, gone):
+                        await self._say(item, gone=gone)
+                    case Lost():  # what was said stays said: not seeing something is not its absence
+                        if (served := await self._served(kube, watched)) != watched:
+                            return served
+        return watched
+
+    async def _served(self, kube: Kube, watched: Resource) -> Resource:
+        try:
+            return await newest(kube, self._cloud.watched)
+        except Fault:  # nobody can say now
+            return watched
 
     async def _listed(self, items: tuple[Object, ...]) -> None:
         """A complete list: what was there, and is not in it, is gone."""

@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from events.bus import Unavailable
-from events.kube import Changed, Listed
+from events.faults import NotFound
+from events.kinds import CLUSTERS
+from events.kube import Changed, Listed, Lost
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas.cluster import InfraSeen
@@ -37,6 +39,41 @@ class FakeKube:
         yield Listed(({"metadata": meta, "reachable": False},), "1")
         yield Changed({"metadata": meta, "reachable": True})
         await asyncio.Event().wait()
+
+
+class OlderCloud(FakeCloud):
+    """The same, of a kind that Cluster API has in two versions."""
+
+    watched = CLUSTERS
+
+
+class OlderKube:
+    """Serves but the version before."""
+
+    def __init__(self):
+        self.discovered = {}
+
+    async def read(self, path):
+        if path != "/apis/cluster.x-k8s.io/v1beta1":
+            raise NotFound(path)
+        return {"resources": [{"name": "clusters", "kind": "Cluster", "namespaced": True}]}
+
+    async def watch(self, resource):
+        if resource.version == "v1beta2":
+            yield Lost("it is not served")
+        else:
+            yield Listed(({"metadata": {"namespace": "acme", "name": "train-a-1"}, "reachable": True},), "1")
+        await asyncio.Event().wait()
+
+
+async def test_a_cluster_api_of_the_version_before_is_heard_in_that_version():
+    levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    watch = asyncio.create_task(InfraWatch(OlderCloud(), levels, lambda: 0.5).run(OlderKube()))
+    await asyncio.sleep(1)
+    assert levels.last(InfraSeen, "acme", "train-a-1").reachable
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
 
 
 class Away(MemoryBus):
