@@ -24,7 +24,7 @@ test: setup ## the tests, on the real nats-server
 kube: setup ## the real Kubernetes and Cluster API for the tests, built from Go modules into the user's cache, once
 	$(BIN)/python -m tests.kube.build
 
-test-faults: setup ## the story while the real Kubernetes is taken away (a quarter of an hour, after make kube)
+test-faults: setup ## the real Kubernetes taken away, and 20 clusters through Cluster API (half an hour, after make kube)
 	$(BIN)/pytest -m faults
 
 test-long: setup ## 10,000 histories of clusters, 100,000 hostile inputs to every endpoint (half an hour)
