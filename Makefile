@@ -42,6 +42,7 @@ check: setup ## lint, types, import contracts, generated files
 	$(BIN)/lint-imports
 	$(BIN)/python -m schemas --check
 	$(BIN)/python -m services.permissions --check
+	$(BIN)/python -m services.eventpages --check
 	$(BIN)/python -m services.dashboards --check
 
 bench: setup ## figures as ratios to bare references, into .bench/latest.json
@@ -53,6 +54,7 @@ bench-kube: setup ## alate beside bare loops and kopf on a real API server, into
 generate: setup ## what is generated anew: schemas, permissions, dashboards
 	$(BIN)/python -m schemas
 	$(BIN)/python -m services.permissions
+	$(BIN)/python -m services.eventpages
 	$(BIN)/python -m services.dashboards
 
 lock: ## requirements*.lock anew (needs uv)
