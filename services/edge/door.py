@@ -11,7 +11,8 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 from aiohttp.web_exceptions import HTTPException
 
-from services.edge.problem import MEDIA, Problem, not_now
+from services.edge.problem import Problem, not_now
+from services.edge.unread import Runner, answer
 from services.listening import listening
 
 B = TypeVar("B", bytes, bytearray)
@@ -42,8 +43,7 @@ class Route:
 @asynccontextmanager
 async def opened(address: str, routes: Iterable[Route]) -> AsyncGenerator[str]:
     """Serve the routes on HOST:PORT; gives the base URL. Raises ``Denied("AddressInUse")``."""
-    # Bodies are taken as they were signed: unpacking would be a bomb's first step.
-    runner = web.AppRunner(application(routes), access_log=None, shutdown_timeout=5.0, auto_decompress=False)
+    runner = Runner(application(routes), shutdown_timeout=5.0)
     async with listening(runner, address, "ALATE_EDGE_ADDRESS") as url:
         yield url
 
@@ -77,11 +77,6 @@ def _explaining(room: asyncio.Semaphore, lasting: frozenset[Handler]) -> Middlew
             return answer(not_now(503, "the request could not be worked on: send it again", 5.0))
 
     return explain
-
-
-def answer(problem: Problem) -> web.Response:
-    """The problem as a response."""
-    return web.Response(status=problem.status, body=problem.body(), headers={**problem.headers, "Content-Type": MEDIA})
 
 
 def headers_of(request: web.Request) -> dict[str, str]:
