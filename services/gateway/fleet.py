@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from schemas.cluster import LIFECYCLE, ClusterState, Founded, Placement, Placing, Ready, Released, Releasing
+from schemas.cluster import LIFECYCLE, ClusterState, Founded, Lot, Placement, Placing, Ready, Released, Releasing
 from schemas.registry import declared
 from services.bill import cost
 
@@ -16,50 +16,63 @@ PRICE = "alate.fleet.usd_per_hour"
 COST = "alate.fleet.usd"
 """What the clusters that are known have cost so far, by their state; one that ended is known for some days."""
 Labels = tuple[tuple[str, str], ...]
-Parts = Iterator[tuple[Labels, float]]
+Parts = Iterator[tuple[tuple[str, ...], float]]
+"""Values of labels, each with what is to be added."""
 
 
 def fleet(states: Iterable[ClusterState], now: datetime) -> Mapping[str, dict[Labels, float]]:
     """The series, by gauge."""
     known = tuple(states)
-    held = [(state, *_held(state)) for state in known]
-    lots = [(state, placement.cloud, lot) for state, placement, _ in held if placement for lot in placement.lots]
     return {
-        WANTED: _sums(
-            (_labels(("accelerator", pool.accelerator)), pool.nodes * pool.accelerators_per_node)
-            for state in known
-            if not isinstance(state, Released)
-            for pool in state.wish.need.pools
-        ),
-        READY: _sums(
-            (_labels(("accelerator", lot.accelerator)), lot.nodes * lot.accelerators_per_node)
-            for state, _, lot in lots
-            if isinstance(state, Ready)
-        ),
-        PRICE: _sums(
-            (_labels(("cloud", cloud), ("spot", str(lot.spot).lower())), lot.nodes * lot.price_per_hour)
-            for _, cloud, lot in lots
-        ),
-        COST: _sums(
-            (_labels(("state", declared(type(state)).event)), cost(state, at, since, now) if at else state.cost_usd)
-            for state, at, since in held
-        ),
+        WANTED: _sums(("accelerator",), _wanted(known)),
+        READY: _sums(("accelerator",), _ready(known)),
+        PRICE: _sums(("cloud", "spot"), _prices(known)),
+        COST: _sums(("state",), _costs(known, now)),
     }
 
 
+def _wanted(states: Iterable[ClusterState]) -> Parts:
+    for state in states:
+        if not isinstance(state, Released):
+            for pool in state.wish.need.pools:
+                yield (pool.accelerator,), pool.nodes * pool.accelerators_per_node
+
+
+def _ready(states: Iterable[ClusterState]) -> Parts:
+    for _, lot in _lots(state for state in states if isinstance(state, Ready)):
+        yield (lot.accelerator,), lot.nodes * lot.accelerators_per_node
+
+
+def _prices(states: Iterable[ClusterState]) -> Parts:
+    for cloud, lot in _lots(states):
+        yield (cloud, "true" if lot.spot else "false"), lot.nodes * lot.price_per_hour
+
+
+def _costs(states: Iterable[ClusterState], now: datetime) -> Parts:
+    for state in states:
+        placement, since = _held(state)
+        spent = cost(state, placement, since, now) if placement else state.cost_usd
+        yield (declared(type(state)).event,), spent
+
+
+def _lots(states: Iterable[ClusterState]) -> Iterator[tuple[str, Lot]]:
+    """What is paid for, each with its cloud."""
+    for state in states:
+        placement, _ = _held(state)
+        if placement:
+            yield from ((placement.cloud, lot) for lot in placement.lots)
+
+
 def _held(state: ClusterState) -> tuple[Placement | None, datetime | None]:
-    """What is paid for now, and since when."""
+    """Where what is paid for now is, and since when it is paid for."""
     if isinstance(state, Founded | Releasing | Placing) and state.attempt:
         return state.attempt.placement, state.billed_since
     return None, None
 
 
-def _sums(parts: Parts) -> dict[Labels, float]:
-    found: dict[Labels, float] = {}
-    for labels, part in parts:
-        found[labels] = found.get(labels, 0.0) + part
-    return found
-
-
-def _labels(*more: tuple[str, str]) -> Labels:
-    return (("domain", LIFECYCLE.domain), *more)
+def _sums(names: tuple[str, ...], parts: Parts) -> dict[Labels, float]:
+    found: dict[tuple[str, ...], float] = {}
+    for values, part in parts:
+        found[values] = found.get(values, 0.0) + part
+    domain = ("domain", LIFECYCLE.domain)
+    return {(domain, *zip(names, values, strict=True)): total for values, total in found.items()}

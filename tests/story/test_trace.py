@@ -92,4 +92,6 @@ async def test_the_trace_of_a_signed_webhook_is_the_tree_of_its_lineage(up):
             assert {name.partition(".")[0] for name in kept} >= {"cluster", "addon", "teardown"}
             assert sorted(seen(collector, root.trace, kept)) == sorted(pairs)
             names = {span.name for span in collector.of(root.trace)}
+            links = {link for span in collector.of(root.trace) for link in span.links}
+            assert links & set(collector.spans)  # what back ends and the inventory saw
             assert {f"process {HOOK}", f"send {HOOK}", "process cluster.requested.{tenant}", f"send {WISH}"} <= names
