@@ -10,22 +10,18 @@ import yaml
 from events.kinds import TRIGGERS
 from events.kube import Kube
 from events.kube_config import transport
-from tests.services.edge.house import RUN, SECRET
+from tests.services.edge.house import RUN, SECRET, SHA
 from tests.services.outbound.receiver import receiving
-from tests.services.outbound.world import SHA, Folder
+from tests.services.outbound.world import Folder
 from tests.story.test_edge import TRIGGER, accepted, gone, sent, until
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
-STARTED = RUN | {"workflow_run": RUN["workflow_run"] | {"head_sha": SHA}}
-COMMIT = "github:${data.repository.full_name}@${data.workflow_run.head_sha}"
-
 
 async def trigger(stack) -> None:
-    """The shipped one, which names the commit as well."""
+    """The shipped one, which names the commit."""
     (written,) = yaml.safe_load_all(TRIGGER.read_text())
     written["metadata"]["namespace"] = "default"
-    written["spec"]["rules"][0]["colony"]["commit"] = COMMIT
     kube = Kube(await transport(str(stack.kubeconfig)), random=random)
     try:
         await kube.apply(TRIGGERS, written, manager="kubectl")
@@ -45,9 +41,9 @@ async def test_a_pipeline_is_told_that_its_cluster_is_ready_and_that_it_is_gone(
         folder.secret("forge", "ghs_of_the_test")
         await trigger(stack)
 
-        assert await sent(stack, STARTED, "d-1") == 202
+        assert await sent(stack, RUN, "d-1") == 202
         await until(lambda: told(forge, "success"))
-        assert await sent(stack, STARTED | {"action": "completed"}, "d-2") == 202
+        assert await sent(stack, RUN | {"action": "completed"}, "d-2") == 202
         await until(lambda: gone(stack))
         await until(lambda: told(tracker, "dev.cdevents.environment.deleted.0.3.0"))
 

@@ -26,9 +26,16 @@ from services.edge.secrets import Secrets
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECRET = "It's a Secret to Everybody"  # noqa: S105 - GitHub's own example
 WHSEC = "whsec_" + b64encode(b"0123456789abcdef0123456789abcdef").decode()
+SHA = "0123456789abcdef0123456789abcdef01234567"
 RUN = {
     "action": "requested",
-    "workflow_run": {"id": 4711, "run_attempt": 1, "name": "train", "updated_at": "2026-01-01T11:59:58Z"},
+    "workflow_run": {
+        "id": 4711,
+        "run_attempt": 1,
+        "name": "train",
+        "head_sha": SHA,
+        "updated_at": "2026-01-01T11:59:58Z",
+    },
     "repository": {"url": "https://api.github.com/repos/acme/models", "full_name": "acme/models"},
 }
 

@@ -24,7 +24,7 @@ from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport
 from services.sandbox.seeds.plant import seed
-from tests.services.edge.house import NOW, RUN, SECRET, WHSEC, House, bearer, furnished, github, standard
+from tests.services.edge.house import NOW, RUN, SECRET, SHA, WHSEC, House, bearer, furnished, github, standard
 from tests.services.edge.test_senders import ALERTS, MERGE, PIPELINE
 
 SHIPPED = Path(__file__).parents[3] / "deploy" / "triggers"
@@ -114,6 +114,7 @@ async def test_a_workflow_run_has_a_cluster_of_its_own_until_it_is_completed(wor
     path = "/hooks/github/default/ci"
     await world.send(path, RUN, github)
     await world.until_nodes("ci-4711-1", 2)
+    assert (await world.colony("ci-4711-1"))["spec"]["commit"] == f"github:acme/models@{SHA}"
     again = RUN | {"workflow_run": RUN["workflow_run"] | {"run_attempt": 2}}
     await world.send(path, again, lambda body: github(body, delivery="d-2"))
     await world.until_nodes("ci-4711-2", 2)

@@ -12,7 +12,10 @@ from services.cli.app import app
 from services.cli.trigger.dry import tried
 
 TRIGGER = Path(__file__).parents[4] / "deploy" / "triggers" / "github-workflow.yaml"
-RUN = {"workflow_run": {"id": 4711, "run_attempt": 1, "name": "train"}}
+RUN = {
+    "workflow_run": {"id": 4711, "run_attempt": 1, "name": "train", "head_sha": "0" * 40},
+    "repository": {"full_name": "acme/models"},
+}
 
 
 @pytest.fixture
