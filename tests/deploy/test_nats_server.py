@@ -1,13 +1,19 @@
-"""The shipped configuration of a production NATS is one that nats-server takes."""
+"""The shipped configuration of a production NATS is one that nats-server takes, and it lets in over TLS alone."""
 
+import asyncio
 import os
 import subprocess
+import sys
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from events.nats_server import binary
+from events.bus import Bus, Message, Unavailable
+from events.credentials import Credentials, trusting
+from events.jetstream import connect
+from events.nats_server import binary, free_port
 from events.nkeys import made, public
 from services.permissions import variable
 from services.roles import ROLES
@@ -22,7 +28,11 @@ def env(tmp_path):
     (tmp_path / "crt").write_bytes(identity.certificate)
     (tmp_path / "key").write_bytes(identity.key)
     files = {"STORE": tmp_path / "store", "CERT": tmp_path / "crt", "KEY": tmp_path / "key"}
-    keys = {variable(role).removeprefix("$"): public(made()) for role in ROLES}
+    keys = {}
+    for role in ROLES:
+        seed = tmp_path / f"{role.name}.nk"
+        seed.write_text(made())
+        keys[variable(role).removeprefix("$")] = public(seed.read_text())
     return os.environ | keys | {f"ALATE_NATS_{name}": str(path) for name, path in files.items()}
 
 
@@ -40,3 +50,62 @@ def test_a_key_that_is_missing_is_named(env):
     done = checked(env)
     assert done.returncode == 1
     assert "ALATE_NKEY_GATEWAY" in done.stderr
+
+
+@asynccontextmanager
+async def server(env):
+    """It, on a free port of the loopback; gives its URL."""
+    url = f"127.0.0.1:{free_port()}"
+    words = ("-c", CONFIG, "-a", url.partition(":")[0], "-p", url.partition(":")[2])
+    process = await asyncio.create_subprocess_exec(binary(), *words, env=env, stderr=asyncio.subprocess.PIPE)
+    try:
+        async with asyncio.timeout(10):
+            while b"Server is ready" not in await process.stderr.readline():
+                pass
+        yield f"tls://{url}"
+    finally:
+        process.terminate()
+        await process.communicate()
+
+
+async def joined(url: str, folder: Path, name: str, authority: str) -> Bus:
+    shown = Credentials(nkey=folder / f"{name}.nk", tls=trusting(folder / authority), inbox=f"_INBOX_{name}")
+    return await connect(url, name=name, streams=(), credentials=shown)
+
+
+async def test_a_house_is_set_up_and_asked_over_tls(env, tmp_path):
+    told = {"URL": "", "NKEY": tmp_path / "setup.nk", "CA": tmp_path / "crt"}
+    async with server(env) as url:
+        told["URL"] = url
+        own = os.environ | {f"ALATE_NATS_{name}": str(value) for name, value in told.items()}
+        setup = await asyncio.create_subprocess_exec(sys.executable, "-m", "services", "setup", env=own)
+        assert await setup.wait() == 0
+        bus = await joined(url, tmp_path, "operator", "crt")
+        assert await bus.publish(Message("cluster.requested", b"{}")) == 1
+        assert [each.data for each in await bus.read("INTAKE", "cluster.requested")] == [b"{}"]
+        await bus.close()
+
+
+async def test_who_cannot_trust_its_certificate_says_nothing_to_it(env, tmp_path):
+    (tmp_path / "other").write_bytes(self_signed(datetime.now(UTC)).certificate)
+    async with server(env) as url:
+        with pytest.raises(Unavailable, match="CERTIFICATE_VERIFY_FAILED"):
+            await joined(url, tmp_path, "operator", "other")
+
+
+async def test_a_key_that_it_does_not_know_is_refused(env, tmp_path):
+    (tmp_path / "operator.nk").write_text(made())
+    async with server(env) as url:
+        with pytest.raises(Unavailable, match="Authorization Violation"):
+            await joined(url, tmp_path, "operator", "crt")
+
+
+async def test_nobody_is_heard_in_the_clear(env):
+    async with server(env) as url:
+        host, _, port = url.removeprefix("tls://").partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        assert b'"tls_required":true' in await reader.readline()
+        writer.write(b"CONNECT {}\r\nPING\r\n")
+        async with asyncio.timeout(10):
+            assert b"PONG" not in await reader.read()
+        writer.close()
