@@ -53,10 +53,11 @@ def tell(resource: Resource, of: Object, conditions: Iterable[Told], fields: Obj
 
 def _dated(of: Object, conditions: Iterable[Told], now: datetime) -> list[Object]:
     before = {raw["type"]: raw for raw in status(of).get("conditions", ())}
-    return [_raw(each, before.get(each.type), of["metadata"].get("generation", 1), now) for each in conditions]
+    generation, stamped = of["metadata"].get("generation", 1), stamp(now)
+    return [_raw(each, before.get(each.type), generation, stamped) for each in conditions]
 
 
-def _raw(each: Told, before: Object | None, generation: int, now: datetime) -> Object:
+def _raw(each: Told, before: Object | None, generation: int, now: str) -> Object:
     same = before is not None and before["status"] == each.status
     return {
         "type": each.type,
@@ -64,7 +65,7 @@ def _raw(each: Told, before: Object | None, generation: int, now: datetime) -> O
         "reason": each.reason,
         "message": each.message,
         "observedGeneration": generation,
-        "lastTransitionTime": before["lastTransitionTime"] if before and same else stamp(now),
+        "lastTransitionTime": before["lastTransitionTime"] if before and same else now,
     }
 
 

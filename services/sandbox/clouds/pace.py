@@ -1,6 +1,7 @@
 """How long everything takes is one table, so that a demo, a test and a slow cloud differ in one number."""
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Pace:
     pod: float = 4.0
     """How long a Job's pod runs, unless its annotation says so."""
 
-    @property
+    @cached_property
     def instant(self) -> bool:
         """Nothing takes any time."""
         return not any(getattr(self, each.name) for each in fields(self))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from events.kube import Object
 from services.sandbox.clouds.conditions import told
@@ -20,7 +21,7 @@ class Laws:
     faults: Faults = field(default_factory=Faults)
     shapes: Mapping[str, Shape] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def clock(self) -> Pace:
         """The pace, as slow as the faults make it."""
         return self.pace.times(self.faults.slow)
