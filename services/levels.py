@@ -14,6 +14,7 @@ from events.telemetry import NOWHERE, Meters, Trace, sending
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
 from services.hearing import wildcard
+from services.sayings import Sayings
 from services.steadfast import Steadfast
 
 V = TypeVar("V", bound=msgspec.Struct)
@@ -30,7 +31,7 @@ class Levels:
         self._clock = clock
         self._meters = meters
         self._filters = tuple(wildcard(declared(kind).subject) for kind in kinds)
-        self._said: dict[str, tuple[bytes, int]] = {}
+        self._said = Sayings()
         self._encoder = msgspec.json.Encoder()
 
     async def boot(self) -> None:
@@ -39,12 +40,12 @@ class Levels:
             async for stored in feed:
                 if isinstance(stored, CaughtUp):
                     return
-                self._said[stored.subject] = (stored.data, stored.sequence)
+                self._said.keep(stored.subject, stored.data, stored.sequence)
 
     def last(self, struct: type[V], *names: str) -> V | None:
         """What was said last under these names."""
-        said = self._said.get(declared(struct).at(*names))
-        return msgspec.json.decode(said[0], type=struct) if said else None
+        data, _ = self._said.get(declared(struct).at(*names))
+        return msgspec.json.decode(data, type=struct) if data else None
 
     def named(self, struct: type[V], *names: str) -> tuple[tuple[tuple[str, ...], V], ...]:
         """All that was said of one kind under these first names (or any), the last of each, with all its names."""
@@ -56,11 +57,9 @@ class Levels:
 
     def kept(self, struct: type[msgspec.Struct], *names: str) -> tuple[Stored, ...]:
         """The same as it was said."""
-        head = declared(struct).under(*names).rstrip("*.") + "."
-        said = tuple(self._said.items())
-        return tuple(
-            Stored(subject, data, sequence=sequence) for subject, (data, sequence) in said if subject.startswith(head)
-        )
+        subjects = self._said.under(declared(struct).under(*names))
+        found = ((subject, *self._said.get(subject)) for subject in subjects)
+        return tuple(Stored(subject, data, sequence=sequence) for subject, data, sequence in found)
 
     async def say(
         self, level: msgspec.Struct, *names: str, cause: str = "", trace: Trace = NOWHERE, again: bool = False
@@ -72,8 +71,8 @@ class Levels:
         declaration = declared(type(level))
         subject = declaration.at(*names)
         data = self._encoder.encode(level)
-        while again or self._said.get(subject, (b"", 0))[0] != data:
-            _, last = self._said.get(subject, (b"", 0))
+        while again or self._said.get(subject)[0] != data:
+            _, last = self._said.get(subject)
             now = self._clock()
             event = CloudEvent(
                 # With the time: after a purge the same words follow nothing again, and are no repeat of the first ones.
@@ -93,21 +92,21 @@ class Levels:
             except Conflict:
                 await self._reload(subject)
             else:
-                self._said[subject] = (data, sequence)
+                self._said.keep(subject, data, sequence)
                 return True
         return False
 
     async def _reload(self, subject: str) -> None:
         stored = await self._bus.last(Stream.LEVELS, subject)
-        self._said.pop(subject, None)
+        self._said.drop(subject)
         if stored is not None:
-            self._said[subject] = (stored.data, stored.sequence)
+            self._said.keep(subject, stored.data, stored.sequence)
 
     async def forget(self, struct: type[msgspec.Struct], *names: str) -> None:
         """Purge what was said under these names (the first of the subject's, or all of them): it is gone for good."""
         subject = declared(struct).under(*names)
-        stale = [said for said in self._said if said == subject or said.startswith(subject.rstrip("*"))]
+        stale = self._said.under(subject)
         if stale:
             await self._bus.purge(Stream.LEVELS, subject)
         for said in stale:
-            del self._said[said]
+            self._said.drop(said)

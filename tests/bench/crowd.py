@@ -58,10 +58,10 @@ class Counted(Meters):
         self.transitions = 0
         self.over = asyncio.Event()
 
-    def transition(self, domain: str, state: str) -> None:
-        super().transition(domain, state)
+    def transition(self, domain: str, was: str, state: str, seconds: float = 0.0) -> None:
+        super().transition(domain, was, state, seconds)
         self.transitions += 1
-        self._left -= state == "Ready"
+        self._left -= state == "ready"
         if not self._left:
             self.over.set()
 
