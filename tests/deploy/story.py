@@ -96,13 +96,13 @@ class Stage:
         laws = Laws(pace=Pace().times(PACE), shapes=shapes(offers))
         workloads = Workloads(self.inside, self.clock, PACE)
         self.inside.api.follow(lambda *of: workloads.changed(*of) if of[0] != MANAGEMENT else None)
-        services = [make(self.ports(name)) for name, make in SERVICES.items()]
-        loops = (Clouds(self.admin, self.inside, laws, self.clock), *services)
+        self.services = {name: make(self.ports(name)) for name, make in SERVICES.items()}
+        loops = (Clouds(self.admin, self.inside, laws, self.clock), *self.services.values())
         async with AsyncExitStack() as stack:
             tasks = [asyncio.create_task(loop.run()) for loop in loops]
             tasks.append(asyncio.create_task(workloads.run(())))
             stack.push_async_callback(_ended, tasks)
-            for each in services:
+            for each in self.services.values():
                 await asyncio.wait_for(each.ready.wait(), PATIENCE)
             yield
 

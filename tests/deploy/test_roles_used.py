@@ -92,6 +92,7 @@ async def recorded() -> dict[str, Recorder]:
         stage = Noted(admin, Inside(api), bus.again, clock, dict.fromkeys(SERVICES, admin))
         stage.recorders = {name: Recorder(bus.again()) for name in SERVICES}
         async with stage.running():
+            await stage.services["edge"]._site.graph(None)  # somebody looks at the page: only then is it followed
             await play(stage)
     finally:
         await api.close()
