@@ -36,6 +36,16 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     lots: tuple[Lot, ...]
 
     @property
+    def nodes(self) -> int:
+        """Nodes of all lots."""
+        return sum(lot.nodes for lot in self.lots)
+
+    @property
+    def accelerators(self) -> int:
+        """Accelerators of all lots."""
+        return sum(lot.nodes * lot.accelerators_per_node for lot in self.lots)
+
+    @property
     def price_per_hour(self) -> float:
         """USD, the whole cluster."""
         return round(sum(lot.price_per_hour * lot.nodes for lot in self.lots), 6)
@@ -106,6 +116,8 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The back end has taken the new size."""
     late: bool = False
     """It took longer than that."""
+    demanded: bool = False
+    """Its pods ask for it, not a person."""
 
 
 class Founded(ClusterState, frozen=True, kw_only=True):
@@ -146,6 +158,10 @@ class Ready(Founded, frozen=True, kw_only=True):
     """Every accelerator that was bought can be used."""
 
     kubeconfig: str
+    shrinks_at: datetime | None = None
+    """When pools go to the fewest nodes they may have, unless something is used before."""
+    grows_from: datetime | None = None
+    """What its pods ask for is not followed before: the last time it was refused."""
 
 
 @state("cluster", "hibernated", owner=OWNER)

@@ -144,6 +144,16 @@ class NodeSeen(Level, frozen=True, kw_only=True):
     devices: tuple[Device, ...] = ()
 
 
+class Demand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Pods that are alike in what they ask for, and found no node for it."""
+
+    accelerators: int
+    """That each of them asks for."""
+    pods: int
+    model: str = ""
+    """Canonical, as their node selector says; empty: any will do."""
+
+
 @level("inventory.cluster.{tenant}.{cluster}", owner=OWNER)
 class ClusterSeen(Level, frozen=True, kw_only=True):
     """What a founded cluster has and uses, all nodes together."""
@@ -170,6 +180,10 @@ class ClusterSeen(Level, frozen=True, kw_only=True):
     """Of all ready nodes together, by name."""
     models: dict[str, ModelAmount] = {}
     """Accelerators of all ready nodes, by model (and MIG profile)."""
+    used: dict[str, int] = {}
+    """Ready nodes on which accelerators are held, by model."""
+    demand: tuple[Demand, ...] = ()
+    """Pods that wait for accelerators, the largest first."""
 
 
 @level("inventory.storage.{tenant}.{cluster}.{storage_class}", owner=OWNER)

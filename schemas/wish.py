@@ -33,6 +33,11 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Canonical name, e.g. ``H100``."""
     accelerators_per_node: int
     nodes: int
+    """How many it begins with."""
+    min_nodes: int = 0
+    """So many are left when nothing is used; 0: as many as `nodes`."""
+    max_nodes: int = 0
+    """So many at most when pods wait; 0: as many as `nodes`."""
     spot: Spot = Spot.PREFERRED
     cpu: int = 0
     """At least so many vCPUs a node."""
@@ -50,6 +55,21 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What its nodes bear from the start: keys and values."""
     taints: tuple[Taint, ...] = ()
     """The same."""
+
+    @property
+    def least(self) -> int:
+        """The fewest nodes it may have."""
+        return self.min_nodes or self.nodes
+
+    @property
+    def most(self) -> int:
+        """The most nodes it may have."""
+        return self.max_nodes or self.nodes
+
+    @property
+    def elastic(self) -> bool:
+        """Its size follows what its pods ask for."""
+        return self.least < self.most
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -24,7 +24,11 @@ class PoolSpec(Written):
     accelerators_per_node: Annotated[int, Field(ge=1, le=16)]
     """How many of them each node holds."""
     nodes: Annotated[int, Field(ge=1, le=1024)]
-    """How many nodes."""
+    """How many nodes; with minNodes or maxNodes, how many at first."""
+    min_nodes: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """When no accelerator of the cluster was used for ten minutes, so many are left; not said: as many as nodes."""
+    max_nodes: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """When pods find no node for the accelerators they ask for, up to so many; not said: as many as nodes."""
     spot: Annotated[Spot, Field(strict=False)] = Spot.PREFERRED
     """Whether machines will do that the cloud may take back."""
     cpu: Annotated[int, Field(ge=1, le=1024)] | None = None
@@ -43,6 +47,19 @@ class PoolSpec(Written):
     """Labels its nodes bear from the start."""
     taints: Annotated[list[TaintSpec], Field(max_length=16), ListMap("key")] = Field(default_factory=list)
     """Taints its nodes bear from the start."""
+
+    @model_validator(mode="after")
+    def _between(self) -> "PoolSpec":
+        if self.min_nodes is not None and self.min_nodes > self.nodes:
+            raise ValueError(f"minNodes {self.min_nodes} is more than nodes {self.nodes}: must be at most that")
+        if self.max_nodes is not None and self.max_nodes < self.nodes:
+            raise ValueError(f"maxNodes {self.max_nodes} is less than nodes {self.nodes}: must be at least that")
+        return self
+
+    @property
+    def elastic(self) -> bool:
+        """Its size follows what its pods ask for."""
+        return self.min_nodes not in (None, self.nodes) or self.max_nodes not in (None, self.nodes)
 
 
 class AddonSpec(Written):
@@ -85,6 +102,14 @@ class ClusterSpec(Written):
     """Give the machines of all pools back, and keep the rest; they come back when this is false again."""
     addons: Annotated[list[AddonSpec], Field(max_length=64), ListMap()] = Field(default_factory=list)
     """What is put on it before it is handed over."""
+
+    @model_validator(mode="after")
+    def _one_elastic_of_a_kind(self) -> "ClusterSpec":
+        """Which of two pools of the same accelerator should grow for a pod would be a guess."""
+        kinds = [pool.accelerator for pool in self.pools if pool.elastic]
+        if twice := [kind for kind in dict.fromkeys(kinds) if kinds.count(kind) > 1]:
+            raise ValueError(f"pools with {twice[0]} have minNodes or maxNodes more than once: only one of them may")
+        return self
 
 
 class ColonySpec(Written):

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from schemas.addon import AddonState
-from schemas.cluster import ClusterState, Founded, InfraSeen
+from schemas.cluster import ClusterState, Founded, InfraSeen, Placement
 from schemas.inventory import ClusterSeen
 from schemas.teardown import TeardownState
-from schemas.wish import Wish
+from schemas.wish import Need, Wish
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,18 @@ def counted(facts: Facts, state: Founded) -> ClusterSeen | None:
     seen = facts.seen
     known = seen is not None and seen.uid == state.uid and seen.attempt in (0, state.attempt.number)
     return seen if known else None
+
+
+def wanted(facts: Facts) -> Need | Placement:
+    """What there shall be of nodes and accelerators: what was decided on, or else what is asked for."""
+    state, wish = facts.cluster, facts.wish
+    return wish.need if not isinstance(state, Founded) or asked_since(facts) else state.attempt.placement
+
+
+def asked_since(facts: Facts) -> bool:
+    """Something else was asked of the cluster than what was decided on yet."""
+    state, wish = facts.cluster, facts.wish
+    return state is not None and wish.newer_than(state.wish) and wish.need != state.wish.need
 
 
 def whole(moment: datetime) -> datetime:

@@ -20,7 +20,7 @@ from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, ColonyStatus
 from schemas.entity import EPOCH
 from schemas.inventory import ClusterSeen
 from schemas.teardown import Gone, TeardownState, Warned
-from services.gateway.facts import Facts, counted, whole
+from services.gateway.facts import Facts, asked_since, counted, wanted, whole
 from services.gateway.gpus import gpu_inventory
 from services.gateway.tells import message
 
@@ -152,7 +152,7 @@ def _cluster_phase(facts: Facts) -> str:
 
 def _accepted(facts: tuple[Facts, ...]) -> Verdict:
     complaint = next((each.refused for each in facts if each.refused), "")
-    answers = (e.cluster for e in facts if isinstance(e.cluster, Founded) and not _asked_since(e))
+    answers = (e.cluster for e in facts if isinstance(e.cluster, Founded) and not asked_since(e))
     complaint = complaint or next((state.refused for state in answers if state.refused), "")
     return Verdict(not complaint, "Refused" if complaint else "Accepted", complaint)
 
@@ -172,18 +172,12 @@ def _ready(facts: tuple[Facts, ...], ready: int) -> Verdict:
 
 def _resizing(facts: tuple[Facts, ...]) -> Verdict:
     """Whether a cluster's pools are getting another size; it stays ready meanwhile."""
-    going = [e for e in facts if isinstance(c := e.cluster, Founded) and (c.resizing or _asked_since(e))]
+    going = [e for e in facts if isinstance(c := e.cluster, Founded) and (c.resizing or asked_since(e))]
     if not going:
         return Verdict(holds=False, reason="AsAsked")
     late = any(isinstance(c := e.cluster, Founded) and c.resizing and c.resizing.late for e in going)
     told = "; ".join(f"{each.wish.cluster}: {message(each)}" for each in going)
     return Verdict(holds=True, reason="Late" if late else "Resizing", message=told)
-
-
-def _asked_since(facts: Facts) -> bool:
-    """Something else was asked of the cluster than what was decided on yet."""
-    state, wish = facts.cluster, facts.wish
-    return state is not None and wish.newer_than(state.wish) and wish.need != state.wish.need
 
 
 def _addons_applied(facts: tuple[Facts, ...]) -> Verdict:
@@ -199,7 +193,7 @@ def _addons_applied(facts: tuple[Facts, ...]) -> Verdict:
 
 
 def _cluster(facts: Facts) -> ClusterStatus:
-    state, need = facts.cluster, facts.wish.need
+    state, need = facts.cluster, wanted(facts)
     founded = state if isinstance(state, Founded) else None
     seen = counted(facts, founded) if founded else None
     return ClusterStatus(

@@ -17,7 +17,7 @@ from schemas.cluster import (
     Waiting,
 )
 from schemas.teardown import Stuck, Warned
-from services.gateway.facts import Facts, counted, whole
+from services.gateway.facts import Facts, counted, wanted, whole
 
 
 def message(facts: Facts) -> str:
@@ -58,7 +58,7 @@ def _stuck(facts: Facts) -> str:
 def _progress(facts: Facts, state: Founded) -> str:
     seen = counted(facts, state)
     if seen is not None:
-        need = facts.wish.need
+        need = wanted(facts)
         there = f"{seen.nodes} of {need.nodes} nodes, {seen.accelerators} of {need.accelerators} accelerators ready"
         return f"{there}: {_infra_tells(facts, state)}" if _late(state) else there
     if isinstance(state, Launching) and state.held:

@@ -57,6 +57,8 @@ def _pool(pool: PoolSpec) -> Pool:
         accelerator=pool.accelerator,
         accelerators_per_node=pool.accelerators_per_node,
         nodes=pool.nodes,
+        min_nodes=pool.min_nodes or 0,
+        max_nodes=pool.max_nodes or 0,
         spot=pool.spot,
         cpu=pool.cpu or 0,
         memory_gib=pool.memory_gib or 0,

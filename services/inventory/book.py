@@ -9,7 +9,7 @@ from zlib import crc32
 from events.kinds import NODES, PODS, STORAGECLASSES
 from events.kube_port import Changed, Listed, Object, Resource
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
-from services.inventory.count import Part, Takers, cluster_seen, part, whole
+from services.inventory.count import Part, Takers, cluster_seen, demanded, part, whole
 from services.inventory.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
 from services.inventory.node import NodeRead, PodRead, node_seen, read_node, read_pod
 from services.inventory.shelf import Shelf, Turn
@@ -37,6 +37,7 @@ class Book:
         self._on: dict[str, dict[str, PodRead]] = {}
         self._live: dict[str, PodRead] = {}
         self._finished: dict[str, PodRead] = {}
+        self._stuck: dict[str, PodRead] = {}
         self._claimants: frozenset[str] = frozenset()
         self._pools = Pools()
         self._dirty: set[str] = set()
@@ -141,7 +142,8 @@ class Book:
         """By UID: a pod that asks for accelerators and holds a claim of some is one pod."""
         others = [uid for uid in self._claimants if uid not in self._live and uid not in self._finished]
         beside = [pod.finished for uid in others if (pod := self._pods.get(uid)) is not None]
-        return Takers(len(self._live) + beside.count(False), len(self._finished) + beside.count(True))
+        demand = demanded((-(-pod.accelerators // 1000), pod.model) for pod in self._stuck.values())
+        return Takers(len(self._live) + beside.count(False), len(self._finished) + beside.count(True), demand)
 
     def _turn_nodes(self, turns: list[Turn[NodeRead]]) -> None:
         self._dirty.update(node.name for node in chain.from_iterable(turns) if node is not None)
@@ -153,12 +155,15 @@ class Book:
                 self._on.get(before.node, {}).pop(before.uid, None)
                 self._live.pop(before.uid, None)
                 self._finished.pop(before.uid, None)
+                self._stuck.pop(before.uid, None)
                 self._dirty.add(before.node)
             if now is not None:
                 self._on.setdefault(now.node, {})[now.uid] = now
                 self._dirty.add(now.node)
                 if now.accelerators:
                     (self._finished if now.finished else self._live)[now.uid] = now
+                    if now.stuck and not now.finished:
+                        self._stuck[now.uid] = now
 
     def _turn_slices(self, turns: list[Turn[Object]]) -> None:
         if turns:

@@ -1,12 +1,13 @@
 """What a cluster has and uses is counted from its nodes, never by adding and subtracting what changed."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
-from schemas.inventory import Amount, ClusterSeen, ModelAmount, NodeSeen, Trouble
+from schemas.inventory import Amount, ClusterSeen, Demand, ModelAmount, NodeSeen, Trouble
 
 NOTHING = (0, 0, 0)
 NAMED = 3
@@ -18,6 +19,8 @@ class Takers(msgspec.Struct, frozen=True):
 
     live: int = 0
     finished: int = 0
+    demand: tuple[Demand, ...] = ()
+    """What those ask for that found no node."""
 
 
 class Part(NamedTuple):
@@ -30,6 +33,8 @@ class Part(NamedTuple):
     models: dict[str, ModelAmount]
     wrong: tuple[tuple[str, str], ...]
     """Nodes that are not right, each with its first reason."""
+    used: Mapping[str, int] = {}
+    """Ready nodes on which accelerators are held, by model."""
 
 
 def part(nodes: Iterable[NodeSeen]) -> Part:
@@ -42,6 +47,7 @@ def part(nodes: Iterable[NodeSeen]) -> Part:
         resources=_added(node.resources for node in ready),
         models=_models([{name: _one(amount) for name, amount in node.models.items()} for node in ready]),
         wrong=tuple((node.node, node.degraded[0].reason) for node in everyone if node.degraded),
+        used=Counter(node.accelerator for node in ready if any(held.allocated for held in node.models.values())),
     )
 
 
@@ -54,7 +60,14 @@ def whole(parts: Iterable[Part]) -> Part:
         resources=_added(each.resources for each in every),
         models=_models([each.models for each in every]),
         wrong=tuple(one for each in every for one in each.wrong),
+        used=sum((Counter(each.used) for each in every), Counter()),
     )
+
+
+def demanded(pods: Iterable[tuple[int, str]]) -> tuple[Demand, ...]:
+    """What pods wait for, each by its accelerators and their model; the largest first."""
+    alike = sorted(Counter(pods).items(), key=lambda item: (-item[0][0], item[0][1]))
+    return tuple(Demand(accelerators=size, pods=number, model=model) for (size, model), number in alike)
 
 
 def cluster_seen(
@@ -76,6 +89,8 @@ def cluster_seen(
         idle_since=None if takers.live or not nodes.accelerators else was_idle or now,
         resources=nodes.resources,
         models=nodes.models,
+        used=dict(sorted(nodes.used.items())),
+        demand=takers.demand,
         degraded=tuple(_troubles(sorted(nodes.wrong))),
     )
 

@@ -9,9 +9,9 @@ from events.kube_port import Object
 from schemas.inventory import Amount, Device, NodeSeen, Trouble
 from services.inventory.amounts import added, allocatable, balance
 from services.inventory.labels import Told, told
-from services.inventory.nodelabels import borne
+from services.inventory.nodelabels import MODEL, borne
 from services.inventory.shelf import identity
-from services.pods import SHARE, Amounts, accelerators, finished, is_accelerator, requests
+from services.pods import SHARE, Amounts, accelerators, bound, finished, is_accelerator, requests
 from services.quantity import BadQuantity, milli
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
@@ -51,6 +51,10 @@ class PodRead(NamedTuple):
     devices: tuple[tuple[str, str], ...] = ()
     """Id and health of each device its kubelet says it has (KEP-4680)."""
     trouble: Trouble | None = None
+    stuck: bool = False
+    """Its scheduler said that it fits on no node."""
+    model: str = ""
+    """Which accelerator it asks for by our label; empty: any."""
 
 
 def read_node(node: Object) -> NodeRead:
@@ -104,7 +108,14 @@ def read_pod(pod: Object) -> PodRead:
         accelerators=accelerators(amounts),
         devices=tuple(_devices(pod)),
         trouble=trouble,
+        stuck=_stuck(pod),
+        model=(pod["spec"].get("nodeSelector") or {}).get(MODEL, ""),
     )
+
+
+def _stuck(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return not bound(pod) and any((c["type"], c.get("reason")) == ("PodScheduled", "Unschedulable") for c in conditions)
 
 
 def _positive(amounts: Amounts) -> Amounts:

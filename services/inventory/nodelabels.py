@@ -7,6 +7,8 @@ from events.kube_port import Object
 from schemas.inventory import NodeSeen
 
 PREFIX = "alate.dev/"
+MODEL = f"{PREFIX}accelerator"
+"""By which a pod asks for a model."""
 MANAGER = "alate-inventory"
 """The field manager: what it owns is ours, whatever else bears our prefix is not."""
 LONGEST = 63
@@ -24,7 +26,7 @@ def labels_of(node: NodeSeen) -> dict[str, str]:
         model, count = next(iter(counts.items()))
         sources = {device.source for device in node.devices}
         sizes = {str(device.memory_mib) for device in node.devices if device.memory_mib}
-        found |= {f"{PREFIX}accelerator": _label(model), f"{PREFIX}accelerator-count": count}
+        found |= {MODEL: _label(model), f"{PREFIX}accelerator-count": count}
         found |= _one("accelerator-source", sources) | _one("accelerator-memory-mib", sizes)
     return found
 

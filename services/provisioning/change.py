@@ -11,6 +11,8 @@ from schemas.wish import Need, Pool
 WAY = "set it back, or add another cluster to the Colony and take this one out"
 FREE = ("pools", "max_price_per_hour", "hibernate")
 """What of a need is looked at by itself."""
+SIZES = ("nodes", "min_nodes", "max_nodes")
+"""What of a pool can change."""
 
 
 def objection(need: Need, wanted: Need, placement: Placement) -> str:
@@ -33,7 +35,7 @@ def _frozen(need: Need, wanted: Need) -> Iterator[str]:
     if had.keys() != has.keys():
         yield "pools"
     for name in had.keys() & has.keys():
-        yield from (f"pools[{name}].{field}" for field in _differing(had[name], has[name], ("nodes",)))
+        yield from (f"pools[{name}].{field}" for field in _differing(had[name], has[name], SIZES))
 
 
 def _differing(one: msgspec.Struct, other: msgspec.Struct, but: tuple[str, ...]) -> Iterator[str]:

@@ -26,6 +26,7 @@ from schemas.resize import Resized, ResizeRefused
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Wish
 from services.machine import machine, on
+from services.provisioning.demand import ring
 from services.provisioning.founding import (
     choose,
     complete,
@@ -77,7 +78,8 @@ decide = machine(
     on(Provisioned, ClusterSeen, complete),
     on(Ready, ClusterSeen, recount),
     on(Hibernated, ClusterSeen, rest),
-    on((Ready, Hibernated), Due, run_late),
+    on(Ready, Due, ring),
+    on(Hibernated, Due, run_late),
     on((Launching, Provisioned, Ready, Hibernated), Resized, confirm),
     on(Launching, ResizeRefused, take_back),
     on((Provisioned, Ready), ResizeRefused, give_in),

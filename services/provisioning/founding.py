@@ -24,6 +24,7 @@ from schemas.cluster import (
 )
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
+from services.provisioning.demand import fit, unheard
 from services.provisioning.going import LOST, concerns, try_next
 from services.provisioning.resize import enough, settle
 from services.provisioning.strays import find, free_number
@@ -104,16 +105,19 @@ def fall_short(state: Provisioned, seen: InfraSeen, now: datetime) -> ClusterSta
     return lose(state, seen, now)
 
 
-def complete(state: Provisioned, seen: ClusterSeen) -> Provisioned | Ready:
-    return settle(state.to(Ready), seen) if is_of(state, seen) and enough(state, seen) else state
+def complete(state: Provisioned, seen: ClusterSeen, now: datetime) -> Provisioned | Ready:
+    whole = is_of(state, seen) and enough(state, seen)
+    return fit(settle(state.to(Ready), seen), seen, now) if whole else state
 
 
 def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisioned:
     """A cluster that is heard, and has less than was bought, is not ready; one that is not heard stays what it was."""
-    if not is_of(state, seen) or not seen.known:
+    if not is_of(state, seen):
         return state
+    if not seen.known:
+        return unheard(state)
     if enough(state, seen):
-        return settle(state, seen)
+        return fit(settle(state, seen), seen, now)
     interruptions = state.interruptions + _on_spot(state)
     return state.to(Provisioned, deadline=now + JOIN_LIMIT, was_ready=True, interruptions=interruptions)
 

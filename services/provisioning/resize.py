@@ -6,12 +6,12 @@ from typing import TypeVar
 
 import msgspec
 
-from schemas.cluster import Founded, Hibernated, Lot, Placement, Provisioned, Ready, Resizing
+from schemas.cluster import Founded, Lot, Placement, Provisioned, Ready, Resizing
 from schemas.entity import Due, Wake
 from schemas.founding import Look
 from schemas.inventory import ClusterSeen
 from schemas.resize import Resize, Resized, ResizeRefused
-from schemas.wish import Need, Wish
+from schemas.wish import Need, Pool, Wish
 from services.bill import cost
 from services.machine import Command
 from services.provisioning.change import objection
@@ -26,13 +26,13 @@ def amend(state: F, wish: Wish, now: datetime) -> F:
     if not wish.newer_than(state.wish):
         return state
     wanted = state.wish.need if wish.deleting else wish.need
-    lots = sized(state.attempt.placement.lots, wanted)
+    lots = sized(state.attempt.placement.lots, state.wish.need, wanted)
     refused = objection(state.wish.need, wanted, _with(state.attempt.placement, lots))
     if refused:
         kept = msgspec.structs.replace(wish, need=state.wish.need)
         return msgspec.structs.replace(state, wish=kept, refused=refused)
     known = msgspec.structs.replace(state, wish=msgspec.structs.replace(wish, need=wanted), refused="")
-    return known if lots == state.attempt.placement.lots else _begin(known, lots, now, before=_taken(state))
+    return known if lots == state.attempt.placement.lots else begin(known, lots, now, before=taken(state))
 
 
 def confirm(state: F, told: Resized, now: datetime) -> F:
@@ -49,17 +49,18 @@ def take_back(state: F, told: ResizeRefused, now: datetime) -> F:
     resizing, lots = state.resizing, state.attempt.placement.lots
     if resizing is None or resizing.ordered or (told.attempt, told.lots) != (state.attempt.number, lots):
         return state
+    refused = state.refused if resizing.demanded else told.message
     if resizing.before in ((), lots):
-        return msgspec.structs.replace(state, resizing=None, refused=told.message)
+        return msgspec.structs.replace(state, resizing=None, refused=refused)
     need = _of(state.wish.need, resizing.before)
-    known = msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, need=need), refused=told.message)
-    return _begin(known, resizing.before, now, before=())
+    known = msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, need=need), refused=refused)
+    return begin(known, resizing.before, now, before=())
 
 
 def settle(state: F, seen: ClusterSeen) -> F:
     """It has the size that was asked for."""
-    need, resizing = state.wish.need, state.resizing
-    reached = seen.nodes == need.nodes and seen.accelerators >= need.accelerators
+    bought, resizing = state.attempt.placement, state.resizing
+    reached = seen.nodes == bought.nodes and seen.accelerators >= bought.accelerators
     if resizing is None or not resizing.ordered or not reached:
         return state
     return msgspec.structs.replace(state, resizing=None)
@@ -74,8 +75,8 @@ def run_late(state: F, _: Due, now: datetime) -> F:
 
 def enough(state: Founded, seen: ClusterSeen) -> bool:
     """Whether what is there is all that was bought; while that changes, all that was bought before and after."""
-    need = state.resizing or state.wish.need
-    return seen.known and seen.nodes >= need.nodes and seen.accelerators >= need.accelerators
+    least = state.resizing or state.attempt.placement
+    return seen.known and seen.nodes >= least.nodes and seen.accelerators >= least.accelerators
 
 
 def asks_resize(state: Founded) -> tuple[Command, ...]:
@@ -86,7 +87,7 @@ def asks_resize(state: Founded) -> tuple[Command, ...]:
     return (Resize(state.wish, state.attempt, state.uid, _grows(resizing.before, state.attempt.placement.lots)),)
 
 
-def asks_settling(state: Ready | Hibernated) -> tuple[Command, ...]:
+def asks_settling(state: Founded) -> tuple[Command, ...]:
     """That, and what is there of it; people are told once if it takes long."""
     resizing = state.resizing
     if resizing is None or resizing.late:
@@ -94,13 +95,23 @@ def asks_settling(state: Ready | Hibernated) -> tuple[Command, ...]:
     return (*asks_resize(state), Look(state.wish, state.attempt), Wake(resizing.until))
 
 
-def sized(lots: Iterable[Lot], need: Need) -> tuple[Lot, ...]:
+def sized(lots: Iterable[Lot], had: Need, need: Need) -> tuple[Lot, ...]:
     """The same machines, as many as each pool asks for now."""
-    nodes = {pool.name: 0 if need.hibernate else pool.nodes for pool in need.pools}
-    return tuple(msgspec.structs.replace(lot, nodes=nodes.get(lot.pool, lot.nodes)) for lot in lots)
+    before, now = ({pool.name: pool for pool in each.pools} for each in (had, need))
+    counts = ((lot, 0 if need.hibernate else _nodes(lot, before.get(lot.pool), now.get(lot.pool))) for lot in lots)
+    return tuple(msgspec.structs.replace(lot, nodes=nodes) for lot, nodes in counts)
 
 
-def _begin(state: F, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...]) -> F:
+def _nodes(lot: Lot, had: Pool | None, pool: Pool | None) -> int:
+    """What a person says counts when it is said; from then on, within its limits, what the pods ask for."""
+    if had is None or pool is None:
+        return lot.nodes
+    if pool.elastic and lot.nodes and had.nodes == pool.nodes:
+        return min(max(lot.nodes, pool.least), pool.most)
+    return pool.nodes
+
+
+def begin(state: F, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...]) -> F:
     """From now on it has these lots: what it cost until now is billed at the old price."""
     placement = state.attempt.placement
     return msgspec.structs.replace(
@@ -126,7 +137,7 @@ def _was_whole(state: Founded) -> bool:
     return isinstance(state, Ready) or (isinstance(state, Provisioned) and state.was_ready)
 
 
-def _taken(state: Founded) -> tuple[Lot, ...]:
+def taken(state: Founded) -> tuple[Lot, ...]:
     """The lots that the back end took last."""
     waits = state.resizing is not None and not state.resizing.ordered
     return (state.resizing.before if waits and state.resizing else ()) or state.attempt.placement.lots
@@ -145,11 +156,9 @@ def _of(need: Need, lots: tuple[Lot, ...]) -> Need:
     nodes = {lot.pool: lot.nodes for lot in lots}
     if not any(nodes.values()):
         return msgspec.structs.replace(need, hibernate=True)
-    return msgspec.structs.replace(
-        need,
-        hibernate=False,
-        pools=tuple(msgspec.structs.replace(p, nodes=nodes.get(p.name, p.nodes)) for p in need.pools),
-    )
+    kept = {pool.name: pool.nodes for pool in need.pools if pool.least <= nodes[pool.name] <= pool.most}
+    pools = tuple(msgspec.structs.replace(pool, nodes=(nodes | kept)[pool.name]) for pool in need.pools)
+    return msgspec.structs.replace(need, hibernate=False, pools=pools)
 
 
 def _set(state: F, resizing: Resizing) -> F:

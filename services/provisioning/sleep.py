@@ -2,10 +2,13 @@
 
 from datetime import datetime
 
+import msgspec
+
 from schemas.cluster import Founded, Hibernated, Provisioned, Ready
 from schemas.inventory import ClusterSeen
 from schemas.resize import ResizeRefused
 from schemas.wish import Wish
+from services.provisioning.demand import PAUSE
 from services.provisioning.founding import JOIN_LIMIT, is_of
 from services.provisioning.resize import amend, settle, take_back
 
@@ -15,8 +18,11 @@ def follow(state: Provisioned | Ready, wish: Wish, now: datetime) -> Founded | H
 
 
 def give_in(state: Provisioned | Ready, told: ResizeRefused, now: datetime) -> Founded | Hibernated:
-    """It goes on as it was; what could not wake sleeps on."""
-    return _asleep(take_back(state, told, now))
+    """It goes on as it was; what could not wake sleeps on, what pods ask for is asked for again after a while."""
+    back, asked = take_back(state, told, now), state.resizing
+    if back is not state and isinstance(back, Ready) and asked is not None and asked.demanded:
+        return msgspec.structs.replace(back, grows_from=now + PAUSE)
+    return _asleep(back)
 
 
 def wake(state: Hibernated, wish: Wish, now: datetime) -> Hibernated | Provisioned:

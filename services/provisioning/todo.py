@@ -16,6 +16,7 @@ from schemas.cluster import (
 from schemas.entity import State, Wake
 from schemas.founding import Launch, Look, Rank, Release
 from services.machine import Command, asks
+from services.provisioning.demand import follows, times
 from services.provisioning.resize import asks_resize, asks_settling
 
 ENOUGH = 3
@@ -39,6 +40,13 @@ def ask_until_installed(state: Stalled) -> tuple[Command, ...]:
     return (Rank(state.wish, (), state.message),) if curable else ()
 
 
+def asks_settling_or_use(state: Ready) -> tuple[Command, ...]:
+    """Where its pods are listened to, also what they ask for now, and when that is looked at again."""
+    if not follows(state):
+        return asks_settling(state)
+    return (*asks_resize(state), Look(state.wish, state.attempt), *(Wake(at) for at in times(state)[:1]))
+
+
 _todo = asks(
     {
         Requested: ask_market,
@@ -51,7 +59,7 @@ _todo = asks(
             Wake(s.deadline),
         ),
         Provisioned: lambda s: (*asks_resize(s), Look(s.wish, s.attempt), Wake(s.deadline)),
-        Ready: asks_settling,
+        Ready: asks_settling_or_use,
         Hibernated: asks_settling,
         Stalled: ask_until_installed,
         Releasing: lambda s: (Release(s.wish, s.attempt, s.held),),

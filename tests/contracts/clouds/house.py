@@ -2,7 +2,7 @@
 
 import asyncio
 from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import aclosing, asynccontextmanager
 from itertools import groupby
 from typing import Any
@@ -99,11 +99,11 @@ class House:
         return Kube(gate, random=lambda: 0.5)
 
     @asynccontextmanager
-    async def at_work(self) -> AsyncIterator[None]:
-        """Services and clouds run for as long as the block lasts; whoever ends of itself ends the test."""
+    async def at_work(self, *more: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+        """Services, clouds and whatever else run as long as the block lasts; whoever ends of itself ends the test."""
         for region, price in REGIONS.items():
             await self.offer(region, price)
-        async with self.sandbox.running(*(SERVICES[name](self.ports).run() for name in WORK)):
+        async with self.sandbox.running(*(SERVICES[name](self.ports).run() for name in WORK), *more):
             yield
 
     async def offer(self, region: str, price: float, cloud: str = "aws", limit: int | None = None) -> None:
@@ -159,10 +159,15 @@ class House:
         stored = await self.bus.last("EVENTS", Key("cluster", "default", f"{name}-gpu").history)
         return _decoded(stored) if stored else None
 
+    async def states(self) -> list[ClusterState]:
+        """All that was said of it."""
+        return [
+            _decoded(each) for each in await self.bus.read("EVENTS", Key("cluster", "default", "train-gpu").history)
+        ]
+
     async def life(self) -> list[str]:
         """The names of its states; one that only says more of itself is not told twice."""
-        stored = await self.bus.read("EVENTS", Key("cluster", "default", "train-gpu").history)
-        return [name for name, _ in groupby(type(_decoded(each)).__name__ for each in stored)]
+        return [name for name, _ in groupby(type(state).__name__ for state in await self.states())]
 
     async def until(
         self, kind: type[ClusterState], holds: Callable[[Any], bool] = lambda _: True, name: str = "train"

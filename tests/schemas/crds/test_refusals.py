@@ -136,6 +136,26 @@ def test_a_mistake_in_a_pools_taints(written, pool):
     )
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("minNodes", 0, ".minNodes is 0: must be at least 1"),
+        ("minNodes", 99, ": minNodes 99 is more than nodes 2: must be at most that"),
+        ("maxNodes", 1, ": maxNodes 1 is less than nodes 2: must be at least that"),
+    ],
+)
+def test_a_pool_begins_with_as_many_nodes_as_it_may_have(written, pool, field, value, sentence):
+    pool |= {"nodes": 2, field: value}
+    assert refusal(written) == f"{POOL}{sentence}"
+
+
+def test_of_one_accelerator_one_pool_grows(written, cluster, pool):
+    pool |= {"nodes": 2, "maxNodes": 4}
+    cluster["pools"] = [pool, pool | {"name": "other"}]
+    sentence = f"pools with {pool['accelerator']} have minNodes or maxNodes more than once: only one of them may"
+    assert refusal(written) == f"{CLUSTER}: {sentence}"
+
+
 def test_an_unknown_field_is_refused_with_the_nearest_known_one(written, pool):
     pool["acceleratorPerNode"] = 8
     assert refusal(written) == f"{POOL}.acceleratorPerNode is no known field: did you mean acceleratorsPerNode?"

@@ -12,7 +12,7 @@ import pytest
 
 from schemas import addon, cluster, founding, resize, teardown
 from schemas.entity import Due, State
-from schemas.inventory import ClusterSeen
+from schemas.inventory import ClusterSeen, Demand
 from schemas.wish import AddonRef, Limits, Need, Pool, Wish
 from services.addons import decide as addons
 from services.addons.todo import todo as addon_todo
@@ -39,6 +39,11 @@ FIRST = Wish(
 )
 OTHER_NEED = msgspec.structs.replace(FIRST, generation=2, need=Need(pools=POOLS, max_price_per_hour=9.0))
 LARGER = msgspec.structs.replace(FIRST, generation=2, need=Need(pools=(msgspec.structs.replace(POOLS[0], nodes=3),)))
+ELASTIC = msgspec.structs.replace(
+    FIRST,
+    generation=2,
+    need=Need(pools=(msgspec.structs.replace(POOLS[0], min_nodes=1, max_nodes=3),)),
+)
 ASLEEP = msgspec.structs.replace(FIRST, generation=2, need=msgspec.structs.replace(FIRST.need, hibernate=True))
 DELETED = msgspec.structs.replace(FIRST, generation=3, deleting=True)
 ANEW = msgspec.structs.replace(FIRST, generation=4)
@@ -62,12 +67,12 @@ def use(nodes: int, attempt: int = 0, **shown) -> ClusterSeen:
 
 
 CHEAP, DEAR = placement("aws", 10.0), placement("gcp", 12.0)
-GROWN, NOTHING = placement("aws", 10.0, 3), placement("aws", 10.0, 0)
+GROWN, LEAST, NOTHING = (placement("aws", 10.0, nodes) for nodes in (3, 1, 0))
 TRIED = cluster.Attempt(number=1, placement=CHEAP)
 HEARD_BY_CLUSTER = (
-    FIRST, OTHER_NEED, LARGER, ASLEEP, DELETED, ANEW,
-    *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, NOTHING)),
-    *(resize.ResizeRefused(1, at.lots, "no x8 left") for at in (CHEAP, GROWN, NOTHING)),
+    FIRST, OTHER_NEED, LARGER, ELASTIC, ASLEEP, DELETED, ANEW,
+    *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, LEAST, NOTHING)),
+    *(resize.ResizeRefused(1, at.lots, "no x8 left") for at in (CHEAP, GROWN, LEAST, NOTHING)),
     cluster.Ranked((CHEAP, DEAR)), cluster.Ranked((), "NoOfferFits", "no offer has it"),
     cluster.Ranked((), cluster.NOT_INSTALLED, "no Cluster API"),
     cluster.Ranked((), "BadTemplate", "it cannot be filled in"), cluster.MarketMoved(), cluster.MadeLate(TRIED),
@@ -78,6 +83,7 @@ HEARD_BY_CLUSTER = (
         infra(n, going=True),
     )),
     use(0), use(2, 1), use(2, 2), use(1, known=False), Due(),
+    use(2, idle_since=T0), use(2, used={"H100": 2}, demand=(Demand(accelerators=8, pods=1),)),
     teardown.Releasing(uid=UID, wish=DELETED, why="Deleted", deadline=T0),
 )  # fmt: skip
 
@@ -119,11 +125,15 @@ HEARD_BY_ADDON = (
 
 
 def alike(state: State) -> bytes:
-    """What tells a state from others: of those that differ in their strays or in how long they wait, one is enough."""
+    """What tells a state from others: of those that differ in their past or in how long they wait, one is enough."""
     if not isinstance(state, cluster.ClusterState):
         return msgspec.json.encode(state)
     waits = {"until": T0} if isinstance(state, cluster.Waiting) else {}
-    return msgspec.json.encode(msgspec.structs.replace(state, short_since=None, strays=(), **waits))
+    tried = tuple(msgspec.structs.replace(each, placement=CHEAP, failed_at=T0) for each in state.tried)
+    waits |= {at: T0 for at in ("shrinks_at", "grows_from") if getattr(state, at, None) is not None}
+    return msgspec.json.encode(
+        msgspec.structs.replace(state, short_since=None, strays=(), cost_usd=0.0, tried=tried, **waits)
+    )
 
 
 @dataclass(frozen=True, eq=False)

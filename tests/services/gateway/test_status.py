@@ -104,7 +104,9 @@ RESIZING = cluster.Resizing(nodes=2, accelerators=16, until=NOW, ordered=True)
 
 
 def resizing(**fields):
-    known = is_(cluster.Ready, wish=RESIZED, resizing=msgspec.structs.replace(RESIZING, **fields))
+    larger = msgspec.structs.replace(PLACEMENT, lots=(msgspec.structs.replace(LOT, nodes=4),))
+    bought = msgspec.structs.replace(ATTEMPT, placement=larger)
+    known = is_(cluster.Ready, wish=RESIZED, attempt=bought, resizing=msgspec.structs.replace(RESIZING, **fields))
     told = InfraSeen(cluster="train-a", uid="u1", attempt=2, message="InsufficientInstanceCapacity")
     return replace(WHOLE, wish=RESIZED, cluster=known, infra=told)
 

@@ -11,7 +11,8 @@ FULL = {
     "name": "a",
     "pools": [
         {
-            "name": "big", "accelerator": "h100-sxm", "acceleratorsPerNode": 8, "nodes": 2,
+            "name": "big", "accelerator": "h100-sxm", "acceleratorsPerNode": 8,
+            "nodes": 2, "minNodes": 1, "maxNodes": 4,
             "spot": "only", "cpu": 96, "memoryGiB": 512,
             "labels": {"example.com/team": "blue"}, "taints": [{"key": "gpu"}],
         }
@@ -51,6 +52,8 @@ def test_every_field_of_a_cluster_is_in_its_wish():
         accelerator="H100",
         accelerators_per_node=8,
         nodes=2,
+        min_nodes=1,
+        max_nodes=4,
         spot=Spot.ONLY,
         cpu=96,
         memory_gib=512,

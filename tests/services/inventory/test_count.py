@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from schemas.inventory import ClusterSeen
+from events.kinds import PODS
+from schemas.inventory import ClusterSeen, Demand
 from services.inventory.count import Part, Takers, cluster_seen
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,6 +21,33 @@ def counted(accelerators, takers=0, before=BLANK, now=LATER):
 @pytest.mark.parametrize(("accelerators", "takers", "idle"), [(8, 0, LATER), (8, 1, None), (0, 0, None), (0, 1, None)])
 def test_it_is_idle_with_accelerators_that_nobody_holds(accelerators, takers, idle):
     assert counted(accelerators, takers).idle_since == idle
+
+
+def stuck(make, name, gpu, reason="Unschedulable", **spec):
+    pod = make.pod(name, "", gpu=gpu)
+    pod["spec"] |= spec
+    pod["status"] |= {"conditions": [{"type": "PodScheduled", "status": "False", "reason": reason}]}
+    return pod
+
+
+def test_pods_that_found_no_node_are_told_by_what_they_ask_for(make):
+    wants = {"nodeSelector": {"alate.dev/accelerator": "H100"}}
+    waiting = [
+        stuck(make, "a", 4),
+        stuck(make, "b", 4),
+        stuck(make, "c", 8, **wants),
+        stuck(make, "d", 8, "SchedulerError"),
+    ]
+    book = make.book([make.node("n1"), make.node("n2")], [make.pod("held", "n1", gpu=1), *waiting])
+    whole = make.whole(book)
+    assert whole.demand == (Demand(accelerators=8, pods=1, model="H100"), Demand(accelerators=4, pods=2))
+    assert whole.used == {"H100": 1}
+    bound = stuck(make, "a", 4)
+    bound["spec"]["nodeName"] = "n2"
+    make.drop(book, PODS, waiting[2])
+    make.add(book, PODS, bound)
+    whole = make.whole(book)
+    assert (whole.demand, whole.used) == ((Demand(accelerators=4, pods=1),), {"H100": 2})
 
 
 def test_it_is_idle_since_it_was_first_so():

@@ -1,0 +1,129 @@
+"""How many nodes elastic pools shall have follows from the pods that found no node, and from how long nothing is used.
+
+A pod of which the scheduler said that it fits nowhere lets its pool grow by the nodes such pods would fill, less those
+that nothing is on. Which machine goes is the back end's choice, so none is given back while any is in use: when nothing
+of the cluster was used for `PAUSE`, its elastic pools go to the fewest they may have.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from functools import reduce
+
+import msgspec
+
+from schemas.cluster import Lot, Ready
+from schemas.entity import Due
+from schemas.inventory import ClusterSeen, Demand
+from schemas.wish import Need, Pool
+from services.provisioning.resize import begin, run_late, taken
+
+PAUSE = timedelta(minutes=10)
+"""From the last use to fewer nodes; from a refusal to asking for more again."""
+Lots = tuple[Lot, ...]
+
+
+def fit(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
+    """The size its pods ask for."""
+    if not follows(state):
+        return state
+    need, lots = state.wish.need, state.attempt.placement.lots
+    more = grown(need, lots, seen)
+    if more != lots and state.grows_from is None:
+        return _resize(state, more, now)
+    idle = seen.idle_since if shrunk(need, lots) != lots else None
+    return msgspec.structs.replace(state, shrinks_at=idle + PAUSE if idle else None)
+
+
+def ring(state: Ready, due: Due, now: datetime) -> Ready:
+    """It is time to tell that a change takes long, to have fewer nodes, or to follow its pods again."""
+    if follows(state) and state.shrinks_at is not None and now >= state.shrinks_at:
+        return _resize(state, shrunk(state.wish.need, state.attempt.placement.lots), now)
+    if state.grows_from is not None and now >= state.grows_from:
+        return msgspec.structs.replace(state, grows_from=None)
+    return run_late(state, due, now)
+
+
+def unheard(state: Ready) -> Ready:
+    """What may be in use without anyone knowing is not taken away."""
+    return state if state.shrinks_at is None else msgspec.structs.replace(state, shrinks_at=None)
+
+
+def follows(state: Ready) -> bool:
+    """Whether its size is its pods' matter now: a change that a person asked for comes to its end first."""
+    mine = any(pool.elastic for pool in state.wish.need.pools) and not state.wish.deleting
+    return mine and (state.resizing is None or state.resizing.demanded)
+
+
+def times(state: Ready) -> tuple[datetime, ...]:
+    """When it is looked at again, the next first."""
+    resizing = state.resizing
+    late_at = None if resizing is None or resizing.late else resizing.until
+    return tuple(sorted(at for at in (state.shrinks_at, state.grows_from, late_at) if at is not None))
+
+
+def shrunk(need: Need, lots: Lots) -> Lots:
+    """The lots when nothing is used."""
+    least = {pool.name: pool.least for pool in need.pools if pool.elastic}
+    return tuple(msgspec.structs.replace(lot, nodes=min(lot.nodes, least.get(lot.pool, lot.nodes))) for lot in lots)
+
+
+def grown(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
+    """The lots that hold what waits, too: never fewer nodes, never more than a pool may have or the cluster may cost.
+
+    A pod counts for the first pool that can take it, in the order of the Colony.
+    """
+    waiting = list(seen.demand)
+    for pool in need.pools:
+        if pool.elastic:
+            full, waiting = packed(pool, waiting)
+            lots = _with(lots, pool, _wanted(pool, lots, seen, full), need.max_price_per_hour)
+    return lots
+
+
+def packed(pool: Pool, waiting: Iterable[Demand]) -> tuple[int, list[Demand]]:
+    """How many nodes of a pool these pods fill, the largest first, each on the first that has room; and who is left."""
+    free: list[int] = []
+    left: list[Demand] = []
+    for each in sorted(waiting, key=lambda one: -one.accelerators):
+        fits = 0 < each.accelerators <= pool.accelerators_per_node and each.model in ("", pool.accelerator)
+        rest = _place(free, each, pool) if fits else each.pods
+        if rest:
+            left.append(msgspec.structs.replace(each, pods=rest))
+    return len(free), left
+
+
+def _place(free: list[int], each: Demand, pool: Pool) -> int:
+    """Put pods on nodes, on further ones if need be; gives how many found no place."""
+    rest, size = each.pods, each.accelerators
+    for at, room in enumerate(free):
+        placed = min(rest, room // size)
+        free[at], rest = room - placed * size, rest - placed
+    while rest and len(free) < pool.most:
+        placed = min(rest, pool.accelerators_per_node // size)
+        free.append(pool.accelerators_per_node - placed * size)
+        rest -= placed
+    return rest
+
+
+def _wanted(pool: Pool, lots: Lots, seen: ClusterSeen, full: int) -> int:
+    """Its nodes that are in use, and those that are to be filled; what others of its kind have free is filled first."""
+    others = sum(lot.nodes for lot in lots if lot.accelerator == pool.accelerator and lot.pool != pool.name)
+    return min(seen.used.get(pool.accelerator, 0) + full - others, pool.most) if full else 0
+
+
+def _with(lots: Lots, pool: Pool, nodes: int, cap: float | None) -> Lots:
+    """The lots with so many nodes of one, or as many more as may be paid for."""
+
+    def enlarged(lot: Lot, price: float) -> Lot:
+        more = max(nodes - lot.nodes, 0)
+        affordable = more if cap is None else int((cap - price) / lot.price_per_hour) if lot.price_per_hour else more
+        return msgspec.structs.replace(lot, nodes=lot.nodes + min(more, max(affordable, 0)))
+
+    price = reduce(lambda total, lot: total + lot.nodes * lot.price_per_hour, lots, 0.0)
+    return tuple(enlarged(lot, price) if lot.pool == pool.name else lot for lot in lots)
+
+
+def _resize(state: Ready, lots: Lots, now: datetime) -> Ready:
+    changed = begin(state, lots, now, before=taken(state))
+    resizing = msgspec.structs.replace(changed.resizing, demanded=True) if changed.resizing else None
+    return msgspec.structs.replace(changed, resizing=resizing, shrinks_at=None)

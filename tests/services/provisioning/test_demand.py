@@ -1,0 +1,227 @@
+"""Pods that find no node let their pool grow, a pause without use lets it shrink: within bounds, never to and fro."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.cluster import Hibernated, InfraSeen, Lot, Placement, Ranked, Ready
+from schemas.entity import Due, Wake
+from schemas.founding import Look
+from schemas.inventory import ClusterSeen, Demand
+from schemas.resize import Resize, Resized, ResizeRefused
+from schemas.wish import Need, Pool, Wish
+from services.provisioning.decide import decide
+from services.provisioning.demand import PAUSE, grown, packed, shrunk
+from services.provisioning.todo import todo
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+POOL = Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2, min_nodes=1, max_nodes=6)
+NEED = Need(pools=(POOL,))
+WISH = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=NEED)
+LOT = Lot(
+    pool="gpu", instance="x8", zone="z", accelerator="H100", accelerators_per_node=8,
+    nodes=2, price_per_hour=1.0, spot=False,
+)  # fmt: skip
+replace = msgspec.structs.replace
+
+
+def pods(*sizes, model=""):
+    return tuple(Demand(accelerators=size, pods=sizes.count(size), model=model) for size in sorted({*sizes})[::-1])
+
+
+def seen(nodes, used=0, *sizes, **shown):
+    return ClusterSeen(
+        cluster="train-a", uid="c1.1", attempt=1, nodes=nodes, accelerators=8 * nodes,
+        used={"H100": used} if used else {}, demand=pods(*sizes), **shown,
+    )  # fmt: skip
+
+
+def tell(state, *events, now=T0):
+    for event in events:
+        state = decide.decide(state, event, now)
+    return state
+
+
+def size(state):
+    return state.attempt.placement.nodes
+
+
+def settled(state, **shown):
+    return tell(state, Resized(1, state.attempt.placement.lots), seen(size(state), **shown))
+
+
+def wished(generation, need):
+    return replace(WISH, generation=generation, need=need)
+
+
+UP = InfraSeen(cluster="train-a", uid="c1.1", attempt=1, reachable=True)
+READY = tell(None, WISH, Ranked((Placement(cloud="aws", region="r", lots=(LOT,)),)), UP, seen(2))
+IDLE = tell(READY, seen(2, idle_since=T0))
+
+
+def more(demand, used=2, lots=(LOT,), need=NEED):
+    found = grown(need, lots, ClusterSeen(cluster="a", uid="u", used={"H100": used}, demand=demand))
+    return [lot.nodes for lot in found]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "used", "wanted"),
+    [
+        ((), 2, 2),
+        ((8,), 2, 3),
+        ((4, 4), 2, 3),
+        ((5, 5, 5), 2, 5),
+        ((1,) * 17, 2, 5),
+        ((8,) * 40, 2, 6),
+        ((8,), 1, 2),
+        ((16,), 2, 2),
+    ],
+    ids=["nothing waits", "one node", "two on one", "no two fit", "many small", "the most", "one is free", "too large"],
+)
+def test_it_has_the_nodes_that_are_used_and_those_that_what_waits_would_fill(sizes, used, wanted):
+    assert more(pods(*sizes), used) == [wanted]
+
+
+def test_only_pods_that_may_run_there_count():
+    assert more(pods(8, model="H200")) == [2]
+    assert more(pods(8, model="H100")) == [3]
+
+
+def test_a_pod_counts_for_one_pool_and_what_others_of_the_kind_have_free_is_filled_first():
+    other = replace(POOL, name="small", accelerator="L4", accelerators_per_node=1)
+    fixed = replace(POOL, name="fixed", min_nodes=0, max_nodes=0)
+    small, more_of_it = (
+        replace(LOT, pool="small", accelerator="L4", accelerators_per_node=1),
+        replace(LOT, pool="fixed"),
+    )
+    assert more(pods(1), lots=(LOT, small), need=Need(pools=(POOL, other))) == [3, 2]
+    assert more(pods(8), used=3, lots=(LOT, more_of_it), need=Need(pools=(POOL, fixed))) == [2, 2]
+    assert more(pods(8), used=4, lots=(LOT, more_of_it), need=Need(pools=(POOL, fixed))) == [3, 2]
+
+
+def test_it_grows_no_further_than_the_cluster_may_cost():
+    assert more(pods(*(8,) * 9), need=replace(NEED, max_price_per_hour=4.5)) == [4]
+    assert more(pods(*(8,) * 9), need=replace(NEED, max_price_per_hour=1.0)) == [2]
+
+
+demands = st.lists(
+    st.builds(
+        Demand, accelerators=st.integers(1, 9), pods=st.integers(1, 30), model=st.sampled_from(("", "H100", "L4"))
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(demands, st.integers(0, 6), st.integers(1, 6), st.one_of(st.none(), st.floats(1, 8)))
+def test_whatever_waits_its_size_stays_within_bounds_and_never_falls_for_it(demand, used, nodes, cap):
+    (found,) = more(tuple(demand), used, (replace(LOT, nodes=nodes),), replace(NEED, max_price_per_hour=cap))
+    assert nodes <= found <= max(nodes, POOL.most)
+    assert cap is None or found * LOT.price_per_hour <= max(cap, nodes * LOT.price_per_hour)
+
+
+@settings(max_examples=300, deadline=None)
+@given(demands)
+def test_every_pod_has_a_place_on_the_nodes_it_is_counted_for_or_is_left(demand):
+    full, left = packed(POOL, demand)
+    held = sum(each.accelerators * each.pods for each in demand) - sum(each.accelerators * each.pods for each in left)
+    assert full <= POOL.most
+    assert held <= full * 8
+    assert held * 2 > (full - 1) * 8  # of any two nodes, what is on them would not fit on one
+    fits = [each for each in left if each.accelerators <= 8 and each.model in ("", "H100")]
+    assert not fits or full == POOL.most
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(1, 8), min_size=1, max_size=12), st.data())
+def test_it_grows_once_for_what_waits_however_slowly_the_nodes_join_and_the_pods_find_them(sizes, data):
+    """Nodes join one by one, and at each the scheduler may be late with its pods: the size asked for stays."""
+    state = tell(READY, seen(2, 2, *sizes))
+    wanted, waiting, used = size(state), sorted(sizes, reverse=True), 2
+    assert len([each for each in todo(state) if isinstance(each, Resize)]) == (wanted > 2)
+    state = tell(state, Resized(1, state.attempt.placement.lots))
+    for joined in range(3, wanted + 1):
+        state = tell(state, seen(joined, used, *waiting))
+        while used < joined and waiting and data.draw(st.booleans()):
+            room, used = 8, used + 1
+            for one in tuple(waiting):
+                if one <= room:
+                    waiting.remove(one)
+                    room -= one
+            state = tell(state, seen(joined, used, *waiting))
+        assert size(state) == wanted
+
+
+def test_what_comes_to_wait_meanwhile_is_added_and_what_a_person_asked_for_comes_first():
+    state = tell(READY, seen(2, 2, 8))
+    assert (size(state), state.resizing.demanded) == (3, True)
+    assert size(tell(state, seen(2, 2, 8, 8))) == 4
+    asked = tell(READY, wished(2, Need(pools=(replace(POOL, nodes=3),))))
+    assert tell(asked, seen(2, 2, 8, 8)) is asked
+    assert size(tell(settled(asked), seen(3, 2, 8, 8))) == 4
+
+
+def test_nodes_that_never_come_are_asked_for_no_more_once_nobody_waits():
+    growing = tell(READY, seen(2, 2, 8, 8))
+    state = tell(growing, Resized(1, growing.attempt.placement.lots), seen(2, idle_since=T0))
+    assert (state.resizing is not None, state.shrinks_at) == (True, T0 + PAUSE)
+    assert Wake(T0 + PAUSE) in todo(state)
+    assert size(tell(state, Due(), now=T0 + PAUSE)) == 1
+
+
+def test_what_comes_to_wait_while_nodes_are_given_back_lets_it_grow_again():
+    going = tell(IDLE, Due(), now=T0 + PAUSE)
+    assert size(tell(going, seen(1, 1, 8), now=T0 + PAUSE)) == 2
+
+
+def test_nothing_is_given_back_while_anything_is_used_and_all_but_the_least_after_a_pause_without():
+    assert IDLE.shrinks_at == T0 + PAUSE
+    assert todo(IDLE) == (Look(WISH, IDLE.attempt), Wake(T0 + PAUSE))
+    assert tell(IDLE, Due(), now=T0 + PAUSE - timedelta(seconds=1)) is IDLE
+    less = tell(IDLE, Due(), now=T0 + PAUSE)
+    assert (type(less), size(less)) == (Ready, 1)
+    again = settled(less, idle_since=T0)
+    assert (again.shrinks_at, again.resizing) == (None, None)
+
+
+@pytest.mark.parametrize("word", [seen(2, 1), seen(2, idle_since=T0, known=False)], ids=["used", "not heard"])
+def test_what_is_used_or_cannot_be_heard_is_not_taken_for_idle(word):
+    state = tell(IDLE, word)
+    assert (state.shrinks_at, size(tell(state, Due(), now=T0 + PAUSE))) == (None, 2)
+
+
+def test_a_refusal_is_no_fault_of_the_wish_and_it_is_asked_again_after_a_pause():
+    growing = tell(READY, seen(2, 2, 8))
+    state = tell(growing, ResizeRefused(1, growing.attempt.placement.lots, "others hold the rest"))
+    assert (size(state), state.refused, state.wish.need, state.grows_from) == (2, "", NEED, T0 + PAUSE)
+    state = settled(state)
+    assert size(tell(state, seen(2, 2, 8))) == 2
+    assert Wake(T0 + PAUSE) in todo(state)
+    assert size(tell(state, Due(), seen(2, 2, 8), now=T0 + PAUSE)) == 3
+
+
+def test_what_a_person_says_counts_when_it_is_said_and_what_the_pods_ask_for_afterwards():
+    state = settled(tell(READY, seen(2, 2, 8, 8)))
+    assert size(state) == 4
+    assert size(tell(state, wished(2, replace(NEED, max_price_per_hour=90.0)))) == 4
+    assert size(tell(state, wished(2, Need(pools=(replace(POOL, max_nodes=3),))))) == 3
+    assert size(tell(state, wished(2, Need(pools=(replace(POOL, nodes=5),))))) == 5
+    assert size(tell(state, wished(2, Need(pools=(replace(POOL, min_nodes=0, max_nodes=0),))))) == 2
+
+
+def test_one_that_hibernates_listens_to_no_pod_and_wakes_with_what_it_began_with():
+    grown_up = settled(tell(READY, seen(2, 2, 8)))
+    asleep = tell(grown_up, wished(2, replace(NEED, hibernate=True)), seen(0, 0, 8))
+    assert (type(asleep), size(asleep)) == (Hibernated, 0)
+    assert size(tell(asleep, wished(3, NEED))) == 2
+
+
+def test_pools_without_bounds_are_left_as_they_are():
+    fixed = Need(pools=(replace(POOL, min_nodes=0, max_nodes=0),))
+    state = tell(READY, wished(2, fixed))
+    assert tell(state, seen(2, 2, 8), seen(2, idle_since=T0)) is state
+    assert todo(state) == ()
+    assert shrunk(fixed, (LOT,)) == (LOT,)
