@@ -279,6 +279,8 @@ class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Its API answers and its kubeconfig is there."""
     going: bool = False
     """It is being deleted."""
+    endpoint: str = ""
+    """The URL of its API server, where the back end's object tells it."""
     failure: str = ""
     """A reason, once the attempt can come to nothing."""
     message: str = ""

@@ -112,7 +112,7 @@ class ClusterStatus(Shown):
     kubeconfig_secret: str | None = None
     """The Secret whose key `value` is the kubeconfig."""
     endpoint: str | None = None
-    """The URL of its API server."""
+    """The URL of its API server, where its back end tells it."""
     addons: Annotated[list[AddonStatus], ListMap()] = Field(default_factory=list)
     """Its add-ons."""
     teardown: TeardownStatus | None = None

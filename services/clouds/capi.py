@@ -104,6 +104,7 @@ class Capi:
             reachable=bool(initialised) and probe.true and not who.going,
             failure=failure(" ".join(told)),
             message=message,
+            endpoint=_endpoint(seen.get("spec", {}).get("controlPlaneEndpoint") or {}),
         )
 
     async def _clouds(self, wish: Wish, *, anew: bool = False) -> dict[str, bool]:
@@ -155,6 +156,12 @@ class Capi:
             return await find(self._kube, document["apiVersion"], document["kind"])
         except NotFound as missing:
             raise Denied(missing.message, NOT_INSTALLED) from missing
+
+
+def _endpoint(told: Object) -> str:
+    """Host and port as Cluster API has them: both empty until the infrastructure knows them."""
+    host = f"[{told['host']}]" if ":" in told.get("host", "") else told.get("host", "")
+    return f"https://{host}:{told['port']}" if host and told.get("port") else ""
 
 
 TELLING = ("WorkerMachinesReady", "WorkersAvailable", "InfrastructureReady", "ControlPlaneAvailable", "Available")

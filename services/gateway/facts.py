@@ -31,6 +31,13 @@ def counted(facts: Facts, state: Founded) -> ClusterSeen | None:
     return seen if known else None
 
 
+def endpoint(facts: Facts, state: Founded) -> str:
+    """The URL of the API server of this very attempt; empty where the back end does not tell it."""
+    infra = facts.infra
+    known = infra is not None and (infra.uid, infra.attempt) == (state.uid, state.attempt.number)
+    return infra.endpoint if infra is not None and known else ""
+
+
 def wanted(facts: Facts) -> Need | Placement:
     """What there shall be of nodes and accelerators: what was decided on, or else what is asked for."""
     state, wish = facts.cluster, facts.wish

@@ -20,7 +20,7 @@ from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, ColonyStatus
 from schemas.entity import EPOCH
 from schemas.inventory import ClusterSeen
 from schemas.teardown import Gone, TeardownState, Warned
-from services.gateway.facts import Facts, asked_since, counted, wanted, whole
+from services.gateway.facts import Facts, asked_since, counted, endpoint, wanted, whole
 from services.gateway.gpus import gpu_inventory
 from services.gateway.tells import message
 
@@ -207,6 +207,7 @@ def _cluster(facts: Facts) -> ClusterStatus:
         accelerators_ready=seen.accelerators if seen else 0,
         accelerators_wanted=need.accelerators,
         kubeconfig_secret=getattr(state, "kubeconfig", None),
+        endpoint=endpoint(facts, founded) or None if founded else None,
         addons=[_addon(addon) for addon in facts.addons],
         teardown=_teardown(facts.teardown) if facts.teardown else None,
         expires_at=_expires(facts),

@@ -51,6 +51,19 @@ class TestBoth:
         assert read(bare) == InfraSeen(cluster="train-a", uid="u1", attempt=2)
 
 
+@pytest.mark.parametrize(
+    ("told", "url"),
+    [
+        ({"host": "10.0.0.1", "port": 6443}, "https://10.0.0.1:6443"),
+        ({"host": "fd00::1", "port": 443}, "https://[fd00::1]:443"),
+        ({"host": "", "port": 0}, ""),
+        (None, ""),
+    ],
+)
+def test_capi_tells_where_the_api_server_is_once_that_is_known(told, url):
+    assert Capi.read(capi() | {"spec": {"controlPlaneEndpoint": told}}).endpoint == url
+
+
 @pytest.mark.parametrize("shown", [capi("Unknown"), capi("False"), capi(initialised=False), seen()])
 def test_capi_is_reachable_only_with_a_control_plane_that_answers(shown):
     assert not Capi.read(shown).reachable

@@ -157,6 +157,12 @@ def test_what_was_refused_before_is_not_said_of_what_is_asked_since_and_that_is_
     assert [conditions(computed)[kind][0] for kind in ("Accepted", "Resizing")] == ["True", "True"]
 
 
+@pytest.mark.parametrize(("attempt", "url"), [(2, "https://10.0.0.1:6443"), (1, None)])
+def test_the_endpoint_is_that_of_the_attempt_it_is(attempt, url):
+    infra = InfraSeen(cluster="train-a", uid="u1", attempt=attempt, endpoint="https://10.0.0.1:6443")
+    assert shown(replace(WHOLE, infra=infra))["clusters"][0].get("endpoint") == url
+
+
 def test_time_alone_changes_nothing():
     first = shown(WHOLE)
     again = shown(WHOLE, colony=COLONY | {"status": first}, now=NOW + timedelta(days=1))
