@@ -15,7 +15,7 @@ from nats.js.api import Header
 from events.bus import Unavailable
 from events.credentials import Credentials, without_secrets
 from events.faults import Denied
-from events.jetstream_headers import LeanClient
+from events.jetstream_key import KeyedClient
 from events.jetstream_mailbox import Mailbox
 from events.jetstream_refusal import Refusal, refusal
 from events.patience import Patience
@@ -60,7 +60,7 @@ class Wire:
         self, url: str, name: str, credentials: Credentials, patience: float, random: Callable[[], float] = chance
     ) -> None:
         """`random` (0 to 1) spreads the tries."""
-        self.client: Client = LeanClient()
+        self.client: Client = KeyedClient()
         self._loop = asyncio.get_running_loop()
         self._numbers = itertools.count(1)
         self._open: dict[str, tuple[float, asyncio.Future[Letter], str]] = {}

@@ -1,0 +1,23 @@
+"""A key that is changed in its file is shown with the next connection, so that nobody restarts for a new one."""
+
+from pathlib import Path
+
+from events.credentials import seed
+from events.faults import Denied
+from events.jetstream_headers import LeanClient
+
+
+class KeyedClient(LeanClient):
+    """nats-py's client, which by itself reads the seed for every signature, but once only whose it is.
+
+    What it takes over is private to nats-py; tests/events/test_jetstream_key.py changes keys of a real server.
+    """
+
+    def _connect_command(self) -> bytes:
+        if self._nkeys_seed:
+            try:
+                seed(Path(self._nkeys_seed))
+            except Denied as half:  # written just now, perhaps: nats-py goes on trying after what is the network's
+                raise ConnectionError(half.message) from half
+            self._setup_nkeys_seed_connect()
+        return super()._connect_command()
