@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from schemas.unreadable import UNREADABLE
+from schemas.unreadable import UNREADABLE, why
 
 VERSION = "1.0"
 PREFIX = "ce-"
@@ -182,7 +182,7 @@ def _structured(body: bytes) -> CloudEvent:
     try:
         members = _members(body)
     except UNREADABLE as error:
-        raise Malformed(f"the message is no CloudEvent in JSON: {error}") from error
+        raise Malformed(f"the message is no CloudEvent in JSON: {why(error)}") from error
     data, encoded = members.pop("data", None), members.pop("data_base64", None)
     found = {name: text for name, raw in members.items() if (text := _attribute(name, raw)) is not None}
     if data is not None and encoded is not None:
