@@ -87,6 +87,13 @@ def asks_resize(state: Founded) -> tuple[Command, ...]:
     return (Resize(state.wish, state.attempt, state.uid, _grows(resizing.before, state.attempt.placement.lots)),)
 
 
+def asks_again(state: Provisioned) -> tuple[Command, ...]:
+    """That a cluster which was whole is given its size once more: somebody may have taken nodes out by hand."""
+    if not state.was_ready or state.resizing is not None:
+        return ()
+    return (Resize(state.wish, state.attempt, state.uid, grows=False),)
+
+
 def asks_settling(state: Founded) -> tuple[Command, ...]:
     """That, and what is there of it; people are told once if it takes long."""
     resizing = state.resizing

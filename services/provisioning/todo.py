@@ -17,7 +17,7 @@ from schemas.entity import State, Wake
 from schemas.founding import Launch, Look, Rank, Release
 from services.machine import Command, asks
 from services.provisioning.demand import follows, times
-from services.provisioning.resize import asks_resize, asks_settling
+from services.provisioning.resize import asks_again, asks_resize, asks_settling
 
 ENOUGH = 3
 """Interruptions after which on-demand machines are looked for first."""
@@ -58,7 +58,7 @@ _todo = asks(
             Look(s.wish, s.attempt),
             Wake(s.deadline),
         ),
-        Provisioned: lambda s: (*asks_resize(s), Look(s.wish, s.attempt), Wake(s.deadline)),
+        Provisioned: lambda s: (*asks_resize(s), *asks_again(s), Look(s.wish, s.attempt), Wake(s.deadline)),
         Ready: asks_settling_or_use,
         Hibernated: asks_settling,
         Stalled: ask_until_installed,

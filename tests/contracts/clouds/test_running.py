@@ -5,12 +5,18 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from events.kinds import CLUSTERDEPLOYMENTS, MACHINEDEPLOYMENTS
 from schemas.cluster import Provisioned, Ready
 from tests.contracts.clouds.house import FIRST
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
 FOUNDED = ["Requested", "Launching", "Provisioned", "Ready"]
+SIZES = {
+    "capi": (MACHINEDEPLOYMENTS, "train-gpu-1-md", {"replicas": 1}),
+    "k0rdent": (CLUSTERDEPLOYMENTS, "train-gpu-1", {"config": {"workersNumber": 1}}),
+}
+"""By back end: where its size stands, and what somebody makes of it."""
 
 
 @asynccontextmanager
@@ -69,6 +75,18 @@ async def test_one_that_is_labelled_by_hand_is_none_the_worse(house):
         await house.let_go()
         await house.gone()
         assert await house.objects() == ()
+
+
+async def test_nodes_that_are_taken_out_by_hand_come_back(house):
+    if house.backend not in SIZES:
+        pytest.skip(f"nobody has said where {house.backend} keeps its size")
+    resource, name, patch = SIZES[house.backend]
+    async with running(house):
+        await house.kube.patch(resource, name, "default", {"spec": patch}, manager="person")
+        await house.until(Provisioned)
+        await house.until(Ready)
+        assert await house.life() == [*FOUNDED, "Provisioned", "Ready"]
+        assert len(await house.paid()) == 3
 
 
 async def test_a_management_cluster_that_is_away_for_a_quarter_of_an_hour_changes_nothing(house):

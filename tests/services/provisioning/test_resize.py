@@ -96,6 +96,13 @@ def test_less_than_it_keeps_in_any_case_withdraws_ready():
     assert isinstance(tell(fewer, seen(2)), Ready)
 
 
+def test_one_that_was_whole_and_has_less_is_given_its_size_once_more():
+    fewer = tell(ready(), seen(1))
+    assert resizes(fewer) == [2]
+    assert tell(fewer, taken(fewer)) is fewer
+    assert resizes(tell(launching(), InfraSeen(cluster="train-a", uid="c1.1", attempt=1, reachable=True))) == []
+
+
 def test_once_it_is_settled_the_new_size_is_what_ready_means():
     state = tell(ready(), wish(3))
     state = tell(state, taken(state), seen(3))
