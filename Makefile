@@ -35,6 +35,9 @@ fuzz: setup ## 100,000 inputs each to the codec, the signatures, YAML and rules,
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-fuzz.lock
 	$(BIN)/python -m tests.fuzz
 
+asyncapi: ## the AsyncAPI document held against its specification by the official CLI (needs node)
+	npx --yes @asyncapi/cli@6.2.0 validate schemas/generated/asyncapi.yaml
+
 check: setup ## lint, types, import contracts, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -62,4 +65,4 @@ lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements-dev.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group fuzz -o requirements-fuzz.lock
 
-.PHONY: help setup demo test test-faults test-long fuzz kube check bench bench-kube generate lock
+.PHONY: help setup demo test test-faults test-long fuzz kube asyncapi check bench bench-kube generate lock
