@@ -13,6 +13,8 @@ from tests.kube.plane import ControlPlane, _ok
 from tests.kube.process import Process, Together, free_ports
 
 NAMES = ("capi-core", "capi-bootstrap", "capi-control-plane", "capi-infrastructure")
+GATES = dict.fromkeys(("capi-core", "capi-control-plane"), ("--feature-gates=ClusterTopology=true",))
+"""Off unless they are asked for: Clusters of a ClusterClass."""
 CONTRACTS = {"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"}
 """What upstream's kustomization puts on each CRD, so that the managers find the version of a contract."""
 
@@ -41,6 +43,7 @@ class Managers(Together):
             "--insecure-diagnostics",
             "--kube-api-qps=100",
             "--kube-api-burst=200",
+            *GATES.get(name, ()),
         ]
         told = {"POD_NAMESPACE": "default", "POD_NAME": name, "POD_IP": "127.0.0.1"}
         return Process([found(name), *flags], self._folder / f"{name}.log", {**os.environ, **told})

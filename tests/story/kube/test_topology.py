@@ -1,0 +1,101 @@
+"""A ClusterClass's Cluster is founded, scaled and ended through the real Cluster API controllers."""
+
+import pytest
+import yaml
+
+from events.kinds import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS, find
+from schemas.subjects import Key
+from tests.services.clouds.test_topology import told
+from tests.story.kube.factory import factory
+from tests.story.kube.test_cluster_api import KEY, NAME, colony
+
+__all__ = ["factory"]
+
+CLASS = """\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevClusterTemplate
+metadata: {name: gpus}
+spec: {template: {spec: {backend: {inMemory: {}}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevMachineTemplate
+metadata: {name: gpus}
+spec: {template: {spec: {backend: {inMemory: {}}}}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlaneTemplate
+metadata: {name: gpus}
+spec:
+  template:
+    spec:
+      kubeadmConfigSpec:
+        clusterConfiguration:
+          apiServer: {certSANs: [localhost, 127.0.0.1]}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata: {name: gpus}
+spec: {template: {spec: {joinConfiguration: {nodeRegistration: {kubeletExtraArgs: [{name: v, value: "2"}]}}}}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {name: gpus, labels: {alate.dev/cloud: dev}}
+spec:
+  infrastructure:
+    templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevClusterTemplate, name: gpus}
+  controlPlane:
+    templateRef: {apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlaneTemplate, name: gpus}
+    machineInfrastructure:
+      templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevMachineTemplate, name: gpus}
+  workers:
+    machineDeployments:
+    - class: md
+      rollout: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}} # no webhook does it
+      bootstrap:
+        templateRef: {apiVersion: bootstrap.cluster.x-k8s.io/v1beta2, kind: KubeadmConfigTemplate, name: gpus}
+      infrastructure:
+        templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevMachineTemplate, name: gpus}
+  variables:
+  - {name: region, required: true, schema: {openAPIV3Schema: {type: string}}}
+  - {name: instanceType, required: true, schema: {openAPIV3Schema: {type: string}}}
+  - {name: spot, required: false, schema: {openAPIV3Schema: {type: boolean}}}
+"""
+
+
+async def kinds(kube):
+    """The class, and all that it refers to, each with its kind."""
+    for document in yaml.safe_load_all(CLASS):
+        yield await find(kube, document["apiVersion"], document["kind"]), document
+
+
+async def offered(kube):
+    """All of it is put into the namespace of the Colony."""
+    async for resource, document in kinds(kube):
+        document["metadata"]["namespace"] = "default"
+        await kube.create(resource, document)
+
+
+async def taken_away(kube):
+    """All of it is still there, and is deleted."""
+    async for resource, document in kinds(kube):
+        await kube.delete(resource, document["metadata"]["name"], "default")
+
+
+@pytest.mark.kube
+@pytest.mark.timeout(600)
+async def test_a_cluster_of_a_class_is_founded_scaled_and_ended(factory):
+    await offered(factory.kube)
+    await factory.kube.apply(COLONIES, colony(1), manager="somebody")
+    await factory.has_workers(1)
+    topology = (await factory.kube.get(CLUSTERS, NAME, "default"))["spec"]["topology"]
+    assert told(topology["variables"]) == {"region": "here", "instanceType": "in-memory", "spot": False}
+
+    for workers in (3, 1):
+        await factory.kube.apply(COLONIES, colony(workers), manager="somebody")
+        await factory.has_workers(workers)
+        (pool,) = (await factory.kube.list(MACHINEDEPLOYMENTS, "default")).items
+        assert pool["spec"]["replicas"] == workers
+
+    await factory.gone("train")
+    await taken_away(factory.kube)
+    await factory.clean(frozenset({KEY, Key("teardown", *KEY[1:])}))
