@@ -17,6 +17,7 @@ import structlog
 import yaml
 from yarl import URL
 
+from events.credentials import Credentials
 from events.jetstream import connect
 from events.kinds import COLONIES, NODES, SECRETS
 from events.kube import Kube
@@ -95,7 +96,7 @@ def colony(name, clusters):
 async def inside(stack):
     """Ways into a running stack: its management cluster, and all that is said on its bus."""
     bus, kube = (
-        await connect(stack.nats, name="story"),
+        await connect(stack.nats, name="operator", streams=(), credentials=Credentials(nkey=stack.key("operator"))),
         Kube(await transport(str(stack.kubeconfig)), random=random.random),
     )
     play = Play(bus, kube, Story())
