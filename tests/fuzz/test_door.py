@@ -33,8 +33,8 @@ from tests.services.edge.test_senders import SENDS
 
 FAIR = frozenset({200, 202, 204, 304, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429})
 """What an answer may be: never a redirect, never a fault, never an excuse."""
-GROWTH = 150
-"""MiB the process may grow by, whatever comes."""
+GROWTH = 300
+"""MiB the process may grow by, whatever comes: not the edge alone, but senders, dice and a bus in memory as well."""
 BATCH = 2_000
 """Inputs between two breaths."""
 
