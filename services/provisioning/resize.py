@@ -32,7 +32,9 @@ def amend(state: F, wish: Wish, now: datetime) -> F:
         kept = msgspec.structs.replace(wish, need=state.wish.need)
         return msgspec.structs.replace(state, wish=kept, refused=refused)
     known = msgspec.structs.replace(state, wish=msgspec.structs.replace(wish, need=wanted), refused="")
-    return known if lots == state.attempt.placement.lots else begin(known, lots, now, before=taken(state))
+    # After a refusal nobody knows what the back end has: another replica may have told it an older size meanwhile.
+    same = lots == state.attempt.placement.lots and not state.refused
+    return known if same else begin(known, lots, now, before=taken(state))
 
 
 def confirm(state: F, told: Resized, now: datetime) -> F:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schemas.cluster import InfraSeen, Lot, Placement, Placing, Provisioned, Ranked, Ready
@@ -196,6 +196,7 @@ def test_only_what_grows_asks_whether_there_is_room(before, after, grows):
     assert (nodes(ready()), asked.grows) == ([before], grows)
 
 
+@example([("wish", 1), ("wish", 2), ("late", 3), ("refuse", 1), ("wish", 2)])
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(("wish", "tell", "late", "refuse")), st.integers(1, 5)), max_size=12))
 def test_whatever_is_told_late_or_refused_the_back_end_ends_with_what_the_state_says(steps):
