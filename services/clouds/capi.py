@@ -18,7 +18,7 @@ from services.clouds import nodes
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
 from services.clouds.marks import GROUP
-from services.clouds.objects import alter, ensure, identity, installed, leftovers, newest
+from services.clouds.objects import alter, ensure, identity, installed, leftovers, newest, uninstalled
 from services.clouds.port import labels, owner
 from services.clouds.sized import Render, sized
 from services.clouds.topology import buys_spot, topology
@@ -155,7 +155,7 @@ class Capi:
         try:
             return await find(self._kube, document["apiVersion"], document["kind"])
         except NotFound as missing:
-            raise Denied(missing.message, NOT_INSTALLED) from missing
+            raise uninstalled(document["apiVersion"], document["kind"]) from missing
 
 
 def _endpoint(told: Object) -> str:

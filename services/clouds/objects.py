@@ -19,7 +19,7 @@ async def installed(kube: Kube, resource: Resource) -> None:
     try:
         await find(kube, found.api_version, found.kind)
     except NotFound as missing:
-        raise uninstalled(resource) from missing
+        raise uninstalled(resource.api_version, resource.kind) from missing
 
 
 async def newest(kube: Kube, resource: Resource) -> Resource:
@@ -32,10 +32,10 @@ async def newest(kube: Kube, resource: Resource) -> Resource:
     return resource
 
 
-def uninstalled(resource: Resource) -> Denied:
+def uninstalled(api_version: str, kind: str) -> Denied:
     """What is said while the API server does not serve a kind."""
-    kind = f"{resource.kind} in {resource.api_version}"
-    return Denied(f"the API server does not serve {kind}: install its CRD, and it goes on by itself", NOT_INSTALLED)
+    named = f"{kind} in {api_version}"
+    return Denied(f"the API server does not serve {named}: install its CRD, and it goes on by itself", NOT_INSTALLED)
 
 
 async def ensure(kube: Kube, resource: Resource, wanted: Object) -> Object:
@@ -47,7 +47,7 @@ async def ensure(kube: Kube, resource: Resource, wanted: Object) -> Object:
     try:
         return await kube.create(resource, wanted)
     except NotServed as missing:
-        raise uninstalled(resource) from missing
+        raise uninstalled(resource.api_version, resource.kind) from missing
     except NotFound as missing:  # the namespace
         raise Denied(f"{wanted['kind']} cannot be made: {missing.message}", NOT_INSTALLED) from missing
     except Denied as denied:

@@ -85,7 +85,7 @@ class Calls:
         try:
             await backend.release(command.wish, command.attempt)
         except NotServed:  # that its objects are gone with the kind would be a guess, and may cost what still runs
-            return _release_held(command, uninstalled(backend.watched))
+            return _release_held(command, uninstalled(backend.watched.api_version, backend.watched.kind))
         except NotFound:
             return (Gone(number),)
         except Denied as denied:
