@@ -31,7 +31,6 @@ OF_ALL = (
     ("PATCH", f"{CORE}/secrets/x"),
     ("PUT", f"{COLONIES}/x"),
     ("DELETE", COLONIES),
-    ("PATCH", f"{CLUSTERS}/x"),
     ("PATCH", f"{CLUSTERS}/x/status"),
     ("DELETE", CLUSTERS),
     ("DELETE", DEPLOYMENTS),
@@ -48,6 +47,7 @@ OF_ALL = (
 """What nobody of ours may do: method and path."""
 OF_ONE = {
     "gateway": (
+        ("PATCH", f"{CLUSTERS}/x"),
         ("GET", f"{CORE}/pods"),
         ("GET", f"{CORE}/secrets/x"),
         ("GET", f"{CORE}/configmaps"),
@@ -56,6 +56,7 @@ OF_ONE = {
         ("POST", DEPLOYMENTS),
     ),
     "inventory": (
+        ("PATCH", f"{CLUSTERS}/x"),
         ("DELETE", f"{COLONIES}/x"),
         ("GET", f"{CORE}/secrets"),
         ("GET", f"{CORE}/configmaps/x"),
@@ -70,10 +71,12 @@ OF_ONE = {
         ("GET", COLONIES),
         ("POST", COLONIES),
         ("PATCH", f"{COLONIES}/x/status"),
-        ("POST", f"{CORE}/configmaps"),
+        ("PATCH", f"{CORE}/configmaps/x"),
+        ("DELETE", f"{CORE}/configmaps/x"),
         ("GET", f"{CORE}/pods"),
     ),
     "addons": (
+        ("PATCH", f"{CLUSTERS}/x"),
         ("DELETE", f"{COLONIES}/x"),
         ("GET", f"{CORE}/secrets"),
         ("GET", COLONIES),
@@ -82,6 +85,7 @@ OF_ONE = {
         ("GET", CLUSTERS),
     ),
     "teardown": (
+        ("PATCH", f"{CLUSTERS}/x"),
         ("DELETE", f"{COLONIES}/x"),
         ("POST", COLONIES),
         ("PATCH", f"{COLONIES}/x"),
@@ -91,6 +95,7 @@ OF_ONE = {
         ("GET", f"{CORE}/configmaps"),
     ),
     "edge": (
+        ("PATCH", f"{CLUSTERS}/x"),
         ("GET", f"{CORE}/secrets/x"),
         ("GET", f"{CORE}/secrets"),
         ("POST", COLONIES),
@@ -98,6 +103,7 @@ OF_ONE = {
         ("DELETE", f"{COLONIES}/x"),
     ),
     "outbound": (
+        ("PATCH", f"{CLUSTERS}/x"),
         ("GET", f"{CORE}/secrets/x"),
         ("GET", f"{CORE}/configmaps"),
         ("GET", COLONIES),

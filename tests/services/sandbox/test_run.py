@@ -26,6 +26,7 @@ asyncio.set_event_loop(None)
 VALUES = {
     "CLUSTER_NAME": "c", "NAMESPACE": "default", "KUBERNETES_VERSION": "v1.34.0", "REGION": "us-east-1",
     "ZONE": "use1-az5", "POOL": "gpu", "REPLICAS": "2", "INSTANCE_TYPE": "p5.48xlarge", "SPOT": "true",
+    "NODE_LABELS": "alate.dev/pool=gpu", "NODE_TAINTS": "[]",
 }  # fmt: skip
 JOB = {
     "metadata": {"name": "train", "namespace": "default"},

@@ -30,7 +30,8 @@ ALIVE = (CLUSTERS, CONTROLPLANES, DEVCLUSTERS, MACHINEDEPLOYMENTS, MACHINESETS, 
 SHAPES = {"p5.48xlarge": Shape(192.0, 2048.0, "H100", 8)}
 VALUES = {
     "NAMESPACE": "default", "KUBERNETES_VERSION": "v1.34.0", "REGION": "us-east-1", "ZONE": "use1-az1",
-    "POOL": "md", "REPLICAS": "3", "INSTANCE_TYPE": "p5.48xlarge", "SPOT": "true",
+    "POOL": "md", "REPLICAS": "3", "INSTANCE_TYPE": "p5.48xlarge", "SPOT": "true", "NODE_LABELS": "alate.dev/pool=md",
+    "NODE_TAINTS": "[]",
 }  # fmt: skip
 UID = "alate.dev/uid"
 
