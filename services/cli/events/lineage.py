@@ -80,7 +80,7 @@ def forest(messages: Iterable[Said]) -> list[Node]:
         if node.parent is not None:
             node.parent.effects.append(node)
         grown.append(node)
-        if said.stream != "DLQ":  # a dead letter bears the id of what was refused
+        if said.id and said.stream != "DLQ":  # a dead letter bears the id of what was refused; a structured event none
             by_id.setdefault(said.id, []).append(node)
         if entity:
             last[entity] = node

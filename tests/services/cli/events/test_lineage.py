@@ -60,6 +60,12 @@ def test_where_one_id_is_that_of_several_entities_the_nearest_before_is_meant():
     assert causes[later.place].said == teardown
 
 
+def test_what_has_no_id_caused_nothing():
+    hook = said(1, "hook.cloudevents.t.ci.d1", "", stream="HOOKS")
+    by_hand = said(2, "cluster.requested.t.a", "c1", "", b'{"wish": {"event": ""}}')
+    assert [node.parent for node in forest([hook, by_hand])] == [None, None]
+
+
 def test_a_dead_letter_hangs_on_what_was_refused():
     letter = said(9, "dlq.INTAKE.gateway-intake", "run-1", stream="DLQ")
     (root,) = lineage([letter, REQUEST], REQUEST)
