@@ -10,11 +10,13 @@ from events.kube import Kube, Object
 from tests.kube.flags import found
 from tests.kube.places import home
 from tests.kube.plane import ControlPlane, _ok
-from tests.kube.process import Process, Together, free_ports
+from tests.kube.process import Process, Together, free_ports, until_free
 
 NAMES = ("capi-core", "capi-bootstrap", "capi-control-plane", "capi-infrastructure")
 GATES = dict.fromkeys(("capi-core", "capi-control-plane"), ("--feature-gates=ClusterTopology=true",))
 """Off unless they are asked for: Clusters of a ClusterClass."""
+FIXED = 19_000
+"""The port that the in-memory provider (v1.12.3) opens beside all others; no flag changes it."""
 CONTRACTS = {"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"}
 """What upstream's kustomization puts on each CRD, so that the managers find the version of a contract."""
 
@@ -49,6 +51,7 @@ class Managers(Together):
         return Process([found(name), *flags], self._folder / f"{name}.log", {**os.environ, **told})
 
     def start(self) -> None:
+        until_free(FIXED)
         for process in self.processes.values():
             process.start()
         for name, process in self.processes.items():

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Self
 
 from services.stack.keeper import GATE, Keeper
+from services.stack.probe import is_free
 
 PATIENCE = 60.0
 """Seconds a server may take to be ready on a busy machine."""
@@ -29,6 +30,15 @@ def free_ports(number: int) -> list[int]:
     finally:
         for each in open_:
             each.close()
+
+
+def until_free(port: int) -> None:
+    """Until nobody holds that port of 127.0.0.1 any more. Raises RuntimeError if that takes too long."""
+    deadline = time.monotonic() + PATIENCE
+    while not is_free(port):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"port {port} of 127.0.0.1 is taken by another program, and cannot be chosen: end that")
+        time.sleep(PAUSE)
 
 
 class Bond:
