@@ -1,7 +1,6 @@
 """`python -m schemas` writes what is generated, so that it never differs from what is declared."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     lives = lifecycles()  # imports every noun, which declares its messages
     wanted = files(declarations(), lives, CRDS)
-    return _check(asked.out, wanted) if asked.check else _write(asked.out, wanted)
+    return folder.command(asked.out, wanted, "what schemas declares", check=asked.check)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -27,19 +26,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if a file would change")
     parser.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where to (default: %(default)s)")
     return parser
-
-
-def _check(out: Path, wanted: dict[str, str]) -> int:
-    wrong = folder.differing(out, wanted)
-    for path in wrong:
-        sys.stderr.write(f"{os.path.relpath(path)} differs from what schemas declares: run `make generate`\n")
-    return 1 if wrong else 0
-
-
-def _write(out: Path, wanted: dict[str, str]) -> int:
-    for path in folder.write(out, wanted):
-        sys.stdout.write(f"{os.path.relpath(path)}\n")
-    return 0
 
 
 if __name__ == "__main__":

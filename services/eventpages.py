@@ -4,7 +4,6 @@ Not among what `schemas` generates, which knows neither who hears nor what a str
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,14 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the pages; with ``--check`` name each one that differs, and give 1 if any does."""
     parser = argparse.ArgumentParser(prog="python -m services.eventpages", description="Write a page per event.")
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if a page would change")
-    if not parser.parse_args(arguments).check:
-        sys.stdout.writelines(f"{os.path.relpath(path)}\n" for path in folder.write(OUT, files()))
-        return 0
-    wrong = folder.differing(OUT, files())
-    sys.stderr.writelines(
-        f"{os.path.relpath(path)} differs from what is declared: run `make generate`\n" for path in wrong
-    )
-    return 1 if wrong else 0
+    return folder.command(OUT, files(), "what is declared", check=parser.parse_args(arguments).check)
 
 
 if __name__ == "__main__":

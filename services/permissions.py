@@ -1,7 +1,6 @@
 """`python -m services.permissions` writes who may what for nats-server, so that it never differs from the roles."""
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -44,14 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.tenant:
         sys.stdout.write(HEAD + KEYS + accounts((*ROLES, *map(tenant, asked.tenant)), variable))
         return 0
-    if not asked.check:
-        sys.stdout.writelines(f"{os.path.relpath(path)}\n" for path in folder.write(ROOT, files()))
-        return 0
-    wrong = folder.differing(ROOT, files())
-    sys.stderr.writelines(
-        f"{os.path.relpath(path)} differs from services/roles.py: run `make generate`\n" for path in wrong
-    )
-    return 1 if wrong else 0
+    return folder.command(ROOT, files(), "services/roles.py", check=asked.check)
 
 
 if __name__ == "__main__":

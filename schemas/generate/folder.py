@@ -1,5 +1,7 @@
 """The folder of generated files is exactly what the declarations say, or each difference has a name."""
 
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,6 +25,16 @@ def write(folder: Path, files: Mapping[str, str]) -> tuple[Path, ...]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode())
     return changed
+
+
+def command(folder: Path, files: Mapping[str, str], declared: str, *, check: bool) -> int:
+    """Write the files and name them; or `check`, and name each that differs from what is `declared`, and give 1."""
+    if not check:
+        sys.stdout.writelines(f"{os.path.relpath(path)}\n" for path in write(folder, files))
+        return 0
+    wrong = differing(folder, files)
+    sys.stderr.writelines(f"{os.path.relpath(path)} differs from {declared}: run `make generate`\n" for path in wrong)
+    return 1 if wrong else 0
 
 
 def _left_over(folder: Path, files: Mapping[str, str]) -> set[Path]:

@@ -1,7 +1,6 @@
 """`python -m services.dashboards` writes Grafana's dashboards, so that they never differ from what is declared."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,13 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=FOLDER, metavar="DIR", help="where to (default: %(default)s)")
     asked = parser.parse_args(arguments)
     files = {f"{board.uid}.json": dashboard(board) for board in BOARDS}
-    if not asked.check:
-        sys.stdout.writelines(f"{os.path.relpath(path)}\n" for path in folder.write(asked.out, files))
-        return 0
-    wrong = folder.differing(asked.out, files)
-    told = "differs from services/dashboards: run `make generate`"
-    sys.stderr.writelines(f"{os.path.relpath(path)} {told}\n" for path in wrong)
-    return 1 if wrong else 0
+    return folder.command(asked.out, files, "services/dashboards", check=asked.check)
 
 
 if __name__ == "__main__":
