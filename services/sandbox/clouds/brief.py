@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from events.kube import Object, Resource
+from services.sandbox.api.patch import merge
 from services.sandbox.clouds.capi import step
 from services.sandbox.clouds.changes import Bill, Change, Edit, Found, Join, Say, Write
 from services.sandbox.clouds.objects import deleting
@@ -66,7 +67,7 @@ def _drafted(drafts: Drafts, wanted: Iterable[Change]) -> Drafts:
 
 def _further(draft: Draft, write: Say | Edit) -> Draft:
     if isinstance(write, Say):
-        shown = {**draft.shown, "status": _merged(draft.shown.get("status"), write.status)}
+        shown = _merged(draft.shown, {"status": write.status})
         return replace(draft, shown=shown, status=_joined(draft.status, write.status))
     shown = _merged(draft.shown, write.patch)
     count = draft.of["metadata"].get("generation", 1) + (shown.get("spec") != draft.of.get("spec"))
@@ -97,12 +98,6 @@ def _maps(*values: object) -> bool:
     return all(isinstance(each, dict) for each in values)
 
 
-def _merged(value: object, patch: Object) -> Object:
-    """What a merge patch makes of a value."""
-    found = dict(value) if isinstance(value, dict) else {}
-    for key, new in patch.items():
-        if new is None:
-            found.pop(key, None)
-        else:
-            found[key] = _merged(found.get(key), new) if isinstance(new, dict) else new
-    return found
+def _merged(shown: Object, patch: Object) -> Object:
+    """What a merge patch makes of an object."""
+    return cast("Object", merge(shown, patch, {}))
