@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from schemas.cluster import LIFECYCLE, ClusterState, Founded, Lot, Placement, Placing, Ready, Released, Releasing
+from schemas.cluster import LIFECYCLE, ClusterState, Lot, Ready, Released
 from schemas.registry import declared
-from services.bill import cost
+from services.bill import held, so_far
 
 WANTED = "alate.fleet.accelerators.wanted"
 """Accelerators that clusters which have not ended ask for, by model."""
@@ -50,24 +50,15 @@ def _prices(states: Iterable[ClusterState]) -> Parts:
 
 def _costs(states: Iterable[ClusterState], now: datetime) -> Parts:
     for state in states:
-        placement, since = _held(state)
-        spent = cost(state, placement, since, now) if placement else state.cost_usd
-        yield (declared(type(state)).event,), spent
+        yield (declared(type(state)).event,), so_far(state, now)
 
 
 def _lots(states: Iterable[ClusterState]) -> Iterator[tuple[str, Lot]]:
     """What is paid for, each with its cloud."""
     for state in states:
-        placement, _ = _held(state)
-        if placement:
-            yield from ((placement.cloud, lot) for lot in placement.lots)
-
-
-def _held(state: ClusterState) -> tuple[Placement | None, datetime | None]:
-    """Where what is paid for now is, and since when it is paid for."""
-    if isinstance(state, Founded | Releasing | Placing) and state.attempt:
-        return state.attempt.placement, state.billed_since
-    return None, None
+        attempt, _ = held(state)
+        if attempt:
+            yield from ((attempt.placement.cloud, lot) for lot in attempt.placement.lots)
 
 
 def _sums(names: tuple[str, ...], parts: Parts) -> dict[Labels, float]:

@@ -24,7 +24,7 @@ from schemas.cluster import (
 )
 from schemas.registry import declared
 from schemas.wish import Need
-from services.bill import cost
+from services.bill import held, so_far
 
 HOUR = timedelta(hours=1)
 LATE = ", which takes longer than it should"
@@ -124,10 +124,10 @@ class _Life:
         """What it cost piece by piece, and what the next best would have cost at the same size."""
         began = [*self.sizes, self.ended or now]
         pieces = [((end - start) / HOUR, self.sizes[start]) for start, end in pairwise(began)]
-        each = (self.begun.next_best_per_hour or 0.0) / _nodes(self.begun.attempt.placement)
+        each = (self.begun.next_best_per_hour or 0.0) / self.begun.attempt.placement.nodes
         return (
             sum(hours * size.price_per_hour for hours, size in pieces),
-            sum(hours * each * _nodes(size) for hours, size in pieces),
+            sum(hours * each * size.nodes for hours, size in pieces),
         )
 
 
@@ -135,7 +135,6 @@ def account(history: Sequence[ClusterState], now: datetime) -> Account:
     """Tell the newest incarnation, from all states that are kept, oldest first; at least one."""
     last = history[-1]
     lived = [state for state in history if state.uid == last.uid]
-    held, since = _held(last)
     return Account(
         tenant=last.wish.tenant,
         name=last.wish.name,
@@ -146,7 +145,7 @@ def account(history: Sequence[ClusterState], now: datetime) -> Account:
         asked_at=lived[0].since,
         before=len({state.uid for state in history}) - 1,
         attempts=tuple(life.told(now) for life in _lives(lived).values()),
-        cost_usd=cost(last, held.placement, since, now) if held else last.cost_usd,
+        cost_usd=so_far(last, now),
         interruptions=last.interruptions,
         refused=getattr(last, "refused", ""),
         waits_for=WAITS.get(type(last), lambda _: "")(last),
@@ -158,28 +157,19 @@ def _lives(lived: Iterable[ClusterState]) -> dict[int, _Life]:
     """Every attempt by its number: begun when it was chosen, ended when no state holds it any more."""
     found: dict[int, _Life] = {}
     for state in lived:
-        held, since = _held(state)
+        own, since = held(state)
         for life in found.values():
-            if life.ended is None and (held is None or held.number != life.attempt.number):
+            if life.ended is None and (own is None or own.number != life.attempt.number):
                 life.ended = state.since
         if isinstance(state, Launching):
             found.setdefault(state.attempt.number, _Life(state))
-        if held is not None and since is not None and held.number in found:
-            found[held.number].attempt = held
-            found[held.number].sizes[since] = held.placement
+        if own is not None and since is not None and own.number in found:
+            found[own.number].attempt = own
+            found[own.number].sizes[since] = own.placement
         for attempt in state.tried:
             if attempt.number in found:
                 found[attempt.number].attempt = attempt
     return found
-
-
-def _held(state: ClusterState) -> tuple[Attempt | None, datetime | None]:
-    """What it has, or may have, and since when that costs what its placement says."""
-    return getattr(state, "attempt", None), getattr(state, "billed_since", None)
-
-
-def _nodes(placement: Placement) -> int:
-    return sum(lot.nodes for lot in placement.lots)
 
 
 def _going(attempt: Attempt, state: Placing | Releasing) -> str:

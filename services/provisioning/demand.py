@@ -7,7 +7,6 @@ of the cluster was used for `PAUSE`, its elastic pools go to the fewest they may
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from functools import reduce
 
 import msgspec
 
@@ -119,7 +118,7 @@ def _with(lots: Lots, pool: Pool, nodes: int, cap: float | None) -> Lots:
         affordable = more if cap is None else int((cap - price) / lot.price_per_hour) if lot.price_per_hour else more
         return msgspec.structs.replace(lot, nodes=lot.nodes + min(more, max(affordable, 0)))
 
-    price = reduce(lambda total, lot: total + lot.nodes * lot.price_per_hour, lots, 0.0)
+    price = sum(lot.nodes * lot.price_per_hour for lot in lots)
     return tuple(enlarged(lot, price) if lot.pool == pool.name else lot for lot in lots)
 
 
