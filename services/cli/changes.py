@@ -2,11 +2,15 @@
 # ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
 
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Output, Plain, Wait
+
+if TYPE_CHECKING:
+    from services.cli.change import Change
 
 Target = Annotated[str, typer.Argument(metavar="COLONY/CLUSTER", help="Which cluster of which Colony.")]
 
@@ -27,13 +31,9 @@ def scale(  # noqa: PLR0913 - what a person can say of it
       alate scale train/main gpu=3 --wait
       alate scale train/main gpu=1 cpu=4 -o json
     """
-    from services.cli.change import change
-    from services.cli.change import sizes as asked
-    from services.cli.loop import run
-    from services.cli.where import Where
+    from services.cli import change
 
-    where, as_json = Where(folder, kubeconfig), output is Plain.JSON
-    run(change(where, asked(namespace, target, sizes), wait=wait, as_json=as_json, write=sys.stdout.write))
+    _run(change.sizes(namespace, target, sizes), folder, kubeconfig, output, wait=wait)
 
 
 def hibernate(  # noqa: PLR0913 - what a person can say of it
@@ -51,12 +51,9 @@ def hibernate(  # noqa: PLR0913 - what a person can say of it
       alate hibernate train/main --wait
     Its time to live goes on; idleness does not end it.
     """
-    from services.cli.change import change, sleep
-    from services.cli.loop import run
-    from services.cli.where import Where
+    from services.cli import change
 
-    where, as_json = Where(folder, kubeconfig), output is Plain.JSON
-    run(change(where, sleep(namespace, target), wait=wait, as_json=as_json, write=sys.stdout.write))
+    _run(change.sleep(namespace, target), folder, kubeconfig, output, wait=wait)
 
 
 def wake(  # noqa: PLR0913 - what a person can say of it
@@ -74,10 +71,14 @@ def wake(  # noqa: PLR0913 - what a person can say of it
       alate wake train/main --wait
     If they are not to be had within 20 minutes, it is founded anew elsewhere.
     """
+    from services.cli import change
+
+    _run(change.wake(namespace, target), folder, kubeconfig, output, wait=wait)
+
+
+def _run(asked: "Change", folder: Path, kubeconfig: Path | None, output: Plain, *, wait: bool) -> None:
     from services.cli.change import change
-    from services.cli.change import wake as asked
     from services.cli.loop import run
     from services.cli.where import Where
 
-    where, as_json = Where(folder, kubeconfig), output is Plain.JSON
-    run(change(where, asked(namespace, target), wait=wait, as_json=as_json, write=sys.stdout.write))
+    run(change(Where(folder, kubeconfig), asked, wait=wait, as_json=output is Plain.JSON, write=sys.stdout.write))
