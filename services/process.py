@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import structlog
 
@@ -26,10 +25,7 @@ from services.ends import until_told
 from services.health import Health, served
 from services.outbound.service import Receivers
 from services.settings import Settings
-from services.sources import sources
-
-SAMPLE = Path(__file__).parent / "sandbox" / "prices"
-"""The prices that are shipped: a sample, for the laptop."""
+from services.sources import SAMPLE, sources
 
 SETUP = "setup"
 """Who makes the streams, once, so that no service needs the right to."""

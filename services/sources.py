@@ -13,6 +13,9 @@ from events.fetch import fetch
 from services.found import Found, Text, Unread
 from services.prices import files
 
+SAMPLE = Path(__file__).parent / "sandbox" / "prices"
+"""The prices that are shipped: a sample, for the laptop."""
+
 
 class Source(Protocol):
     """One entry of the setting."""

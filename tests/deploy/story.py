@@ -20,7 +20,6 @@ from services.clouds import backends
 from services.compose import SERVICES, Ports
 from services.outbound.service import Receivers
 from services.prices import read_folder
-from services.process import SAMPLE
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.local import LocalTransport
 from services.sandbox.clouds.clouds import Clouds
@@ -28,7 +27,7 @@ from services.sandbox.clouds.pace import Pace
 from services.sandbox.clouds.shapes import shapes
 from services.sandbox.clouds.view import Laws
 from services.sandbox.clouds.workloads import Workloads
-from services.sources import sources
+from services.sources import SAMPLE, sources
 from tests.services.outbound.world import Fake
 
 TARGETS = Path(__file__).parents[1] / "data" / "outbound"

@@ -10,7 +10,7 @@ from services.cli.documents import documents
 from services.cli.moving.exalsius import API, Left, Moved, kinds, moved
 from services.cli.placing.stand import offered
 from services.cli.show import Write, dumped
-from services.process import SAMPLE
+from services.sources import SAMPLE
 
 
 async def show(file: Path, catalogs: Sequence[str], *, as_json: bool, write: Write, tell: Write) -> bool:
