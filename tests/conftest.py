@@ -17,15 +17,16 @@ asyncio.set_event_loop(None)
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
 
-ALONE = ("containers", "kube", "stack")
-"""Tests that start many processes: of several workers, one runs them all, so that they have a machine to themselves."""
+CROWDS = ("containers", "kube", "stack")
+"""Marks of tests that start many processes: `make test` runs them in one process, when all others are done."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell xdist's ``--dist loadgroup``."""
+    """Mark those that want the machine to themselves."""
     for item in items:
-        if any(item.get_closest_marker(name) for name in ALONE):
-            item.add_marker(pytest.mark.xdist_group("alone"))
+        if any(item.get_closest_marker(name) for name in CROWDS):
+            item.add_marker("alone")
 
 
 @pytest.fixture
