@@ -76,10 +76,11 @@ class Colonies:
         if FINALIZER in meta.get("finalizers", ()):
             await self._speak(colony, asked)
         elif not meta.get("deletionTimestamp"):
-            # One after the other, and what people see first: side by side, one write would make the other start anew.
-            await self._show(colony, self._status(colony, asked, self._refusals(asked)))
+            # First, while a Colony without a status is small; side by side, one write would make the other start anew.
             if await self._hold(meta):
                 await self.follow(name)
+            else:
+                await self._show(colony, self._status(colony, asked, self._refusals(asked)))
 
     async def _speak(self, colony: Object, asked: tuple[Wish, ...]) -> None:
         """Show what is, and say what is wanted: neither waits for the other, nor is stopped by its failure."""
@@ -87,7 +88,7 @@ class Colonies:
         wanted = tuple(wish for wish in asked if not refusals[wish.name])
         shows = self._show(colony, self._status(colony, asked, refusals))
         for failed in await asyncio.gather(
-            shows, self._order(colony["metadata"], asked, wanted), return_exceptions=True
+            self._order(colony["metadata"], asked, wanted), shows, return_exceptions=True
         ):
             if failed is not None:
                 raise failed

@@ -143,14 +143,22 @@ async def test_the_answer_to_the_finalizer_is_enough_to_go_on(house):
     assert (await house.said()).name == "train-a"
 
 
-async def test_the_status_is_written_once_and_does_not_wait_for_the_finalizer(house):
+async def test_the_finalizer_is_written_before_the_first_status(house):
+    house.colony(("a", 1), finalizers=())
+    house.kube.takes = 1.0
+    following = asyncio.create_task(house.follow())
+    await asyncio.sleep(1.5)
+    assert (house.kube.patched, house.kube.applied) == ([[FINALIZER]], [])
+    await following
+    assert [each["phase"] for each in house.kube.applied] == ["Pending"]
+
+
+async def test_a_colony_that_cannot_bear_the_finalizer_shows_its_status_once(house):
     house.colony(("a", 1), finalizers=())
     house.kube.bears = False
-    await house.follow()
+    for _ in range(2):
+        await house.follow()
     assert [each["phase"] for each in house.kube.applied] == ["Pending"]
-    house.kube.bears = True
-    await house.follow()
-    assert len(house.kube.applied) == 1
 
 
 async def test_the_echo_of_an_answered_write_is_no_news(house):
