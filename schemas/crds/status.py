@@ -14,7 +14,7 @@ class Shown(Written):
 
 
 class Condition(Shown):
-    """One aspect of the Colony, as Kubernetes conventions have it."""
+    """One aspect of a Colony or a cluster, as Kubernetes conventions have it."""
 
     type: str
     """CamelCase, e.g. Ready."""
@@ -113,6 +113,8 @@ class ClusterStatus(Shown):
     """The Secret whose key `value` is the kubeconfig."""
     endpoint: str | None = None
     """The URL of its API server, where its back end tells it."""
+    conditions: Annotated[list[Condition], ListMap("type")] = Field(default_factory=list)
+    """How far it is, aspect by aspect, e.g. Reachable, AcceleratorsReady, Ready."""
     addons: Annotated[list[AddonStatus], ListMap()] = Field(default_factory=list)
     """Its add-ons."""
     teardown: TeardownStatus | None = None

@@ -53,3 +53,10 @@ def asked_since(facts: Facts) -> bool:
 def whole(moment: datetime) -> datetime:
     """As a status writes times."""
     return moment.replace(microsecond=0)
+
+
+def phase(facts: Facts) -> str:
+    """The cluster's state, as the status names it."""
+    if facts.refused:
+        return "Stalled"
+    return type(facts.cluster).__name__ if facts.cluster else "Pending"

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import shlex
 import shutil
 import stat
+from pathlib import Path
 
 import nats
 import pytest
@@ -15,6 +17,7 @@ from services.cli.placing.plan import ASKED
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
+README = Path(__file__).parents[2] / "README.md"
 FLAGS = ("--gpus", "16", "--accelerator", "H100", "--per-node", "8", "--max-price", "60", "--ttl", "1h")
 COLONY = """
 apiVersion: alate.dev/v1alpha1
@@ -38,6 +41,15 @@ EVENT = {
         "origin": "a-test",
     },
 }
+
+
+def waits_for_one_cluster(colony, cluster):
+    """What the README tells kubectl to wait for, of another Colony."""
+    (line,) = (line for line in README.read_text().splitlines() if line.startswith("kubectl wait --for=jsonpath"))
+    return [
+        each.replace("colony/train", f"colony/{colony}").replace('"gpu"', f'"{cluster}"')
+        for each in shlex.split(line)[1:]
+    ]
 
 
 async def accelerators(stack):
@@ -139,6 +151,8 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_kubectl_alone(stack, 
     assert "created" in (await stack.kubectl("apply", "-f", tmp_path / "colony.yaml")).out
     waited = await stack.kubectl("wait", "--for=condition=Ready", "colony/byhand", "--timeout=60s")
     assert waited.code == 0, waited
+    assert (await stack.kubectl(*waits_for_one_cluster("byhand", "main"), "--timeout=1s")).code == 0
+    assert (await stack.kubectl(*waits_for_one_cluster("byhand", "other"), "--timeout=1s")).code == 1
     title, row = (await stack.kubectl("get", "colonies", "byhand")).out.splitlines()
     assert title.split() == ["NAME", "PHASE", "READY", "ACCELERATORS", "OFFER", "PRICE/H", "AGE", "MESSAGE"]
     assert row.split()[:4] == ["byhand", "Ready", "1/1", "8/8"]

@@ -2,56 +2,29 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 import pytest
 
 from schemas import addon, cluster, teardown
 from schemas.cluster import InfraSeen
-from schemas.inventory import ClusterSeen
-from schemas.wish import AddonRef, Limits, Need, Wish
+from schemas.wish import Need
 from services.gateway.facts import Facts
-from services.gateway.status import SHOWN, refused, same, status
+from services.gateway.status import refused, same, status
 from tests import samples
-
-NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-THEN = NOW - timedelta(hours=1)
-COLONY = {"metadata": {"name": "train", "namespace": "acme", "uid": "c1", "generation": 3}}
-NEED = Need(pools=(samples.POOL,))
-WISH = Wish(
-    tenant="acme", colony="train", cluster="a", uid="c1", generation=3, need=NEED,
-    limits=Limits(time_to_live=7200.0), addons=(AddonRef("driver", "d1"),),
-)  # fmt: skip
-LOT = msgspec.structs.replace(samples.LOT, zone="az1", price_per_hour=10.25)
-PLACEMENT = cluster.Placement(cloud="aws", region="us-east-1", lots=(LOT,))
-ATTEMPT = cluster.Attempt(number=2, placement=PLACEMENT)
-
-
-def is_(kind, **fields):
-    known = {
-        "uid": "u1", "wish": WISH, "since": THEN.replace(microsecond=5), "attempt": ATTEMPT, "attempts": 2,
-        "billed_since": THEN, "deadline": NOW, "kubeconfig": "train-a-2-kubeconfig", "next_best_per_hour": 30.0,
-        "because": "Deleted", "reason": "PriceCap", "message": "too dear", "why": "Idle", "until": NOW,
-        "ready_since": THEN, "proof": {}, "step": "Draining", "cost_usd": 1.5,
-    } | fields  # fmt: skip
-    return kind(**{name: value for name, value in known.items() if name in kind.__struct_fields__})
-
-
-def put_on(kind, **fields):
-    known = {"uid": "u1", "tenant": "acme", "colony": "train", "cluster": "train-a", "addon": "driver"} | {
-        "digest": "d1", "until": NOW, "retry_at": NOW, "message": "bad manifest",
-    }  # fmt: skip
-    return kind(**{n: v for n, v in (known | fields).items() if n in kind.__struct_fields__})
-
-
-SEEN = ClusterSeen(cluster="train-a", uid="u1", attempt=2, nodes=1, accelerators=8, idle_since=THEN)
-WHOLE = Facts(
+from tests.services.gateway.known import (
+    ATTEMPT,
+    COLONY,
+    LOT,
+    NEED,
+    NOW,
+    PLACEMENT,
+    SEEN,
+    WHOLE,
     WISH,
-    cluster=is_(cluster.Ready),
-    teardown=is_(teardown.Armed),
-    addons=(put_on(addon.Applied),),
-    seen=msgspec.structs.replace(SEEN, nodes=2, accelerators=16),
+    is_,
+    put_on,
 )
 
 
@@ -70,6 +43,7 @@ def message(facts):
 def test_a_ready_colony_shows_every_field():
     computed = shown(WHOLE)
     clusters, conditions = computed.pop("clusters"), computed.pop("conditions")
+    told = clusters[0].pop("conditions")
     assert computed == {
         "phase": "Ready", "observedGeneration": 3, "ready": "1/1", "accelerators": "16/16",
         "offer": "aws/us-east-1 p5.48xlarge spot", "pricePerHour": 20.5, "costUsd": 1.5,
@@ -88,6 +62,10 @@ def test_a_ready_colony_shows_every_field():
         "type": "Ready", "status": "True", "observedGeneration": 3, "lastTransitionTime": "2026-01-01T12:00:00Z",
         "reason": "AllClustersReady", "message": "",
     }  # fmt: skip
+    assert told[0] == {
+        "type": "Placed", "status": "True", "observedGeneration": 3, "lastTransitionTime": "2026-01-01T12:00:00Z",
+        "reason": "OfferChosen", "message": "",
+    }  # fmt: skip
 
 
 def test_a_condition_keeps_its_time_until_its_status_changes():
@@ -97,6 +75,28 @@ def test_a_condition_keeps_its_time_until_its_status_changes():
     ready = shown(WHOLE, colony=before, now=later)
     times = [[c["lastTransitionTime"][11:16] for c in each["conditions"]] for each in (waiting, ready)]
     assert times == [["12:00"] * 4, ["12:00", "12:05", "12:00", "12:05"]]
+
+
+def test_a_clusters_condition_keeps_its_time_too_and_is_of_the_cluster_of_that_name():
+    before = COLONY | {"status": shown(WHOLE)}
+    later = NOW + timedelta(minutes=5)
+    other = replace(WHOLE, wish=msgspec.structs.replace(WISH, cluster="b"))
+    short = replace(WHOLE, cluster=is_(cluster.Provisioned), seen=SEEN)
+    times = [
+        {c["type"]: c["lastTransitionTime"][11:16] for c in each["conditions"]}
+        for each in shown(other, short, colony=before, now=later)["clusters"]
+    ]
+    kept = dict.fromkeys(("Placed", "Reachable", "AddonsApplied", "Resizing"), "12:00")
+    assert times[0] == dict.fromkeys(times[0], "12:05")
+    assert times[1] == kept | dict.fromkeys(("Schedulable", "AcceleratorsReady", "Ready"), "12:05")
+
+
+def test_a_clusters_conditions_are_of_the_generation_that_its_owner_has_answered():
+    asked = msgspec.structs.replace(RESIZED, generation=3)
+    older = msgspec.structs.replace(WISH, generation=2)
+    late, done = replace(WHOLE, wish=asked, cluster=is_(cluster.Ready, wish=older)), WHOLE
+    told = [{c["observedGeneration"] for c in shown(each)["clusters"][0]["conditions"]} for each in (late, done)]
+    assert told == [{2}, {3}]
 
 
 RESIZED = msgspec.structs.replace(WISH, need=Need(pools=(msgspec.structs.replace(samples.POOL, nodes=4),)))
@@ -157,12 +157,6 @@ def test_what_was_refused_before_is_not_said_of_what_is_asked_since_and_that_is_
     assert [conditions(computed)[kind][0] for kind in ("Accepted", "Resizing")] == ["True", "True"]
 
 
-@pytest.mark.parametrize(("attempt", "url"), [(2, "https://10.0.0.1:6443"), (1, None)])
-def test_the_endpoint_is_that_of_the_attempt_it_is(attempt, url):
-    infra = InfraSeen(cluster="train-a", uid="u1", attempt=attempt, endpoint="https://10.0.0.1:6443")
-    assert shown(replace(WHOLE, infra=infra))["clusters"][0].get("endpoint") == url
-
-
 def test_time_alone_changes_nothing():
     first = shown(WHOLE)
     again = shown(WHOLE, colony=COLONY | {"status": first}, now=NOW + timedelta(days=1))
@@ -213,13 +207,6 @@ def test_each_situation_has_its_sentence(facts, told):
     assert bool(message(facts)) == bool(told)
 
 
-@pytest.mark.parametrize("other", [{"uid": "u0"}, {"attempt": 1}])
-def test_what_was_seen_of_another_incarnation_or_attempt_is_not_shown(other):
-    foreign = msgspec.structs.replace(SEEN, **other)
-    (one,) = shown(Facts(WISH, cluster=is_(cluster.Provisioned), seen=foreign))["clusters"]
-    assert (one["nodesReady"], one["acceleratorsReady"], one["message"]) == (0, 0, "waiting for the back end")
-
-
 def test_the_colony_is_what_its_least_advanced_cluster_is():
     other = msgspec.structs.replace(WISH, cluster="b")
     computed = shown(WHOLE, Facts(other, cluster=is_(cluster.Stalled)))
@@ -254,13 +241,6 @@ def test_what_cannot_be_followed_while_it_runs_is_refused_but_ready():
     assert conditions(computed)["Ready"][0] == "True"
 
 
-def test_the_end_is_shown_with_its_time_and_reason():
-    gone = replace(WHOLE, cluster=is_(cluster.Released), teardown=is_(teardown.Gone))
-    assert shown(gone)["clusters"][0]["teardown"] == {"phase": "Gone", "reason": "Idle", "at": "2026-01-01T11:00:00Z"}
-    warned = replace(WHOLE, teardown=is_(teardown.Warned))
-    assert shown(warned)["clusters"][0]["teardown"]["at"] == "2026-01-01T12:00:00Z"
-
-
 def test_a_colony_that_cannot_be_read_says_why():
     computed = refused(COLONY, "spec.clusters is missing", NOW)
     assert (computed["phase"], computed["message"]) == ("Invalid", "spec.clusters is missing")
@@ -276,18 +256,6 @@ def test_a_status_is_the_same_however_an_api_server_writes_its_numbers_and_order
     assert same(computed, stored)
     assert not same(computed, stored | {"phase": "Stalled"})
     assert not same(computed, {})
-
-
-def test_the_newest_attempts_that_came_to_nothing_are_shown_with_their_reasons():
-    failed = [
-        msgspec.structs.replace(ATTEMPT, number=n, reason="NoCapacity", message=f"none in az{n}") for n in range(9)
-    ]
-    waits = is_(cluster.Waiting, tried=tuple(failed))
-    going = is_(cluster.Placing, tried=tuple(failed[:-1]), attempt=failed[-1])
-    for state in (waits, going):
-        (each,) = shown(Facts(WISH, cluster=state))["clusters"]
-        told = [(one["number"], one["reason"], one["message"]) for one in each["failedAttempts"]]
-        assert told == [(n, "NoCapacity", f"none in az{n}") for n in range(9 - SHOWN, 9)]
 
 
 def test_what_waits_for_the_market_says_why_and_until_when():

@@ -1,0 +1,92 @@
+"""One cluster's part of its Colony's status is computed from what is known of it."""
+
+from datetime import datetime, timedelta
+
+from schemas.addon import AddonState, Degraded
+from schemas.cluster import Attempt, ClusterState, Founded, Placing
+from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, OfferStatus, TeardownStatus
+from schemas.teardown import Gone, TeardownState, Warned
+from services.gateway.aspects import aspects
+from services.gateway.conditions import Shown
+from services.gateway.facts import Facts, counted, endpoint, phase, wanted, whole
+from services.gateway.tells import message
+
+SHOWN = 5
+"""Failed attempts that are shown: the newest."""
+
+
+def cluster_status(facts: Facts, shown: Shown) -> ClusterStatus:
+    """What the Colony shows of one cluster; `shown` are the conditions it shows of it already."""
+    state, need = facts.cluster, wanted(facts)
+    founded = state if isinstance(state, Founded) else None
+    seen = counted(facts, founded) if founded else None
+    return ClusterStatus(
+        name=facts.wish.cluster,
+        phase=phase(facts),
+        since=whole(state.since) if state else None,
+        offer=_offer(founded) if founded else None,
+        next_best_price_per_hour=founded.next_best_per_hour if founded else None,
+        nodes_ready=seen.nodes if seen else 0,
+        nodes_wanted=need.nodes,
+        accelerators_ready=seen.accelerators if seen else 0,
+        accelerators_wanted=need.accelerators,
+        kubeconfig_secret=getattr(state, "kubeconfig", None),
+        endpoint=endpoint(facts, founded) or None if founded else None,
+        conditions=shown.conditions(aspects(facts)),
+        addons=[_addon(addon) for addon in facts.addons],
+        teardown=_teardown(facts.teardown) if facts.teardown else None,
+        expires_at=_expires(facts),
+        idle_since=whole(seen.idle_since) if seen and seen.idle_since else None,
+        attempts=state.attempts if state else None,
+        failed_attempts=(_failed(state) or None) if state else None,
+        message=message(facts) or None,
+    )
+
+
+def _offer(state: Founded) -> OfferStatus:
+    placement = state.attempt.placement
+    lot = placement.lots[0]
+    return OfferStatus(
+        cloud=placement.cloud,
+        region=placement.region,
+        zone=lot.zone or None,
+        instance=lot.instance,
+        price_per_hour=placement.price_per_hour,
+        spot=lot.spot,
+    )
+
+
+def _failed(state: ClusterState) -> list[AttemptStatus]:
+    """The attempts that came to nothing, the newest last."""
+    going = (state.attempt,) if isinstance(state, Placing) and state.attempt is not None else ()
+    return [_attempt(attempt) for attempt in (*state.tried, *going)[-SHOWN:]]
+
+
+def _attempt(attempt: Attempt) -> AttemptStatus:
+    lot = attempt.placement.lots[0]
+    return AttemptStatus(
+        number=attempt.number,
+        cloud=attempt.placement.cloud,
+        region=attempt.placement.region,
+        instance=lot.instance,
+        spot=lot.spot,
+        reason=attempt.reason,
+        message=attempt.message or None,
+    )
+
+
+def _addon(state: AddonState) -> AddonStatus:
+    message = state.message if isinstance(state, Degraded) else None
+    return AddonStatus(name=state.addon, phase=type(state).__name__, message=message)
+
+
+def _teardown(state: TeardownState) -> TeardownStatus:
+    until = state.until if isinstance(state, Warned) else None
+    at = whole(until) if until else whole(state.since) if isinstance(state, Gone) else None
+    return TeardownStatus(phase=type(state).__name__, reason=getattr(state, "why", None), at=at)
+
+
+def _expires(facts: Facts) -> datetime | None:
+    since = facts.teardown.ready_since if facts.teardown else None
+    span = facts.wish.limits.time_to_live
+    return whole(since + timedelta(seconds=span)) if since and span is not None else None
