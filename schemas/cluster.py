@@ -61,6 +61,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str = ""
     failed_at: datetime = EPOCH
     """When that was known."""
+    backend: str = ""
+    """Which back end has its objects; empty: the one that its wish names."""
 
     def object_name(self, cluster: str) -> str:
         """The name of the back end's object, and the stem of its kubeconfig Secret."""
@@ -262,6 +264,8 @@ class Gone(msgspec.Struct, frozen=True):
     """Nothing of an attempt is left at the cloud."""
 
     attempt: int
+    backend: str = ""
+    """As the attempt names it."""
 
 
 @level("observed.infra.{tenant}.{object}", owner="gateway")

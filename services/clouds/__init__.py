@@ -22,10 +22,11 @@ def backends(kube: Kube) -> dict[str, Cloud]:
     return {name: backend(kube) for name, backend in kinds().items()}
 
 
-def backend_for(wish: Wish, clouds: Mapping[str, Cloud]) -> Cloud:
-    """The back end that a wish names. Raises Denied("UnknownBackend")."""
-    cloud = clouds.get(wish.need.backend)
+def backend_for(wish: Wish, clouds: Mapping[str, Cloud], named: str = "") -> Cloud:
+    """The back end that is named, or that the wish names. Raises Denied("UnknownBackend")."""
+    name = named or wish.need.backend
+    cloud = clouds.get(name)
     if cloud is None:
         known = ", ".join(sorted(clouds))
-        raise Denied(f"there is no back end {wish.need.backend!r}: use one of {known}", "UnknownBackend")
+        raise Denied(f"there is no back end {name!r}: use one of {known}", "UnknownBackend")
     return cloud

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from events.faults import Denied, NoCapacity, NotFound, TryLater
 from events.kube_faults import NotServed
 from schemas.cluster import NOT_INSTALLED, Gone, Held, InfraSeen, LaunchFailed, MadeLate, Ranked
@@ -61,7 +63,7 @@ class Calls:
         except Denied as denied:
             return (_refused(command, denied),)
         if not await self._stall.stands(command):
-            return (MadeLate(command.attempt),)
+            return (MadeLate(msgspec.structs.replace(command.attempt, backend=command.wish.need.backend)),)
         return (Held(number),) if command.told else ()
 
     async def resize(self, command: Resize) -> tuple[Event, ...]:
@@ -81,13 +83,14 @@ class Calls:
 
     async def release(self, command: Release) -> tuple[Event, ...]:
         """Let the attempt go. Raises TryLater as long as it is there."""
-        backend, number = backend_for(command.wish, self._clouds), command.attempt.number
+        number, where = command.attempt.number, command.attempt.backend
+        backend = backend_for(command.wish, self._clouds, where)
         try:
             await backend.release(command.wish, command.attempt)
         except NotServed:  # that its objects are gone with the kind would be a guess, and may cost what still runs
             return _release_held(command, uninstalled(backend.watched.api_version, backend.watched.kind))
         except NotFound:
-            return (Gone(number),)
+            return (Gone(number, where),)
         except Denied as denied:
             return _release_held(command, denied)
         if command.told:
@@ -95,11 +98,12 @@ class Calls:
         raise TryLater(f"{command.attempt.object_name(command.wish.name)} is still going", STILL_GOING)
 
     async def look(self, command: Look) -> tuple[Event, ...]:
-        """What was last seen of the attempt, from above and from within."""
+        """What was last seen of the attempt, from above and from within: its namesake at another back end is not it."""
         tenant, name = command.wish.tenant, command.wish.name
         seen = self._infra.get(declared(InfraSeen).at(tenant, command.attempt.object_name(name)))
+        own = seen if seen is not None and seen.backend in ("", command.wish.need.backend) else None
         held = self._inventory.get(declared(ClusterSeen).at(tenant, name))
-        return tuple(event for event in (seen, held) if event is not None)
+        return tuple(event for event in (own, held) if event is not None)
 
 
 def act(

@@ -23,7 +23,7 @@ from schemas.cluster import (
 )
 from schemas.teardown import Releasing as ReleaseOrdered
 from services.bill import cost
-from services.provisioning.strays import find, forget
+from services.provisioning.strays import find, forget, is_gone
 
 LOST = "Lost"
 """The reason of an attempt that somebody else deleted."""
@@ -53,7 +53,7 @@ def hold(state: Launching | Placing | Releasing, held: Held) -> Launching | Plac
 
 
 def finish(state: Releasing, gone: Gone, now: datetime) -> ClusterState | Released:
-    if gone.attempt != state.attempt.number:
+    if not is_gone(state.attempt, gone):
         return forget(state, gone)
     return state.to(Released, cost_usd=cost(state, state.attempt.placement, state.billed_since, now))
 
@@ -66,7 +66,7 @@ def finish_seen(state: Releasing, seen: InfraSeen, now: datetime) -> ClusterStat
 
 def try_next(state: Placing, gone: Gone, now: datetime) -> ClusterState:
     """The failed try is gone: it joins the tried ones, and the market is asked again."""
-    if state.attempt is None or gone.attempt != state.attempt.number:
+    if state.attempt is None or not is_gone(state.attempt, gone):
         return forget(state, gone)
     return state.to(
         Placing,

@@ -14,7 +14,7 @@ UNKNOWN = Placement(cloud="", region="", lots=())
 
 def keep(state: ClusterState, late: MadeLate) -> ClusterState:
     """Even where it seems to be the current one: who says so read the stream's last word, which this may not be."""
-    if any(stray.number == late.stray.number for stray in state.strays):
+    if any(_same(stray, late.stray) for stray in state.strays):
         return state
     return msgspec.structs.replace(state, strays=(*state.strays, late.stray))
 
@@ -23,17 +23,26 @@ def find(state: ClusterState, seen: InfraSeen) -> ClusterState:
     """Whatever bears our name and is no attempt of now is a stray, even an earlier incarnation's; what goes is none.
 
     One in the way of the current attempt, under its very number, is none either: that one fails, and is released.
+    It is released where it was seen: an earlier incarnation may have been founded by another back end.
     """
+    stray = Attempt(number=seen.attempt, placement=UNKNOWN, backend=seen.backend)
     own = getattr(state, "attempt", None)
-    if not seen.present or seen.going or (own is not None and own.number == seen.attempt):
-        return state
-    return keep(state, MadeLate(Attempt(number=seen.attempt, placement=UNKNOWN)))
+    in_the_way = own is not None and own.number == seen.attempt and seen.backend in ("", state.wish.need.backend)
+    return state if not seen.present or seen.going or in_the_way else keep(state, MadeLate(stray))
 
 
 def forget(state: ClusterState, gone: Gone) -> ClusterState:
-    if all(stray.number != gone.attempt for stray in state.strays):
-        return state
-    return msgspec.structs.replace(state, strays=tuple(s for s in state.strays if s.number != gone.attempt))
+    left = tuple(stray for stray in state.strays if not is_gone(stray, gone))
+    return state if left == state.strays else msgspec.structs.replace(state, strays=left)
+
+
+def is_gone(attempt: Attempt, gone: Gone) -> bool:
+    """Whether that is said of this attempt: a stray of another back end may bear its number."""
+    return (attempt.number, attempt.backend) == (gone.attempt, gone.backend)
+
+
+def _same(one: Attempt, other: Attempt) -> bool:
+    return (one.number, one.backend) == (other.number, other.backend)
 
 
 def free_number(state: ClusterState) -> int:

@@ -203,7 +203,7 @@ def earlier_for_addon(state: State) -> Iterator[Event]:
 
 def cluster_world(state: State, command: Event, _: set[str]) -> Iterator[Event]:
     if isinstance(command, founding.Release):
-        yield cluster.Gone(command.attempt.number)
+        yield cluster.Gone(command.attempt.number, command.attempt.backend)
 
 
 def teardown_world(state: State, command: Event, said: set[str]) -> Iterator[Event]:

@@ -229,3 +229,16 @@ async def test_what_somebody_deletes_while_it_is_launched_is_founded_anew_elsewh
     second = (await house.history())[-1]
     assert (type(second), second.attempt.number, second.attempt.placement.lots[0].instance) == (Launching, 2, "dear")
     assert await house.there() == ["train-a-2"]
+
+
+async def test_what_an_earlier_incarnation_left_at_another_back_end_is_released_there(house):
+    await house.ask()
+    await asyncio.sleep(1)
+    own, other = (await house.history())[-1], next(name for name in WATCHED if name != house.backend)
+    await house.clouds[other].launch(own.wish, own.attempt, "earlier")
+    seen = InfraSeen(cluster="train-a", uid="earlier", attempt=1, backend=other)
+    await house.say(seen, "default", "train-a-1")
+    await asyncio.sleep(60)
+    left = (await house.kube.list(WATCHED[other], "default")).items
+    assert (left, await house.there()) == ((), ["train-a-1"])
+    assert ((await house.history())[-1].attempt, (await house.history())[-1].strays) == (own.attempt, ())

@@ -307,7 +307,7 @@ async def test_what_was_let_go_while_it_was_being_made_is_told(stalls, becomes, 
     cloud, stall = Slow(bus, becomes(state)), await stand()
     await asyncio.sleep(1)
     told = await Calls({"fake": cloud}, stall, None, None).launch(command(state))
-    assert told == (() if stands else (MadeLate(state.attempt),))
+    assert told == (() if stands else (MadeLate(msgspec.structs.replace(state.attempt, backend="fake")),))
 
 
 def grown(state, nodes):
