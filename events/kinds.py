@@ -25,6 +25,7 @@ CLUSTERCLASSES = Resource("cluster.x-k8s.io", "v1beta2", "clusterclasses", "Clus
 MACHINEDEPLOYMENTS = Resource("cluster.x-k8s.io", "v1beta2", "machinedeployments", "MachineDeployment")
 MACHINESETS = Resource("cluster.x-k8s.io", "v1beta2", "machinesets", "MachineSet")
 MACHINES = Resource("cluster.x-k8s.io", "v1beta2", "machines", "Machine")
+MACHINEHEALTHCHECKS = Resource("cluster.x-k8s.io", "v1beta2", "machinehealthchecks", "MachineHealthCheck")
 CAPI = (CLUSTERS, MACHINEDEPLOYMENTS, MACHINESETS, MACHINES)
 
 CLUSTERDEPLOYMENTS = Resource("k0rdent.mirantis.com", "v1beta1", "clusterdeployments", "ClusterDeployment")

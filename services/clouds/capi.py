@@ -9,16 +9,17 @@ import msgspec
 import yaml
 
 from events.faults import Denied, NotFound
-from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, find
+from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, MACHINEHEALTHCHECKS, find
 from events.kube import Kube, Object, Resource
 from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen, Lot
 from schemas.documents import documents
 from schemas.wish import Wish
 from services.clouds import nodes
 from services.clouds.conditions import ABSENT, conditions, failure
+from services.clouds.healing import declares, health_check
 from services.clouds.kept import Kept
 from services.clouds.marks import GROUP
-from services.clouds.objects import alter, ensure, identity, installed, leftovers, newest, uninstalled
+from services.clouds.objects import alter, ensure, identity, installed, leftovers, newest, served, uninstalled
 from services.clouds.port import labels, owner
 from services.clouds.sized import Render, sized
 from services.clouds.topology import buys_spot, topology
@@ -132,12 +133,14 @@ class Capi:
 
     async def _renderer(self, wish: Wish, cloud: str) -> Render:
         """From an attempt to its documents: by the ClusterClass of the cloud, or else by the template."""
+        check = await served(self._kube, MACHINEHEALTHCHECKS)
         for each in await self._labelled(wish):
             if _cloud(each) == cloud:
                 version = (await newest(self._kube, CLUSTERS)).version
-                return lambda attempt: [topology(each, wish, attempt, version)]
+                own = declares(each)
+                return lambda attempt: _healed([topology(each, wish, attempt, version)], None if own else check)
         text = await self._template(wish, cloud)
-        return lambda attempt: render(text, wish, attempt)
+        return lambda attempt: _healed(render(text, wish, attempt), check)
 
     async def _template(self, wish: Wish, cloud: str) -> str:
         name = wish.need.template or f"{PREFIX}{cloud}"
@@ -229,6 +232,14 @@ def _split(rendered: list[Object]) -> tuple[Object, list[Object]]:
     if len(clusters) != 1:
         raise Denied(f"the Cluster API template must hold one Cluster, it holds {len(clusters)}", "BadTemplate")
     return clusters[0], [document for document in rendered if document is not clusters[0]]
+
+
+def _healed(rendered: list[Object], check: Resource | None) -> list[Object]:
+    """With a health check of ours, where the API server serves the kind, and nobody has written one."""
+    if check is None or any(document.get("kind") == check.kind for document in rendered):
+        return rendered
+    cluster, _ = _split(rendered)
+    return [*rendered, health_check(cluster["metadata"]["name"], check)]
 
 
 def _name(document: Object, wish: Wish, ours: dict[str, str], owners: list[dict[str, str]]) -> None:

@@ -15,21 +15,23 @@ CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 
 async def installed(kube: Kube, resource: Resource) -> None:
     """See that the API server serves a kind, asked until it once does. Raises Denied as long as it does not."""
-    found = await newest(kube, resource)
-    try:
-        await find(kube, found.api_version, found.kind)
-    except NotFound as missing:
-        raise uninstalled(resource.api_version, resource.kind) from missing
+    if await served(kube, resource) is None:
+        raise uninstalled(resource.api_version, resource.kind)
 
 
 async def newest(kube: Kube, resource: Resource) -> Resource:
     """The kind in the version we speak; in the one before, where an older Cluster API serves that alone."""
+    return await served(kube, resource) or resource
+
+
+async def served(kube: Kube, resource: Resource) -> Resource | None:
+    """The same; None where the API server serves neither."""
     for version in (resource.version, BEFORE):
         try:
             return await find(kube, f"{resource.group}/{version}", resource.kind)
         except NotFound:
             continue
-    return resource
+    return None
 
 
 def uninstalled(api_version: str, kind: str) -> Denied:

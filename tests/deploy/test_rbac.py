@@ -34,6 +34,7 @@ ELSEWHERE = (
         Right(group, plural, "get"): "what could not be made is looked at: after a crash it is ours, and there already"
         for group, plural in (
             ("cluster.x-k8s.io", "clusters"),
+            ("cluster.x-k8s.io", "machinehealthchecks"),
             ("bootstrap.cluster.x-k8s.io", "kubeadmconfigtemplates"),
             ("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes"),
             (INFRASTRUCTURE, "devclusters"),

@@ -9,6 +9,7 @@ from events.kinds import (
     CLUSTERTEMPLATES,
     CREDENTIALS,
     MACHINEDEPLOYMENTS,
+    MACHINEHEALTHCHECKS,
     MACHINES,
     MACHINESETS,
 )
@@ -39,6 +40,7 @@ KINDS: dict[Resource, tuple[Column, ...]] = {
     MACHINEDEPLOYMENTS: (Column("Cluster", ".spec.clusterName"), AVAILABLE, REPLICAS, PHASE),
     MACHINESETS: (Column("Cluster", ".spec.clusterName"), REPLICAS),
     MACHINES: (Column("Cluster", ".spec.clusterName"), READY, PHASE),
+    MACHINEHEALTHCHECKS: (Column("Cluster", ".spec.clusterName"),),
     CONTROLPLANES: (AVAILABLE, REPLICAS),
     DEVCLUSTERS: (),
     Resource(CONTROL, "v1beta2", "kubeadmcontrolplanetemplates", "KubeadmControlPlaneTemplate"): (),

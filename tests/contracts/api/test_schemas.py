@@ -10,12 +10,21 @@ import msgspec
 import pytest
 import yaml
 
-from events.kinds import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, CRDS, MACHINEDEPLOYMENTS
+from events.kinds import (
+    CLUSTERCLASSES,
+    CLUSTERDEPLOYMENTS,
+    CLUSTERS,
+    COLONIES,
+    CRDS,
+    MACHINEDEPLOYMENTS,
+    MACHINEHEALTHCHECKS,
+)
 from events.kube import Kube, Object, Request, Response, Transport
 from schemas.cluster import Attempt, Lot, Placement
 from schemas.crds import manifest
 from schemas.wish import Limits, Need, Pool, Taint, Wish
 from services.clouds.capi import Capi
+from services.clouds.healing import SPELT, health_check
 from services.clouds.k0rdent import K0rdent
 from services.clouds.port import Cloud
 from services.clouds.topology import topology
@@ -136,6 +145,7 @@ async def test_cluster_apis_real_schema_takes_what_we_write(folder, strict, real
     pools = await kube.list(MACHINEDEPLOYMENTS, namespace)
     assert {each["spec"]["replicas"] for each in pools.items} == {2}
     assert len(pools.items) == len(LOTS)
+    assert len((await kube.list(MACHINEHEALTHCHECKS, namespace)).items) == 1
     assert kube.transport.warnings == []
     await backend.release(wish, attempt)
 
@@ -152,6 +162,12 @@ async def test_cluster_apis_real_schemas_take_a_topology_in_each_version_that_is
     await Capi(kube).launch(wish, attempt, wish.uid)
     found = await kube.get(CLUSTERS, "train-gpu-1", namespace)
     assert [each["replicas"] for each in found["spec"]["topology"]["workers"]["machineDeployments"]] == [2, 2]
+    (check,) = (await kube.list(MACHINEHEALTHCHECKS, namespace)).items
+    for version in SPELT:
+        one = health_check("train-gpu-1", replace(MACHINEHEALTHCHECKS, version=version))
+        one["metadata"] = {"name": f"written-in-{version}", "namespace": namespace}
+        await kube.create(replace(MACHINEHEALTHCHECKS, version=version), one)
+    assert check["spec"]["clusterName"] == "train-gpu-1"
     older = topology(made, wish, attempt, "v1beta1")
     older["metadata"] = {"name": "older", "namespace": namespace}
     await kube.create(replace(CLUSTERS, version="v1beta1"), older)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, CRDS
+from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, CRDS, MACHINEHEALTHCHECKS
 from events.kube import Kube
 from schemas.cluster import Attempt, Placement
 from services.clouds.capi import Capi
@@ -48,6 +48,8 @@ async def test_manifests_of_that_version_are_founded_counted_and_released(older,
         await backend.launch(wish, ATTEMPT, UID)
     made = await older.get(OLDER, "train-a-1", "default")
     assert made["metadata"]["labels"]["alate.dev/uid"] == UID
+    (check,) = (await older.list(replace(MACHINEHEALTHCHECKS, version="v1beta1"), "default")).items
+    assert check["spec"]["maxUnhealthy"] == "50%"
     left = {"clusters": 1, "machinedeployments": 1, "machines": 0, "secrets": 0}
     assert await backend.leftovers("default", wish.name) == left
     await backend.release(wish, ATTEMPT)
