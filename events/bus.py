@@ -125,13 +125,20 @@ class Bus(Protocol):
     """How it travels. Both adapters pass `tests/contracts/bus`; every call may raise `Unavailable`."""
 
     async def publish(
-        self, message: Message, *, expect: Expect | None = None, cancels: str | None = None, msg_id: str | None = None
+        self,
+        message: Message,
+        *,
+        expect: Expect | None = None,
+        cancels: str | None = None,
+        msg_id: str | None = None,
+        within: float | None = None,
     ) -> int:
         """Store a message and give its sequence.
 
         With `expect` it raises `Conflict` unless the history stands where it should; a repeat of our own
         publish whose acknowledgement was lost (same `msg_id`) is no conflict. `cancels` names the timer that is
         dropped in the same stroke. Without `expect`, a repeat of `msg_id` inside the stream's window is stored once.
+        After `within` seconds (None: the bus's own patience), or a second later, it is `Unavailable`.
         """
         ...
 

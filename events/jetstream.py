@@ -61,9 +61,10 @@ class JetStreamBus:
         expect: Expect | None = None,
         cancels: str | None = None,
         msg_id: str | None = None,
+        within: float | None = None,
     ) -> int:
         """See the port; also raises `Denied` for a message larger than the server takes."""
-        return await publish(self._wire, message, expect, cancels, msg_id)
+        return await publish(self._wire, message, expect=expect, cancels=cancels, msg_id=msg_id, within=within)
 
     async def last(self, stream: str, filter: str) -> Stored | None:  # noqa: A002 - JetStream's own word
         """See the port."""

@@ -10,7 +10,8 @@ from nats.micro.request import Handler, Request, ServiceError
 from events.answers import Answer, Desk
 from events.bus import Unavailable
 from events.faults import Denied
-from events.jetstream_wire import Letter, Lost, Wire
+from events.jetstream_questions import Letter, Lost
+from events.jetstream_wire import Wire
 
 REFUSED = "400"
 CODE, WHY = "Nats-Service-Error-Code", "Nats-Service-Error"

@@ -9,7 +9,8 @@ from nats.js.api import Header
 from events.bus import Stored
 from events.faults import Denied
 from events.jetstream_headers import plain
-from events.jetstream_wire import Letter, Lost, Wire, status
+from events.jetstream_questions import Letter, Lost, status
+from events.jetstream_wire import Wire
 
 T = TypeVar("T", bound="Answer")
 
@@ -97,8 +98,8 @@ async def call(wire: Wire, subject: str, body: object, answer: type[T]) -> T:
     return await wire.insist(f"{wire.api}.{subject}", data, None, read)
 
 
-async def direct(wire: Wire, stream: str, query: object) -> Letter | None:
-    """One stored message by a query of ``DIRECT.GET``, or None."""
+async def direct(wire: Wire, stream: str, query: object, until: float | None = None) -> Letter | None:
+    """One stored message by a query of ``DIRECT.GET``, or None; `until` is a time of the loop's."""
 
     def read(msg: Letter) -> Letter | None:
         match status(msg):
@@ -110,7 +111,7 @@ async def direct(wire: Wire, stream: str, query: object) -> Letter | None:
                 refusal = ApiError(int(code), 0, _description(msg))
                 raise Refused(refusal, stream).denied()
 
-    return await wire.insist(f"{wire.api}.DIRECT.GET.{stream}", msgspec.json.encode(query), None, read)
+    return await wire.insist(f"{wire.api}.DIRECT.GET.{stream}", msgspec.json.encode(query), None, read, until)
 
 
 def stored_direct(msg: Letter) -> Stored:

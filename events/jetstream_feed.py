@@ -17,8 +17,9 @@ from events.jetstream_api import (
     stored_delivered,
     stored_direct,
 )
+from events.jetstream_questions import Letter, status
 from events.jetstream_setup import nanoseconds
-from events.jetstream_wire import Letter, Post, Wire, status
+from events.jetstream_wire import Post, Wire
 
 Policy = Mapping[str, object]
 """Where a consumer begins, in JetStream's words."""

@@ -20,10 +20,6 @@ class Mailbox(Generic[T]):
         self._letters.append(letter)
         self._wake()
 
-    async def receive(self, letter: T) -> None:
-        """Take a letter from the client library, which insists on awaiting something."""
-        self.put(letter)
-
     async def get(self, patience: float) -> T | None:
         """The next letter; None if the connection was renewed or nothing came for so many seconds."""
         if not self._letters:

@@ -5,7 +5,8 @@ import msgspec
 from events.bus import Conflict, Expect, Message, Timer
 from events.faults import TOO_LARGE, Denied
 from events.jetstream_api import ApiError, Refused, direct
-from events.jetstream_wire import Letter, Lost, Wire
+from events.jetstream_questions import Letter, Lost
+from events.jetstream_wire import Wire
 from events.timers import schedule
 
 WRONG_LAST_SEQUENCE = frozenset({10071, 10164})
@@ -52,17 +53,25 @@ def timer_headers(timer: Timer) -> dict[str, str]:
     return {**schedule(timer), "Nats-Schedule-Target": timer.target, "Nats-Schedule-TTL": FIRED_FOR}
 
 
-async def publish(wire: Wire, message: Message, expect: Expect | None, cancels: str | None, msg_id: str | None) -> int:
-    """Store the message and give its sequence; raises `Conflict`, `Denied` or `Unavailable`."""
+async def publish(  # noqa: PLR0913 - the port's own, on a wire
+    wire: Wire,
+    message: Message,
+    *,
+    expect: Expect | None = None,
+    cancels: str | None = None,
+    msg_id: str | None = None,
+    within: float | None = None,
+) -> int:
+    """Store the message and give its sequence; raises `Conflict`, `Denied` or `Unavailable`. See the port."""
     if len(message.data) + HEADROOM > wire.limit:
         raise too_large(message, wire.limit - HEADROOM)
-    own = msg_id or wire.unique()
+    own, until = msg_id or wire.unique(), wire.until(within)
     headers = headers_of(message, expect, cancels, own)
-    ack = await wire.insist(message.subject, message.data, headers, read_ack)
+    ack = await wire.insist(message.subject, message.data, headers, read_ack, until)
     if ack.error is None and not (ack.duplicate and expect):
         return ack.seq
     if expect and (ack.error is None or ack.error.err_code in WRONG_LAST_SEQUENCE):
-        return await _ours(wire, ack.stream, expect, message, own)
+        return await _ours(wire, ack.stream, expect, message, own, until=until)
     raise Refused(ack.error or ApiError(), message.subject).denied()
 
 
@@ -72,10 +81,12 @@ def too_large(message: Message, limit: int) -> Denied:
     return Denied(f"a message of {size} bytes on {message.subject} is too large: at most {limit}", TOO_LARGE)
 
 
-async def _ours(wire: Wire, stream: str, expect: Expect, message: Message, own: str) -> int:
+async def _ours(  # noqa: PLR0913 - what was said, where, and by when
+    wire: Wire, stream: str, expect: Expect, message: Message, own: str, *, until: float
+) -> int:
     """Who took the place after the expected one? If this very message, its acknowledgement was lost."""
     query = {"seq": expect.sequence + 1, "next_by_subj": expect.history}
-    winner = await direct(wire, stream, query)
+    winner = await direct(wire, stream, query, until)
     if winner is None or winner.headers is None or winner.headers.get("Nats-Msg-Id") != own:
         raise Conflict(expect.sequence)
     # Replicas that race name their transitions alike; only equal contents make the winner's message ours.

@@ -10,8 +10,9 @@ from events.bus import Consumer, Stored, Unavailable
 from events.dead_letter import dead_letter, one_line
 from events.jetstream_api import Refused, place, stored_delivered
 from events.jetstream_publish import publish
+from events.jetstream_questions import Letter, status
 from events.jetstream_setup import ensure_consumer, nanoseconds
-from events.jetstream_wire import Letter, Post, Wire, status
+from events.jetstream_wire import Post, Wire
 from events.meters import DEAD_LETTERS, EXCEEDED, Meters
 from events.redrive import told
 
@@ -93,7 +94,8 @@ class Pull:
     async def bury(self, handed: Handed, reason: str) -> None:
         """Keep a copy among the dead letters; a second one within the stream's window is stored once."""
         stored, name = handed.stored, f"{self.consumer.stream}.{self.consumer.name}"
-        await publish(self._wire, dead_letter(stored, self.consumer, reason), None, None, f"{name}.{stored.sequence}")
+        letter = dead_letter(stored, self.consumer, reason)
+        await publish(self._wire, letter, msg_id=f"{name}.{stored.sequence}")
         self._meters.count(DEAD_LETTERS, self.consumer.name)
 
     async def leave(self, *, unanswered: bool) -> None:

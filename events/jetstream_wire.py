@@ -1,22 +1,20 @@
 """One NATS connection with an inbox of its own, on which every answer finds its question by number."""
 
 import asyncio
-import itertools
 import logging
+import math
 from collections.abc import Callable
 from random import random as chance
 from typing import TYPE_CHECKING, TypeVar
 
-from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
-from nats.js.api import Header
 
 from events.bus import Unavailable
 from events.credentials import Credentials, without_secrets
 from events.faults import Denied
 from events.jetstream_key import KeyedClient
 from events.jetstream_mailbox import Mailbox
+from events.jetstream_questions import Letter, Lost, Questions
 from events.jetstream_refusal import Refusal, refusal
 from events.patience import Patience
 from schemas.subjects import token
@@ -25,14 +23,12 @@ if TYPE_CHECKING:
     from nats.aio.subscription import Subscription
 
 T = TypeVar("T")
-Letter = Msg
-"""A message as it comes from the wire."""
 Post = Mailbox[Letter]
 
 CONNECT = 3.0
 """Seconds until a server that does not answer counts as not there."""
 ANSWER = 3.0
-"""Seconds after which a question is asked again."""
+"""Seconds after which a question is asked again, or `LOOK` later."""
 FIRST, LONGEST = 0.1, 2.0
 """Seconds between two tries of the same question, and between two tries to reconnect, doubled up to the longest."""
 PING = 10
@@ -44,15 +40,6 @@ REFUSAL = "nats: '"
 _log = logging.getLogger(__name__)
 
 
-class Lost(Exception):
-    """A question stayed without an answer; the next try may have one."""
-
-
-def status(msg: Letter) -> str:
-    """The three digits of a control message, or nothing for a message with contents."""
-    return (msg.headers or {}).get(Header.STATUS.value, "")
-
-
 class Wire:
     """Questions and answers over one connection that is renewed for ever."""
 
@@ -60,14 +47,12 @@ class Wire:
         self, url: str, name: str, credentials: Credentials, patience: float, random: Callable[[], float] = chance
     ) -> None:
         """`random` (0 to 1) spreads the tries."""
-        self.client: Client = KeyedClient()
+        self.client = KeyedClient()
         self._loop = asyncio.get_running_loop()
-        self._numbers = itertools.count(1)
-        self._open: dict[str, tuple[float, asyncio.Future[Letter], str]] = {}
+        self._questions = Questions(self._loop)
         self._refused: dict[str, Refusal] = {}
         self._deaf: Refusal | None = None
         self._boxes: dict[Post, Subscription] = {}
-        self._sweeping: asyncio.TimerHandle | None = None
         self._up = asyncio.Event()
         self._trouble = ""
         self._inbox = ""
@@ -89,7 +74,7 @@ class Wire:
             await self.client.close()
             raise Unavailable(f"no NATS at {self.place}: {self._trouble or error or 'no answer'}") from error
         self._inbox = self.client.new_inbox() + "."
-        await self.client.subscribe(self._inbox + "*", cb=self._answered)
+        await self.client.listen(self._inbox + "*", self._answered)
         self._up.set()
 
     async def _connect(self) -> None:
@@ -107,31 +92,45 @@ class Wire:
             ping_interval=PING,
         )
 
-    async def ask(self, subject: str, data: bytes, headers: dict[str, str] | None = None) -> Letter:
+    def until(self, patience: float | None = None) -> float:
+        """When so many seconds are over (None: as many as this wire has), by the loop's time."""
+        return self._loop.time() + (self._patience if patience is None else patience)
+
+    async def ask(
+        self, subject: str, data: bytes, headers: dict[str, str] | None = None, until: float = math.inf
+    ) -> Letter:
         """One question, one answer; `Lost` when there is none in time, `Denied` if it may not be asked."""
         if self._deaf:
             raise self._denied(self._deaf, subject)
-        number = str(next(self._numbers))
-        future: asyncio.Future[Letter] = self._loop.create_future()
-        self._open[number] = (self._loop.time() + ANSWER, future, subject)
-        if self._sweeping is None:
-            self._sweeping = self._loop.call_later(ANSWER, self._sweep)
+        number = self._questions.number()
+        answer = self._questions.ask(number, subject, min(until, self._loop.time() + ANSWER))
         try:
             await self.client.publish(subject, data, self._inbox + number, headers)
-            return await future
+            return await answer
         except NatsError as error:
             raise Lost(str(error)) from error
         finally:
-            self._open.pop(number, None)
+            self._questions.forget(number)
 
-    async def insist(self, subject: str, data: bytes, headers: dict[str, str] | None, read: Callable[[Letter], T]) -> T:
-        """Ask until there is an answer that can be read; raises `Unavailable` when patience is at its end."""
-        until, tries = self._loop.time() + self._patience, self.tries()
+    async def insist(
+        self,
+        subject: str,
+        data: bytes,
+        headers: dict[str, str] | None,
+        read: Callable[[Letter], T],
+        until: float | None = None,
+    ) -> T:
+        """Ask until there is an answer that can be read; raises `Unavailable` when patience is at its end.
+
+        That is when the loop's time is `until`; None: after the wire's own patience.
+        """
+        until = self.until() if until is None else until
+        tries = self.tries()
         while True:
             try:
                 if not self._up.is_set():
                     await self._wait_up(until)
-                return read(await self.ask(subject, data, headers))
+                return read(await self.ask(subject, data, headers, until))
             except Lost as lost:
                 if self.closed:
                     raise Unavailable("the bus was left") from lost
@@ -157,7 +156,7 @@ class Wire:
         box = Mailbox[Letter](self.client.new_inbox())
         try:
             subject = box.subject + ".*" if wildcard else box.subject
-            self._boxes[box] = await self.client.subscribe(subject, cb=box.receive)
+            self._boxes[box] = await self.client.listen(subject, box.put)
         except NatsError as error:
             raise Unavailable(f"NATS at {self.place} takes no subscription: {error}") from error
         return box
@@ -166,7 +165,7 @@ class Wire:
         """Listen no more."""
         subscription = self._boxes.pop(box, None)
         if subscription and not self.closed:
-            await subscription.unsubscribe()
+            await self.client.deafen(subscription)
 
     def tries(self) -> Patience:
         """How long to wait between the tries of one thing."""
@@ -174,7 +173,7 @@ class Wire:
 
     def unique(self) -> str:
         """A name nobody else has used, for a message that was given none."""
-        return f"{self._inbox}{next(self._numbers)}"
+        return f"{self._inbox}{self._questions.number()}"
 
     @property
     def place(self) -> str:
@@ -200,11 +199,11 @@ class Wire:
         if self.closed:
             return
         if self._up.is_set():
-            if self._open:
-                await asyncio.wait([future for _, future, _ in self._open.values()], timeout=ANSWER)
+            await self._questions.rest(ANSWER)
             await self._flush()
         self.closed = True
         self._lose("the bus was left")
+        self._questions.close()
         self._up.set()  # who waits for a connection learns that there will be none
         self._ring()
         await self.client.close()
@@ -226,30 +225,11 @@ class Wire:
         trouble = f" ({self._trouble})" if self._trouble and self._trouble not in str(lost) else ""
         return f"NATS at {self.place} gave no answer on {subject}: {lost}{trouble}"
 
-    async def _answered(self, msg: Letter) -> None:
-        asked = self._open.get(msg.subject[len(self._inbox) :])
-        if asked is None or asked[1].done():
-            return
-        if msg.headers and status(msg) == "503":
-            asked[1].set_exception(Lost("nothing answers there"))
-        else:
-            asked[1].set_result(msg)
-
-    def _sweep(self) -> None:
-        now = self._loop.time()
-        for deadline, future, _ in list(self._open.values()):
-            if deadline > now:
-                break
-            if not future.done():
-                future.set_exception(Lost(f"no answer in {ANSWER:g} s"))
-        self._sweeping = self._loop.call_later(ANSWER / 4, self._sweep) if self._open else None
+    def _answered(self, msg: Letter) -> None:
+        self._questions.answer(msg.subject[len(self._inbox) :], msg)
 
     def _lose(self, why: str) -> None:
-        for _, future, _ in self._open.values():
-            if not future.done():
-                future.set_exception(Lost(why))
-        if self.closed and self._sweeping:
-            self._sweeping.cancel()
+        self._questions.fail(lambda _: Lost(why))
 
     def _ring(self) -> None:
         for box in self._boxes:
@@ -276,9 +256,9 @@ class Wire:
             self._deaf = no
         elif no.subject.startswith(self.api.lower()):  # few; every acknowledgement has a subject of its own
             self._refused[no.subject] = no
-        for _, future, subject in self._open.values():
-            if not future.done() and (self._deaf or subject.lower() == no.subject):
-                future.set_exception(self._denied(no, subject))
+        self._questions.fail(
+            lambda asked: self._denied(no, asked) if self._deaf or asked.lower() == no.subject else None
+        )
 
     def _denied(self, no: Refusal, subject: str) -> Denied:
         return no.denied(self.place, self._name, self._inbox if no is self._deaf else subject)

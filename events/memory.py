@@ -107,7 +107,13 @@ class MemoryBus:
         self._leave("the connection broke")
 
     async def publish(
-        self, message: Message, *, expect: Expect | None = None, cancels: str | None = None, msg_id: str | None = None
+        self,
+        message: Message,
+        *,
+        expect: Expect | None = None,
+        cancels: str | None = None,
+        msg_id: str | None = None,
+        within: float | None = None,  # noqa: ARG002 - memory answers at once
     ) -> int:
         """See the port; also raises `Denied` for a message larger than the server takes."""
         log = self._here().taking(message)

@@ -4,8 +4,6 @@ The subject is the memory: only the first message on it is taken (compare-and-sw
 stream keeps it (14 days, the longest retries end after 4). No restart of ours or of the bus forgets it.
 """
 
-import asyncio
-
 import structlog
 
 from events.bus import Bus, Conflict, Consumer, Expect, Message, Unavailable
@@ -48,16 +46,15 @@ def message(endpoint: Endpoint, said: Said, event: CloudEvent) -> Message:
 async def keep(bus: Bus, kept: Message, meters: Meters) -> None:
     """Store it unless it is there; returns once the bus has said so. Raises Problem 409, 413, 503."""
     try:
-        async with asyncio.timeout(PATIENCE):
-            headers = dict(kept.headers)
-            with sending(kept.subject, headers, meters):
-                traced = Message(kept.subject, kept.data, headers)
-                await bus.publish(traced, expect=Expect(kept.subject, 0), msg_id=kept.subject)
+        headers = dict(kept.headers)
+        with sending(kept.subject, headers, meters):
+            traced = Message(kept.subject, kept.data, headers)
+            await bus.publish(traced, expect=Expect(kept.subject, 0), msg_id=kept.subject, within=PATIENCE)
     except Conflict as taken:
         raise Problem(409, "a delivery of this source and id was taken before, with another body") from taken
     except Denied as no:
         raise _refused(no) from no
-    except (Unavailable, TimeoutError) as away:
+    except Unavailable as away:
         raise not_now(503, "the bus is away: the delivery may not have been kept, send it again", PATIENCE) from away
 
 

@@ -14,7 +14,7 @@ def box() -> Mailbox[str]:
 
 async def test_letters_come_out_in_order(box):
     for letter in "abc":
-        await box.receive(letter)
+        box.put(letter)
     assert [await box.get(1) for _ in range(3)] == ["a", "b", "c"]
 
 
