@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 
 from schemas.entity import EPOCH, State
+from schemas.growth import Ungrown
 from schemas.lifecycle import Lifecycle
 from schemas.registry import level, state
 from schemas.wish import Wish
@@ -164,6 +165,8 @@ class Ready(Founded, frozen=True, kw_only=True):
     """When pools go to the fewest nodes they may have, unless something is used before."""
     grows_from: datetime | None = None
     """What its pods ask for is not followed before: the last time it was refused."""
+    ungrown: Ungrown | None = None
+    """None: its pods ask for nothing more, or it is on its way."""
 
 
 @state("cluster", "hibernated", owner=OWNER)

@@ -29,3 +29,5 @@ class ResizeRefused(msgspec.Struct, frozen=True):
     attempt: int
     lots: tuple[Lot, ...]
     message: str
+    reason: str = "Denied"
+    """CamelCase, for programs."""

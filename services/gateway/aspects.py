@@ -16,6 +16,8 @@ UNHEARD = Verdict(
     holds=None, reason="NotHeard", message="its API cannot be heard: what is shown of its nodes is what was seen last"
 )
 
+AS_ASKED = Verdict(holds=False, reason="AsAsked")
+
 
 def aspects(facts: Facts) -> Mapping[str, Verdict]:
     """Every aspect of one cluster, by the type of its condition."""
@@ -86,7 +88,8 @@ def resizing(facts: Facts) -> Verdict:
     """Its pools are getting another size; it stays ready meanwhile."""
     state = facts.cluster
     if not isinstance(state, Founded) or not (state.resizing or asked_since(facts)):
-        return Verdict(holds=False, reason="AsAsked")
+        ungrown = state.ungrown if isinstance(state, Ready) else None
+        return Verdict(holds=False, reason=ungrown.reason, message=ungrown.message) if ungrown else AS_ASKED
     late = state.resizing is not None and state.resizing.late
     return Verdict(holds=True, reason="Late" if late else "Resizing", message=message(facts))
 

@@ -7,7 +7,7 @@ from events.kube_port import Object
 from schemas.cluster import Founded, Ready
 from schemas.crds import ClusterStatus, ColonyStatus
 from schemas.inventory import ClusterSeen
-from services.gateway.aspects import addons_applied, generation, missing, resizing, unapplied
+from services.gateway.aspects import AS_ASKED, addons_applied, generation, missing, resizing, unapplied
 from services.gateway.clusters import cluster_status
 from services.gateway.conditions import Shown, Verdict
 from services.gateway.facts import Facts, asked_since, counted, phase
@@ -126,13 +126,15 @@ def _ready(facts: tuple[Facts, ...], ready: int) -> Verdict:
 
 def _resizing(facts: tuple[Facts, ...]) -> Verdict:
     """Whether a cluster's pools are getting another size; it stays ready meanwhile."""
-    verdicts = {each.wish.cluster: resizing(each) for each in facts}
-    going = {name: verdict for name, verdict in verdicts.items() if verdict.holds}
-    if not going:
-        return Verdict(holds=False, reason="AsAsked")
-    late = any(verdict.reason == "Late" for verdict in going.values())
-    told = "; ".join(f"{name}: {verdict.message}" for name, verdict in going.items())
-    return Verdict(holds=True, reason="Late" if late else "Resizing", message=told)
+    verdicts = [(each.wish.cluster, verdict) for each in facts if (verdict := resizing(each)) != AS_ASKED]
+    going = [(name, verdict) for name, verdict in verdicts if verdict.holds]
+    if not verdicts:
+        return AS_ASKED
+    reason = next(
+        (verdict.reason for _, verdict in going if verdict.reason == "Late"), (going or verdicts)[0][1].reason
+    )
+    told = "; ".join(f"{name}: {verdict.message}" for name, verdict in verdicts)
+    return Verdict(holds=bool(going), reason=reason, message=told)
 
 
 def _addons_applied(facts: tuple[Facts, ...]) -> Verdict:

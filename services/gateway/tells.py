@@ -31,6 +31,8 @@ def message(facts: Facts) -> str:
         return state.refused or (f"hibernates once {_left(facts, state)}" if state.resizing else "hibernates")
     if isinstance(state, Founded) and (state.refused or state.resizing or not isinstance(state, Ready)):
         return state.refused or _progress(facts, state)
+    if isinstance(state, Ready) and state.ungrown:
+        return state.ungrown.message
     return TELLS.get(type(state), lambda _: "")(state)
 
 

@@ -22,6 +22,7 @@ from schemas.cluster import (
     Stalled,
     Waiting,
 )
+from schemas.growth import Ungrown
 from schemas.registry import declared
 from schemas.wish import Need
 from services.bill import held, so_far
@@ -84,7 +85,7 @@ WAITS: Mapping[type[ClusterState], Callable[[Any], str]] = {
     Waiting: lambda s: f"the market, asked again at {_clock(s.until)}: {s.reason}: {s.message}",
     Launching: lambda s: s.held or f"its API to answer, until {_clock(s.deadline)} at the latest",
     Hibernated: lambda s: "its machines to be gone" if s.resizing else "",
-    Ready: lambda s: f"its new size of {s.wish.need.nodes} nodes{LATE * s.resizing.late}" if s.resizing else "",
+    Ready: lambda s: _size(s) if s.resizing else _more(s.ungrown),
     Provisioned: lambda s: f"all {s.wish.need.accelerators} accelerators, until {_clock(s.deadline)} at the latest",
     Stalled: lambda s: f"another wish, or what is not installed: {s.reason}: {s.message}",
     Releasing: lambda s: _going(s.attempt, s),
@@ -174,6 +175,15 @@ def _lives(lived: Iterable[ClusterState]) -> dict[int, _Life]:
 
 def _going(attempt: Attempt, state: Placing | Releasing) -> str:
     return ": ".join(filter(None, (f"attempt {attempt.number} to be gone", state.held)))
+
+
+def _size(state: Ready) -> str:
+    late = state.resizing is not None and state.resizing.late
+    return f"its new size of {state.wish.need.nodes} nodes{LATE * late}"
+
+
+def _more(ungrown: Ungrown | None) -> str:
+    return f"more nodes: {ungrown.reason}: {ungrown.message}" if ungrown else ""
 
 
 def _clock(time: datetime) -> str:

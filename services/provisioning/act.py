@@ -78,7 +78,7 @@ class Calls:
             raise TryLater(missing.message, STILL_GOING) from missing
         except Denied as denied:
             _wait_if_curable(denied)
-            return (ResizeRefused(number, lots, denied.message),)
+            return (ResizeRefused(number, lots, denied.message, denied.reason),)
         return (Resized(number, lots),)
 
     async def release(self, command: Release) -> tuple[Event, ...]:

@@ -12,6 +12,7 @@ import msgspec
 
 from schemas.cluster import Lot, Ready
 from schemas.entity import Due
+from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen, Demand
 from schemas.wish import Need, Pool
 from services.provisioning.resize import begin, run_late, taken
@@ -24,13 +25,15 @@ Lots = tuple[Lot, ...]
 def fit(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
     """The size its pods ask for."""
     if not follows(state):
-        return state
+        # On the way back from what was refused, that is still to be told.
+        return state if state.resizing or not state.ungrown else msgspec.structs.replace(state, ungrown=None)
     need, lots = state.wish.need, state.attempt.placement.lots
     more = grown(need, lots, seen)
     if more != lots and state.grows_from is None:
         return _resize(state, more, now)
     idle = seen.idle_since if shrunk(need, lots) != lots else None
-    return msgspec.structs.replace(state, shrinks_at=idle + PAUSE if idle else None)
+    ungrown = _too_dear(need, lots, seen) if more == lots else state.ungrown  # else it was refused, and waits
+    return msgspec.structs.replace(state, shrinks_at=idle + PAUSE if idle else None, ungrown=ungrown)
 
 
 def ring(state: Ready, due: Due, now: datetime) -> Ready:
@@ -122,7 +125,21 @@ def _with(lots: Lots, pool: Pool, nodes: int, cap: float | None) -> Lots:
     return tuple(enlarged(lot, price) if lot.pool == pool.name else lot for lot in lots)
 
 
+def _too_dear(need: Need, lots: Lots, seen: ClusterSeen) -> Ungrown | None:
+    """That only the price keeps it from growing; the same words however many pods wait."""
+    wanted = grown(msgspec.structs.replace(need, max_price_per_hour=None), lots, seen)
+    short = next((lot for lot, more in zip(lots, wanted, strict=True) if more.nodes > lot.nodes), None)
+    if short is None:
+        return None
+    price = sum(lot.nodes * lot.price_per_hour for lot in lots) + short.price_per_hour
+    return Ungrown(
+        reason="PriceCap",
+        message=f"pods wait for pool {short.pool}: one more node of {short.instance} would make it {price:g} USD per "
+        f"hour, more than maxPricePerHour {need.max_price_per_hour:g}",
+    )
+
+
 def _resize(state: Ready, lots: Lots, now: datetime) -> Ready:
     changed = begin(state, lots, now, before=taken(state))
     resizing = msgspec.structs.replace(changed.resizing, demanded=True) if changed.resizing else None
-    return msgspec.structs.replace(changed, resizing=resizing, shrinks_at=None)
+    return msgspec.structs.replace(changed, resizing=resizing, shrinks_at=None, ungrown=None)

@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 
 from schemas.cluster import Founded, Hibernated, Provisioned, Ready
+from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen
 from schemas.resize import ResizeRefused
 from schemas.wish import Wish
@@ -21,7 +22,8 @@ def give_in(state: Provisioned | Ready, told: ResizeRefused, now: datetime) -> F
     """It goes on as it was; what could not wake sleeps on, what pods ask for is asked for again after a while."""
     back, asked = take_back(state, told, now), state.resizing
     if back is not state and isinstance(back, Ready) and asked is not None and asked.demanded:
-        return msgspec.structs.replace(back, grows_from=now + PAUSE)
+        ungrown = Ungrown(reason=told.reason, message=told.message)
+        return msgspec.structs.replace(back, grows_from=now + PAUSE, ungrown=ungrown)
     return _asleep(back)
 
 

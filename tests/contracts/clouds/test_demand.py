@@ -44,3 +44,15 @@ async def test_a_queue_lets_a_pool_grow_to_its_bound_and_an_empty_one_lets_it_sh
         said = await house.said()
         await asyncio.sleep(3600)
         assert await house.said() == said
+
+
+async def test_a_queue_that_may_not_be_paid_for_is_told_with_the_price_and_nothing_grows(house):
+    async with house.at_work(house.sandbox.inside()):
+        await house.ask(pools=[POOL | {"nodes": 1, "maxNodes": 4}], maxPricePerHour=15)
+        await house.until(Ready)
+        await house.sandbox.world.kube(FIRST.replace("/", ".")).create(JOBS, job(3, 1800))
+        held = await house.until(Ready, lambda state: state.ungrown)
+        await asyncio.sleep(5)
+        (told,) = (each for each in (await house.shown())["conditions"] if each["type"] == "Resizing")
+        assert (told["status"], told["reason"], held.attempt.placement.nodes) == ("False", "PriceCap", 1)
+        assert told["message"].endswith("would make it 20 USD per hour, more than maxPricePerHour 15")

@@ -11,6 +11,7 @@ import pytest
 
 from schemas import addon, cluster, teardown
 from schemas.cluster import InfraSeen
+from schemas.growth import Ungrown
 from services.gateway.aspects import aspects
 from services.gateway.clusters import cluster_status
 from services.gateway.conditions import Shown
@@ -26,6 +27,7 @@ SEENS = (
 INFRAS = (None, InfraSeen(cluster="train-a", uid="u1", attempt=2, message="creating"))
 ADDONS = ((), (put_on(addon.Applied),), (put_on(addon.Degraded),))
 TEARDOWNS = (None, is_(teardown.Armed), is_(teardown.Warned), is_(teardown.Stuck, message="too long"))
+UNGROWN = is_(cluster.Ready, ungrown=Ungrown(reason="Taken", message="others hold the rest"))
 STATES = (None, *(is_(kind) for kind in cluster.LIFECYCLE.states))
 EVERYTHING = [
     Facts(WISH, "its name is taken"),
@@ -109,6 +111,13 @@ def test_what_is_missing_says_why_as_the_cluster_does():
     verdict = aspects(Facts(WISH, cluster=is_(cluster.Waiting, reason="NoOfferFits")))["Placed"]
     assert (verdict.reason, verdict.message[:7]) == ("NoOfferFits", "too dea")
     assert aspects(short())["Schedulable"].message == "1 of 2 nodes, 8 of 16 accelerators ready"
+
+
+def test_nodes_that_its_pods_asked_for_in_vain_are_told_with_the_reason():
+    facts = replace(WHOLE, cluster=UNGROWN)
+    assert told(facts) == told(WHOLE)
+    verdict = aspects(facts)["Resizing"]
+    assert (verdict.holds, verdict.reason, verdict.message) == (False, "Taken", "others hold the rest")
 
 
 def test_addons_that_are_not_applied_as_asked_are_waited_for_by_name():

@@ -9,6 +9,7 @@ import pytest
 
 from schemas import addon, cluster, teardown
 from schemas.cluster import InfraSeen
+from schemas.growth import Ungrown
 from schemas.wish import Need
 from services.gateway.facts import Facts
 from services.gateway.status import refused, same, status
@@ -123,6 +124,18 @@ def test_one_that_takes_long_to_be_resized_tells_what_the_back_end_says():
     _, reason, told = conditions(shown(resizing(late=True)))["Resizing"]
     assert reason == "Late"
     assert told == "a: 2 of 4 nodes, 16 of 32 accelerators ready: InsufficientInstanceCapacity"
+
+
+def test_nodes_that_pods_asked_for_in_vain_are_told_beside_what_is_on_its_way():
+    ungrown = Ungrown(reason="PriceCap", message="too dear")
+    held = replace(WHOLE, cluster=is_(cluster.Ready, ungrown=ungrown))
+    computed = shown(held)
+    assert (computed["phase"], computed["message"]) == ("Ready", "a: too dear")
+    assert conditions(computed)["Resizing"] == ("False", "PriceCap", "a: too dear")
+    going = resizing()
+    both = shown(held, replace(going, wish=msgspec.structs.replace(going.wish, cluster="b")))
+    told = "a: too dear; b: 2 of 4 nodes, 16 of 32 accelerators ready"
+    assert conditions(both)["Resizing"] == ("True", "Resizing", told)
 
 
 ASLEEP = msgspec.structs.replace(WISH, need=msgspec.structs.replace(NEED, hibernate=True))

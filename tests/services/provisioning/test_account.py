@@ -20,6 +20,7 @@ from schemas.cluster import (
     Stalled,
     Waiting,
 )  # fmt: skip
+from schemas.growth import Ungrown
 from schemas.wish import Need, Pool, Wish
 from services.cli.placing.explain import lived
 from services.provisioning.account import account
@@ -155,6 +156,10 @@ PROVISIONED = Provisioned(
         (LIFE[3], "an answer of the market"),
         (PROVISIONED, "all 16 accelerators, until 2026-01-01 01:00:00 UTC at the latest"),
         (LIFE[5], ""),
+        (
+            msgspec.structs.replace(LIFE[5], ungrown=Ungrown(reason="Taken", message="others hold them")),
+            "more nodes: Taken: others hold them",
+        ),
         (LIFE[6], "attempt 2 to be gone"),
         (msgspec.structs.replace(LIFE[6], held="no kind"), "attempt 2 to be gone: no kind"),
         (

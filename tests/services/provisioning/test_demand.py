@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from schemas.cluster import Hibernated, InfraSeen, Lot, Placement, Ranked, Ready
 from schemas.entity import Due, Wake
 from schemas.founding import Look
+from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen, Demand
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Pool, Wish
@@ -201,6 +202,35 @@ def test_a_refusal_is_no_fault_of_the_wish_and_it_is_asked_again_after_a_pause()
     assert size(tell(state, seen(2, 2, 8))) == 2
     assert Wake(T0 + PAUSE) in todo(state)
     assert size(tell(state, Due(), seen(2, 2, 8), now=T0 + PAUSE)) == 3
+
+
+def test_a_refusal_is_told_until_it_is_followed_or_nothing_waits_any_more():
+    growing = tell(READY, seen(2, 2, 8))
+    refused = tell(growing, ResizeRefused(1, growing.attempt.placement.lots, "others hold it", "Taken"), seen(2, 2, 8))
+    assert refused.ungrown == Ungrown(reason="Taken", message="others hold it")
+    refused = tell(refused, Resized(1, (LOT,)), seen(2, 2, 8), seen(2, 2, 8, 8))
+    assert (refused.resizing, refused.ungrown.reason) == (None, "Taken")
+    assert tell(refused, Due(), seen(2, 2, 8), now=T0 + PAUSE).ungrown is None
+    assert tell(refused, seen(2, 2)).ungrown is None
+    assert (
+        tell(refused, wished(2, Need(pools=(replace(POOL, min_nodes=0, max_nodes=0),))), seen(2, 2, 8)).ungrown is None
+    )
+
+
+def test_what_may_not_cost_more_says_so_in_the_same_words_however_many_wait():
+    capped = tell(READY, wished(2, replace(NEED, max_price_per_hour=2.5)))
+    told = tell(capped, seen(2, 2, 8))
+    assert (size(told), told.ungrown.reason) == (2, "PriceCap")
+    assert told.ungrown.message == (
+        "pods wait for pool gpu: one more node of x8 would make it 3 USD per hour, more than maxPricePerHour 2.5"
+    )
+    assert tell(told, seen(2, 2, 8, 8, 8)) == told
+    assert tell(told, seen(2, 2)).ungrown is None
+
+
+def test_what_it_may_not_have_at_all_is_no_refusal():
+    largest = tell(READY, wished(2, Need(pools=(replace(POOL, nodes=2, max_nodes=2, min_nodes=1),))))
+    assert tell(largest, seen(2, 2, 8)).ungrown is None
 
 
 def test_what_a_person_says_counts_when_it_is_said_and_what_the_pods_ask_for_afterwards():
