@@ -40,6 +40,7 @@ LOGS = {"hook": HOOK, "outbound": TOLD}
 # W3C Trace Context: version ff and ids of zeros only are invalid; a version above 00 may say more behind a dash.
 _VALID = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
 _SAMPLED = frozenset("13579bdf")
+_NOT_ZERO = 1 << 64 | 1
 
 Kind = Literal["producer", "consumer"]
 
@@ -131,8 +132,8 @@ class Tracing:
 
     def unsampled(self) -> Trace:
         """A new trace that says: decided, not sampled."""
-        bits = self.random.getrandbits
-        return Trace(f"00-{bits(128) | 1:032x}-{bits(64) | 1:016x}-00")
+        ids = (self.random.getrandbits(192) | _NOT_ZERO).to_bytes(24, "big").hex()
+        return Trace(f"00-{ids[:32]}-{ids[32:]}-00")
 
 
 tracing = Tracing()

@@ -4,6 +4,8 @@ The subject is the memory: only the first message on it is taken (compare-and-sw
 stream keeps it (14 days, the longest retries end after 4). No restart of ours or of the bus forgets it.
 """
 
+from functools import lru_cache
+
 import structlog
 
 from events.bus import Bus, Conflict, Consumer, Expect, Message, Unavailable
@@ -39,8 +41,12 @@ def message(endpoint: Endpoint, said: Said, event: CloudEvent) -> Message:
         raise wrong(str(why)) from why
     if sum(map(len, headers)) + sum(map(len, headers.values())) > LONGEST:
         raise wrong(f"the event's attributes are too long: at most {LONGEST} bytes together")
-    place = ".".join(map(token, endpoint))
-    return Message(f"hook.{place}.{msg_id(event)}", said.body, headers)
+    return Message(f"{_place(endpoint)}.{msg_id(event)}", said.body, headers)
+
+
+@lru_cache(maxsize=1024)
+def _place(endpoint: Endpoint) -> str:
+    return ".".join(("hook", *map(token, endpoint)))
 
 
 async def keep(bus: Bus, kept: Message, meters: Meters) -> None:

@@ -45,9 +45,9 @@ def members(body: bytes) -> dict[str, object]:
 
 
 def within(value: object, *path: str) -> object:
-    """What is at a path of mappings; None if there is nothing."""
+    """What is at a path of JSON objects; None if there is nothing."""
     for part in path:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             return None
         value = value.get(part)
     return value
