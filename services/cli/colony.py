@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from events.kinds import COLONIES
 from events.kube import Object
 from schemas.crds import read_colony
 from services.bad import BadInput
@@ -50,8 +51,8 @@ def from_flags(ask: Ask, namespace: str) -> Object:
     }
     return checked(
         {
-            "apiVersion": "alate.dev/v1alpha1",
-            "kind": "Colony",
+            "apiVersion": COLONIES.api_version,
+            "kind": COLONIES.kind,
             "metadata": {"name": ask.name, "namespace": namespace},
             "spec": {"clusters": [_said(cluster)]},
         }

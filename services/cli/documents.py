@@ -4,14 +4,13 @@ from pathlib import Path
 
 import yaml
 
+from events.kinds import COLONIES
 from events.kube import Object
 from schemas import documents as read
 from services.bad import BadInput
 
-OURS = "alate.dev/v1alpha1"
 
-
-def documents(file: Path, kind: str, api: str = OURS) -> list[Object]:
+def documents(file: Path, kind: str, api: str = COLONIES.api_version) -> list[Object]:
     """The objects of a kind in a file, in its order. Raises BadInput."""
     try:
         found = [each for each in read.documents(file.read_text()) if each is not None]

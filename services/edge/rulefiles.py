@@ -9,6 +9,7 @@ from typing import NamedTuple
 import structlog
 import yaml
 
+from events.kinds import TRIGGERS
 from events.telemetry import Meters
 from schemas.crds import Refused, read_trigger
 from schemas.documents import documents
@@ -109,5 +110,5 @@ def _read(file: Path, size: int) -> tuple[Rules, ...]:
 def _of_kind(document: object) -> dict[str, object]:
     if not isinstance(document, dict) or document.get("kind") != "Trigger":
         other = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise Refused(f"a {other} is in the file: must be Triggers (apiVersion alate.dev/v1alpha1)")
+        raise Refused(f"a {other} is in the file: must be Triggers (apiVersion {TRIGGERS.api_version})")
     return document

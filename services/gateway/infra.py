@@ -72,4 +72,4 @@ class InfraWatch:
 
 
 def _gone(seen: InfraSeen) -> InfraSeen:
-    return msgspec.structs.replace(seen, present=False, reachable=False, going=False, failure="", message="")
+    return InfraSeen(cluster=seen.cluster, uid=seen.uid, attempt=seen.attempt, backend=seen.backend, present=False)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from events.kinds import COLONIES
 from events.kube_port import Object
 from schemas.crds import read_colony
 from schemas.inventory import Offer
@@ -100,7 +101,8 @@ def _ours(colony: Object, clusters: list[Object]) -> Object:
     """Raises Refused."""
     said = _within(colony, "metadata")
     meta = {name: said[name] for name in ("name", "namespace", "labels") if name in said}
-    made = {"apiVersion": "alate.dev/v1alpha1", "kind": "Colony", "metadata": meta, "spec": {"clusters": clusters}}
+    kind = {"apiVersion": COLONIES.api_version, "kind": COLONIES.kind}
+    made = kind | {"metadata": meta, "spec": {"clusters": clusters}}
     read_colony(made)
     return made
 

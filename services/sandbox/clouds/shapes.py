@@ -1,6 +1,6 @@
 """What a machine is made of is read from the offers, so that a simulated node is as large as the real one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from schemas.accelerators import canonical
@@ -21,8 +21,6 @@ class Shape:
         """What NVIDIA's feature discovery would write into the label ``nvidia.com/gpu.product``."""
         return PRODUCTS.get(canonical(self.accelerator) or "", f"NVIDIA-{self.accelerator}")
 
-
-Shapes = Mapping[str, Shape]
 
 SMALL = Shape()
 """What an instance type that no offer names is taken for."""

@@ -76,6 +76,41 @@ async def test_a_cluster_api_of_the_version_before_is_heard_in_that_version():
         await watch
 
 
+class Whole(FakeCloud):
+    """Everything of it is said; then it is not there any more, seen so or not."""
+
+    def read(self, item):
+        return InfraSeen(
+            cluster="train-a", uid="c1.1", attempt=1, reachable=True, going=True, endpoint="https://10.0.0.1:6443",
+            failure="NoCapacity", message="creating",
+        )  # fmt: skip
+
+
+class Emptied:
+    """One object, which goes: the watch shows its end, or only a list without it."""
+
+    def __init__(self, *, seen):
+        self.seen = seen
+
+    async def watch(self, _):
+        item = {"metadata": {"namespace": "acme", "name": "train-a-1"}}
+        yield Listed((item,), "1")
+        yield Changed(item, gone=True) if self.seen else Listed((), "2")
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("seen", [True, False])
+async def test_of_what_is_gone_nothing_is_said_but_whose_it_was(seen):
+    levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    watch = asyncio.create_task(InfraWatch(Whole(), levels, lambda: 0.5).run(Emptied(seen=seen)))
+    await asyncio.sleep(1)
+    gone = InfraSeen(cluster="train-a", uid="c1.1", attempt=1, backend="fake", present=False)
+    assert levels.last(InfraSeen, "acme", "train-a-1") == gone
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
+
+
 class Away(MemoryBus):
     """A bus that takes nothing for ten minutes."""
 
