@@ -10,6 +10,7 @@ from events.kinds import (
     CONFIGMAPS,
     CREDENTIALS,
     MACHINEDEPLOYMENTS,
+    MACHINEHEALTHCHECKS,
     MACHINES,
     MACHINESETS,
 )
@@ -31,6 +32,7 @@ WATCHED: tuple[Resource, ...] = (
     MACHINEDEPLOYMENTS,
     MACHINESETS,
     MACHINES,
+    MACHINEHEALTHCHECKS,
 )
 _PARTS = (CONTROLPLANES, DEVCLUSTERS)
 _REFERENCES = {CONTROLPLANES: "controlPlaneRef", DEVCLUSTERS: "infrastructureRef"}
@@ -117,6 +119,7 @@ class Cache:
             pools=self._several(key, MACHINEDEPLOYMENTS),
             sets=self._several(key, MACHINESETS),
             machines=self._several(key, MACHINES),
+            checks=self._several(key, MACHINEHEALTHCHECKS),
             deployment=deployment,
             template=self.objects[CLUSTERTEMPLATES].get((namespace, spec.get("template", ""))),
             credential=self.objects[CREDENTIALS].get((namespace, spec.get("credential", ""))),

@@ -5,6 +5,8 @@ from datetime import datetime
 
 from services.sandbox.clouds.capi_cluster import cluster
 from services.sandbox.clouds.capi_control import control
+from services.sandbox.clouds.capi_fates import fates
+from services.sandbox.clouds.capi_health import health
 from services.sandbox.clouds.capi_infra import infra
 from services.sandbox.clouds.capi_machine import machines
 from services.sandbox.clouds.capi_pools import pools
@@ -15,7 +17,9 @@ from services.sandbox.clouds.view import Laws, View
 
 Controller = Callable[[View, datetime, Laws], Iterator[Change]]
 
-CONTROLLERS: tuple[Controller, ...] = (deployment, cluster, infra, control, pools, sets, machines)
+CONTROLLERS: tuple[Controller, ...] = (
+    deployment, cluster, infra, control, pools, sets, health, fates, machines,
+)  # fmt: skip
 """Who adds up comes before who is added up: so every step in between is seen, as by a watch."""
 BUSY = CONTROLLERS[::-1]
 """Where nothing takes time, who adds up finds the others done: as in a real work queue that is never empty."""

@@ -6,22 +6,21 @@ from datetime import datetime
 
 from events.kinds import MACHINES
 from events.kube import Object
-from services.sandbox.clouds.bill import bought, given_back
+from services.sandbox.clouds.bill import bought
+from services.sandbox.clouds.capi_fates import suffer
 from services.sandbox.clouds.capi_machine_leaves import leave
 from services.sandbox.clouds.capi_machine_says import FINALIZER, GATES, head, may_boot, refusal, speak
-from services.sandbox.clouds.changes import Change, Edit, Join, Leave, Say, Wait
+from services.sandbox.clouds.changes import Change, Edit, Join, Say, Wait
 from services.sandbox.clouds.conditions import holds, paused
 from services.sandbox.clouds.names import (
-    BROKEN,
     CLUSTER_NAME,
     CONTROL_PLANE,
-    PREEMPTED,
     SINCE,
     STARTED,
     TURN,
     place,
 )
-from services.sandbox.clouds.node import broken, node
+from services.sandbox.clouds.node import node
 from services.sandbox.clouds.objects import (
     after,
     annotation,
@@ -86,8 +85,7 @@ def _live(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]
         _order(view, it, now),
         _boot(view, it, now, laws),
         _join(view, it, now, laws),
-        _lose(view, it, now, laws),
-        _degrade(view, it, now, laws),
+        suffer(view, it, now, laws),
     ):
         changes = tuple(part)
         if changes:
@@ -132,24 +130,3 @@ def _join(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]
         return
     yield Join(place(view.cluster), node(view, it, laws, now))
     yield Say(MACHINES, it, {"nodeRef": {"name": name(it)}})
-
-
-def _lose(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
-    """The cloud takes back as many workers as it was told to, those first in the alphabet."""
-    taken = [each for each in view.workers if annotation(each, PREEMPTED)]
-    left = sorted(name(each) for each in view.workers if each not in taken and "nodeRef" in status(each))
-    chosen = left[: max(0, view.count(laws.faults.preempted) - len(taken))]
-    if name(it) in chosen and view.cluster is not None:
-        yield Leave(place(view.cluster), name(it))
-        yield given_back(view.cluster, it, now)
-        yield Edit(MACHINES, it, {"metadata": {"annotations": {PREEMPTED: written(now)}}})
-
-
-def _degrade(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
-    """Its Node shows as many GPUs as work."""
-    if "nodeRef" not in status(it) or annotation(it, PREEMPTED) or view.cluster is None:
-        return
-    missing = str(broken(view, it, laws))
-    if annotation(it, BROKEN, "0") != missing:
-        yield Join(place(view.cluster), node(view, it, laws, now))
-        yield Edit(MACHINES, it, {"metadata": {"annotations": {BROKEN: missing}}})

@@ -7,7 +7,7 @@ from events.kinds import MACHINES
 from events.kube import Object
 from services.sandbox.clouds.changes import Change
 from services.sandbox.clouds.conditions import Told, bullets, tell, told
-from services.sandbox.clouds.names import CONTROL_PLANE, PREEMPTED, STARTED
+from services.sandbox.clouds.names import CONTROL_PLANE, DARK, PREEMPTED, STARTED
 from services.sandbox.clouds.objects import annotation, marked, name, status
 from services.sandbox.clouds.view import Laws, View
 
@@ -90,6 +90,12 @@ def _node(it: Object) -> list[Told]:
     if annotation(it, PREEMPTED):
         gone = f"Node {name(it)} has been deleted while the Machine still exists"
         return [Told("NodeHealthy", "False", "NodeDeleted", gone), Told("NodeReady", "False", "NodeDeleted", gone)]
+    if annotation(it, DARK):
+        unheard = "* Node.Ready: Kubelet stopped posting node status."
+        return [
+            Told("NodeHealthy", "Unknown", "NodeHealthyUnknown", unheard),
+            Told("NodeReady", "Unknown", "NodeReadyUnknown", unheard),
+        ]
     if "nodeRef" in status(it):
         return [Told("NodeHealthy", "True", "NodeHealthy"), Told("NodeReady", "True", "NodeReady")]
     unseen = Told("NodeHealthy", "Unknown", "InspectionFailed", WAITING)

@@ -51,7 +51,9 @@ class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stuck: tuple[str, ...] = ()
     """Clusters whose infrastructure never goes away."""
     preempted: dict[str, int] = {}
-    """How many worker machines of a cluster the cloud has taken back."""
+    """How many worker machines of a cluster the cloud takes back in all."""
+    dark: dict[str, int] = {}
+    """How many worker machines of a cluster fall silent in all: their Nodes are no longer Ready."""
     broken_gpus: dict[str, int] = {}
     """How many GPUs are missing on the first node of a cluster."""
     slow: float = 1.0

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from events.kube import Object
-from services.sandbox.clouds.names import CONTROL_PLANE, INSTANCE
+from services.sandbox.clouds.names import CONTROL_PLANE, DARK, INSTANCE
 from services.sandbox.clouds.objects import annotation, name, stamp
 from services.sandbox.clouds.shapes import SMALL, Shape
 from services.sandbox.clouds.view import Laws, View
@@ -21,10 +21,11 @@ def node(view: View, machine: Object, laws: Laws, now: datetime) -> Object:
     spec: Object = {"providerID": machine["spec"]["providerID"]}
     if head:
         spec["taints"] = [{"key": HEAD, "effect": "NoSchedule"}]
+    ready = "Unknown" if silent(view, machine, laws) else "True"
     return {
         "metadata": {"name": name(machine), "labels": _labels(view, machine, shape, head=head)},
         "spec": spec,
-        "status": _status(machine, shape, broken(view, machine, laws), now),
+        "status": _status(machine, shape, broken(view, machine, laws), ready, now),
     }
 
 
@@ -54,7 +55,12 @@ def broken(view: View, machine: Object, laws: Laws) -> int:
     return view.count(laws.faults.broken_gpus) if name(machine) == first else 0
 
 
-def _status(machine: Object, shape: Shape, missing: int, now: datetime) -> Object:
+def silent(view: View, machine: Object, laws: Laws) -> bool:
+    """Whether its kubelet is heard no more."""
+    return machine["metadata"]["uid"] in view.met(DARK)[: view.count(laws.faults.dark)]
+
+
+def _status(machine: Object, shape: Shape, missing: int, ready: str, now: datetime) -> Object:
     capacity = {"cpu": f"{shape.cpu:g}", "memory": f"{int(shape.memory_gib * 1024)}Mi", "pods": PODS}
     gpus = {GPU: str(shape.accelerators)} if shape.accelerators else {}
     working = {GPU: str(max(0, shape.accelerators - missing))} if gpus else {}
@@ -64,7 +70,7 @@ def _status(machine: Object, shape: Shape, missing: int, now: datetime) -> Objec
         "allocatable": capacity | working,
         "conditions": [
             *(_condition(type_, "False", reason, now) for type_, reason in healthy),
-            _condition("Ready", "True", "KubeletReady", now),
+            _condition("Ready", ready, "KubeletReady" if ready == "True" else "NodeStatusUnknown", now),
         ],
         "nodeInfo": {
             "kubeletVersion": machine["spec"].get("version", ""),

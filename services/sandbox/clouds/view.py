@@ -39,6 +39,7 @@ class View:
     pools: Sequence[Object] = ()
     sets: Sequence[Object] = ()
     machines: Sequence[Object] = ()
+    checks: Sequence[Object] = ()
     deployment: Object | None = None
     template: Object | None = None
     credential: Object | None = None
@@ -89,6 +90,10 @@ class View:
 
     def shape(self, machine: Object, laws: Laws) -> Shape:
         return laws.shapes.get(annotation(machine, INSTANCE), SMALL)
+
+    def met(self, key: str) -> list[str]:
+        """The uids of the machines a fault has been chosen for so far, by the annotation that keeps them."""
+        return annotation(self.cluster, key).split(",") if self.cluster and annotation(self.cluster, key) else []
 
     def meant(self, patterns: tuple[str, ...]) -> bool:
         """Whether a fault means this cluster."""

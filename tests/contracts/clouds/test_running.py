@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.kinds import CLUSTERDEPLOYMENTS, MACHINEDEPLOYMENTS
+from events.kinds import CLUSTERDEPLOYMENTS, MACHINEDEPLOYMENTS, MACHINEHEALTHCHECKS
 from schemas.cluster import Provisioned, Ready
 from tests.contracts.clouds.house import FIRST
 
@@ -17,6 +17,9 @@ SIZES = {
     "k0rdent": (CLUSTERDEPLOYMENTS, "train-gpu-1", {"config": {"workersNumber": 1}}),
 }
 """By back end: where its size stands, and what somebody makes of it."""
+
+HEALS = ("capi",)
+"""Back ends whose clusters have a machine replaced that broke; k0rdent's templates ask nobody to."""
 
 
 @asynccontextmanager
@@ -30,6 +33,8 @@ async def running(house):
 
 @pytest.mark.parametrize("taken", [1, 2], ids=["some", "all"])
 async def test_one_whose_machines_are_taken_back_is_not_ready_and_is_founded_anew_in_the_end(house, taken):
+    if house.backend in HEALS and taken == 1:
+        pytest.skip("it gets another machine")
     async with running(house):
         await house.faults(f"preempted: {{{FIRST}: {taken}}}")
         assert (await house.until(Provisioned)).was_ready
@@ -37,6 +42,23 @@ async def test_one_whose_machines_are_taken_back_is_not_ready_and_is_founded_ane
         assert [attempt.reason for attempt in ready.tried] == ["NeverReady"]
         assert await house.life() == [*FOUNDED, "Provisioned", "Placing", "Launching", "Provisioned", "Ready"]
         assert len(await house.paid()) == 3
+
+
+@pytest.mark.parametrize("fault", ["preempted", "dark"])
+async def test_a_machine_that_is_taken_back_or_falls_silent_is_replaced(house, fault):
+    if house.backend not in HEALS:
+        pytest.skip("it is founded anew")
+    async with running(house):
+        await house.faults(f"{fault}: {{{FIRST}: 1}}")
+        assert (await house.until(Provisioned)).was_ready
+        ready = await house.until(Ready)
+        assert (ready.attempts, ready.tried) == (1, ())
+        assert await house.life() == [*FOUNDED, "Provisioned", "Ready"]
+        assert len(await house.paid()) == 3
+        await house.let_go()
+        await house.gone()
+        assert (await house.paid(), await house.objects()) == ([], ())
+        assert await house.sandbox.all(MACHINEHEALTHCHECKS) == ()
 
 
 async def test_one_whose_machine_comes_back_is_ready_again(house):
