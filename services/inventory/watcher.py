@@ -23,6 +23,7 @@ from services.inventory.labeller import Labeller
 from services.inventory.lull import Lull
 from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.silence import AT_START, LATER, Silences
+from services.inventory.turns import Turns
 from services.inventory.voice import Voice
 
 FIRST, LONGEST = 1.0, 15.0
@@ -82,6 +83,7 @@ class Watcher:
         self._labels = labels
         self._labeller = Labeller(key, self._news.set)
         self._lull = Lull(tries.random)
+        self._turns = Turns()
 
     async def run(self, open_: Open) -> None:
         """Watch until cancelled; with a new client whenever the kubeconfig is another."""
@@ -145,7 +147,7 @@ class Watcher:
     async def _follow_some(self, kube: Kube, resource: Resource) -> bool:
         """For ever, unless it is not served (False), or there is nothing to be followed (True)."""
         async with aclosing(kube.watch(resource)) as sights:
-            async for sight in sights:
+            async for sight in self._turns.taken(sights):
                 if isinstance(sight, Lost) and not await self._served(kube, resource):
                     return False
                 self._see(resource, sight)

@@ -69,6 +69,24 @@ async def test_a_new_cluster_is_not_told_of_before_its_devices(cluster):
     assert await cluster.words() == 0
 
 
+async def test_a_cluster_is_never_asked_more_than_three_questions_at_the_same_time(cluster):
+    ask, under_way, most = cluster.server.send, 0, 0
+
+    async def slowly(request):
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.1)
+        under_way -= 1
+        return await ask(request)
+
+    cluster.server.send = slowly
+    await cluster.watch()
+    await cluster.settled(5)
+    assert (await cluster.last(ClusterSeen)).known
+    assert most == 3
+
+
 async def test_what_has_not_changed_is_not_said_again_even_by_the_next_process(cluster):
     await cluster.watch()
     await cluster.settled()
