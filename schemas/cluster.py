@@ -8,7 +8,7 @@ from schemas.entity import EPOCH, State
 from schemas.growth import Ungrown
 from schemas.lifecycle import Lifecycle
 from schemas.registry import level, state
-from schemas.wish import Wish
+from schemas.wish import Need, Pool, Wish
 
 OWNER = "provisioning"
 NOT_INSTALLED = "NotInstalled"
@@ -109,6 +109,8 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     before: tuple[Lot, ...] = ()
     """What the back end took last; empty: this is the way back to it."""
+    pools: tuple[Pool, ...] = ()
+    """What `before` was bought for; empty: the pools it has now."""
     nodes: int
     """So many are enough meanwhile."""
     accelerators: int
@@ -134,6 +136,8 @@ class Founded(ClusterState, frozen=True, kw_only=True):
     """USD, what the next best placement would have cost."""
     refused: str = ""
     """Why the newest wish cannot be followed while the cluster runs."""
+    wanted: Need | None = None
+    """What it is to become once its new pools are bought; until then it is what its wish says."""
 
 
 @state("cluster", "launching", owner=OWNER)

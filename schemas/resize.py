@@ -1,13 +1,13 @@
-"""What is said between provisioning and a back end while a cluster's pools get another size."""
+"""What is said between provisioning, the market, and a back end while a cluster gets another size."""
 
 import msgspec
 
-from schemas.cluster import Attempt, Lot
-from schemas.wish import Wish
+from schemas.cluster import Attempt, Lot, Placement
+from schemas.wish import Need, Wish
 
 
 class Resize(msgspec.Struct, frozen=True):
-    """Asks that an attempt's objects say how many nodes its lots have; makes none that are not there."""
+    """Asks that an attempt's objects say which pools its lots are, and how many nodes they have."""
 
     wish: Wish
     attempt: Attempt
@@ -31,3 +31,33 @@ class ResizeRefused(msgspec.Struct, frozen=True):
     message: str
     reason: str = "Denied"
     """CamelCase, for programs."""
+
+
+class Buy(msgspec.Struct, frozen=True):
+    """Asks the market for a lot for each pool that has none, in the cloud and the region of all others."""
+
+    wish: Wish
+    """With all pools it is to have."""
+    attempt: int
+    beside: Placement
+    """What it will have of the pools that are there."""
+    steady: bool
+    """As of `Rank`."""
+
+
+class Bought(msgspec.Struct, frozen=True):
+    """What the market offers for the pools that had no lot."""
+
+    attempt: int
+    need: Need
+    """What they were asked for."""
+    lots: tuple[Lot, ...]
+
+
+class NotBought(msgspec.Struct, frozen=True):
+    """The market, or the back end, has nothing for the pools that have no lot."""
+
+    attempt: int
+    need: Need
+    """What they were asked for."""
+    message: str

@@ -2,24 +2,32 @@
 
 import asyncio
 from collections.abc import Iterable
-from string import Template
 from typing import ClassVar
 
 import msgspec
-import yaml
 
 from events.faults import Denied, NotFound
 from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, MACHINEHEALTHCHECKS, find
 from events.kube import Kube, Object, Resource
-from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen, Lot
-from schemas.documents import documents
+from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen
 from schemas.wish import Wish
-from services.clouds import nodes
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.healing import declares, health_check
 from services.clouds.kept import Kept
+from services.clouds.manifests import filled, render
 from services.clouds.marks import GROUP
-from services.clouds.objects import alter, ensure, identity, installed, leftovers, newest, served, uninstalled
+from services.clouds.objects import (
+    alter,
+    ensure,
+    exactly,
+    identity,
+    installed,
+    leftovers,
+    newest,
+    own,
+    served,
+    uninstalled,
+)
 from services.clouds.port import labels, owner
 from services.clouds.sized import Render, sized
 from services.clouds.topology import buys_spot, topology
@@ -71,13 +79,29 @@ class Capi:
                 await ensure(self._kube, await self._kind(document), document)
 
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        """See that whatever of the template hangs on the number of nodes says so many."""
-        found = sized(await self._renderer(wish, attempt.placement.cloud), attempt)
+        """See that its pools are there, and no others, and that whatever hangs on the number of nodes says so many."""
+        cloud = attempt.placement.cloud
+        render = await self._renderer(wish, cloud)
+        found = sized(render, attempt)
         if not found:
             raise Denied("the Cluster API template does not mention ${REPLICAS}: a size cannot be set", "BadTemplate")
+        if await self._class(wish, cloud) is None:
+            await self._pools(await self._template(wish, cloud), wish, attempt, uid)
         for document, patch in found:
             meta = document["metadata"] | {"namespace": wish.tenant}
             await alter(self._kube, await self._kind(document), meta, uid, patch)
+
+    async def _pools(self, text: str, wish: Wish, attempt: Attempt, uid: str) -> None:
+        """See that of all kinds that pools are made of there is what the template says, and nothing of former pools."""
+        made, ours = filled(text, wish, attempt), labels(wish.name, attempt, uid)
+        cluster, others = _split([document for document, _ in made])
+        meta = cluster["metadata"] | {"namespace": wish.tenant}
+        there = await own(self._kube, await self._kind(cluster), meta, uid)
+        for document in others:
+            _name(document, wish, ours, _owned_by(there))
+        for kind in dict.fromkeys(_kind_of(document) for document, pooled in made if pooled):
+            wanted = [document for document in others if _kind_of(document) == kind]
+            await exactly(self._kube, await self._kind(wanted[0]), wanted)
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         """Delete the Cluster; its controllers and the garbage collector take the rest with it."""
@@ -133,14 +157,17 @@ class Capi:
 
     async def _renderer(self, wish: Wish, cloud: str) -> Render:
         """From an attempt to its documents: by the ClusterClass of the cloud, or else by the template."""
-        check = await served(self._kube, MACHINEHEALTHCHECKS)
-        for each in await self._labelled(wish):
-            if _cloud(each) == cloud:
-                version = (await newest(self._kube, CLUSTERS)).version
-                own = declares(each)
-                return lambda attempt: _healed([topology(each, wish, attempt, version)], None if own else check)
+        check, made = await served(self._kube, MACHINEHEALTHCHECKS), await self._class(wish, cloud)
+        if made is not None:
+            version = (await newest(self._kube, CLUSTERS)).version
+            added = None if declares(made) else check
+            return lambda attempt: _healed([topology(made, wish, attempt, version)], added)
         text = await self._template(wish, cloud)
         return lambda attempt: _healed(render(text, wish, attempt), check)
+
+    async def _class(self, wish: Wish, cloud: str) -> Object | None:
+        """The ClusterClass of a cloud, where there is one."""
+        return next((each for each in await self._labelled(wish) if _cloud(each) == cloud), None)
 
     async def _template(self, wish: Wish, cloud: str) -> str:
         name = wish.need.template or f"{PREFIX}{cloud}"
@@ -183,48 +210,8 @@ def _clouds(wish: Wish, templates: Iterable[Object]) -> dict[str, bool]:
     }
 
 
-def render(text: str, wish: Wish, attempt: Attempt) -> list[Object]:
-    """The template's documents, filled in; those that mention ``${POOL}`` once per pool. Raises Denied."""
-    _whole(text, wish)
-    try:
-        filled = [
-            Template(part).substitute(_values(wish, attempt, lot))
-            for part in text.split("\n---")
-            for lot in (attempt.placement.lots if "${POOL}" in part else attempt.placement.lots[:1])
-        ]
-        return [document for part in filled for document in documents(part) if document]
-    except (KeyError, ValueError, yaml.YAMLError) as wrong:
-        raise Denied(f"the Cluster API template cannot be filled in: {wrong}", "BadTemplate") from wrong
-
-
-def _whole(text: str, wish: Wish) -> None:
-    """A template that cannot say what is asked of nodes would make others. Raises Denied."""
-    asked = {"${NODE_LABELS}": "labels", "${NODE_TAINTS}": "taints"}
-    lost = [
-        mark for mark, field in asked.items() if mark not in text and any(getattr(p, field) for p in wish.need.pools)
-    ]
-    if lost:
-        raise Denied(
-            f"the Cluster API template does not mention {' and '.join(lost)}, which a pool needs", "BadTemplate"
-        )
-
-
-def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
-    pool = nodes.pool_of(wish, lot)
-    return {
-        "CLUSTER_NAME": attempt.object_name(wish.name),
-        "NAMESPACE": wish.tenant,
-        "KUBERNETES_VERSION": wish.need.kubernetes_version,
-        "REGION": attempt.placement.region,
-        "ZONE": lot.zone,
-        "POOL": lot.pool,
-        "REPLICAS": str(lot.nodes),
-        "INSTANCE_TYPE": lot.instance,
-        "SPOT": str(lot.spot).lower(),
-        "DISK_GIB": str(nodes.disk(pool)),
-        "NODE_LABELS": nodes.labels(pool),
-        "NODE_TAINTS": nodes.taint_list(pool),
-    }
+def _kind_of(document: Object) -> tuple[str, str]:
+    return document["apiVersion"], document["kind"]
 
 
 def _split(rendered: list[Object]) -> tuple[Object, list[Object]]:

@@ -1,5 +1,8 @@
 """What both back ends do alike with the one object whose life is the attempt's life."""
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 from events.faults import Denied, NotFound, TryLater
 from events.kinds import CAPI, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
 from events.kube import Kube, Object, Resource
@@ -77,10 +80,35 @@ def _ours(resource: Resource, meta: Object, uid: str) -> None:
         raise Denied(f"{resource.plural}/{meta['name']} is there already, and is not ours", "AlreadyExists")
 
 
+async def own(kube: Kube, resource: Resource, meta: Object, uid: str) -> Object:
+    """An object of ours. Raises NotFound, TryLater while it is going, Denied if it is not ours."""
+    there = await kube.get(resource, meta["name"], meta["namespace"])
+    _ours(resource, there["metadata"], uid)
+    return there
+
+
+async def exactly(kube: Kube, resource: Resource, wanted: Sequence[Object]) -> None:
+    """See that of an attempt's objects of one kind those exist that are wanted (one at least), and no others.
+
+    Raises what `ensure` raises.
+    """
+    meta = wanted[0]["metadata"]
+    mine = ",".join(f"{key}={meta['labels'][key]}" for key in (CLUSTER, UID, ATTEMPT))
+    listed = {
+        each["metadata"]["name"]: each for each in (await kube.list(resource, meta["namespace"], labels=mine)).items
+    }
+    names = {each["metadata"]["name"] for each in wanted}
+    for each in wanted:
+        if each["metadata"]["name"] not in listed:
+            await ensure(kube, resource, each)
+    for name in listed.keys() - names:
+        with suppress(NotFound):
+            await kube.delete(resource, name, meta["namespace"], uid=listed[name]["metadata"]["uid"])
+
+
 async def alter(kube: Kube, resource: Resource, meta: Object, uid: str, patch: Object) -> None:
     """See that fields of an object of ours are so. Raises NotFound, TryLater while it is going, Denied if not ours."""
-    there = (await kube.get(resource, meta["name"], meta["namespace"]))["metadata"]
-    _ours(resource, there, uid)
+    await own(kube, resource, meta, uid)
     await kube.patch(resource, meta["name"], meta["namespace"], patch)
 
 

@@ -87,7 +87,7 @@ def addons_applied(waits: list[str]) -> Verdict:
 def resizing(facts: Facts) -> Verdict:
     """Its pools are getting another size; it stays ready meanwhile."""
     state = facts.cluster
-    if not isinstance(state, Founded) or not (state.resizing or asked_since(facts)):
+    if not isinstance(state, Founded) or not (state.resizing or state.wanted or asked_since(facts)):
         ungrown = state.ungrown if isinstance(state, Ready) else None
         return Verdict(holds=False, reason=ungrown.reason, message=ungrown.message) if ungrown else AS_ASKED
     late = state.resizing is not None and state.resizing.late

@@ -41,7 +41,9 @@ def endpoint(facts: Facts, state: Founded) -> str:
 def wanted(facts: Facts) -> Need | Placement:
     """What there shall be of nodes and accelerators: what was decided on, or else what is asked for."""
     state, wish = facts.cluster, facts.wish
-    return wish.need if not isinstance(state, Founded) or asked_since(facts) else state.attempt.placement
+    if not isinstance(state, Founded) or asked_since(facts):
+        return wish.need
+    return state.wanted or state.attempt.placement
 
 
 def asked_since(facts: Facts) -> bool:

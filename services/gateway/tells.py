@@ -29,7 +29,7 @@ def message(facts: Facts) -> str:
         return f"goes at {whole(teardown.until):%H:%M:%S}Z: {teardown.why}"
     if isinstance(state, Hibernated):
         return state.refused or (f"hibernates once {_left(facts, state)}" if state.resizing else "hibernates")
-    if isinstance(state, Founded) and (state.refused or state.resizing or not isinstance(state, Ready)):
+    if isinstance(state, Founded) and (state.refused or state.wanted or state.resizing or not isinstance(state, Ready)):
         return state.refused or _progress(facts, state)
     if isinstance(state, Ready) and state.ungrown:
         return state.ungrown.message

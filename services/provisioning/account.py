@@ -29,6 +29,7 @@ from services.bill import held, so_far
 
 HOUR = timedelta(hours=1)
 LATE = ", which takes longer than it should"
+BUYS = "what the market has for its new pools"
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +86,7 @@ WAITS: Mapping[type[ClusterState], Callable[[Any], str]] = {
     Waiting: lambda s: f"the market, asked again at {_clock(s.until)}: {s.reason}: {s.message}",
     Launching: lambda s: s.held or f"its API to answer, until {_clock(s.deadline)} at the latest",
     Hibernated: lambda s: "its machines to be gone" if s.resizing else "",
-    Ready: lambda s: _size(s) if s.resizing else _more(s.ungrown),
+    Ready: lambda s: BUYS if s.wanted else _size(s) if s.resizing else _more(s.ungrown),
     Provisioned: lambda s: f"all {s.wish.need.accelerators} accelerators, until {_clock(s.deadline)} at the latest",
     Stalled: lambda s: f"another wish, or what is not installed: {s.reason}: {s.message}",
     Releasing: lambda s: _going(s.attempt, s),

@@ -10,7 +10,7 @@ from schemas.cluster import NOT_INSTALLED, Gone, Held, InfraSeen, LaunchFailed, 
 from schemas.founding import Launch, Look, Rank, Release
 from schemas.inventory import ClusterSeen
 from schemas.registry import declared
-from schemas.resize import Resize, Resized, ResizeRefused
+from schemas.resize import Bought, Buy, NotBought, Resize, Resized, ResizeRefused
 from services.clouds import backend_for
 from services.clouds.objects import uninstalled
 from services.clouds.port import Cloud
@@ -42,15 +42,18 @@ class Calls:
 
     async def rank(self, command: Rank) -> tuple[Event, ...]:
         """What the market offers for the wish, the best first."""
-        stall, wish = self._stall, command.wish
+        wish = command.wish
         try:
             reach = await backend_for(wish, self._clouds).reach(wish)
         except Denied as denied:
             _wait_if_told(denied, command.told)
             return (Ranked((), denied.reason, denied.message),)
-        if not stall.open:
+        self._wait_for_offers()
+        return (self._stall.ranked(command, reach),)
+
+    def _wait_for_offers(self) -> None:
+        if not self._stall.open:
             raise TryLater("the inventory has not said what the market offers yet")
-        return (stall.ranked(command, reach),)
 
     async def launch(self, command: Launch) -> tuple[Event, ...]:
         """See that the cluster is being founded; that it is up is seen by others."""
@@ -80,6 +83,16 @@ class Calls:
             _wait_if_curable(denied)
             return (ResizeRefused(number, lots, denied.message, denied.reason),)
         return (Resized(number, lots),)
+
+    async def buy(self, command: Buy) -> tuple[Bought | NotBought, ...]:
+        """What the market offers for the pools that are to be added, if the back end can add any."""
+        try:
+            reach = await backend_for(command.wish, self._clouds).reach(command.wish)
+        except Denied as denied:
+            _wait_if_curable(denied)
+            return (NotBought(command.attempt, command.wish.need, denied.message),)
+        self._wait_for_offers()
+        return (self._stall.bought(command, reach),)
 
     async def release(self, command: Release) -> tuple[Event, ...]:
         """Let the attempt go. Raises TryLater as long as it is there."""
@@ -119,6 +132,7 @@ def act(
             Rank: calls.rank,
             Launch: calls.launch,
             Resize: calls.resize,
+            Buy: calls.buy,
             Release: calls.release,
             Look: calls.look,
         }

@@ -18,7 +18,10 @@ SIZES = ("nodes", "min_nodes", "max_nodes")
 def objection(need: Need, wanted: Need, placement: Placement) -> str:
     """Why a running cluster of `need` cannot become what is `wanted` on `placement`; empty if it can."""
     if frozen := ", ".join(_frozen(need, wanted)):
-        return f"{frozen} cannot change while the cluster runs, only the nodes of its pools can: {WAY}"
+        return f"{frozen} cannot change while the cluster runs, only its pools and their nodes can: {WAY}"
+    had, has = _by_name(need).keys(), _by_name(wanted).keys()
+    if (new := ", ".join(sorted(has - had))) and (old := ", ".join(sorted(had - has))):
+        return f"pool {new} cannot take the place of {old} at once: add it first, and take {old} out once it is there"
     price, most = placement.price_per_hour, wanted.max_price_per_hour
     if most is not None and price > most:
         return (
@@ -32,8 +35,6 @@ def _frozen(need: Need, wanted: Need) -> Iterator[str]:
     """The fields that differ and may not, as they are written in a Colony."""
     yield from _differing(need, wanted, FREE)
     had, has = _by_name(need), _by_name(wanted)
-    if had.keys() != has.keys():
-        yield "pools"
     for name in had.keys() & has.keys():
         yield from (f"pools[{name}].{field}" for field in _differing(had[name], has[name], SIZES))
 

@@ -22,7 +22,7 @@ from schemas.cluster import (
 )
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
-from schemas.resize import Resized, ResizeRefused
+from schemas.resize import Bought, NotBought, Resized, ResizeRefused
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Wish
 from services.machine import machine, on
@@ -48,8 +48,9 @@ from services.provisioning.going import (
     try_next,
     try_next_seen,
 )
+from services.provisioning.pools import add, do_without
 from services.provisioning.resize import amend, confirm, run_late, take_back
-from services.provisioning.sleep import follow, give_in, rest, stay_awake, wake
+from services.provisioning.sleep import extend, follow, give_in, rest, stay_awake, wake, wake_larger
 from services.provisioning.strays import find, forget, keep
 from services.provisioning.waits import ask_again, ask_soon
 from services.provisioning.wished import let_ask_again, reconsider, request, request_again, try_again
@@ -81,6 +82,10 @@ decide = machine(
     on(Ready, Due, ring),
     on(Hibernated, Due, run_late),
     on((Launching, Provisioned, Ready, Hibernated), Resized, confirm),
+    on(Launching, Bought, add),
+    on((Provisioned, Ready), Bought, extend),
+    on(Hibernated, Bought, wake_larger),
+    on((Launching, Provisioned, Ready, Hibernated), NotBought, do_without),
     on(Launching, ResizeRefused, take_back),
     on((Provisioned, Ready), ResizeRefused, give_in),
     on(Hibernated, ResizeRefused, stay_awake),

@@ -26,6 +26,7 @@ from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from services.provisioning.demand import fit, unheard
 from services.provisioning.going import LOST, concerns, try_next
+from services.provisioning.pools import wished
 from services.provisioning.resize import enough, settle
 from services.provisioning.strays import find, free_number
 from services.provisioning.waits import go_without
@@ -44,7 +45,7 @@ def choose(
         return state
     if not market.placements:
         return go_without(state, market, now)
-    return _launch(state, market, now)
+    return _launch(state, market, now) if _answers(state, market) else state
 
 
 def recover(state: Stalled, market: Ranked, now: datetime) -> Stalled | Waiting | Launching:
@@ -53,7 +54,7 @@ def recover(state: Stalled, market: Ranked, now: datetime) -> Stalled | Waiting 
         return state
     if not market.placements:
         return go_without(state, market, now)
-    return _launch(msgspec.structs.replace(state, tried=()), market, now)
+    return _launch(msgspec.structs.replace(state, tried=()), market, now) if _answers(state, market) else state
 
 
 def fall_back(state: Launching, failure: LaunchFailed, now: datetime) -> Launching | Placing:
@@ -122,6 +123,11 @@ def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provision
     return state.to(Provisioned, deadline=now + JOIN_LIMIT, was_ready=True, interruptions=interruptions)
 
 
+def _answers(state: ClusterState, market: Ranked) -> bool:
+    """Whether it is for these pools: another replica may have heard of others since the market was asked."""
+    return [lot.pool for lot in market.placements[0].lots] == [pool.name for pool in state.wish.need.pools]
+
+
 def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Launching:
     (best, *rest), number = market.placements, free_number(state)
     return state.to(
@@ -137,7 +143,7 @@ def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime)
 
 def _give_up(state: Founded, reason: str, message: str, now: datetime) -> Placing:
     failed = msgspec.structs.replace(state.attempt, reason=reason, message=message, failed_at=now)
-    return state.to(Placing, attempt=failed, held="")
+    return state.to(Placing, attempt=failed, held="", wish=wished(state))
 
 
 def _on_spot(state: Founded) -> bool:

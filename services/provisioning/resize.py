@@ -1,20 +1,20 @@
 """A cluster that runs follows the size its pools are wished to have, and stays ready meanwhile."""
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 import msgspec
 
-from schemas.cluster import Founded, Lot, Placement, Provisioned, Ready, Resizing
+from schemas.cluster import Founded, Lot, Provisioned, Ready, Resizing
 from schemas.entity import Due, Wake
 from schemas.founding import Look
 from schemas.inventory import ClusterSeen
 from schemas.resize import Resize, Resized, ResizeRefused
-from schemas.wish import Need, Pool, Wish
+from schemas.wish import Pool, Wish
 from services.bill import cost
 from services.machine import Command
 from services.provisioning.change import objection
+from services.provisioning.lots import beside, grows, lacking, undone
 
 F = TypeVar("F", bound=Founded)
 RESIZE_LIMIT = timedelta(minutes=30)
@@ -26,15 +26,23 @@ def amend(state: F, wish: Wish, now: datetime) -> F:
     if not wish.newer_than(state.wish):
         return state
     wanted = state.wish.need if wish.deleting else wish.need
-    lots = sized(state.attempt.placement.lots, state.wish.need, wanted)
-    refused = objection(state.wish.need, wanted, _with(state.attempt.placement, lots))
-    if refused:
-        kept = msgspec.structs.replace(wish, need=state.wish.need)
-        return msgspec.structs.replace(state, wish=kept, refused=refused)
-    known = msgspec.structs.replace(state, wish=msgspec.structs.replace(wish, need=wanted), refused="")
+    kept = msgspec.structs.replace(wish, need=state.wish.need)
+    if refused := objection(state.wish.need, wanted, beside(state, wanted)):
+        return msgspec.structs.replace(state, wish=kept, refused=refused, wanted=None)
+    if lacking(state, wanted):
+        return msgspec.structs.replace(state, wish=kept, refused="", wanted=wanted)
+    return become(state, msgspec.structs.replace(wish, need=wanted), beside(state, wanted).lots, now)
+
+
+def become(state: F, wish: Wish, lots: tuple[Lot, ...], now: datetime) -> F:
+    """From now on it is what the wish says, on these lots."""
+    known = msgspec.structs.replace(state, wish=wish, refused="", wanted=None)
     # After a refusal nobody knows what the back end has: another replica may have told it an older size meanwhile.
-    same = lots == state.attempt.placement.lots and not state.refused
-    return known if same else begin(known, lots, now, before=taken(state))
+    if lots == state.attempt.placement.lots and not state.refused:
+        return known
+    had, has = (tuple(pool.name for pool in pools) for pools in (_taken_pools(state), wish.need.pools))
+    pools = _taken_pools(state) if sorted(had) != sorted(has) else ()
+    return begin(known, lots, now, before=taken(state), pools=pools)
 
 
 def confirm(state: F, told: Resized, now: datetime) -> F:
@@ -54,7 +62,7 @@ def take_back(state: F, told: ResizeRefused, now: datetime) -> F:
     refused = state.refused if resizing.demanded else told.message
     if resizing.before in ((), lots):
         return msgspec.structs.replace(state, resizing=None, refused=refused)
-    need = _of(state.wish.need, resizing.before)
+    need = undone(state.wish.need, resizing)
     known = msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, need=need), refused=refused)
     return begin(known, resizing.before, now, before=())
 
@@ -86,7 +94,7 @@ def asks_resize(state: Founded) -> tuple[Command, ...]:
     resizing = state.resizing
     if resizing is None or resizing.ordered:
         return ()
-    return (Resize(state.wish, state.attempt, state.uid, _grows(resizing.before, state.attempt.placement.lots)),)
+    return (Resize(state.wish, state.attempt, state.uid, grows(resizing.before, state.attempt.placement.lots)),)
 
 
 def asks_again(state: Provisioned) -> tuple[Command, ...]:
@@ -104,38 +112,24 @@ def asks_settling(state: Founded) -> tuple[Command, ...]:
     return (*asks_resize(state), Look(state.wish, state.attempt), Wake(resizing.until))
 
 
-def sized(lots: Iterable[Lot], had: Need, need: Need) -> tuple[Lot, ...]:
-    """The same machines, as many as each pool asks for now."""
-    before, now = ({pool.name: pool for pool in each.pools} for each in (had, need))
-    counts = ((lot, 0 if need.hibernate else _nodes(lot, before.get(lot.pool), now.get(lot.pool))) for lot in lots)
-    return tuple(msgspec.structs.replace(lot, nodes=nodes) for lot, nodes in counts)
-
-
-def _nodes(lot: Lot, had: Pool | None, pool: Pool | None) -> int:
-    """What a person says counts when it is said; from then on, within its limits, what the pods ask for."""
-    if had is None or pool is None:
-        return lot.nodes
-    if pool.elastic and lot.nodes and had.nodes == pool.nodes:
-        return min(max(lot.nodes, pool.least), pool.most)
-    return pool.nodes
-
-
-def begin(state: F, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...]) -> F:
+def begin(
+    state: F, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...], pools: tuple[Pool, ...] = ()
+) -> F:
     """From now on it has these lots: what it cost until now is billed at the old price."""
     placement = state.attempt.placement
     return msgspec.structs.replace(
         state,
-        attempt=msgspec.structs.replace(state.attempt, placement=_with(placement, lots)),
+        attempt=msgspec.structs.replace(state.attempt, placement=msgspec.structs.replace(placement, lots=lots)),
         cost_usd=cost(state, placement, state.billed_since, now),
         billed_since=now,
-        resizing=msgspec.structs.replace(_resizing(state, lots, now), before=before),
+        resizing=msgspec.structs.replace(_resizing(state, lots, now), before=before, pools=pools),
     )
 
 
 def _resizing(state: Founded, lots: tuple[Lot, ...], now: datetime) -> Resizing:
     """What never was whole has to be that first; what was, stays ready with what it keeps in any case."""
-    pairs = zip(state.attempt.placement.lots, lots, strict=True)
-    kept = [(min(old.nodes, new.nodes) if _was_whole(state) else new.nodes, new) for old, new in pairs]
+    had = {lot.pool: lot.nodes for lot in state.attempt.placement.lots}
+    kept = [(min(had.get(lot.pool, 0), lot.nodes) if _was_whole(state) else lot.nodes, lot) for lot in lots]
     nodes, accelerators = sum(n for n, _ in kept), sum(n * lot.accelerators_per_node for n, lot in kept)
     if state.resizing is not None and _was_whole(state):
         nodes, accelerators = min(nodes, state.resizing.nodes), min(accelerators, state.resizing.accelerators)
@@ -148,26 +142,16 @@ def _was_whole(state: Founded) -> bool:
 
 def taken(state: Founded) -> tuple[Lot, ...]:
     """The lots that the back end took last."""
-    waits = state.resizing is not None and not state.resizing.ordered
-    return (state.resizing.before if waits and state.resizing else ()) or state.attempt.placement.lots
+    return (waits.before if (waits := _untaken(state)) else ()) or state.attempt.placement.lots
 
 
-def _grows(before: tuple[Lot, ...], lots: tuple[Lot, ...]) -> bool:
-    return any(new.nodes > old.nodes for old, new in zip(before, lots, strict=False))
+def _taken_pools(state: Founded) -> tuple[Pool, ...]:
+    """What those are for."""
+    return (waits.pools if (waits := _untaken(state)) else ()) or state.wish.need.pools
 
 
-def _with(placement: Placement, lots: tuple[Lot, ...]) -> Placement:
-    return msgspec.structs.replace(placement, lots=lots)
-
-
-def _of(need: Need, lots: tuple[Lot, ...]) -> Need:
-    """What it is that has these lots: where there are no machines at all, it hibernates."""
-    nodes = {lot.pool: lot.nodes for lot in lots}
-    if not any(nodes.values()):
-        return msgspec.structs.replace(need, hibernate=True)
-    kept = {pool.name: pool.nodes for pool in need.pools if pool.least <= nodes[pool.name] <= pool.most}
-    pools = tuple(msgspec.structs.replace(pool, nodes=(nodes | kept)[pool.name]) for pool in need.pools)
-    return msgspec.structs.replace(need, hibernate=False, pools=pools)
+def _untaken(state: Founded) -> Resizing | None:
+    return state.resizing if state.resizing is not None and not state.resizing.ordered else None
 
 
 def _set(state: F, resizing: Resizing) -> F:

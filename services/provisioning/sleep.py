@@ -7,10 +7,11 @@ import msgspec
 from schemas.cluster import Founded, Hibernated, Provisioned, Ready
 from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen
-from schemas.resize import ResizeRefused
+from schemas.resize import Bought, ResizeRefused
 from schemas.wish import Wish
 from services.provisioning.demand import PAUSE
 from services.provisioning.founding import JOIN_LIMIT, is_of
+from services.provisioning.pools import add
 from services.provisioning.resize import amend, settle, take_back
 
 
@@ -29,6 +30,16 @@ def give_in(state: Provisioned | Ready, told: ResizeRefused, now: datetime) -> F
 
 def wake(state: Hibernated, wish: Wish, now: datetime) -> Hibernated | Provisioned:
     return _awake(amend(state, wish, now), now)
+
+
+def extend(state: Provisioned | Ready, bought: Bought, now: datetime) -> Founded | Hibernated:
+    """It gets the pools that were bought."""
+    return _asleep(add(state, bought, now))
+
+
+def wake_larger(state: Hibernated, bought: Bought, now: datetime) -> Hibernated | Provisioned:
+    """The same, for when it wakes."""
+    return _awake(add(state, bought, now), now)
 
 
 def stay_awake(state: Hibernated, told: ResizeRefused, now: datetime) -> Hibernated | Provisioned:

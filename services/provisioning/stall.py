@@ -16,7 +16,7 @@ from schemas.founding import Launch, Rank
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen
 from schemas.registry import Stream, declared
-from schemas.resize import Resize
+from schemas.resize import Bought, Buy, NotBought, Resize
 from schemas.subjects import Key
 from schemas.wish import Wish
 from services.provisioning.fit import Known, Reach
@@ -24,6 +24,7 @@ from services.provisioning.holds import Stock, excess, held, holds, nodes
 from services.provisioning.market import Market
 from services.provisioning.neighbours import Neighbours
 from services.provisioning.placement import BEST, rank, steadied
+from services.provisioning.pools import addition, in_vain
 from services.view import View, entities, levels
 
 SOON = 0.1
@@ -58,20 +59,28 @@ class Stall:
         """Something has been said of the market."""
         return any(True for _ in self._offers)
 
-    def ranked(self, command: Rank, reach: Reach) -> Ranked:
+    def ranked(self, command: Rank, reach: Reach, *, holds: bool = False) -> Ranked:
         """What the market offers a wish now; what must be steady is looked for without spot before it is with it."""
-        wish, known = command.wish, self.known(command.wish)
+        wish, known = command.wish, self.known(command.wish, holds=holds)
         asks = (steadied(wish), wish) if command.steady else (wish,)
         answers = [rank(each, self.market, reach, command.tried, known=known, most=BEST) for each in asks]
         return next((answer for answer in answers if answer.placements), answers[-1])
 
-    def known(self, asking: Wish) -> Known:
+    def bought(self, command: Buy, reach: Reach) -> Bought | NotBought:
+        """What the market offers now for the pools that are to be added, where the cluster is."""
+        asked = Rank(addition(command), (), steady=command.steady)
+        found = self.ranked(asked, reach, holds=True)
+        if found.placements:
+            return Bought(command.attempt, command.wish.need, found.placements[0].lots)
+        return NotBought(command.attempt, command.wish.need, in_vain(asked.wish, found.message))
+
+    def known(self, asking: Wish, *, holds: bool = False) -> Known:
         """What to hold against the prices now.
 
-        Who asks holds nothing: that its last try was released may not have come back on the bus yet.
+        Who asks holds nothing, unless it is said to: that its last try was released may not have come back yet.
         """
         own = Key("cluster", asking.tenant, asking.name)
-        taken = held(self._clusters, but=own) if self.market.limited else {}
+        taken = held(self._clusters, but=None if holds else own) if self.market.limited else {}
         signals = {(seen.cloud, seen.region): seen for _, seen in self._signals if seen.refusals}
         now = self._clock()
         return Known(taken, signals, now, self.neighbours.denied(own, now))

@@ -3,6 +3,7 @@
 from schemas.cluster import (
     NOT_INSTALLED,
     ClusterState,
+    Founded,
     Hibernated,
     Launching,
     Placing,
@@ -17,10 +18,8 @@ from schemas.entity import State, Wake
 from schemas.founding import Launch, Look, Rank, Release
 from services.machine import Command, asks
 from services.provisioning.demand import follows, times
+from services.provisioning.pools import ENOUGH, asks_pools
 from services.provisioning.resize import asks_again, asks_resize, asks_settling
-
-ENOUGH = 3
-"""Interruptions after which on-demand machines are looked for first."""
 
 
 def ask_market(state: Requested | Placing) -> tuple[Command, ...]:
@@ -68,8 +67,10 @@ _todo = asks(
 
 
 def todo(state: State) -> tuple[Command, ...]:
-    """Beside what each state asks for, that its strays be released, of which nobody is told."""
+    """Beside what each state asks for: pools that are to be added, and, of which nobody is told, an end of strays."""
     asked = _todo(state)
+    if isinstance(state, Founded):
+        asked += asks_pools(state)
     if isinstance(state, ClusterState) and state.strays:
         asked += tuple(Release(state.wish, stray, told=None) for stray in state.strays)
     return asked

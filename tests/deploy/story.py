@@ -178,6 +178,8 @@ async def play(stage: Stage) -> None:
     await resized(stage, "written", 3)
     await resized(stage, "written", 1)
     await scaled(stage, bus)
+    for pools in (2, 1):
+        await widened(stage, pools)
     await stage.admin.delete(COLONIES, "written", "default")
     await release(bus, "asked", stage.clock())
     await bus.close()
@@ -213,6 +215,23 @@ async def resized(stage: Stage, name: str, nodes: int) -> None:
         return conditions["Resizing"] == ("False", generation) and sizes == {(nodes, True)}
 
     await stage.until(f"of {nodes} nodes", settled, name)
+
+
+async def widened(stage: Stage, pools: int) -> None:
+    """Somebody gives one cluster so many pools of one node each; it is ready all the while."""
+    edited = spec()
+    pool = edited["clusters"][0]["pools"][0]
+    edited["clusters"][0]["pools"] = [pool | {"name": name} for name in ("gpu", "more")[:pools]]
+    wanted = {"metadata": {"name": "written", "namespace": "default"}, "spec": edited}
+    generation = (await stage.admin.apply(COLONIES, wanted, manager="kubectl"))["metadata"]["generation"]
+
+    def settled(colony: Object | None) -> bool:
+        shown = (colony or {})["status"]
+        conditions = {c["type"]: (c["status"], c["observedGeneration"]) for c in shown["conditions"]}
+        assert conditions["Ready"][0] == "True", shown
+        return conditions["Resizing"] == ("False", generation) and shown["clusters"][0]["nodesReady"] == pools
+
+    await stage.until(f"of {pools} pools", settled, "written")
 
 
 def _whole(colony: Object | None) -> bool:

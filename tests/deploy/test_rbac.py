@@ -21,19 +21,20 @@ from tests.deploy.story import Inside, Stage, play
 
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
+VERBS = {"clusters": ("get", "create"), "machinetemplates": ("get", "list", "create", "delete")}
+"""What is done with the infrastructure of a cloud, by kind."""
 ELSEWHERE = (
     {
         Right(
             INFRASTRUCTURE, f"{provider}{kind}", verb
         ): "Cluster API templates for this cloud; the story's are DevClusters"
         for provider in ("aws", "azure", "gcp")
-        for kind in ("clusters", "machinetemplates")
-        for verb in ("get", "create")
+        for kind, verbs in VERBS.items()
+        for verb in verbs
     }
     | {
         Right(group, plural, "get"): "what could not be made is looked at: after a crash it is ours, and there already"
         for group, plural in (
-            ("cluster.x-k8s.io", "clusters"),
             ("cluster.x-k8s.io", "machinehealthchecks"),
             ("bootstrap.cluster.x-k8s.io", "kubeadmconfigtemplates"),
             ("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes"),

@@ -9,8 +9,9 @@ from events.faults import Denied
 from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CONFIGMAPS, find
 from schemas.cluster import Attempt, Placement
 from schemas.wish import Need, Taint
-from services.clouds.capi import Capi, render
+from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
+from services.clouds.manifests import render
 from services.clouds.nodes import labels, taint_list, taints, worker_args
 from tests.samples import LOT, POOL
 

@@ -37,6 +37,9 @@ pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 SERVICES = ("provisioning", "addons", "teardown")
 NEED = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),), backend="fake")
 LARGER = msgspec.structs.replace(NEED, pools=(msgspec.structs.replace(NEED.pools[0], nodes=3),))
+WIDER = msgspec.structs.replace(
+    LARGER, pools=(*LARGER.pools, msgspec.structs.replace(NEED.pools[0], name="more", nodes=1))
+)
 ASLEEP = msgspec.structs.replace(LARGER, hibernate=True)
 WISH = Wish(
     tenant="acme", colony="train", cluster="a", uid="c1", generation=1,
@@ -125,7 +128,7 @@ class FakeCloud:
         await self._life.call(lambda: self._resize(attempt, uid))
 
     async def _resize(self, attempt: Attempt, uid: str) -> None:
-        nodes = attempt.placement.lots[0].nodes
+        nodes = attempt.placement.nodes
         self._world.done.add(f"{nodes} nodes")
         await self._world.count(uid, attempt, nodes)
 
@@ -217,7 +220,7 @@ class Ending:
 
 
 async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
-    """The whole story: wished for, two clouds in vain, founded, fitted out, grown, asleep, awake, taken back."""
+    """The whole story: wished for, two clouds in vain, founded, fitted out, grown, wider, asleep, awake, taken back."""
     world = World(MemoryBus(clock=mortal.clock))
     tasks = [
         asyncio.create_task(supervised(mortal, world, name, lives.get(name, [mortal.Life()]))) for name in SERVICES
@@ -231,11 +234,13 @@ async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
         await world.until(KEYS[2], "armed")
         await world.say(msgspec.structs.replace(WISH, generation=2, need=LARGER), "acme", "train-a")
         await world.settled(cluster.Ready, 3)
-        await world.say(msgspec.structs.replace(WISH, generation=3, need=ASLEEP), "acme", "train-a")
+        await world.say(msgspec.structs.replace(WISH, generation=3, need=WIDER), "acme", "train-a")
+        await world.settled(cluster.Ready, 4)
+        await world.say(msgspec.structs.replace(WISH, generation=4, need=ASLEEP), "acme", "train-a")
         await world.settled(cluster.Hibernated, 0)
-        await world.say(msgspec.structs.replace(WISH, generation=4, need=LARGER), "acme", "train-a")
+        await world.say(msgspec.structs.replace(WISH, generation=5, need=LARGER), "acme", "train-a")
         await world.settled(cluster.Ready, 3)
-        await world.say(msgspec.structs.replace(WISH, generation=5, deleting=True), "acme", "train-a")
+        await world.say(msgspec.structs.replace(WISH, generation=6, deleting=True), "acme", "train-a")
         for key, end in zip(KEYS, ("released", "withdrawn", "gone"), strict=True):
             await world.until(key, end)
     finally:
@@ -282,7 +287,8 @@ async def test_the_calm_story_is_the_one_that_is_meant(mortal):
         launched=frozenset({2, 3}),
         standing=frozenset(),
         done=frozenset({
-            "applied d1 on train-a-3-kubeconfig", "withdrawn", "3 nodes", "0 nodes", "drained", "swept", "audited",
+            "applied d1 on train-a-3-kubeconfig", "withdrawn", "3 nodes", "4 nodes", "0 nodes",
+            "drained", "swept", "audited",
         }),
         tried=("1 full NoCapacity", "2 lame NoCapacity"),
         proof=(("machines", 0), ("addons", 0)),

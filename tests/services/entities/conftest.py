@@ -44,6 +44,9 @@ ELASTIC = msgspec.structs.replace(
     generation=2,
     need=Need(pools=(msgspec.structs.replace(POOLS[0], min_nodes=1, max_nodes=3),)),
 )
+WIDER = msgspec.structs.replace(
+    FIRST, generation=2, need=Need(pools=(*POOLS, msgspec.structs.replace(POOLS[0], name="more", nodes=1)))
+)
 ASLEEP = msgspec.structs.replace(FIRST, generation=2, need=msgspec.structs.replace(FIRST.need, hibernate=True))
 DELETED = msgspec.structs.replace(FIRST, generation=3, deleting=True)
 ANEW = msgspec.structs.replace(FIRST, generation=4)
@@ -68,9 +71,12 @@ def use(nodes: int, attempt: int = 0, **shown) -> ClusterSeen:
 
 CHEAP, DEAR = placement("aws", 10.0), placement("gcp", 12.0)
 GROWN, LEAST, NOTHING = (placement("aws", 10.0, nodes) for nodes in (3, 1, 0))
+MORE = msgspec.structs.replace(CHEAP.lots[0], pool="more", nodes=1)
 TRIED = cluster.Attempt(number=1, placement=CHEAP)
 HEARD_BY_CLUSTER = (
-    FIRST, OTHER_NEED, LARGER, ELASTIC, ASLEEP, DELETED, ANEW,
+    FIRST, OTHER_NEED, LARGER, ELASTIC, WIDER, ASLEEP, DELETED, ANEW,
+    resize.Bought(1, WIDER.need, (MORE,)), resize.NotBought(1, WIDER.need, "no x8 left"),
+    resize.Resized(1, (*CHEAP.lots, MORE)), resize.ResizeRefused(1, (*CHEAP.lots, MORE), "no x8 left"),
     *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, LEAST, NOTHING)),
     *(resize.ResizeRefused(1, at.lots, "no x8 left") for at in (CHEAP, GROWN, LEAST, NOTHING)),
     cluster.Ranked((CHEAP, DEAR)), cluster.Ranked((), "NoOfferFits", "no offer has it"),

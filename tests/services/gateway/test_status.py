@@ -120,6 +120,14 @@ def test_one_that_is_resized_is_ready_and_tells_how_far_it_is():
     assert conditions(computed)["Resizing"] == ("True", "Resizing", told)
 
 
+def test_one_whose_new_pool_is_not_bought_yet_tells_what_is_wanted():
+    need = Need(pools=(samples.POOL, msgspec.structs.replace(samples.POOL, name="more", nodes=1)))
+    computed = shown(replace(WHOLE, cluster=is_(cluster.Ready, wanted=need)))
+    told = "a: 2 of 3 nodes, 16 of 24 accelerators ready"
+    assert conditions(computed)["Resizing"] == ("True", "Resizing", told)
+    assert (computed["phase"], computed["clusters"][0]["nodesWanted"]) == ("Ready", 3)
+
+
 def test_one_that_takes_long_to_be_resized_tells_what_the_back_end_says():
     _, reason, told = conditions(shown(resizing(late=True)))["Resizing"]
     assert reason == "Late"

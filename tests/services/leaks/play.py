@@ -83,6 +83,11 @@ class Play:
         if step.who in self.world.wishes:
             await self.world.wish(step.who, nodes=1 + step.dice % 3)
 
+    async def _widen(self, step: Step) -> None:
+        """It shall have a second pool."""
+        if step.who in self.world.wishes:
+            await self.world.wish(step.who, nodes=1 + step.dice % 3, wide=True)
+
     async def _doze(self, step: Step) -> None:
         """It hibernates, or it wakes."""
         if step.who in self.world.wishes:

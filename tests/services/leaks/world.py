@@ -114,7 +114,9 @@ class World:
             )  # fmt: skip
             await self.say(Offers(cloud=cloud, region=region, offers=(offer,)), cloud, region)
 
-    async def wish(self, name: str, *, deleting: bool = False, nodes: int = 2, hibernate: bool = False) -> None:
+    async def wish(
+        self, name: str, *, deleting: bool = False, nodes: int = 2, hibernate: bool = False, wide: bool = False
+    ) -> None:
         """The next generation of what is wanted; of another Colony, once the last one's is over."""
         before, state = self.wishes.get(name), await self.state(name)
         over = before is None or (before.deleting and (state is None or isinstance(state, cluster.Released)))
@@ -122,10 +124,11 @@ class World:
             return
         uid = f"c{len(self.said)}" if over else before.uid
         pool = Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=nodes, spot=Spot.PREFERRED)
+        pools = (pool, msgspec.structs.replace(pool, name="more", nodes=1)) if wide else (pool,)
         colony, part = name.split("-")
         self.wishes[name] = Wish(
             tenant=TENANT, colony=colony, cluster=part, uid=uid, generation=1 if over else before.generation + 1,
-            deleting=deleting, need=Need(pools=(pool,), backend="fake", hibernate=hibernate),
+            deleting=deleting, need=Need(pools=pools, backend="fake", hibernate=hibernate),
         )  # fmt: skip
         await self.say(self.wishes[name], TENANT, name)
 

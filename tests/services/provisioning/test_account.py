@@ -134,6 +134,11 @@ def test_a_changed_size_is_reckoned_piece_by_piece():
     assert account((*LIFE[:6], grown, *LIFE[6:]), at(9)).attempts[1].began == at(2)
 
 
+def test_new_pools_that_are_not_bought_yet_are_waited_for():
+    waits = msgspec.structs.replace(LIFE[5], wanted=WISH.need)
+    assert account((waits,), at(5)).waits_for == "what the market has for its new pools"
+
+
 def test_a_new_size_that_takes_long_is_told_as_that():
     late = resized(4, 4, cost=88.0)
     late = msgspec.structs.replace(late, resizing=msgspec.structs.replace(late.resizing, late=True))

@@ -9,17 +9,33 @@ from services.provisioning.change import WAY, objection
 from tests.samples import LOT, POOL
 
 NEED = Need(pools=(POOL,))
+MORE = msgspec.structs.replace(POOL, name="more")
 PLACEMENT = Placement(cloud="aws", region="r", lots=(LOT,))
 replace = msgspec.structs.replace
 
 
 @pytest.mark.parametrize(
     "wanted",
-    [NEED, replace(NEED, pools=(replace(POOL, nodes=9),)), replace(NEED, max_price_per_hour=28.5)],
-    ids=["nothing", "nodes", "a limit that holds"],
+    [
+        NEED,
+        replace(NEED, pools=(replace(POOL, nodes=9),)),
+        replace(NEED, max_price_per_hour=28.5),
+        replace(NEED, pools=(POOL, MORE)),
+    ],
+    ids=["nothing", "nodes", "a limit that holds", "another pool"],
 )
-def test_the_nodes_of_a_pool_and_a_limit_that_holds_can_change(wanted):
+def test_pools_their_nodes_and_a_limit_that_holds_can_change(wanted):
     assert objection(NEED, wanted, PLACEMENT) == ""
+
+
+def test_a_pool_can_be_taken_out():
+    assert objection(replace(NEED, pools=(POOL, MORE)), NEED, PLACEMENT) == ""
+
+
+def test_a_pool_cannot_take_the_place_of_another_at_once():
+    assert objection(NEED, replace(NEED, pools=(MORE,)), PLACEMENT) == (
+        "pool more cannot take the place of workers at once: add it first, and take workers out once it is there"
+    )
 
 
 @pytest.mark.parametrize(
@@ -33,12 +49,10 @@ def test_the_nodes_of_a_pool_and_a_limit_that_holds_can_change(wanted):
             replace(NEED, pools=(replace(POOL, memory_gib=9, spot=Spot.ONLY),)),
             "pools[workers].spot, pools[workers].memoryGiB",
         ),
-        (replace(NEED, pools=(POOL, replace(POOL, name="more"))), "pools"),
-        (replace(NEED, pools=()), "pools"),
     ],
 )  # fmt: skip
 def test_all_else_is_refused_by_name_with_the_way(wanted, named):
-    expected = f"{named} cannot change while the cluster runs, only the nodes of its pools can: {WAY}"
+    expected = f"{named} cannot change while the cluster runs, only its pools and their nodes can: {WAY}"
     assert objection(NEED, wanted, PLACEMENT) == expected
 
 

@@ -1,0 +1,67 @@
+"""A user's own Cluster API manifests are filled in with what was bought."""
+
+from string import Template
+
+import yaml
+
+from events.faults import Denied
+from events.kube_port import Object
+from schemas.cluster import Attempt, Lot
+from schemas.documents import documents
+from schemas.wish import Wish
+from services.clouds import nodes
+
+POOL = "${POOL}"
+"""A document of a template that mentions it is made once for each pool."""
+
+
+def render(text: str, wish: Wish, attempt: Attempt) -> list[Object]:
+    """The template's documents, filled in; those that mention ``${POOL}`` once per pool. Raises Denied."""
+    return [document for document, _ in filled(text, wish, attempt)]
+
+
+def filled(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Object, bool]]:
+    """The same, each with whether it is one pool's."""
+    _whole(text, wish)
+    lots = attempt.placement.lots
+    try:
+        texts = [
+            (Template(part).substitute(_values(wish, attempt, lot)), POOL in part)
+            for part in text.split("\n---")
+            for lot in (lots if POOL in part else lots[:1])
+        ]
+        return [(document, pooled) for part, pooled in texts for document in documents(part) if document]
+    except (KeyError, ValueError, yaml.YAMLError) as wrong:
+        raise Denied(f"the Cluster API template cannot be filled in: {wrong}", "BadTemplate") from wrong
+
+
+def _whole(text: str, wish: Wish) -> None:
+    """A template that cannot say what is asked of pools and nodes would make others. Raises Denied."""
+    if POOL not in text and len(wish.need.pools) > 1:
+        raise Denied(f"the Cluster API template does not mention {POOL}: it makes one pool a cluster", "BadTemplate")
+    asked = {"${NODE_LABELS}": "labels", "${NODE_TAINTS}": "taints"}
+    lost = [
+        mark for mark, field in asked.items() if mark not in text and any(getattr(p, field) for p in wish.need.pools)
+    ]
+    if lost:
+        raise Denied(
+            f"the Cluster API template does not mention {' and '.join(lost)}, which a pool needs", "BadTemplate"
+        )
+
+
+def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
+    pool = nodes.pool_of(wish, lot)
+    return {
+        "CLUSTER_NAME": attempt.object_name(wish.name),
+        "NAMESPACE": wish.tenant,
+        "KUBERNETES_VERSION": wish.need.kubernetes_version,
+        "REGION": attempt.placement.region,
+        "ZONE": lot.zone,
+        "POOL": lot.pool,
+        "REPLICAS": str(lot.nodes),
+        "INSTANCE_TYPE": lot.instance,
+        "SPOT": str(lot.spot).lower(),
+        "DISK_GIB": str(nodes.disk(pool)),
+        "NODE_LABELS": nodes.labels(pool),
+        "NODE_TAINTS": nodes.taint_list(pool),
+    }

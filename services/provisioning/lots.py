@@ -1,0 +1,53 @@
+"""Which lots a cluster has follows from those it had, and from what its pools were and shall be."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from schemas.cluster import Founded, Lot, Placement, Resizing
+from schemas.wish import Need, Pool
+
+
+def beside(state: Founded, wanted: Need) -> Placement:
+    """What it keeps, in the size that is wanted: pools that are not wanted any more are left out."""
+    names = {pool.name for pool in wanted.pools}
+    kept = (lot for lot in state.attempt.placement.lots if lot.pool in names)
+    return msgspec.structs.replace(state.attempt.placement, lots=sized(kept, state.wish.need, wanted))
+
+
+def lacking(state: Founded, wanted: Need) -> tuple[Pool, ...]:
+    """The pools that have no lot yet."""
+    there = {lot.pool for lot in state.attempt.placement.lots}
+    return tuple(pool for pool in wanted.pools if pool.name not in there)
+
+
+def sized(lots: Iterable[Lot], had: Need, need: Need) -> tuple[Lot, ...]:
+    """The same machines, as many as each pool asks for now."""
+    before, now = ({pool.name: pool for pool in each.pools} for each in (had, need))
+    counts = ((lot, 0 if need.hibernate else _nodes(lot, before.get(lot.pool), now.get(lot.pool))) for lot in lots)
+    return tuple(msgspec.structs.replace(lot, nodes=nodes) for lot, nodes in counts)
+
+
+def _nodes(lot: Lot, had: Pool | None, pool: Pool | None) -> int:
+    """What a person says counts when it is said; from then on, within its limits, what the pods ask for."""
+    if had is None or pool is None:
+        return lot.nodes
+    if pool.elastic and lot.nodes and had.nodes == pool.nodes:
+        return min(max(lot.nodes, pool.least), pool.most)
+    return pool.nodes
+
+
+def grows(before: tuple[Lot, ...], lots: tuple[Lot, ...]) -> bool:
+    """Whether the back end, which took the one, is asked for more machines by the other."""
+    had = {lot.pool: lot.nodes for lot in before}
+    return bool(before) and any(lot.nodes > had.get(lot.pool, 0) for lot in lots)
+
+
+def undone(need: Need, back: Resizing) -> Need:
+    """What it is that had the lots before: where there were no machines at all, it hibernates."""
+    had, nodes = back.pools or need.pools, {lot.pool: lot.nodes for lot in back.before}
+    if not any(nodes.values()):
+        return msgspec.structs.replace(need, hibernate=True, pools=had)
+    kept = {pool.name: pool.nodes for pool in had if pool.least <= nodes[pool.name] <= pool.most}
+    pools = tuple(msgspec.structs.replace(pool, nodes=(nodes | kept)[pool.name]) for pool in had)
+    return msgspec.structs.replace(need, hibernate=False, pools=pools)
