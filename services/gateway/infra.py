@@ -1,5 +1,6 @@
 """What the back ends' objects show is read off the watch, and said as levels."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 
@@ -11,23 +12,31 @@ from schemas.cluster import InfraSeen
 from services.clouds.objects import newest
 from services.clouds.port import Cloud
 from services.levels import Levels
+from services.rounds import Rounds
 from services.steadfast import insist
+
+Name = tuple[str, str]
+"""An object's namespace and name."""
 
 
 class InfraWatch:
-    """Watches one back end's objects in all namespaces."""
+    """Watches one back end's objects in all namespaces; what one shows waits for no word of another."""
 
     def __init__(self, cloud: Cloud, levels: Levels, jitter: Callable[[], float]) -> None:
         """`jitter` gives 0 to 1."""
         self._cloud = cloud
         self._levels = levels
         self._jitter = jitter
+        self._unsaid: dict[Name, InfraSeen] = {}
+        self._rounds: Rounds[Name] = Rounds(self._tell)
 
     async def run(self, kube: Kube) -> None:
         """Follow, for ever, in whichever version is served."""
         watched = self._cloud.watched
-        while True:
-            watched = await self._follow(kube, watched)
+        async with asyncio.TaskGroup() as group:
+            with self._rounds.within(group):
+                while True:
+                    watched = await self._follow(kube, watched)
 
     async def _follow(self, kube: Kube, watched: Resource) -> Resource:
         """Follow as long as this version is served; gives the one that is."""
@@ -35,9 +44,9 @@ class InfraWatch:
             async for sight in sights:
                 match sight:
                     case Listed(items):
-                        await self._listed(items)
+                        self._listed(items)
                     case Changed(item, gone):
-                        await self._say(item, gone=gone)
+                        self._saw(item, gone=gone)
                     case Lost():  # what was said stays said: not seeing something is not its absence
                         if (served := await self._served(kube, watched)) != watched:
                             return served
@@ -49,26 +58,36 @@ class InfraWatch:
         except Fault:  # nobody can say now
             return watched
 
-    async def _listed(self, items: tuple[Object, ...]) -> None:
-        """A complete list: what was there, and is not in it, is gone."""
+    def _listed(self, items: tuple[Object, ...]) -> None:
+        """A complete list: what was there, or was about to be told of, and is not in it, is gone."""
         for item in items:
-            await self._say(item, gone=False)
-        there = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in items}
-        for (tenant, name), seen in self._levels.named(InfraSeen):
-            if seen.backend == self._cloud.name and seen.present and (tenant, name) not in there:
-                await self._tell(_gone(seen), tenant, name)
+            self._saw(item, gone=False)
+        there = {_name(item) for item in items}
+        known = {(tenant, name): seen for (tenant, name), seen in self._levels.named(InfraSeen)} | self._unsaid
+        for name, seen in known.items():
+            if seen.backend == self._cloud.name and seen.present and name not in there:
+                self._say(name, _gone(seen))
 
-    async def _say(self, item: Object, *, gone: bool) -> None:
+    def _saw(self, item: Object, *, gone: bool) -> None:
         seen = self._cloud.read(item)
-        if seen is None:
-            return
-        meta = item["metadata"]
-        seen = msgspec.structs.replace(seen, backend=self._cloud.name)
-        await self._tell(_gone(seen) if gone else seen, meta["namespace"], meta["name"])
+        if seen is not None:
+            seen = msgspec.structs.replace(seen, backend=self._cloud.name)
+            self._say(_name(item), _gone(seen) if gone else seen)
 
-    async def _tell(self, seen: InfraSeen, tenant: str, name: str) -> None:
-        """However long the bus is away: what is seen next is said after it."""
-        await insist(self._jitter, lambda: self._levels.say(seen, tenant, name))
+    def _say(self, name: Name, seen: InfraSeen) -> None:
+        self._unsaid[name] = seen
+        self._rounds.due(name)
+
+    async def _tell(self, name: Name) -> None:
+        """However long the bus is away: what is seen last is said in the end."""
+        seen = self._unsaid[name]
+        await insist(self._jitter, lambda: self._levels.say(seen, *name))
+        if self._unsaid[name] is seen:
+            del self._unsaid[name]
+
+
+def _name(item: Object) -> Name:
+    return item["metadata"]["namespace"], item["metadata"]["name"]
 
 
 def _gone(seen: InfraSeen) -> InfraSeen:

@@ -10,13 +10,13 @@ import structlog
 
 from events.faults import Fault
 from events.kube import Changed, Kube, Listed, Object, Resource, Sight
+from services.rounds import Rounds
 from services.sandbox.clouds import faults
 from services.sandbox.clouds.alarm import RETRY, Alarm
 from services.sandbox.clouds.brief import brief
 from services.sandbox.clouds.cache import FAULTS, WATCHED, At, Cache, is_faults
 from services.sandbox.clouds.changes import Change, Wait
 from services.sandbox.clouds.hands import Hands
-from services.sandbox.clouds.rounds import Rounds
 from services.sandbox.clouds.view import Laws
 from services.sandbox.clouds.world import World
 

@@ -8,12 +8,12 @@ import structlog
 
 from events.faults import Denied, Fault, NotFound
 from events.kube import Kube, Listed, Object, Resource
+from services.rounds import Rounds
 from services.sandbox.clouds.alarm import Alarm
 from services.sandbox.clouds.changes import Change, Edit, End, Make, Say, Wait
 from services.sandbox.clouds.inside.step import step
 from services.sandbox.clouds.inside.view import SEEN, Inside
 from services.sandbox.clouds.names import MANAGER
-from services.sandbox.clouds.rounds import Rounds
 from services.sandbox.clouds.world import World
 
 _log = structlog.get_logger()

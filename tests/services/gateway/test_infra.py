@@ -130,3 +130,63 @@ async def test_a_bus_that_is_away_for_ten_minutes_ends_no_watch():
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch
+
+
+class Slow(MemoryBus):
+    """A bus that takes a second to take a message, and notes when it has."""
+
+    def __init__(self):
+        super().__init__()
+        self.taken = []
+
+    async def publish(self, message, **how):
+        await asyncio.sleep(1)
+        self.taken.append((asyncio.get_running_loop().time(), message.subject.rpartition(".")[2]))
+        return await super().publish(message, **how)
+
+
+class Many(FakeKube):
+    """Some objects at once, the first of which changes twice; then an empty list, if there is to be one."""
+
+    def __init__(self, count, *, emptied=False):
+        self.count, self.emptied = count, emptied
+
+    async def watch(self, _):
+        items = [
+            {"metadata": {"namespace": "acme", "name": f"train-{n}"}, "reachable": False} for n in range(self.count)
+        ]
+        yield Listed(tuple(items), "1")
+        await asyncio.sleep(0.1)
+        for reachable in (None, True):
+            yield Changed(items[0] | {"reachable": reachable})
+        if self.emptied:
+            yield Listed((), "2")
+        await asyncio.Event().wait()
+
+
+async def said(bus, kube):
+    """What is the last word of each object, after some seconds."""
+    levels = Levels(bus, lambda: NOW, Meters(), InfraSeen)
+    watch = asyncio.create_task(InfraWatch(FakeCloud(), levels, lambda: 0.5).run(kube))
+    await asyncio.sleep(10)
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
+    return {name: seen for (_, name), seen in levels.named(InfraSeen)}
+
+
+async def test_what_one_object_shows_waits_for_no_word_of_another():
+    bus = Slow()
+    await said(bus, Many(20))
+    assert {name for at, name in bus.taken if at <= 1.0} == {f"train-{n}" for n in range(20)}
+
+
+async def test_of_what_is_seen_while_something_is_being_said_the_last_is_said():
+    bus = Slow()
+    assert (await said(bus, Many(1)))["train-0"].reachable is True
+    assert [at for at, _ in bus.taken] == [1.0, 2.0]
+
+
+async def test_what_vanishes_while_it_is_being_said_is_said_to_be_gone():
+    last = await said(Slow(), Many(2, emptied=True))
+    assert {name: seen.present for name, seen in last.items()} == {"train-0": False, "train-1": False}

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from services.sandbox.clouds.rounds import PARALLEL, Rounds
+from services.rounds import PARALLEL, Rounds
 
 pytestmark = pytest.mark.looptime
 
