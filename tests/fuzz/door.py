@@ -1,0 +1,69 @@
+"""``python -m tests.fuzz.door FOLDER NATS`` is the edge and nothing else, so that its memory can be told from others'.
+
+It says one line of JSON when it is open: its port, and method and path of every endpoint. Once its standard input ends,
+it says another one: by how many KiB the process has grown at most since then.
+"""
+
+import asyncio
+import json
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+
+import uvloop
+
+from events.bus import Bus
+from events.jetstream import connect
+from events.telemetry import Meters
+from services import logs
+from services.edge.callers import Callers
+from services.edge.door import Route, opened
+from services.edge.hooks import Hooks
+from services.edge.inventory import Questions
+from services.edge.limit import Rate
+from services.edge.page.site import Site
+from services.edge.page.visitors import Visitors
+from services.edge.providers import PROVIDERS
+from services.edge.secrets import Secrets
+from services.roles import SERVICES
+from tests.services.edge.house import NOW, SECRET, WHSEC
+from tests.services.edge.page.hall import TOKEN
+
+
+def routes_of(bus: Bus, folder: Path) -> tuple[Site, tuple[Route, ...]]:
+    """The page, and every endpoint that answers and is done."""
+    for name in (*(f"{provider}.acme.ci" for provider in PROVIDERS), "operator.jo"):
+        (folder / name).write_text(f"{TOKEN}\n" if name.startswith("operator") else f"{SECRET}\n{WHSEC}\n")
+    secrets = Secrets(folder)
+    hooks = Hooks(bus, secrets, Rate(1e6, 10**6), clock=lambda: NOW, meters=Meters())
+    visitors = Visitors(Callers(secrets), clock=lambda: NOW, is_open=True)
+    site = Site(bus, visitors, SERVICES, clock=lambda: NOW, jitter=lambda: 0.0)
+    routes = (*hooks.routes(), *Questions(bus, Callers(secrets)).routes(), *site.routes())
+    return site, tuple(route for route in routes if not route.lasts)
+
+
+async def serve(folder: Path, nats: str) -> None:
+    """Be open until nobody writes to us any more."""
+    async with AsyncExitStack() as stack:
+        bus = await connect(nats, name="edge")
+        stack.push_async_callback(bus.close)
+        site, routes = routes_of(bus, folder)
+        url = await stack.enter_async_context(opened("127.0.0.1:0", routes))
+        following = asyncio.ensure_future(site.run())
+        stack.callback(following.cancel)
+        await asyncio.sleep(0.1)  # the fleet is read
+        before = getrusage(RUSAGE_SELF).ru_maxrss
+        _say({"port": int(url.rpartition(":")[2]), "routes": [(route.method, route.path) for route in routes]})
+        await asyncio.to_thread(sys.stdin.read)
+        _say({"grown": getrusage(RUSAGE_SELF).ru_maxrss - before})
+
+
+def _say(what: object) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    logs.set_up("edge", form="json", level="error")
+    uvloop.run(serve(Path(sys.argv[1]), sys.argv[2]))
