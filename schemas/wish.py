@@ -140,6 +140,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     addons: tuple[AddonRef, ...] = ()
     event: str = ""
     """The id of the event that asked for it, where one did: the wish itself is replaced by the next, its id is kept."""
+    release: str = ""
+    """The id of the event that lets it go, where one did."""
     commit: str = ""
     """The commit whose status tells how it stands, as ``<forge>:<repository>@<hash>``; empty: none."""
 

@@ -16,7 +16,7 @@ from schemas.wish import Wish
 from services.clouds.marks import GROUP
 from services.gateway import status
 from services.gateway.books import Books, Name
-from services.gateway.marks import trace_of
+from services.gateway.marks import release_of, trace_of
 from services.gateway.wishes import no_more, wishes
 from services.levels import Levels
 
@@ -97,7 +97,7 @@ class Colonies:
     async def _order(self, meta: Object, asked: tuple[Wish, ...], wanted: tuple[Wish, ...]) -> None:
         """Say what is wanted, and that whatever is not asked for any more shall go."""
         for wish in wanted:
-            await self._wish(wish, trace_of(meta))
+            await self._wish(wish, release_of(meta) if wish.release else trace_of(meta))
         names = {wish.name for wish in asked}
         for state in self._own(meta):
             if state.wish.name not in names and not isinstance(state, Released):
@@ -127,10 +127,11 @@ class Colonies:
     def _unless_edited(self, wish: Wish, trace: Trace) -> Trace:
         """The trace of the event that a wish is of; none if it was said for that event already: others changed it."""
         last = self._levels.last(Wish, wish.tenant, wish.name) if trace.parent else None
-        return NOWHERE if last is not None and last.event == wish.event else trace
+        said = last is not None and (last.event, last.release) == (wish.event, wish.release)
+        return NOWHERE if said else trace
 
     async def _say(self, wish: Wish, trace: Trace = NOWHERE, *, again: bool = False) -> None:
-        await self._levels.say(wish, wish.tenant, wish.name, cause=wish.event, trace=trace, again=again)
+        await self._levels.say(wish, wish.tenant, wish.name, cause=wish.release or wish.event, trace=trace, again=again)
 
     def _collision(self, wish: Wish) -> str:
         """Why a wish cannot be followed: another Colony's cluster has its name."""

@@ -21,7 +21,7 @@ from schemas.registry import Stream, declared
 from schemas.subjects import Key, names_of
 from schemas.wish import ClusterRequested, ColonyReleased, ColonyScaled
 from services.clouds.marks import GROUP
-from services.gateway.marks import marks
+from services.gateway.marks import marks, release_marks
 from services.scaling import MANAGER as SCALER
 from services.scaling import NoSuchPool, scaling
 
@@ -126,12 +126,15 @@ class Intake:
         return str(name)
 
     async def _release(self, delivery: Delivery) -> str:
-        """Delete a Colony, this very one; one that is gone already is what was asked for."""
-        asked = read_release(delivery)
+        """Delete a Colony, this very one, and say on it by what; one that is gone already is what was asked for."""
+        event, asked = read_release(delivery)
         try:
             meta = (await self._kube.get(COLONIES, asked.name, asked.tenant))["metadata"]
             if asked.origin and (origin := meta.get("labels", {}).get(ORIGIN, "")) != asked.origin:
                 raise Malformed(f"Colony {asked.name} is of origin {origin or '(none)'}, not of {asked.origin}")
+            if not meta.get("deletionTimestamp"):  # else another event was faster
+                said = {"uid": meta["uid"], "annotations": release_marks(event.id, extract(delivery.stored.headers))}
+                await self._kube.patch(COLONIES, asked.name, asked.tenant, {"metadata": said}, manager=MANAGER)
             await self._kube.delete(COLONIES, asked.name, asked.tenant, uid=meta["uid"])
         except NotFound:
             log.info("intake.released_already", tenant=asked.tenant, name=asked.name)
@@ -159,13 +162,14 @@ def read_scale(delivery: Delivery) -> ColonyScaled:
     return asked
 
 
-def read_release(delivery: Delivery) -> ColonyReleased:
-    """What a message releases. Raises msgspec.DecodeError, Malformed."""
-    asked = _readable(lambda: msgspec.json.decode(read_event(delivery).data, type=ColonyReleased))
+def read_release(delivery: Delivery) -> tuple[CloudEvent, ColonyReleased]:
+    """A message, and what it releases. Raises msgspec.DecodeError, Malformed."""
+    event = read_event(delivery)
+    asked = _readable(lambda: msgspec.json.decode(event.data, type=ColonyReleased))
     names = names_of(delivery.stored.subject)[2:]
     if names != (asked.tenant, asked.name):
         raise Malformed(f"the subject names {'/'.join(names)}, the release {asked.tenant}/{asked.name}: must be equal")
-    return asked
+    return event, asked
 
 
 def read_request(delivery: Delivery) -> Object:

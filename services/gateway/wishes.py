@@ -9,6 +9,8 @@ from schemas.wish import AddonRef, Limits, Need, Pool, Taint, Wish, digest
 
 EVENT = "alate.dev/event-id"
 """The annotation that names the event a Colony was made of."""
+RELEASE = "alate.dev/release-id"
+"""The annotation that names the event a Colony was let go by."""
 
 
 def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
@@ -26,6 +28,7 @@ def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
             limits=_limits(cluster),
             addons=tuple(AddonRef(addon.name, digest(addon.manifests)) for addon in cluster.addons),
             event=meta.annotations.get(EVENT, ""),
+            release=meta.annotations.get(RELEASE, "") if meta.deletion_timestamp else "",
             commit=colony.spec.commit or "",
         )
         for cluster in colony.spec.clusters

@@ -50,10 +50,10 @@ def seen(collector: Collector, trace: str, kept: set[str]) -> Iterator[tuple[str
             yield span.message, next((each.message for each in collector.above(span) if each.message in kept), "")
 
 
-async def lineage(stack, delivery: str) -> list[tuple[str, str]]:
-    """As `alate events lineage` tells it."""
+async def lineage(stack, delivery: str) -> dict:
+    """The tree, as `alate events lineage` tells it."""
     (tree,) = (await stack.alate("events", "lineage", delivery, "-o", "json")).json["trees"]
-    return list(told(tree))
+    return tree
 
 
 async def over(stack) -> bool:
@@ -81,11 +81,22 @@ async def released(stack) -> bool:
     return (await stack.alate("get", "colony", "ci-4711-2")).code == 1
 
 
+def assert_linked(collector: Collector, begun: list[tuple[str, str]], end: dict) -> None:
+    """What lets a cluster go is in a trace and a tree of its own; both are linked to where that cluster's go on."""
+    (release,) = end["effects"]
+    assert set(release["ends"]) <= {name for name, _ in begun}
+    first, last = ([span for span in collector.spans.values() if span.message == name] for name in ("d-2", "d-3"))
+    links = {link for span in collector.of(first[0].trace) for link in span.links}
+    assert links & {span.id for span in collector.of(last[0].trace)}
+
+
 async def test_the_trace_of_a_signed_webhook_is_the_tree_of_its_lineage(up):
     with collecting() as collector:
         with up(ALATE_OTLP_ENDPOINT=collector.url, ALATE_TRACE_SAMPLE_RATIO="1") as stack:
             await play(stack)
-            trees = {delivery: await lineage(stack, delivery) for delivery in ("d-1", "d-2")}
+            trees = {delivery: list(told(await lineage(stack, delivery))) for delivery in ("d-1", "d-2")}
+            end = await lineage(stack, "d-3")
+        assert_linked(collector, trees["d-2"], end)
         for delivery, pairs in trees.items():
             (root,) = [span for span in collector.spans.values() if span.message == delivery]
             kept = {name for name, _ in pairs}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from events.bus import Bus
 from schemas.registry import Stream
 from services.bad import Failed
-from services.cli.events.lineage import request_of
+from services.cli.events.lineage import release_of, request_of
 from services.trail.said import Said
 from services.trail.scan import Tell, find, kept, progress
 
@@ -21,8 +21,8 @@ async def gather(bus: Bus, name: str, tell: Tell = progress) -> tuple[list[Said]
         if found := await _flow(bus, name, tell):
             return found, None
         raise
-    flow = asked.flow or await _flow_of(bus, asked)
-    found = await _flow(bus, flow, tell) if flow else []
+    # What came in by a webhook names that delivery as its flow: the states that came of it have one of their own.
+    found = await _flow(bus, asked.flow, tell) or await _flow(bus, await _flow_of(bus, asked), tell)
     whole = {said.place: said for said in (*found, asked)}
     ids = {said.id for said in whole.values()}
     letters = {said.place: said async for said in kept(bus, "DLQ", tell=tell) if said.id in ids}
@@ -31,8 +31,10 @@ async def gather(bus: Bus, name: str, tell: Tell = progress) -> tuple[list[Said]
 
 async def _flow(bus: Bus, flow: str, tell: Tell) -> list[Said]:
     """All states of a flow, with the requests they go back to."""
+    if not flow:
+        return []
     states = [said async for said in kept(bus, Stream.EVENTS, tell=tell) if said.flow == flow]
-    wanted = {request_of(said) for said in states} | {said.cause for said in states}
+    wanted = {name for said in states for name in (request_of(said), release_of(said), said.cause)}
     requests = []
     for stream in ASKED:
         more = [said async for said in kept(bus, stream, tell=tell) if said.id in wanted]
@@ -43,8 +45,9 @@ async def _flow(bus: Bus, flow: str, tell: Tell) -> list[Said]:
 
 async def _flow_of(bus: Bus, asked: Said) -> str:
     """The flow of what was asked for, or seen, before there was a flow; empty if nothing came of it."""
-    ids = {asked.id} | {said.id async for said in kept(bus, Stream.INTAKE) if said.cause == asked.id}
-    return await _first(bus, lambda said: said.cause in ids or request_of(said) in ids)
+    came = {said.id async for said in kept(bus, Stream.INTAKE) if asked.id and said.cause == asked.id}
+    ids = ({asked.id} | came) - {""}
+    return await _first(bus, lambda said: not ids.isdisjoint((said.cause, request_of(said), release_of(said))))
 
 
 async def _first(bus: Bus, is_it: Callable[[Said], bool]) -> str:

@@ -37,13 +37,19 @@ class Node:
     because: Because = Because.ROOT
     parent: "Node | None" = None
     effects: list["Node"] = field(default_factory=list)
+    ends: list["Node"] = field(default_factory=list)
+    """What it has let go, each by its first state that says so; those have their place in the tree of their entity."""
+    release: "Node | None" = None
+    """What has let it go, of such a state."""
 
     def item(self) -> Item:
         """As JSON would have it."""
         said = self.said
         where = {"id": said.id, "subject": said.stored.subject, "place": said.place, "stored": said.stored.time}
         why = {"because": self.because.value, "cause": said.cause}
-        return {**where, **why, "effects": [each.item() for each in self.effects]}
+        ends = {"ends": [each.said.id for each in self.ends]} if self.ends else {}
+        release = {"release": self.release.said.id} if self.release else {}
+        return {**where, **why, **ends, **release, "effects": [each.item() for each in self.effects]}
 
     def path(self) -> Iterator["Node"]:
         """Itself, and all that led to it."""
@@ -54,6 +60,7 @@ class Node:
 
 class _Wish(msgspec.Struct, frozen=True):
     event: str = ""
+    release: str = ""
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -62,10 +69,19 @@ class _Asked(msgspec.Struct, frozen=True):
 
 def request_of(said: Said) -> str:
     """The id of the request that a cluster's state goes back to; empty if there was none."""
+    return _wish(said).event
+
+
+def release_of(said: Said) -> str:
+    """The id of the event that lets a cluster go, from its state on; empty if there is none."""
+    return _wish(said).release
+
+
+def _wish(said: Said) -> _Wish:
     try:
-        return msgspec.json.decode(said.stored.data, type=_Asked).wish.event
+        return msgspec.json.decode(said.stored.data, type=_Asked).wish
     except UNREADABLE:
-        return ""
+        return _Wish()
 
 
 def forest(messages: Iterable[Said]) -> list[Node]:
@@ -79,6 +95,9 @@ def forest(messages: Iterable[Said]) -> list[Node]:
         node.because, node.parent = _why(said, by_id, before)
         if node.parent is not None:
             node.parent.effects.append(node)
+        if (release := release_of(said)) in by_id and (before is None or release_of(before.said) != release):
+            node.release = by_id[release][-1]
+            node.release.ends.append(node)
         grown.append(node)
         if said.id and said.stream != "DLQ":  # a dead letter bears the id of what was refused; a structured event none
             by_id.setdefault(said.id, []).append(node)

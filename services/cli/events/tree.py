@@ -55,4 +55,6 @@ def _label(node: Node, began: datetime, place: str) -> Text:
     later = (said.stored.time - began).total_seconds()
     mark = "* " if said.place == place else ""
     note = f"  ({NOTES[node.because]})" if NOTES[node.because] else ""
-    return Text(f"{mark}{said.stored.subject}  {said.place}  +{later:.3f}s{note}")
+    link = f"  (let go by {node.release.said.place})" if node.release else ""
+    ends = f"  (lets go {', '.join(each.said.stored.subject for each in node.ends)})" if node.ends else ""
+    return Text(f"{mark}{said.stored.subject}  {said.place}  +{later:.3f}s{note}{link}{ends}")

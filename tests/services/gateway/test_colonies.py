@@ -381,6 +381,28 @@ async def test_what_a_later_event_amends_goes_on_in_the_trace_of_that_event(hous
     assert await traceparent(house) == later
 
 
+LATER = TRACE.replace("1", "2")
+LET_GO = ASKED | {"alate.dev/release-id": "e-2", "alate.dev/release-traceparent": LATER}
+
+
+async def test_the_wish_that_a_cluster_shall_go_names_the_event_that_let_it_go_in_its_trace(house):
+    house.colony(("a", 1), annotations=ASKED)
+    await house.follow()
+    house.colony(("a", 1), generation=2, annotations=LET_GO, deletionTimestamp="2026-01-01T00:00:00Z")
+    await house.follow()
+    said = await house.said()
+    assert (said.deleting, said.event, said.release) == (True, "e-1", "e-2")
+    stored = await house.bus.last("LEVELS", declared(Wish).at("acme", "train-a"))
+    assert (stored.headers["traceparent"], stored.headers["ce-causationid"]) == (LATER, "e-2")
+
+
+async def test_what_is_written_on_a_colony_that_stays_lets_nothing_go(house):
+    house.colony(("a", 1), annotations=LET_GO)
+    await house.follow()
+    assert (await house.said()).release == ""
+    assert await traceparent(house) == TRACE
+
+
 async def test_a_message_of_a_level_names_what_it_is(house):
     house.colony(("a", 1))
     await house.follow()

@@ -42,10 +42,10 @@ class FakeKube:
             raise NotFound(f"{name} is not there")
         return found[-1] | {"metadata": found[-1]["metadata"] | {"uid": "u-1"}}
 
-    async def patch(self, resource, name, namespace, patch, *, kind, manager):
+    async def patch(self, resource, name, namespace, patch, *, kind="merge", manager):
         if asyncio.get_running_loop().time() < self.away_until:
             raise TryLater("no answer")
-        self.patched += patch
+        self.patched += patch if kind == "json" else [patch]
         return {}
 
     async def delete(self, resource, name, namespace, *, uid):
@@ -242,6 +242,7 @@ async def test_a_fault_of_ours_is_a_dead_letter_and_the_next_is_taken(house):
 
 
 RELEASED = {"tenant": "acme", "name": "train"}
+TRACE = f"00-{'1' * 32}-{'b' * 16}-01"
 SUBJECT = "colony.released.acme.train"
 
 
@@ -249,6 +250,21 @@ async def test_a_colony_that_is_released_is_deleted_and_no_other_incarnation(hou
     await house()
     assert await house(RELEASED, SUBJECT) == ""
     assert house.kube.deleted == [("train", "acme", "u-1")]
+
+
+async def test_a_colony_that_is_released_says_by_what_and_in_which_trace(house):
+    await house()
+    headers = {"ce-specversion": "1.0", "ce-id": "e2", "ce-source": "/me", "ce-type": "t", "traceparent": TRACE}
+    await house(RELEASED, SUBJECT, headers=headers)
+    said = {"alate.dev/release-id": "e2", "alate.dev/release-traceparent": TRACE}
+    assert house.kube.patched == [{"metadata": {"uid": "u-1", "annotations": said}}]
+
+
+async def test_a_colony_that_goes_already_keeps_what_it_says_of_its_end(house):
+    await house()
+    house.kube.applied[-1][-1]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert await house(RELEASED, SUBJECT) == ""
+    assert (house.kube.patched, len(house.kube.deleted)) == ([], 1)
 
 
 async def test_a_release_of_what_is_gone_is_done(house):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from events.bus import Stored
 from services.cli.events.lineage import Because, Node, forest, lineage
+from services.cli.events.tree import drawn
 from services.trail.said import Said
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -64,6 +65,27 @@ def test_what_has_no_id_caused_nothing():
     hook = said(1, "hook.cloudevents.t.ci.d1", "", stream="HOOKS")
     by_hand = said(2, "cluster.requested.t.a", "c1", "", b'{"wish": {"event": ""}}')
     assert [node.parent for node in forest([hook, by_hand])] == [None, None]
+
+
+RELEASE = said(6, "colony.released.t.a", "done-1", stream="INTAKE")
+GOING = b'{"wish": {"event": "run-1", "release": "done-1"}}'
+DRAINING = said(7, "teardown.draining.t.a", "t3", "wish", GOING)
+GONE = said(8, "teardown.gone.t.a", "t4", "", GOING)
+
+
+def test_what_lets_a_cluster_go_is_linked_to_the_first_state_that_says_so_which_stays_in_its_tree():
+    begun, ended = lineage([*FLOW, RELEASE, DRAINING, GONE], None)
+    by_id = {node.said.id: node for node in every([begun, ended])}
+    assert [node.said.id for node in every([ended])] == ["done-1"]
+    assert by_id["t3"].parent is by_id["t2"]
+    assert [name for name, node in by_id.items() if node.release] == ["t3"]
+    assert by_id["done-1"].item()["ends"] == ["t3"]
+    assert by_id["t3"].item()["release"] == "done-1"
+
+
+def test_from_what_lets_a_cluster_go_what_it_ended_is_named():
+    (root,) = lineage([*FLOW, RELEASE, DRAINING, GONE], RELEASE)
+    assert "colony.released.t.a  INTAKE/6  +0.000s  (lets go teardown.draining.t.a)" in drawn(root, "")
 
 
 def test_a_dead_letter_hangs_on_what_was_refused():
