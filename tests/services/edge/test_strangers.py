@@ -1,0 +1,116 @@
+"""Whoever is no operator moves no dead letter, at whichever endpoint of the edge, by whichever method."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from events.bus import Consumer, Message
+from events.memory import MemoryBus
+from services.edge.callers import Callers
+from services.edge.door import Route, opened
+from services.edge.hooks import Hooks
+from services.edge.inventory import Questions
+from services.edge.limit import Rate
+from services.edge.page.session import COOKIE, LASTS, made
+from services.edge.page.site import Site
+from services.edge.page.visitors import Visitors
+from services.edge.providers import PROVIDERS
+from services.edge.secrets import Secrets
+from services.roles import SERVICES
+from tests.services.edge.house import NOW, SECRET, bearer, github
+from tests.services.edge.page.hall import JO, TOKEN, Page
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+NAMES = {"provider": "github", "tenant": "acme", "name": "ci", "which": "all"}
+PART = re.compile(r"\{(\w+)[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+EVIL = {"Origin": "https://evil.example"}
+
+
+def cookie(secret: str, made_at=NOW) -> dict[str, str]:
+    return {"Cookie": f"{COOKIE}={made('operator.jo', secret.encode(), made_at)}"}
+
+
+STRANGERS = {
+    "nobody": {},
+    "a guess": {"Authorization": "Bearer guess"},
+    "a reader": {"Authorization": "Bearer mine"},
+    "a sender": bearer(b"{}"),
+    "a signed sender": github(b"{}"),
+    "an operator's browser on another's page": cookie(TOKEN) | EVIL,
+    "an operator's browser that says no origin": cookie(TOKEN),
+    "a session that has run out": cookie(TOKEN, NOW - LASTS - timedelta(seconds=1)),
+    "a session of a token that was taken away": cookie("the one before"),
+}
+
+
+class WatchedBus(MemoryBus):
+    """Notes what is moved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moved: list[str] = []
+
+    async def publish(self, message: Message, **how) -> int:
+        if message.subject.startswith("redrive."):
+            self.moved.append(message.subject)
+        return await super().publish(message, **how)
+
+    async def drop(self, stream: str, sequence: int) -> bool:
+        self.moved.append(f"{stream}/{sequence}")
+        return await super().drop(stream, sequence)
+
+
+@pytest.fixture
+async def edge(tmp_path: Path) -> AsyncIterator[Page]:
+    """All that the edge serves, with a dead letter that could be redriven."""
+    async with AsyncExitStack() as stack:
+        bus, secrets = WatchedBus(), Secrets(tmp_path)
+        page = Page(bus, tmp_path)
+        for name in PROVIDERS:
+            page.endpoint(f"{name}.acme.ci", SECRET)
+        page.endpoint("operator.jo", TOKEN)
+        page.endpoint("reader.acme.x", "mine")
+        callers = Callers(secrets)
+        visitors = Visitors(callers, clock=page.clock, is_open=True)
+        site = Site(bus, visitors, SERVICES, clock=page.clock, jitter=lambda: 0.0)
+        hooks = Hooks(bus, secrets, Rate(1e6, 10**6), clock=page.clock, meters=page.meters)
+        page.routes = (*hooks.routes(), *Questions(bus, callers).routes(), *site.routes())
+        page.url = await stack.enter_async_context(opened("127.0.0.1:0", page.routes))
+        page.session = await stack.enter_async_context(aiohttp.ClientSession())
+        consuming = bus.consume(Consumer("gateway-intake", "INTAKE", ("cluster.requested",)))
+        waiting = asyncio.ensure_future(anext(consuming))
+        await asyncio.sleep(0)
+        await page.bury()
+        yield page
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+
+def path_of(route: Route) -> str:
+    return PART.sub(lambda part: NAMES.get(part[1], "x"), route.path)
+
+
+@pytest.mark.parametrize("headers", STRANGERS.values(), ids=STRANGERS)
+async def test_a_stranger_moves_no_letter_at_any_endpoint(edge: Page, headers):
+    for route in edge.routes:
+        for method in METHODS if not route.lasts else ():
+            body = b"{}" if method in ("POST", "PUT", "PATCH") else None
+            await edge.ask(method, path_of(route), headers=headers, data=body)
+    assert edge.bus.moved == []
+
+
+async def test_an_operator_does_at_one(edge: Page):
+    moving = []
+    for route in edge.routes:
+        for method in METHODS if not route.lasts else ():
+            before = len(edge.bus.moved)
+            await edge.ask(method, path_of(route), headers=JO, data=b"{}" if method == "POST" else None)
+            moving += [(method, route.path)] if len(edge.bus.moved) > before else []
+    assert moving == [("POST", "/letters/{which}/redrive")]
+    assert edge.bus.moved == ["redrive.INTAKE.gateway-intake.dlq-1.cluster.requested", "DLQ/1"]
