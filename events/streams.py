@@ -41,7 +41,13 @@ STREAMS = (
     # What is asked for is little, and asked for twice it would be founded twice: so a week, not minutes.
     StreamSpec(
         "INTAKE",
-        ("cluster.requested", "cluster.requested.*", "colony.released.*.*", "colony.scaled.*.*.*"),
+        (
+            "cluster.requested",
+            "cluster.requested.*",
+            "colony.released.*.*",
+            "colony.scaled.*.*.*",
+            "colony.extended.*.*.*",
+        ),
         max_age=14 * DAY,
         duplicate_window=7 * DAY,
     ),

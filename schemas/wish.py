@@ -214,3 +214,20 @@ class ColonyScaled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Its name within the Colony."""
     nodes: dict[str, int]
     """By pool; pools that are not named stay as they are."""
+
+
+@intake("colony.extend", "colony.extended.{tenant}.{name}.{cluster}")
+class ColonyExtended(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Anyone's word that a cluster shall live longer; the gateway writes it into the Colony.
+
+    It never shortens a life: heard twice, late, or after a longer one, it changes nothing.
+    """
+
+    tenant: str
+    """The Colony's namespace."""
+    name: str
+    """The Colony's."""
+    cluster: str
+    """Its name within the Colony."""
+    time_to_live: str
+    """So long at least, counted from when it was first ready, such as 12h: what its ``timeToLive`` shall be."""

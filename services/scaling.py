@@ -1,14 +1,20 @@
 """A change to a running cluster is written into its Colony as one patch, which fails where that has moved since."""
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
 from events.kube_port import Object
+from schemas import durations
 
 Patch = list[dict[str, Any]]
 """Steps of a JSON patch."""
 MANAGER = "alate-scale"
 """The field manager: whoever applies the Colony takes the number over again."""
+
+
+class TooLate(ValueError):
+    """The cluster ends; the message says what to do instead."""
 
 
 class NoSuchPool(ValueError):
@@ -29,6 +35,32 @@ def hibernating(colony: Object, cluster: str, *, hibernate: bool) -> Patch:
         {"op": "test", "path": f"{at}/name", "value": cluster},
         {"op": "add", "path": f"{at}/hibernate", "value": hibernate},
     ]
+
+
+def extending(colony: Object, cluster: str, life: timedelta) -> Patch:
+    """The JSON patch that lets a cluster live so long from when it was first ready; empty where it lives longer.
+
+    Raises NoSuchPool, TooLate.
+    """
+    place = _cluster(colony, cluster)
+    written = colony["spec"]["clusters"][place].get("timeToLive")
+    if written is None or durations.parse(written) >= life:
+        return []
+    if _ends(colony, cluster):
+        raise TooLate(f"cluster {cluster} of Colony {colony['metadata']['name']} is on its way out: ask for a new one")
+    at = f"/spec/clusters/{place}"
+    return [
+        {"op": "test", "path": f"{at}/name", "value": cluster},
+        {"op": "test", "path": f"{at}/timeToLive", "value": written},
+        {"op": "replace", "path": f"{at}/timeToLive", "value": durations.write(life)},
+    ]
+
+
+def _ends(colony: Object, name: str) -> bool:
+    """Its teardown has begun: another time to live would found it anew once it is gone."""
+    shown: Object = next((each for each in colony.get("status", {}).get("clusters", ()) if each["name"] == name), {})
+    going = shown.get("teardown", {}).get("phase", "Armed") not in ("Armed", "Warned")
+    return going or shown.get("phase") in ("Releasing", "Released")
 
 
 def _cluster(colony: Object, name: str) -> int:

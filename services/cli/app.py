@@ -10,7 +10,7 @@ import typer
 
 from services.bad import BadInput
 from services.cli.access.commands import kubeconfig
-from services.cli.changes import hibernate, scale, wake
+from services.cli.changes import extend, hibernate, scale, wake
 from services.cli.events.commands import app as events
 from services.cli.moving.commands import app as moving
 from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output, Plain, Wait
@@ -268,5 +268,6 @@ app.command()(kubeconfig)
 app.command()(plan)
 app.command()(explain)
 app.command()(scale)
+app.command()(extend)
 app.command()(hibernate)
 app.command()(wake)

@@ -7,11 +7,12 @@ from typing import NamedTuple
 from events.faults import NotFound
 from events.kinds import COLONIES
 from events.kube import Kube, Object
+from schemas import durations
 from services.bad import BadInput, Failed
 from services.cli.ask import current, told
 from services.cli.show import Write, dumped
 from services.cli.where import Where
-from services.scaling import MANAGER, NoSuchPool, Patch, hibernating, scaling
+from services.scaling import MANAGER, NoSuchPool, Patch, TooLate, extending, hibernating, scaling
 
 Say = Callable[[str], object]
 
@@ -25,7 +26,7 @@ class Change(NamedTuple):
     said: str
     """The same, for people: what the cluster shall do."""
     patch: Callable[[Object], Patch]
-    """Of the Colony. Raises NoSuchPool."""
+    """Of the Colony; empty: it is as asked. Raises NoSuchPool, TooLate."""
     reached: Callable[[Object], bool]
     """Whether a cluster's status shows it."""
 
@@ -46,6 +47,17 @@ def sleep(namespace: str, target: str) -> Change:
 def wake(namespace: str, target: str) -> Change:
     """The machines it had. Raises BadInput."""
     return _turned(namespace, target, "shall wake", _ready, hibernate=False)
+
+
+def longer(namespace: str, target: str, life: str) -> Change:
+    """A longer time to live. Raises BadInput."""
+    colony, cluster = _names(target)
+    try:
+        span = durations.parse(life)
+    except ValueError as wrong:
+        raise BadInput(f"{life} is no time to live: {wrong}") from wrong
+    said = f"shall live at least {durations.write(span)}, counted from when it was first ready"
+    return Change(namespace, colony, cluster, said, lambda seen: extending(seen, cluster, span), _unwarned)
 
 
 def _turned(namespace: str, target: str, said: str, reached: Callable[[Object], bool], *, hibernate: bool) -> Change:
@@ -84,8 +96,11 @@ async def change(where: Where, asked: Change, *, wait: bool, as_json: bool, writ
 async def _patched(kube: Kube, asked: Change) -> Object:
     name, namespace = asked.colony, asked.namespace
     try:
-        patch = asked.patch(await kube.get(COLONIES, name, namespace))
-        return await kube.patch(COLONIES, name, namespace, patch, kind="json", manager=MANAGER)
+        colony = await kube.get(COLONIES, name, namespace)
+        patch = asked.patch(colony)
+        return await kube.patch(COLONIES, name, namespace, patch, kind="json", manager=MANAGER) if patch else colony
+    except TooLate as late:
+        raise Failed(str(late)) from late
     except NoSuchPool as wrong:
         raise BadInput(str(wrong)) from wrong
     except NotFound as absent:
@@ -111,6 +126,13 @@ def _shown(colony: Object, cluster: str) -> Object:
 
 def _ready(shown: Object) -> bool:
     return bool(shown.get("phase") == "Ready" and shown.get("nodesReady") == shown.get("nodesWanted"))
+
+
+def _unwarned(shown: Object) -> bool:
+    """No warning tells an older end."""
+    end = shown.get("teardown", {})
+    warned = (end.get("phase"), end.get("reason")) == ("Warned", "TimeToLive")
+    return not warned or end.get("at") == shown.get("expiresAt")
 
 
 def _asleep(shown: Object) -> bool:

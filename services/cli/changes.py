@@ -76,6 +76,29 @@ def wake(  # noqa: PLR0913 - what a person can say of it
     _run(change.wake(namespace, target), folder, kubeconfig, output, wait=wait)
 
 
+def extend(  # noqa: PLR0913 - what a person can say of it
+    target: Target,
+    life: Annotated[str, typer.Argument(metavar="TIME", help="Its time to live, from when it was first ready.")],
+    *,
+    output: Output = Plain.TABLE,
+    wait: Wait = False,
+    namespace: Namespace = "default",
+    folder: Dir = HERE,
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Let a cluster live longer; a warning that it ends is taken back.
+
+    \b
+      alate extend train/main 12h --wait
+      alate extend train/main 36h -o json
+    The time counts from when it was first ready. What lives as long already, or for ever, stays as it is.
+    Exit code 1 if it is on its way out already, 2 for bad input.
+    """
+    from services.cli import change
+
+    _run(change.longer(namespace, target, life), folder, kubeconfig, output, wait=wait)
+
+
 def _run(asked: "Change", folder: Path, kubeconfig: Path | None, output: Plain, *, wait: bool) -> None:
     from services.cli.change import change
     from services.cli.loop import run

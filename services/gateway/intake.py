@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 import msgspec
@@ -16,16 +16,18 @@ from events.kube import Kube, Object
 from events.patience import Patience
 from events.telemetry import NOWHERE, Meters, Trace, extract, hearing
 from events.verdict import Verdict, reply_to
+from schemas import durations
 from schemas.crds import Refused, read_colony
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, names_of
-from schemas.wish import ClusterRequested, ColonyReleased, ColonyScaled
+from schemas.wish import ClusterRequested, ColonyExtended, ColonyReleased, ColonyScaled
 from services.clouds.marks import GROUP
 from services.gateway.marks import marks, release_marks
 from services.scaling import MANAGER as SCALER
-from services.scaling import NoSuchPool, scaling
+from services.scaling import NoSuchPool, TooLate, extending, scaling
 
 T = TypeVar("T")
+C = TypeVar("C", ColonyScaled, ColonyExtended)
 ORIGIN = f"{GROUP}/origin"
 MANAGER = "alate-intake"
 LARGEST = 256 * 1024
@@ -37,7 +39,7 @@ WAITS = 12 * 86_400
 CONSUMER = Consumer(
     "gateway-intake",
     Stream.INTAKE,
-    ("cluster.requested", "cluster.requested.*", "colony.released.*.*", "colony.scaled.*.*.*"),
+    ("cluster.requested", "cluster.requested.*", "colony.released.*.*", "colony.scaled.*.*.*", "colony.extended.*.*.*"),
     max_deliver=int(WAITS / LONGEST),
 )
 
@@ -65,6 +67,7 @@ class Intake:
             "cluster.requested": self._found,
             "colony.released": self._release,
             "colony.scaled": self._scale,
+            "colony.extended": self._extend,
         }
         """By the first two tokens of the subject; each gives the Colony's name."""
 
@@ -89,7 +92,7 @@ class Intake:
             log.info("intake.put_off", subject=subject, attempt=delivery.attempt, reason=str(later))
             tries = Patience(self._jitter, FIRST, LONGEST, failures=delivery.attempt - 1)
             await delivery.retry(tries.failed(later.after))
-        except (Malformed, Refused, NoSuchPool, msgspec.DecodeError, Denied, NotFound) as why:
+        except (Malformed, Refused, NoSuchPool, TooLate, msgspec.DecodeError, Denied, NotFound) as why:
             await self._refuse(delivery, str(why))
         except Unavailable:
             raise
@@ -142,7 +145,7 @@ class Intake:
 
     async def _scale(self, delivery: Delivery) -> str:
         """Write another number of nodes into a Colony, unless a later word on the cluster is there."""
-        asked, subject = read_scale(delivery), delivery.stored.subject
+        asked, subject = read_change(delivery, ColonyScaled), delivery.stored.subject
         last = await self._bus.last(Stream.INTAKE, subject)
         if last is not None and last.sequence > delivery.stored.sequence:
             log.info("intake.late", tenant=asked.tenant, name=asked.name)
@@ -152,10 +155,27 @@ class Intake:
             await self._kube.patch(COLONIES, asked.name, asked.tenant, patch, kind="json", manager=SCALER)
         return asked.name
 
+    async def _extend(self, delivery: Delivery) -> str:
+        """Write a longer life into a Colony, unless it is written there."""
+        asked = read_change(delivery, ColonyExtended)
+        life = _life(asked.time_to_live)
+        patch = extending(await self._kube.get(COLONIES, asked.name, asked.tenant), asked.cluster, life)
+        if patch:
+            await self._kube.patch(COLONIES, asked.name, asked.tenant, patch, kind="json", manager=SCALER)
+        return asked.name
 
-def read_scale(delivery: Delivery) -> ColonyScaled:
-    """What a message scales. Raises msgspec.DecodeError, Malformed."""
-    asked = _readable(lambda: msgspec.json.decode(read_event(delivery).data, type=ColonyScaled))
+
+def _life(text: str) -> timedelta:
+    """Raises Malformed."""
+    try:
+        return durations.parse(text)
+    except ValueError as wrong:
+        raise Malformed(f"time_to_live is {text!r}: {wrong}") from wrong
+
+
+def read_change(delivery: Delivery, kind: type[C]) -> C:
+    """What a message changes of a cluster. Raises msgspec.DecodeError, Malformed."""
+    asked = _readable(lambda: msgspec.json.decode(read_event(delivery).data, type=kind))
     names, said = names_of(delivery.stored.subject)[2:], (asked.tenant, asked.name, asked.cluster)
     if names != said:
         raise Malformed(f"the subject names {'/'.join(names)}, the word {'/'.join(said)}: must be equal")

@@ -136,7 +136,7 @@ def spec(nodes: int = 1) -> Object:
     pools = [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": nodes}]
     addons = [{"name": "note", "manifests": NOTE}]
     clusters = [
-        {"name": name, "backend": name, "clouds": ["aws"], "pools": pools, "addons": addons}
+        {"name": name, "backend": name, "clouds": ["aws"], "pools": pools, "addons": addons, "timeToLive": "6h"}
         for name in ("capi", "k0rdent")
     ]
     return {"clusters": clusters}
@@ -177,6 +177,7 @@ async def play(stage: Stage) -> None:
         await stage.until("ready and fitted out", _whole, name)
     await resized(stage, "written", 3)
     await resized(stage, "written", 1)
+    await extended(stage, bus)
     await scaled(stage, bus)
     for pools in (2, 1):
         await widened(stage, pools)
@@ -192,14 +193,30 @@ async def play(stage: Stage) -> None:
 
 async def scaled(stage: Stage, bus: Bus) -> None:
     """Somebody on the bus gives one cluster another node; whoever applies the Colony takes it over again."""
-    word = {"tenant": "default", "name": "written", "cluster": "capi", "nodes": {"gpu": 2}}
-    event = CloudEvent(
-        id="scale", source="/tests", type="dev.alate.colony.scale", time=stage.clock(), data=msgspec.json.encode(word)
-    )
-    headers, body = encode(event)
-    await bus.publish(Message("colony.scaled.default.written.capi", body, headers))
+    await say(bus, "scale", "colony.scaled", stage.clock(), nodes={"gpu": 2})
     await stage.until("scaled", lambda colony: (colony or {})["status"]["clusters"][0]["nodesReady"] == 2, "written")
     await resized(stage, "written", 1)
+
+
+async def extended(stage: Stage, bus: Bus) -> None:
+    """Somebody on the bus lets one cluster live longer."""
+
+    def later(colony: Object | None) -> bool:
+        ends = {each["name"]: each["expiresAt"] for each in (colony or {})["status"]["clusters"]}
+        return bool(ends["capi"] > ends["k0rdent"])
+
+    await say(bus, "extend", "colony.extended", stage.clock(), time_to_live="12h")
+    await stage.until("extended", later, "written")
+
+
+async def say(bus: Bus, verb: str, subject: str, now: datetime, **more: object) -> None:
+    """Somebody on the bus changes one cluster."""
+    word = {"tenant": "default", "name": "written", "cluster": "capi"} | more
+    event = CloudEvent(
+        id=verb, source="/tests", type=f"dev.alate.colony.{verb}", time=now, data=msgspec.json.encode(word)
+    )
+    headers, body = encode(event)
+    await bus.publish(Message(f"{subject}.default.written.capi", body, headers))
 
 
 async def resized(stage: Stage, name: str, nodes: int) -> None:

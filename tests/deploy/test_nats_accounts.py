@@ -87,7 +87,8 @@ def who_may() -> dict[str, set[str]]:
     allowed: dict[str, set[str]] = {}
     for subject, whose, each in owned():
         anyone = {"operator", "publisher", *(("tenant-acme",) if whose == "acme" else ())}
-        anyone |= {"edge"} if subject != "cluster.requested" and not subject.startswith("colony.scaled.") else set()
+        people = subject == "cluster.requested" or subject.startswith(("colony.scaled.", "colony.extended."))
+        anyone |= set() if people else {"edge"}
         allowed[subject] = anyone if each.owner == "anyone" else {each.owner}
     for subject, verb, stream in of_streams():
         allowed[subject] = of_stream(verb, stream)

@@ -1,10 +1,12 @@
 """A number of nodes is written where it was seen and nowhere else, and what is not there is told by name."""
 
+from datetime import timedelta
+
 import pytest
 
 from events.faults import Denied
 from events.kinds import COLONIES
-from services.scaling import MANAGER, NoSuchPool, hibernating, scaling
+from services.scaling import MANAGER, NoSuchPool, TooLate, extending, hibernating, scaling
 from tests.services.clouds.conftest import server
 
 __all__ = ["server"]
@@ -42,6 +44,48 @@ async def test_only_the_cluster_that_is_named_hibernates_until_it_is_woken(serve
     assert [each.get("hibernate", False) for each in asleep["spec"]["clusters"]] == [False, True]
     awake = await write(server, hibernating(asleep, "b", hibernate=False))
     assert [each.get("hibernate", False) for each in awake["spec"]["clusters"]] == [False, False]
+
+
+def mortal(life="6h", **shown):
+    made = colony("a", "b")
+    made["spec"]["clusters"][1] |= {"timeToLive": life} if life else {}
+    return made | {"status": {"clusters": [{"name": "b", "phase": "Ready", **shown}]}}
+
+
+def lives(shown):
+    return [each.get("timeToLive") for each in shown["spec"]["clusters"]]
+
+
+async def test_only_the_cluster_that_is_named_lives_longer_and_never_shorter(server):
+    made = await server.create(COLONIES, mortal())
+    longer = await write(server, extending(made, "b", timedelta(hours=36)))
+    assert lives(longer) == [None, "36h"]
+    assert extending(longer, "b", timedelta(hours=36)) == extending(longer, "b", timedelta(hours=12)) == []
+
+
+async def test_a_life_that_was_changed_since_it_was_seen_is_left_alone(server):
+    made = await server.create(COLONIES, mortal())
+    patch = extending(made, "b", timedelta(hours=12))
+    await server.patch(COLONIES, "train", "default", {"spec": mortal("48h")["spec"]})
+    with pytest.raises(Denied):
+        await write(server, patch)
+    assert lives(await server.get(COLONIES, "train", "default")) == [None, "48h"]
+
+
+def test_what_lives_for_ever_lives_long_enough():
+    assert extending(mortal(None), "b", timedelta(hours=1)) == []
+
+
+@pytest.mark.parametrize("end", ["Draining", "Cleaning", "Releasing", "Verifying", "Stuck", "Gone"])
+def test_what_is_on_its_way_out_would_be_founded_anew_so_it_is_refused(end):
+    going = mortal(teardown={"phase": end})
+    with pytest.raises(TooLate, match="cluster b of Colony train is on its way out: ask for a new one"):
+        extending(going, "b", timedelta(hours=12))
+
+
+@pytest.mark.parametrize("end", ["Armed", "Warned"])
+def test_what_is_only_warned_can_still_live_longer(end):
+    assert extending(mortal(teardown={"phase": end}), "b", timedelta(hours=12))
 
 
 async def test_one_that_has_moved_since_it_was_seen_is_left_alone(server):

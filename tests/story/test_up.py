@@ -84,6 +84,9 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack, tm
     assert await accelerators(stack) == 8
     scaled = (await stack.alate("scale", "train/main", "gpu=2", "--wait", "-o", "json")).json
     assert scaled["status"]["accelerators"] == "16/16"
+    for life in ("3h", "2h"):  # a life never gets shorter
+        longer = (await stack.alate("extend", "train/main", life, "--wait", "-o", "json")).json
+        assert longer["spec"]["clusters"][0]["timeToLive"] == "3h"
     asleep = (await stack.alate("hibernate", "train/main", "--wait", "-o", "json")).json
     assert (asleep["status"]["phase"], asleep["status"]["pricePerHour"]) == ("Hibernated", 0)
     assert await accelerators(stack) == 0

@@ -202,13 +202,13 @@ def diff(
 def how(  # noqa: PLR0913 - for whom, by what, for which stack
     *,
     name: Annotated[str, typer.Argument(help="Name of the Colony that the snippets ask for.")] = "burst",
-    only: Annotated[str | None, typer.Option(help="Print one of them as it is: nats, python or curl.")] = None,
+    only: Annotated[str | None, typer.Option(help="Print one of them as it is: nats, python, curl or extend.")] = None,
     namespace: Namespace = "default",
     output: Output = Plain.TABLE,
     folder: Dir = HERE,
     nats: Nats = None,
 ) -> None:
-    """Print how to ask this stack for a cluster: with nats, Python or curl, ready to be pasted.
+    """Print how to ask this stack for a cluster, with nats, Python or curl, and for more time: ready to be pasted.
 
     \b
       alate events how

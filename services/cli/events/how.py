@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from schemas.registry import declared
+from schemas.wish import ColonyExtended
 from services.bad import BadInput
 from services.cli.item import Item
 from services.cli.show import Write, dumped
@@ -14,10 +16,12 @@ from services.stack.keys import file
 
 SUBJECT = "cluster.requested"
 TYPE = "dev.alate.cluster.request"
+LIFE, LONGER = "8h", "12h"
+CLUSTER = "gpu"
 POOL = {"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
 PUBLISHER = "publisher"
 INBOX = f"_INBOX_{PUBLISHER}"
-TOOLS = ("nats", "python", "curl")
+TOOLS = ("nats", "python", "curl", "extend")
 
 
 class Stack(NamedTuple):
@@ -56,13 +60,15 @@ def stack(folder: Path, nats: str | None) -> Stack:
 
 def snippets(to: Stack, tenant: str, name: str) -> list[Snippet]:
     """Every way that leads to this stack."""
-    wish = {"tenant": tenant, "name": name, "spec": {"clusters": [{"name": "gpu", "pools": [POOL]}]}}
+    cluster = {"name": CLUSTER, "pools": [POOL], "timeToLive": LIFE}
+    wish = {"tenant": tenant, "name": name, "spec": {"clusters": [cluster]}}
     found = [
         Snippet("nats", "with the nats command, from a shell", _nats(to, wish)),
         Snippet("python", "with nats-py; prints what became of the request", _python(to, wish)),
     ]
     if to.hooks:
         found.append(Snippet("curl", "a CloudEvent by HTTP, kept on the stream HOOKS", _curl(to, tenant, wish)))
+    found.append(Snippet("extend", "with the nats command: it shall live longer", _extend(to, tenant, name)))
     return found
 
 
@@ -81,15 +87,26 @@ def show(found: list[Snippet], tool: str | None, *, as_json: bool, write: Write)
         write("\n".join(f"# {each.title}\n\n{each.text}" for each in chosen))
 
 
-def _headers(name: str) -> dict[str, str]:
-    return {"ce-specversion": "1.0", "ce-id": name, "ce-source": "/how", "ce-type": TYPE}
+def _headers(name: str, kind: str = TYPE) -> dict[str, str]:
+    return {"ce-specversion": "1.0", "ce-id": name, "ce-source": "/how", "ce-type": kind}
 
 
 def _nats(to: Stack, wish: Item) -> str:
-    headers = "".join(f" -H {name}:{value}" for name, value in _headers(f"{wish['name']}-by-nats").items())
-    body = shlex.quote(msgspec.json.encode(wish).decode())
+    return _pub(to, SUBJECT, wish, _headers(f"{wish['name']}-by-nats"))
+
+
+def _extend(to: Stack, tenant: str, name: str) -> str:
+    word = ColonyExtended(tenant=tenant, name=name, cluster=CLUSTER, time_to_live=LONGER)
+    said = declared(ColonyExtended)
+    headers = _headers(f"{name}-extended-{LONGER}", said.type)
+    return _pub(to, said.at(tenant, name, CLUSTER), msgspec.to_builtins(word), headers)
+
+
+def _pub(to: Stack, subject: str, said: Item, named: dict[str, str]) -> str:
+    headers = "".join(f" -H {name}:{value}" for name, value in named.items())
+    body = shlex.quote(msgspec.json.encode(said).decode())
     key = f" --nkey {shlex.quote(to.key)} --inbox-prefix {INBOX}" if to.key else ""
-    return f"nats --server {to.nats}{key} pub --jetstream{headers} {SUBJECT} \\\n  {body}\n"
+    return f"nats --server {to.nats}{key} pub --jetstream{headers} {subject} \\\n  {body}\n"
 
 
 PYTHON = """\

@@ -315,6 +315,43 @@ async def test_a_word_that_scales_what_is_not_there_is_a_dead_letter_that_says_w
     assert "is not there" in await house(SCALED | {"name": "other"}, "colony.scaled.acme.other.a")
 
 
+MORTAL = {"clusters": [SPEC["clusters"][0] | {"timeToLive": "6h"}]}
+EXTENDED = {"tenant": "acme", "name": "train", "cluster": "a", "time_to_live": "12h"}
+EXTEND = "colony.extended.acme.train.a"
+
+
+async def test_a_word_that_extends_a_life_is_written_into_the_colony(house):
+    await house(ASKED | {"spec": MORTAL})
+    assert await house(EXTENDED, EXTEND) == ""
+    assert [step["value"] for step in house.kube.patched] == ["a", "6h", "12h"]
+
+
+async def test_a_word_that_would_shorten_a_life_is_followed_already(house):
+    await house(ASKED | {"spec": MORTAL})
+    assert await house(EXTENDED | {"time_to_live": "5h"}, EXTEND) == ""
+    assert (house.kube.patched, await house.bus.unanswered(CONSUMER)) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ({"time_to_live": "soon"}, "time_to_live is 'soon': must be a duration such as 90s or 1h30m"),
+        ({"cluster": "b"}, "the subject names acme/train/a, the word acme/train/b: must be equal"),
+        ({"until": "2027-01-01"}, "Object contains unknown field `until`"),
+    ],
+)
+async def test_a_word_that_extends_and_cannot_be_read_says_what_would_be_right(house, word, sentence):
+    await house(ASKED | {"spec": MORTAL})
+    assert await house(EXTENDED | word, EXTEND) == f"{EXTEND}: {sentence}"
+
+
+async def test_a_life_that_is_ending_is_not_extended_and_the_dead_letter_says_so(house):
+    await house(ASKED | {"spec": MORTAL})
+    house.kube.applied[0][2]["status"] = {"clusters": [{"name": "a", "phase": "Releasing"}]}
+    assert "is on its way out" in await house(EXTENDED, EXTEND)
+    assert house.kube.patched == []
+
+
 async def test_a_request_that_comes_again_after_its_release_founds_nothing(house):
     house.kube.answers = [TryLater("no answer", 2.0)]
     await house()

@@ -1,9 +1,12 @@
 import json
 import shlex
 
+import msgspec
 import pytest
 
 from events.cloudevents import decode
+from schemas.registry import declared
+from schemas.wish import ColonyExtended
 from services.bad import BadInput
 from services.cli.events.how import Stack, show, snippets
 from services.gateway.intake import colony_of
@@ -26,6 +29,15 @@ def test_what_the_nats_command_sends_is_a_request_that_can_be_taken():
     assert (colony["metadata"]["namespace"], colony["metadata"]["name"]) == ("acme", "train")
 
 
+def test_what_lets_it_live_longer_is_a_word_on_the_cluster_that_was_asked_for():
+    words = shlex.split(shown(snippets(HERE, "acme", "train"), "extend").replace("\\\n", " "))
+    headers = dict(words[at + 1].split(":", 1) for at, word in enumerate(words) if word == "-H")
+    event = decode(headers, words[-1].encode())
+    assert event.type == declared(ColonyExtended).type
+    assert words[-2] == "colony.extended.acme.train.gpu"
+    assert msgspec.json.decode(event.data, type=ColonyExtended).time_to_live == "12h"
+
+
 def test_what_curl_sends_is_the_same_event_in_structured_mode():
     words = shlex.split(shown(snippets(HERE, "acme", "train"), "curl").replace("\\\n", " "))
     event = decode({"content-type": "application/cloudevents+json"}, words[-1].encode())
@@ -41,7 +53,8 @@ def test_the_python_snippet_is_python():
 def test_everything_is_shown_with_a_title_or_as_json():
     found = snippets(HERE, "acme", "train")
     assert shown(found).count("\n# ") + shown(found).startswith("# ") == len(found)
-    assert [each["tool"] for each in json.loads(shown(found, as_json=True))["items"]] == ["nats", "python", "curl"]
+    items = json.loads(shown(found, as_json=True))["items"]
+    assert [each["tool"] for each in items] == ["nats", "python", "curl", "extend"]
 
 
 def test_without_an_edge_there_is_no_curl():
@@ -50,7 +63,7 @@ def test_without_an_edge_there_is_no_curl():
 
 
 def test_a_tool_nobody_knows_is_refused():
-    with pytest.raises(BadInput, match="must be one of nats, python, curl"):
+    with pytest.raises(BadInput, match="must be one of nats, python, curl, extend"):
         shown(snippets(HERE, "acme", "train"), "telnet")
 
 
