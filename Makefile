@@ -55,7 +55,7 @@ bench: setup ## figures as ratios to bare references, into .bench/latest.json
 bench-kube: setup ## alate beside bare loops and kopf on a real API server, into .bench/kube.json
 	$(BIN)/python -m tests.bench.kube
 
-generate: setup ## what is generated anew: schemas, permissions, dashboards
+generate: setup ## what is generated anew: schemas, event pages, permissions, dashboards
 	$(BIN)/python -m schemas
 	$(BIN)/python -m services.permissions
 	$(BIN)/python -m services.eventpages
