@@ -79,8 +79,12 @@ def _price(item: Item, _: datetime) -> str:
     return _dollars(sum(lot["price_per_hour"] * lot["nodes"] for lot in lots)) if lots else ""
 
 
+SAID = (_text("message"), _text("refused"), _text("because"), _text("ungrown", "message"))
+
+
 def _said(item: Item, now: datetime) -> str:
-    return _text("message")(item, now) or item.get("refused", "") or item.get("because", "")
+    """What went wrong, or is waited for: the first of these that an entity's state tells."""
+    return next(filter(None, (cell(item, now) for cell in SAID)), "")
 
 
 COLONIES = Kind(

@@ -105,3 +105,16 @@ async def test_what_a_kind_cannot_be_told_apart_by_is_refused_before_anything_is
 def test_a_column_that_is_not_there_is_refused_with_those_that_are():
     with pytest.raises(BadInput, match="no such column, expected one of CLUSTER, NODE"):
         sort(KINDS["nodes"], [], "price")
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ({"message": "none left"}, "none left"),
+        ({"refused": "pools stay", "ungrown": {"message": "others hold them"}}, "pools stay"),
+        ({"refused": "", "ungrown": {"reason": "Taken", "message": "others hold them"}}, "others hold them"),
+        ({"refused": "", "ungrown": None}, ""),
+    ],
+)
+def test_a_cluster_tells_what_it_waits_for_even_while_it_is_ready(state, told):
+    assert KINDS["clusters"].columns["MESSAGE"](state, datetime(2026, 1, 1, tzinfo=UTC)) == told
