@@ -145,6 +145,9 @@ async def test_cluster_apis_real_schema_takes_what_we_write(folder, strict, real
     pools = await kube.list(MACHINEDEPLOYMENTS, namespace)
     assert {each["spec"]["replicas"] for each in pools.items} == {2}
     assert len(pools.items) == len(LOTS)
+    for number in (1, 2):  # a pool goes, and comes
+        await backend.resize(_wish(namespace, POOLS[:number], "capi"), _attempt("dev", LOTS[:number]), wish.uid)
+        assert len((await kube.list(MACHINEDEPLOYMENTS, namespace)).items) == number
     assert len((await kube.list(MACHINEHEALTHCHECKS, namespace)).items) == 1
     assert kube.transport.warnings == []
     await backend.release(wish, attempt)
@@ -162,6 +165,9 @@ async def test_cluster_apis_real_schemas_take_a_topology_in_each_version_that_is
     await Capi(kube).launch(wish, attempt, wish.uid)
     found = await kube.get(CLUSTERS, "train-gpu-1", namespace)
     assert [each["replicas"] for each in found["spec"]["topology"]["workers"]["machineDeployments"]] == [2, 2]
+    for number in (1, 2):
+        await Capi(kube).resize(_wish(namespace, POOLS[:number], "capi"), _attempt("dev", LOTS[:number]), wish.uid)
+    assert (await kube.get(CLUSTERS, "train-gpu-1", namespace))["spec"] == found["spec"]
     (check,) = (await kube.list(MACHINEHEALTHCHECKS, namespace)).items
     for version in SPELT:
         one = health_check("train-gpu-1", replace(MACHINEHEALTHCHECKS, version=version))
