@@ -125,6 +125,8 @@ class ClusterStatus(Shown):
     """Since when no accelerator is in use."""
     attempts: int | None = None
     """How many offers were tried."""
+    interruptions: int | None = None
+    """How often it was whole on spot machines, and then was not; where it never was, this is left out."""
     failed_attempts: Annotated[list[AttemptStatus], ListMap("number")] | None = None
     """Those that came to nothing lately, the newest last."""
     message: str | None = None

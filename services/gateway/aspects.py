@@ -7,7 +7,8 @@ it that, a count that is short for a moment withdraws none of them.
 from collections.abc import Mapping
 
 from schemas.addon import Applied
-from schemas.cluster import Founded, Hibernated, Launching, Ready, Stalled, Waiting
+from schemas.cluster import ClusterState, Founded, Hibernated, Launching, Provisioned, Ready, Stalled, Waiting
+from services.capacity import INTERRUPTED
 from services.gateway.conditions import Verdict
 from services.gateway.facts import Facts, asked_since, counted, phase
 from services.gateway.tells import message
@@ -102,5 +103,12 @@ def ready(facts: Facts) -> Verdict:
 def missing(facts: Facts) -> Verdict:
     """It has not come so far, or is no more: what it is doing instead."""
     state = facts.cluster
-    reason = state.reason if isinstance(state, Stalled | Waiting) and not facts.refused else phase(facts)
-    return Verdict(holds=False, reason=reason, message=message(facts))
+    reason = state.reason if isinstance(state, Stalled | Waiting) else _interrupted(state) or phase(facts)
+    return Verdict(holds=False, reason=phase(facts) if facts.refused else reason, message=message(facts))
+
+
+def _interrupted(state: ClusterState | None) -> str:
+    """The reason of what was whole on spot machines, and is not; empty for all else."""
+    if not isinstance(state, Provisioned) or not state.was_ready:
+        return ""
+    return INTERRUPTED if any(lot.spot for lot in state.attempt.placement.lots) else ""

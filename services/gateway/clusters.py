@@ -38,6 +38,7 @@ def cluster_status(facts: Facts, shown: Shown) -> ClusterStatus:
         expires_at=_expires(facts),
         idle_since=whole(seen.idle_since) if seen and seen.idle_since else None,
         attempts=state.attempts if state else None,
+        interruptions=(state.interruptions or None) if state else None,
         failed_attempts=(_failed(state) or None) if state else None,
         message=message(facts) or None,
     )

@@ -106,10 +106,12 @@ class House:
         async with self.sandbox.running(*(SERVICES[name](self.ports).run() for name in WORK), *more):
             yield
 
-    async def offer(self, region: str, price: float, cloud: str = "aws", limit: int | None = None) -> None:
+    async def offer(
+        self, region: str, price: float, cloud: str = "aws", limit: int | None = None, spot: float | None = None
+    ) -> None:
         offer = Offer(
             cloud=cloud, region=region, zone=f"{region}-z1", instance=INSTANCE, accelerator="H100", accelerators=8,
-            cpu=192.0, memory_gib=2048.0, price=price, limit=limit,
+            cpu=192.0, memory_gib=2048.0, price=price, limit=limit, spot_price=spot,
         )  # fmt: skip
         said = Offers(cloud=cloud, region=region, offers=(offer,))
         await self.bus.publish(Message(declared(Offers).at(cloud, region), msgspec.json.encode(said)))

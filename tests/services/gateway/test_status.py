@@ -120,6 +120,12 @@ def test_one_that_is_resized_is_ready_and_tells_how_far_it_is():
     assert conditions(computed)["Resizing"] == ("True", "Resizing", told)
 
 
+def test_one_that_lost_machines_tells_how_often_that_happened():
+    computed = shown(replace(WHOLE, cluster=is_(cluster.Provisioned, was_ready=True, interruptions=2)))
+    assert conditions(computed)["Ready"][:2] == ("False", "Interrupted")
+    assert computed["clusters"][0]["interruptions"] == 2
+
+
 def test_one_whose_new_pool_is_not_bought_yet_tells_what_is_wanted():
     need = Need(pools=(samples.POOL, msgspec.structs.replace(samples.POOL, name="more", nodes=1)))
     computed = shown(replace(WHOLE, cluster=is_(cluster.Ready, wanted=need)))
