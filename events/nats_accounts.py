@@ -12,16 +12,20 @@ HOUSE = "ALATE"
 Lines = Iterator[str]
 
 
-def accounts(roles: Iterable[Role], key: Callable[[Role], str]) -> str:
-    """The block ``accounts``; `key` gives a role's public NKey, quoted, or a variable of the configuration."""
+Keys = Callable[[Role], tuple[str, ...]]
+"""A role's public NKeys, each quoted or a variable of the configuration; several while one takes the other's place."""
+
+
+def accounts(roles: Iterable[Role], keys: Keys) -> str:
+    """The block ``accounts``."""
     everybody = tuple(roles)
     inside, outside = [[role for role in everybody if role.apart is apart] for apart in (False, True)]
     imports = {role.name: tuple(_imports(role, rights(role, everybody))) for role in outside}
     exports = {f"{{ {kind}: {json.dumps(there)} }}" for own in imports.values() for kind, there, _ in own}
     lines = ["accounts {", f"  {HOUSE} {{", "    jetstream: enabled"]
-    lines += [*_users(inside, everybody, key), *_list("exports", sorted(exports)), "  }"]
+    lines += [*_users(inside, everybody, keys), *_list("exports", sorted(exports)), "  }"]
     for role in outside:
-        lines += [f"  {_account(role)} {{", *_users([role], everybody, key)]
+        lines += [f"  {_account(role)} {{", *_users([role], everybody, keys)]
         lines += [*_list("imports", (_import(*one) for one in imports[role.name])), "  }"]
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -30,17 +34,22 @@ def _account(role: Role) -> str:
     return json.dumps(f"{HOUSE}-{role.name}")
 
 
-def _users(roles: Iterable[Role], everybody: Iterable[Role], key: Callable[[Role], str]) -> Lines:
+def _users(roles: Iterable[Role], everybody: Iterable[Role], keys: Keys) -> Lines:
     yield "    users: ["
     for role in roles:
         its = rights(role, everybody)
         yield f"      # {role.name}"
-        yield f"      {{ nkey: {key(role)}, permissions: {{"
-        yield from _allow("publish", its.publish, its.never)
-        yield from _allow("subscribe", its.listen, ())
-        yield from ("        allow_responses: true",) if its.replies else ()
-        yield "      } }"
+        for key in keys(role):
+            yield from _user(key, its)
     yield "    ]"
+
+
+def _user(key: str, its: Rights) -> Lines:
+    yield f"      {{ nkey: {key}, permissions: {{"
+    yield from _allow("publish", its.publish, its.never)
+    yield from _allow("subscribe", its.listen, ())
+    yield from ("        allow_responses: true",) if its.replies else ()
+    yield "      } }"
 
 
 def _allow(act: str, allowed: tuple[str, ...], denied: tuple[str, ...]) -> Lines:

@@ -88,7 +88,7 @@ class House:
 async def house(folder: Path, extra: str = "") -> AsyncIterator[House]:
     """All streams are made already, by those who may."""
     public = keys(folder / "keys", tuple(role.name for role in EVERYBODY))
-    config = accounts(EVERYBODY, lambda role: f'"{public[role.name]}"') + extra
+    config = accounts(EVERYBODY, lambda role: (f'"{public[role.name]}"',)) + extra
     async with NatsServer(folder / "nats", extra=config) as server:
         here = House(server, folder / "keys")
         for role in EVERYBODY:

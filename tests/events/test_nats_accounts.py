@@ -1,5 +1,7 @@
 """The block of accounts is one that nats-server takes, and shows what it should to whom."""
 
+import re
+
 import pytest
 
 from events.jetstream_rights import Role
@@ -8,8 +10,8 @@ from events.nats_server import NatsServer
 from events.nkeys import made, public
 
 
-def key(_: Role) -> str:
-    return f'"{public(made())}"'
+def keys(_: Role) -> tuple[str, ...]:
+    return (f'"{public(made())}"',)
 
 
 HOUSE = (Role("gateway", says=("a.*",)), Role("tenant-x", says=("b",), sees=(("S", "a.x"),), apart=True))
@@ -17,12 +19,12 @@ HOUSE = (Role("gateway", says=("a.*",)), Role("tenant-x", says=("b",), sees=(("S
 
 @pytest.mark.parametrize("roles", [(), HOUSE[:1], HOUSE], ids=len)
 async def test_the_server_takes_it(tmp_path, roles):
-    async with NatsServer(tmp_path, extra=accounts(roles, key)) as server:
+    async with NatsServer(tmp_path, extra=accounts(roles, keys)) as server:
         assert server.pid
 
 
 def test_each_side_of_the_wall_says_the_same():
-    text = accounts(HOUSE, key)
+    text = accounts(HOUSE, keys)
     house, _, outside = text.partition('"ALATE-tenant-x" {')
     for line in ('{ service: "b" }', '{ service: "$JS.API.DIRECT.GET.S.a.x" }', '{ stream: "a.x" }'):
         assert line in house
@@ -35,5 +37,14 @@ def test_each_side_of_the_wall_says_the_same():
 
 def test_who_may_publish_nothing_is_told_so():
     """An empty list of what is allowed would allow everything."""
-    text = accounts((Role("nobody"),), key)
+    text = accounts((Role("nobody"),), keys)
     assert " ".join(text.split()).count('publish: { deny: [ ">" ] }') == 1
+
+
+def test_every_key_of_a_role_has_the_same_rights():
+    both = " ".join(accounts(HOUSE, lambda _: ("$OLD", "$NEW")).split())
+    old, new = (" ".join(accounts(HOUSE, lambda _, name=name: (name,)).split()) for name in ("$OLD", "$NEW"))
+    assert old.replace("$OLD", "$NEW") == new
+    users = re.findall(r"{ nkey: \$OLD.*?} } }", old)
+    assert len(users) == len(HOUSE)
+    assert all(f"{user} {user.replace('$OLD', '$NEW')}" in both for user in users)

@@ -2,6 +2,12 @@
 
 import re
 
+import pytest
+
+from events.bus import Message
+from events.credentials import Credentials
+from events.faults import Denied
+from events.jetstream import connect
 from events.nats_server import NatsServer
 from events.nkeys import made, public
 from services import permissions
@@ -35,3 +41,26 @@ async def test_tenants_are_added_for_the_server_to_know(tmp_path, capsys):
     known = "".join(f'{name}: "{public(made())}"\n' for name in names)
     async with NatsServer(tmp_path, extra=known + told) as server:
         assert server.pid
+
+
+async def test_both_keys_of_a_role_are_good_while_it_is_rotated(tmp_path, capsys):
+    assert main(["--rotate", "edge"]) == 0
+    told = capsys.readouterr().out
+    names = sorted(set(re.findall(r"\$(ALATE_NKEY_\w+)", told)))
+    seeds = {name: made() for name in names}
+    known = "".join(f'{name}: "{public(seed)}"\n' for name, seed in seeds.items())
+    async with NatsServer(tmp_path, extra=known + told) as server:
+        for name in ("ALATE_NKEY_EDGE", "ALATE_NKEY_EDGE_NEXT"):
+            file = tmp_path / name
+            file.write_text(seeds[name])
+            bus = await connect(server.url, name="edge", streams=(), credentials=Credentials(nkey=file))
+            with pytest.raises(Denied, match=r"does not allow edge to publish on cluster\.ready\.a\.b"):
+                await bus.publish(Message("cluster.ready.a.b", b""))
+            await bus.close()
+
+
+def test_a_role_that_nobody_knows_is_one_clear_sentence(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["--rotate", "edgy"])
+    assert left.value.code == 2
+    assert "--rotate edgy: there is no such role, must be one of gateway, inventory," in capsys.readouterr().err
