@@ -1,6 +1,7 @@
 """How much one endpoint may say: a bucket that fills with time, as a pure function."""
 
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 
@@ -11,12 +12,25 @@ class Rate(NamedTuple):
     burst: int
     """So many at once."""
 
+    @property
+    def memory(self) -> timedelta:
+        """What came longer ago than this makes no difference: since then the bucket would be full again."""
+        return timedelta(seconds=self.burst / self.per_second)
+
 
 class Bucket(NamedTuple):
     """How many may still come at a moment."""
 
     left: float
     at: datetime
+
+
+def taken(rate: Rate, times: Iterable[datetime]) -> Bucket | None:
+    """The bucket of which one was taken at each of these times, in their order."""
+    bucket: Bucket | None = None
+    for time in times:
+        bucket, _ = take(bucket, rate, time)
+    return bucket
 
 
 def take(bucket: Bucket | None, rate: Rate, now: datetime) -> tuple[Bucket, float]:

@@ -1,7 +1,7 @@
 """Every kept delivery is held against the Triggers of its tenant, in the order in which it came in."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from datetime import datetime
 from typing import Protocol
@@ -17,7 +17,7 @@ from schemas.subjects import Key
 from schemas.wish import ClusterRequested
 from services.edge.heard import Heard, heard
 from services.edge.inbox import CONSUMER
-from services.edge.limit import Bucket, take
+from services.edge.limit import Bucket, take, taken
 from services.edge.rules import Intake, Rules, Verdict
 from services.edge.wishes import Wishes
 
@@ -58,7 +58,9 @@ class Triggers:
         self._clock = clock
         self._meters = meters
         self._jitter = jitter
-        self._buckets: dict[tuple[str, str], Bucket] = {}
+        self._buckets: dict[tuple[str, str], Bucket | None] = {}
+        self._before: dict[tuple[str, str], Mapping[str, datetime]] = {}
+        """By delivery, what each Trigger had asked for when it was first followed here."""
 
     async def run(self) -> None:
         """Listen for ever, from when all Triggers are known."""
@@ -107,7 +109,7 @@ class Triggers:
         """What became of it, and why; empty if the rule does not hold."""
         if verdict.intake is None:
             return ("failed" if verdict.failed else ""), verdict.why
-        if isinstance(verdict.intake, ClusterRequested) and self._too_many(rules):
+        if isinstance(verdict.intake, ClusterRequested) and await self._too_many(rules, found):
             return "limited", f"more than {rules.rate.burst} requests: see limit in its spec"
         return await self._say(verdict, verdict.intake, found)
 
@@ -125,7 +127,13 @@ class Triggers:
             else:
                 return "asked", verdict.why
 
-    def _too_many(self, rules: Rules) -> bool:
-        name = (rules.tenant, rules.name)
-        self._buckets[name], early = take(self._buckets.get(name), rules.rate, self._clock())
+    async def _too_many(self, rules: Rules, found: Heard) -> bool:
+        """What was asked for before we came counts as well; of that, what comes again was counted already."""
+        name, now = (rules.tenant, rules.name), self._clock()
+        if name not in self._buckets:
+            self._before[name] = await self._wishes.asked(*name, since=now - rules.rate.memory)
+            self._buckets[name] = taken(rules.rate, self._before[name].values())
+        if str(found.sequence) in self._before[name]:
+            return False
+        self._buckets[name], early = take(self._buckets[name], rules.rate, now)
         return early > 0

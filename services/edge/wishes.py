@@ -1,12 +1,13 @@
 """What a rule asks for goes onto the bus once, however often the delivery is worked off."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
 from datetime import datetime
 from hashlib import blake2b
 
 import msgspec
 
-from events.bus import Bus, Message
+from events.bus import Bus, CaughtUp, Message
 from events.cloudevents import CloudEvent, Malformed, decode, encode, msg_id
 from events.telemetry import Meters, sending
 from schemas.registry import Stream, declared
@@ -24,7 +25,7 @@ def wish(verdict: Verdict, intake: Intake, heard: Heard, now: datetime) -> tuple
     once = blake2b(verdict.once.encode(errors="backslashreplace"), digest_size=16).hexdigest()
     event = CloudEvent(
         id=f"{verdict.rule}.{once}",
-        source=f"/triggers/{intake.tenant}/{verdict.trigger}",
+        source=source_of(intake.tenant, verdict.trigger),
         type=declared(type(intake)).type,
         subject=f"{intake.tenant}/{intake.name}",
         time=now,
@@ -38,6 +39,11 @@ def wish(verdict: Verdict, intake: Intake, heard: Heard, now: datetime) -> tuple
     )
     headers, data = encode(event)
     return Message(_subject(intake), data, headers), msg_id(event)
+
+
+def source_of(tenant: str, trigger: str) -> str:
+    """Who says what a Trigger asks for."""
+    return f"/triggers/{tenant}/{trigger}"
 
 
 def _subject(intake: Intake) -> str:
@@ -60,6 +66,18 @@ class Wishes:
         headers = dict(message.headers)
         with sending(message.subject, headers, self._meters):
             await self._bus.publish(Message(message.subject, message.data, headers), msg_id=once)
+
+    async def asked(self, tenant: str, trigger: str, since: datetime) -> Mapping[str, datetime]:
+        """When a Trigger's requests were stored, from a moment on, by their deliveries: others may have said them."""
+        source, subject = source_of(tenant, trigger), f"cluster.requested.{token(tenant)}"
+        found = {}
+        async with aclosing(self._bus.follow(Stream.INTAKE, subject, since=since)) as feed:
+            async for stored in feed:
+                if isinstance(stored, CaughtUp):
+                    break
+                if stored.headers.get("ce-source") == source:
+                    found[stored.headers.get(f"ce-{SEQUENCE}", "")] = stored.time
+        return found
 
     async def is_late(self, intake: Intake, heard: Heard) -> bool:
         """Whether a later delivery has let the Colony go: worked off after a crash, this one would leave it behind."""

@@ -151,6 +151,33 @@ async def test_a_request_that_is_worked_off_after_its_release_is_late():
     assert await works.wishes() == ["colony.released.acme.job-1"]
 
 
+async def test_a_limit_survives_a_restart():
+    works = Works(spec(limit={"requests": 2, "every": "1h"}), spec(limit={"requests": 2, "every": "1h"}))
+    works.specs[1]["name"] = "other-${data.id}"
+    for number in (1, 2, 3):
+        async with works.running():
+            await works.deliver(f"s{number}", "start", id=number)
+            await works.worked_off()
+    assert works.outcomes() == {"asked": 4, "limited": 2}
+    await asyncio.sleep(1800)
+    async with works.running():
+        await works.deliver("s4", "start", id=4)
+        await works.worked_off()
+    assert works.outcomes() == {"asked": 6, "limited": 2}
+
+
+async def test_what_was_asked_for_before_a_crash_is_within_the_limit_when_it_comes_again():
+    works, again = Works(spec(limit={"requests": 1, "every": "1h"})), Works()
+    async with works.running():
+        await works.deliver("s1", "start")
+        await works.worked_off()
+    found = await anext(aiter(works.bus.consume(CONSUMER.__class__("other", "HOOKS", ("hook.>",)))))
+    triggers = Triggers(works.bus, Book(*works.specs), clock=clock, meters=again.meters, jitter=lambda: 0.5)
+    await triggers._take(found)
+    assert again.outcomes() == {"asked": 1}
+    assert await works.wishes() == ["cluster.requested.acme"]
+
+
 async def test_requests_beyond_the_limit_are_dead_letters_and_releases_never_are():
     works = Works(spec(limit={"requests": 2, "every": "1h"}))
     async with works.running():
