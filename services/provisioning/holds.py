@@ -10,6 +10,7 @@ beside all those before it goes elsewhere. Of those that were let through, the l
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from schemas.cluster import Attempt, Founded, Placing, Releasing
 from schemas.entity import State
@@ -32,18 +33,55 @@ def nodes(attempt: Attempt) -> Counter[Stock]:
     return taken
 
 
-def held(clusters: Iterable[tuple[Key, State]], but: Key | None = None) -> Counter[Stock]:
-    """How many machines of each kind all clusters (but one) have together."""
+def together(attempts: Iterable[Attempt]) -> Counter[Stock]:
+    """How many machines of each kind these take together."""
     taken: Counter[Stock] = Counter()
-    for key, state in clusters:
-        if key != but and (attempt := holds(state)) is not None:
-            taken += nodes(attempt)
+    for attempt in attempts:
+        taken.update(nodes(attempt))
     return taken
 
 
-def excess(limits: Mapping[Stock, int], attempts: Iterable[Attempt]) -> Stock | None:
-    """A kind of machine of which these attempts together take more than there are; None: they all fit."""
-    taken: Counter[Stock] = Counter()
-    for attempt in attempts:
-        taken += nodes(attempt)
-    return next((stock for stock, limit in limits.items() if taken[stock] > limit), None)
+def excess(limits: Mapping[Stock, int], taken: Mapping[Stock, int]) -> Stock | None:
+    """A kind of machine of which more are taken than there are; None: there are enough of all."""
+    return next((stock for stock, limit in limits.items() if taken.get(stock, 0) > limit), None)
+
+
+class Holder(NamedTuple):
+    """One incarnation of a cluster, and what it holds."""
+
+    uid: str
+    attempt: Attempt
+
+
+class Holders:
+    """Kept from state to state, so that asking costs nothing that grows with the number of clusters."""
+
+    def __init__(self) -> None:
+        self.taken: Counter[Stock] = Counter()
+        """How many machines of each kind all clusters have together; not to be changed."""
+        self._holders: dict[Key, Holder] = {}
+        self._of: dict[Stock, dict[Key, Holder]] = {}
+
+    def note(self, key: Key, state: State) -> None:
+        """A cluster's newest state."""
+        before, attempt = self._holders.pop(key, None), holds(state)
+        if before is not None:
+            self.taken.subtract(nodes(before.attempt))
+            for stock in nodes(before.attempt):
+                del self._of[stock][key]
+        if attempt is not None:
+            self._holders[key] = holder = Holder(state.uid, attempt)
+            self.taken.update(nodes(attempt))
+            for stock in nodes(attempt):
+                self._of.setdefault(stock, {})[key] = holder
+
+    def beside(self, key: Key | None) -> Counter[Stock]:
+        """How many machines of each kind all clusters (but one) have together now."""
+        rest, own = self.taken.copy(), self._holders.get(key) if key is not None else None
+        if own is not None:
+            rest.subtract(nodes(own.attempt))
+        return rest
+
+    def of(self, stocks: Iterable[Stock]) -> dict[Key, Holder]:
+        """Who holds any of these."""
+        return {key: holder for stock in stocks for key, holder in self._of.get(stock, {}).items()}

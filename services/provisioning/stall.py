@@ -20,7 +20,7 @@ from schemas.resize import Bought, Buy, NotBought, Resize
 from schemas.subjects import Key
 from schemas.wish import Wish
 from services.provisioning.fit import Known, Reach
-from services.provisioning.holds import Stock, excess, held, holds, nodes
+from services.provisioning.holds import Holder, Holders, Stock, excess, holds, together
 from services.provisioning.market import Market
 from services.provisioning.neighbours import Neighbours
 from services.provisioning.placement import BEST, rank, steadied
@@ -44,6 +44,7 @@ class Stall:
     def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters) -> None:
         self.market = Market()
         self.neighbours = Neighbours()
+        self._holders = Holders()
         self._bus = bus
         self._clock = clock
         self._offers: View[str, Offers] = levels(bus, Offers, meters)
@@ -51,6 +52,7 @@ class Stall:
         self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
         self._offers.listen(lambda _, said: self.market.hear(said))
         self._clusters.listen(self.neighbours.note)
+        self._clusters.listen(self._holders.note)
         self.views: tuple[View[Any, Any], ...] = (self._offers, self._signals, self._clusters)
         """What must run beside it."""
 
@@ -80,7 +82,7 @@ class Stall:
         Who asks holds nothing, unless it is said to: that its last try was released may not have come back yet.
         """
         own = Key("cluster", asking.tenant, asking.name)
-        taken = held(self._clusters, but=None if holds else own) if self.market.limited else {}
+        taken = self._holders.beside(None if holds else own) if self.market.limited else {}
         signals = {(seen.cloud, seen.region): seen for _, seen in self._signals if seen.refusals}
         now = self._clock()
         return Known(taken, signals, now, self.neighbours.denied(own, now))
@@ -98,11 +100,11 @@ class Stall:
         chosen = None if mine is None or mine.uid != command.uid else holds(mine)
         if mine is None or chosen is None or chosen.number != command.attempt.number:
             raise TryLater("it is not known yet who else has chosen these machines", SOON)
-        rivals = {k: (state, a) for k, state in self._clusters if (a := holds(state)) and nodes(a).keys() & limits}
-        if excess(limits, (attempt for _, attempt in rivals.values())) is None:
+        if excess(limits, self._holders.taken) is None:
             return
-        began = {k: await self._began(k, state.uid, a.number) for k, (state, a) in rivals.items()}
-        stock = excess(limits, [attempt for k, (_, attempt) in rivals.items() if began[k] <= began[key]])
+        rivals = self._holders.of(limits)
+        began = {k: await self._began(k, rival) for k, rival in rivals.items()}
+        stock = excess(limits, together(rival.attempt for k, rival in rivals.items() if began[k] <= began[key]))
         if stock is not None:
             raise Denied(f"of {stock[3]} in {stock[1]} there are {limits[stock]}, and others chose them first", "Taken")
 
@@ -115,7 +117,7 @@ class Stall:
         mine = self._clusters.get(Key("cluster", command.wish.tenant, command.wish.name))
         if limits and (mine is None or holds(mine) != command.attempt):
             raise TryLater("it is not known yet who else has chosen these machines", SOON)
-        stock = excess(limits, (attempt for _, state in self._clusters if (attempt := holds(state))))
+        stock = excess(limits, self._holders.taken)
         if stock is not None:
             raise Denied(f"of {stock[3]} in {stock[1]} there are {limits[stock]}, and others hold the rest", "Taken")
 
@@ -137,13 +139,13 @@ class Stall:
         }
         return {stock: offer.limit for stock, offer in found.items() if offer is not None and offer.limit is not None}
 
-    async def _began(self, key: Key, uid: str, number: int) -> int:
+    async def _began(self, key: Key, holder: Holder) -> int:
         """Where in the stream an attempt began: a wish that was amended since has said it again, later.
 
         0, before all others, where that is not kept any more.
         """
         for stored in await self._bus.read(Stream.EVENTS, declared(Launching).at(key.tenant, key.name)):
             state = msgspec.json.decode(stored.data, type=Launching)
-            if (state.uid, state.attempt.number) == (uid, number):
+            if (state.uid, state.attempt.number) == (holder.uid, holder.attempt.number):
                 return stored.sequence
         return 0

@@ -23,7 +23,7 @@ from schemas.wish import Need, Pool, Wish
 from services.provisioning.act import Calls
 from services.provisioning.decide import decide
 from services.provisioning.founding import LAUNCH_LIMIT
-from services.provisioning.holds import held
+from services.provisioning.holds import holds, nodes
 from services.provisioning.service import service
 from services.provisioning.stall import Stall
 from services.runtime import Runtime
@@ -177,7 +177,7 @@ async def test_the_hold_of_a_dead_attempt_ends_with_its_time_limit():
         await house.ask(wish("dead"))
         await asyncio.sleep(10)
         assert isinstance(await house.state("dead"), Launching)
-        assert held([(Key("cluster", "acme", "dead-a"), await house.state("dead"))])[STOCK] == 2
+        assert nodes(holds(await house.state("dead")))[STOCK] == 2
         await asyncio.sleep(LAUNCH_LIMIT.total_seconds() + 60)
         assert (await house.state("dead")).reason == "TimeOut"
         assert house.cloud.standing == {}
@@ -359,9 +359,8 @@ async def test_what_has_no_limit_is_not_waited_for(stalls):
 
 
 async def test_a_failed_try_is_held_until_it_is_gone():
-    key, state = Key("cluster", "acme", "one-a"), launching("one")
+    state = launching("one")
     failed = decide.decide(state, Due(), START + LAUNCH_LIMIT)
     assert isinstance(failed, Placing)
-    assert held([(key, state)]) == held([(key, failed)]) == {STOCK: 2}
-    assert held([(key, decide.decide(failed, Gone(1), START))]) == {}
-    assert held([(key, state)], but=key) == {}
+    assert nodes(holds(state)) == nodes(holds(failed)) == {STOCK: 2}
+    assert holds(decide.decide(failed, Gone(1), START)) is None
