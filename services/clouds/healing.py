@@ -1,5 +1,7 @@
 """A machine whose node breaks is replaced by Cluster API itself, once it is told to in the words of its version."""
 
+from copy import deepcopy
+
 from events.kube_port import Object, Resource
 
 BROKEN = 300
@@ -30,7 +32,10 @@ SPELT: dict[str, Object] = {
 
 
 def health_check(cluster: str, resource: Resource) -> Object:
-    """One for all worker machines of a cluster, of whatever pool: those that a MachineDeployment would replace."""
+    """One for all worker machines of a cluster, of whatever pool: those that a MachineDeployment would replace.
+
+    It is the caller's own, down to its last field.
+    """
     workers = {
         "matchLabels": {"cluster.x-k8s.io/cluster-name": cluster},
         "matchExpressions": [{"key": "cluster.x-k8s.io/deployment-name", "operator": "Exists"}],
@@ -39,7 +44,7 @@ def health_check(cluster: str, resource: Resource) -> Object:
         "apiVersion": resource.api_version,
         "kind": resource.kind,
         "metadata": {"name": cluster},
-        "spec": {"clusterName": cluster, "selector": workers, **SPELT[resource.version]},
+        "spec": {"clusterName": cluster, "selector": workers, **deepcopy(SPELT[resource.version])},
     }
 
 

@@ -80,6 +80,12 @@ def test_a_machine_that_breaks_or_never_starts_is_replaced_before_its_cluster_is
     assert BROKEN < START_UP < JOIN_LIMIT.total_seconds()
 
 
+def test_what_is_done_to_one_befalls_no_other():
+    one, other = (health_check("c", MACHINEHEALTHCHECKS) for _ in range(2))
+    one["spec"]["checks"]["unhealthyNodeConditions"].clear()
+    assert other["spec"]["checks"]["unhealthyNodeConditions"]
+
+
 def test_both_versions_say_the_same():
     now, before = (health_check("c", replace(MACHINEHEALTHCHECKS, version=each))["spec"] for each in SPELT)
     assert now.pop("remediation") == {"triggerIf": {"unhealthyLessThanOrEqualTo": before.pop("maxUnhealthy")}}
