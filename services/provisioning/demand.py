@@ -33,7 +33,12 @@ def fit(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
         return _resize(state, more, now)
     idle = seen.idle_since if shrunk(need, lots) != lots else None
     ungrown = _too_dear(need, lots, seen) if more == lots else state.ungrown  # else it was refused, and waits
-    return msgspec.structs.replace(state, shrinks_at=idle + PAUSE if idle else None, ungrown=ungrown)
+    return msgspec.structs.replace(state, shrinks_at=_pauses(state, idle), ungrown=ungrown)
+
+
+def _pauses(state: Ready, idle: datetime | None) -> datetime | None:
+    """Until when it keeps its nodes; one whose back end has just refused a size asks it for none before its time."""
+    return max(idle + PAUSE, state.grows_from or idle) if idle else None
 
 
 def ring(state: Ready, due: Due, now: datetime) -> Ready:

@@ -204,6 +204,18 @@ def test_a_refusal_is_no_fault_of_the_wish_and_it_is_asked_again_after_a_pause()
     assert size(tell(state, Due(), seen(2, 2, 8), now=T0 + PAUSE)) == 3
 
 
+def test_fewer_nodes_that_are_refused_are_asked_for_again_after_a_pause_and_not_at_once():
+    idle = tell(READY, seen(2, idle_since=T0 - PAUSE), Due())
+    assert size(idle) == 1
+    refused = tell(idle, ResizeRefused(1, idle.attempt.placement.lots, "no such size"))
+    state = settled(refused, idle_since=T0 - PAUSE)
+    assert size(tell(state, Due(), seen(2, idle_since=T0 - PAUSE))) == 2
+    assert [each for each in todo(state) if isinstance(each, Wake)] == [Wake(T0 + PAUSE)]
+    again = tell(state, Due(), now=T0 + PAUSE)
+    assert size(again) == 1
+    assert tell(again, Due(), now=T0 + PAUSE).grows_from is None
+
+
 def test_a_refusal_is_told_until_it_is_followed_or_nothing_waits_any_more():
     growing = tell(READY, seen(2, 2, 8))
     refused = tell(growing, ResizeRefused(1, growing.attempt.placement.lots, "others hold it", "Taken"), seen(2, 2, 8))
