@@ -7,11 +7,12 @@ from random import Random
 from events.bus import Unavailable
 from events.meters import Meters
 from schemas.cluster import Founded
+from schemas.inventory import Demand
 from services.provisioning.service import service
 from services.runtime import Runtime
 from tests.services.crash.conftest import Died, Life, MortalBus, clock
 from tests.services.leaks.history import CLUSTERS, History, Step
-from tests.services.leaks.world import TENANT, Cloud, World
+from tests.services.leaks.world import TENANT, Cloud, Thing, World
 
 REPLICAS = 2
 COMES_BACK = 5.0
@@ -116,9 +117,22 @@ class Play:
         await self._count(step, 3)
 
     async def _count(self, step: Step, nodes: int) -> None:
-        for thing in tuple(self.world.standing.values()):
-            if thing.cluster == step.who and isinstance(await self.world.state(step.who), Founded):
+        for thing in self._standing(step.who):
+            if isinstance(await self.world.state(step.who), Founded):
                 await self.world.counted(thing, nodes)
+
+    async def _queue(self, step: Step) -> None:
+        """Pods find no node."""
+        for thing in self._standing(step.who):
+            await self.world.counted(thing, thing.nodes, demand=(Demand(accelerators=8, pods=1 + step.dice % 6),))
+
+    async def _lull(self, step: Step) -> None:
+        """Nothing is used any more."""
+        for thing in self._standing(step.who):
+            await self.world.counted(thing, thing.nodes, idle_since=clock())
+
+    def _standing(self, who: str) -> list[Thing]:
+        return [thing for thing in self.world.standing.values() if thing.cluster == who]
 
     async def _repeat(self, step: Step) -> None:
         """Something is heard again, late."""

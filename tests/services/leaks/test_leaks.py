@@ -8,8 +8,8 @@ import looptime
 import pytest
 import structlog
 
-from tests.services.leaks.history import History, drawn, shortest
-from tests.services.leaks.play import play
+from tests.services.leaks.history import History, Step, drawn, shortest
+from tests.services.leaks.play import Play, play
 
 HISTORIES = int(os.environ.get("ALATE_TEST_HISTORIES", "200"))
 """How many are lived through; `make test-long` asks for 10,000."""
@@ -30,6 +30,27 @@ def lived(seed: int, history: History) -> tuple[list[str], int]:
     """A history in a time of its own, so that a seed tells the same story after any other."""
     with asyncio.Runner(loop_factory=looptime.new_event_loop) as runner:
         return runner.run(play(seed, history))
+
+
+QUEUE = (Step("ask", "infer-a", 120.0, 1), Step("queue", "infer-a", 120.0, 5), Step("lull", "infer-a", 900.0, 0))
+
+
+async def sizes() -> list[int]:
+    """What a queue and a pause make of a cluster's size."""
+    scene = Play(seed=0)
+    scene.world.kind = True
+    await scene.start()
+    try:
+        for step in QUEUE:
+            await scene.happen(step)
+        return scene.world.sizes
+    finally:
+        await scene.stop()
+
+
+def test_in_such_histories_a_queue_lets_pools_grow_and_a_pause_lets_them_shrink():
+    with asyncio.Runner(loop_factory=looptime.new_event_loop) as runner:
+        assert runner.run(sizes()) == [2, 5, 2]
 
 
 def test_nothing_that_was_ever_made_is_forgotten():

@@ -29,6 +29,8 @@ FATES = {
     "works": 8, "slow": 2, "full": 3, "full-late": 2, "full-after": 1, "denied": 1, "denied-late": 1, "bad": 1,
     "mute": 1, "half": 1, "again": 2, "broken": 1, "lagging": 2,
 }  # fmt: skip
+ELASTIC = {"train-b": (1, 4), "infer-a": (2, 5)}
+"""The fewest and the most nodes of those whose pools follow their pods."""
 LONGEST_END = timedelta(days=2)
 
 
@@ -43,7 +45,7 @@ class Thing:
     """When it was first asked to go."""
     going: bool = False
     nodes: int = 0
-    """So many it was told to have, since it was made with others."""
+    """So many it was told to have last."""
 
 
 @dataclass
@@ -62,6 +64,8 @@ class World:
     """Everything works from now on."""
     made: int = 0
     """How many things were ever made."""
+    sizes: list[int] = field(default_factory=list)
+    """Every number of nodes that anything was ever told to have."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def say(self, message: msgspec.Struct, *names: str) -> None:
@@ -72,9 +76,9 @@ class World:
         told = InfraSeen(cluster=thing.cluster, uid=thing.uid, attempt=thing.number, **shown)
         await self.say(told, TENANT, f"{thing.cluster}-{thing.number}")
 
-    async def counted(self, thing: Thing, nodes: int) -> None:
+    async def counted(self, thing: Thing, nodes: int, **more: Any) -> None:
         told = ClusterSeen(
-            cluster=thing.cluster, uid=thing.uid, attempt=thing.number, nodes=nodes, accelerators=8 * nodes
+            cluster=thing.cluster, uid=thing.uid, attempt=thing.number, nodes=nodes, accelerators=8 * nodes, **more
         )
         await self.say(told, TENANT, thing.cluster)
 
@@ -123,8 +127,13 @@ class World:
         if over and deleting:
             return
         uid = f"c{len(self.said)}" if over else before.uid
-        pool = Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=nodes, spot=Spot.PREFERRED)
-        pools = (pool, msgspec.structs.replace(pool, name="more", nodes=1)) if wide else (pool,)
+        least, most = ELASTIC.get(name, (0, 0))
+        pool = Pool(
+            name="gpu", accelerator="H100", accelerators_per_node=8, nodes=max(nodes, least), min_nodes=least,
+            max_nodes=most, spot=Spot.PREFERRED,
+        )  # fmt: skip
+        more = msgspec.structs.replace(pool, name="more", nodes=1, min_nodes=0, max_nodes=0)
+        pools = (pool, more) if wide else (pool,)
         colony, part = name.split("-")
         self.wishes[name] = Wish(
             tenant=TENANT, colony=colony, cluster=part, uid=uid, generation=1 if over else before.generation + 1,
@@ -158,7 +167,7 @@ class Cloud:
         await self._life.call(lambda: self._launch(wish, attempt, uid))
 
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        await self._life.call(lambda: self._resize(f"{wish.name}-{attempt.number}", uid, wish.need.nodes))
+        await self._life.call(lambda: self._resize(f"{wish.name}-{attempt.number}", uid, attempt.placement.nodes))
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         await self._life.call(lambda: self._release(f"{wish.name}-{attempt.number}"))
@@ -192,7 +201,7 @@ class Cloud:
                 raise before[fate]
             if fate == "lagging":
                 await asyncio.sleep(100.0)
-            await self._make(name, Thing(wish.name, uid, attempt.number), fate, wish.need.nodes)
+            await self._make(name, Thing(wish.name, uid, attempt.number), fate, attempt.placement.nodes)
 
     async def _resize(self, name: str, uid: str, nodes: int) -> None:
         self._there()
@@ -201,8 +210,12 @@ class Cloud:
             raise NotFound("it is not there")
         if Random(f"{self._world.seed}/{name}/{nodes}").randrange(4) == 0 and not self._world.kind:
             raise Denied("no such size")
-        thing.nodes = nodes
+        self._told(thing, nodes)
         self._world.later(20.0, lambda: self._up(name, thing, nodes))
+
+    def _told(self, thing: Thing, nodes: int) -> None:
+        thing.nodes = nodes
+        self._world.sizes.append(nodes)
 
     def _fate(self, name: str) -> str:
         dice = Random(f"{self._world.seed}/{name}")
@@ -212,6 +225,7 @@ class Cloud:
         world = self._world
         world.standing[name] = thing
         world.made += 1
+        self._told(thing, nodes)
         await world.seen(thing)
         after = {"slow": 1700.0}.get(fate, 20.0)
         if fate in ("works", "slow", "half", "again", "broken", "lagging"):
