@@ -30,6 +30,7 @@ from services.clouds.objects import (
 )
 from services.clouds.port import labels, owner
 from services.clouds.sized import Render, sized
+from services.clouds.spots import sells_spot
 from services.clouds.topology import buys_spot, topology
 
 PREFIX = "alate-capi-"
@@ -204,7 +205,7 @@ def _cloud(labelled: Object) -> str:
 
 def _clouds(wish: Wish, templates: Iterable[Object]) -> dict[str, bool]:
     return {
-        _cloud(each): "${SPOT}" in each.get("data", {}).get(KEY, "")
+        _cloud(each): sells_spot(each.get("data", {}).get(KEY, ""))
         for each in templates
         if KEY in each.get("data", {}) and wish.need.template in ("", each["metadata"]["name"])
     }

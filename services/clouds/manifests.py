@@ -10,6 +10,7 @@ from schemas.cluster import Attempt, Lot
 from schemas.documents import documents
 from schemas.wish import Wish
 from services.clouds import nodes
+from services.clouds.spots import on_spot
 
 POOL = "${POOL}"
 """A document of a template that mentions it is made once for each pool."""
@@ -26,11 +27,12 @@ def filled(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Object, bool]]
     lots = attempt.placement.lots
     try:
         texts = [
-            (Template(part).substitute(_values(wish, attempt, lot)), POOL in part)
+            (Template(part).substitute(_values(wish, attempt, lot)), lot, POOL in part)
             for part in text.split("\n---")
             for lot in (lots if POOL in part else lots[:1])
         ]
-        return [(document, pooled) for part, pooled in texts for document in documents(part) if document]
+        found = ((each, lot, pooled) for part, lot, pooled in texts for each in documents(part) if each)
+        return [(on_spot(each) if pooled and lot.spot else each, pooled) for each, lot, pooled in found]
     except (KeyError, ValueError, yaml.YAMLError) as wrong:
         raise Denied(f"the Cluster API template cannot be filled in: {wrong}", "BadTemplate") from wrong
 
