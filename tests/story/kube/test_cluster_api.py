@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from events.kinds import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS, NODES, SECRETS
+from events.kinds import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS, NODES, SECRETS, find
 from schemas.subjects import Key
 from services.cli.demo.story import event_of
 from tests.milestones import missing
@@ -19,16 +19,26 @@ __all__ = ["factory", "sandbox"]
 FACTS = json.loads((Path(__file__).parents[2] / "data" / "capi_life.json").read_text())
 
 
-def colony(nodes):
-    pool = {"name": "md", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": nodes}
+def colony(nodes, *more):
+    """A pool of so many nodes, and others of one each."""
+    sizes = {"md": nodes} | dict.fromkeys(more, 1)
+    pool = {"accelerator": "H100", "acceleratorsPerNode": 8}
+    pools = [pool | {"name": name, "nodes": number} for name, number in sizes.items()]
     return {
         "metadata": {"name": "train", "namespace": "default"},
-        "spec": {"clusters": [{"name": "gpu", "clouds": ["dev"], "pools": [pool]}]},
+        "spec": {"clusters": [{"name": "gpu", "clouds": ["dev"], "pools": pools}]},
     }
 
 
 KEY = Key("cluster", "default", "train-gpu")
 NAME, POOL = "train-gpu-1", "train-gpu-1-md"
+NEW_POOL = "Available: Unknown AvailableUnknown"
+"""What the summary of all says while a pool that was just added has said nothing; no pool was in the recorded life."""
+MADE_OF = (
+    ("infrastructure.cluster.x-k8s.io/v1beta2", "DevMachineTemplate"),
+    ("bootstrap.cluster.x-k8s.io/v1beta2", "KubeadmConfigTemplate"),
+)
+"""What belongs to a pool beside its MachineDeployment."""
 
 # A life of one worker, then three, then one, then none: what a decision could hang on, in its order.
 # Left out: what a busy controller passes over (phase Provisioning), and what two controllers race for.
@@ -108,6 +118,15 @@ async def test_real_cluster_api_founds_scales_and_ends_a_cluster(factory):
         await factory.condition(NAME, "ScalingDown", "False")
     assert len(await nodes_behind(factory)) == 2
 
+    for more in (("more",), ()):
+        await factory.kube.apply(COLONIES, colony(1, *more), manager="somebody")
+        await factory.has_workers(1 + len(more))
+        await factory.condition(NAME, "Available", "True")
+        await factory.condition(NAME, "ScalingDown", "False")
+        for kind in (MACHINEDEPLOYMENTS, *[await find(factory.kube, *each) for each in MADE_OF]):
+            there = {each["metadata"]["name"] for each in (await factory.kube.list(kind, "default")).items}
+            assert there & {POOL, f"{NAME}-more"} == {POOL, *(f"{NAME}-{name}" for name in more)}
+
     await factory.gone("train")
     await factory.clean(frozenset({KEY, Key("teardown", *KEY[1:])}))
     way = [event_of(each) for each in factory.play.story.states[KEY]]
@@ -121,4 +140,4 @@ async def test_real_cluster_api_founds_scales_and_ends_a_cluster(factory):
 def assert_as_simulated(reached):
     structlog.get_logger().info("cluster.lived", reached=reached)
     assert [missing(life, reached) for life in LIVES] == [None, None]
-    assert set(reached) <= set(FACTS["cluster"])
+    assert set(reached) <= {*FACTS["cluster"], NEW_POOL}
