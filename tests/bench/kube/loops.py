@@ -19,7 +19,7 @@ from schemas.registry import Stream
 from tests.bench.kube.rivals import BARE, PUBLISHED
 
 AT_ONCE = 32
-"""Objects worked on at the same time: as many as the gateway's."""
+"""Objects worked on at the same time: as many as are written."""
 SUBJECT = "observed.bench"
 
 
