@@ -8,7 +8,7 @@ from schemas.entity import EPOCH, State
 from schemas.growth import Ungrown
 from schemas.lifecycle import Lifecycle
 from schemas.registry import level, state
-from schemas.wish import Need, Pool, Wish
+from schemas.wish import Need, Pool, Wish, own_name
 
 OWNER = "provisioning"
 NOT_INSTALLED = "NotInstalled"
@@ -64,10 +64,12 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When that was known."""
     backend: str = ""
     """Which back end has its objects; empty: the one that its wish names."""
+    adopts: str = ""
+    """The object that others made, and that is taken in; empty: one is made, under a name of its own."""
 
     def object_name(self, cluster: str) -> str:
         """The name of the back end's object, and the stem of its kubeconfig Secret."""
-        return f"{cluster}-{self.number}"
+        return self.adopts or own_name(cluster, self.number)
 
 
 class ClusterState(State, frozen=True, kw_only=True):
@@ -272,7 +274,6 @@ class Gone(msgspec.Struct, frozen=True):
 
     attempt: int
     backend: str = ""
-    """As the attempt names it."""
 
 
 @level("observed.infra.{tenant}.{object}", owner="gateway")
@@ -285,6 +286,7 @@ class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempt: int
     backend: str = ""
     """Whose object it is."""
+    adopted: str = ""  # the object's name, where it was not made for the attempt
     present: bool = True
     reachable: bool = False
     """Its API answers and its kubeconfig is there."""

@@ -16,6 +16,23 @@ class Spot(StrEnum):
     ONLY = "only"
 
 
+class OnRelease(StrEnum):
+    """What becomes of a cluster that others made, once it is asked for no more."""
+
+    KEEP = "keep"
+    DELETE = "delete"
+
+
+class Adopt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A cluster that stands already, and is taken in instead of being founded."""
+
+    name: str
+    """The back end's object, in the tenant's namespace."""
+    on_release: OnRelease = OnRelease.KEEP
+    node_price_per_hour: float | None = None
+    """USD, one node; None: what the market asks for such a machine."""
+
+
 class Taint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Keeps pods from a node that do not tolerate it."""
 
@@ -89,6 +106,13 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     template: str = ""
     hibernate: bool = False
     """It has no machines as long as this is asked for."""
+    adopt: Adopt | None = None
+    """None: it is founded."""
+
+    @property
+    def kept(self) -> bool:
+        """It stays what it was when it is asked for no more: it is others' who go on with it."""
+        return self.adopt is not None and self.adopt.on_release is OnRelease.KEEP
 
     @property
     def nodes(self) -> int:
@@ -166,6 +190,11 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def cluster_name(colony: str, cluster: str) -> str:
     """A cluster's name among all those of its tenant, and the stem of every object made for it."""
     return f"{colony}-{cluster}"
+
+
+def own_name(cluster: str, number: int) -> str:
+    """How an object is called that was made for an attempt."""
+    return f"{cluster}-{number}"
 
 
 @intake("cluster.request", "cluster.requested", "cluster.requested.{tenant}")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.crds.colony import AddonSpec, ClusterSpec, Colony, ColonySpec, Metadata, PoolSpec
+from schemas.crds.colony import AddonSpec, AdoptSpec, ClusterSpec, Colony, ColonySpec, Metadata, PoolSpec
 from schemas.crds.manifest import GROUP, VERSION, Column, Crd
 from schemas.crds.refusals import Refused, read
 from schemas.crds.status import (
@@ -27,6 +27,7 @@ __all__ = [
     "VERSION",
     "AddonSpec",
     "AddonStatus",
+    "AdoptSpec",
     "AttemptStatus",
     "ClusterSpec",
     "ClusterStatus",

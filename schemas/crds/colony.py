@@ -8,7 +8,7 @@ from schemas.crds.manifests import Manifests
 from schemas.crds.nodes import NodeLabels, TaintSpec
 from schemas.crds.status import ColonyStatus
 from schemas.crds.written import COMMIT, Accelerator, Distinct, Duration, Label, ListMap, Moment, Places, Span, Written
-from schemas.wish import Spot, cluster_name
+from schemas.wish import OnRelease, Spot, cluster_name
 
 LONGEST_NAME = 50
 """Of Colony and cluster together: objects made for it add a suffix, and a label of Kubernetes has 63."""
@@ -71,6 +71,17 @@ class AddonSpec(Written):
     """Kubernetes objects as YAML, one document each."""
 
 
+class AdoptSpec(Written):
+    """A cluster that stands already."""
+
+    name: Label
+    """The ClusterDeployment (k0rdent) or Cluster (capi) in the Colony's namespace; it is never made anew."""
+    on_release: Annotated[OnRelease, Field(strict=False)] = OnRelease.KEEP
+    """What becomes of it when it is asked for no more: kept as it is for those who made it, or deleted."""
+    node_price_per_hour: Annotated[float, Field(ge=0)] | None = None
+    """What a node of it costs (USD per hour); not said: what the catalogs ask for such a machine."""
+
+
 class ClusterSpec(Written):
     """One cluster: what it is made of, where it may be, what it may cost, how long it may live."""
 
@@ -100,6 +111,8 @@ class ClusterSpec(Written):
     """How long before its end that is said."""
     hibernate: bool = False
     """Give the machines of all pools back, and keep the rest; they come back when this is false again."""
+    adopt: AdoptSpec | None = None
+    """Take in a cluster that stands already instead of founding one; its pools are written as they are."""
     addons: Annotated[list[AddonSpec], Field(max_length=64), ListMap()] = Field(default_factory=list)
     """What is put on it before it is handed over."""
 
@@ -154,5 +167,17 @@ class Colony(Written):
                 raise ValueError(
                     f"spec.clusters[{place}].name makes the combined name {name}, "
                     f"which has {len(name)} characters: must have at most {LONGEST_NAME}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _of_others(self) -> "Colony":
+        """What bears the name of a try of ours would be taken for one."""
+        for place, cluster in enumerate(self.spec.clusters):
+            stem, _, number = cluster.adopt.name.rpartition("-") if cluster.adopt else ("", "", "")
+            if stem == cluster_name(self.metadata.name, cluster.name) and number.isdigit():
+                raise ValueError(
+                    f"spec.clusters[{place}].adopt.name is {stem}-{number}, as alate calls what it makes for this "
+                    "cluster: must be another, so call the Colony or its cluster otherwise"
                 )
         return self

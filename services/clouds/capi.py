@@ -11,6 +11,7 @@ from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, MACHINEHEALTHCHEC
 from events.kube import Kube, Object, Resource
 from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen
 from schemas.wish import Wish
+from services.clouds import adopting
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.healing import declares, health_check
 from services.clouds.kept import Kept
@@ -31,7 +32,8 @@ from services.clouds.objects import (
 from services.clouds.port import labels, owner
 from services.clouds.sized import Render, sized
 from services.clouds.spots import sells_spot
-from services.clouds.topology import buys_spot, topology
+from services.clouds.standing import Standing, of_cluster
+from services.clouds.topology import buys_spot, class_of, grown, infrastructure_of, topology
 
 PREFIX = "alate-capi-"
 """A template's ConfigMap is named ``alate-capi-<cloud>``, unless the Colony names another."""
@@ -79,8 +81,24 @@ class Capi:
                 _name(document, wish, ours, _owned_by(there))
                 await ensure(self._kube, await self._kind(document), document)
 
+    async def standing(self, tenant: str, name: str) -> Standing:
+        """By its topology and its ClusterClass; what has none tells no more than its infrastructure's kind."""
+        there = await adopting.standing(self._kube, await newest(self._kube, CLUSTERS), name, tenant)
+        called = class_of(there)
+        classes = await self._classed(tenant) if called else ()
+        labelled = (_cloud(each) for each in classes if each["metadata"]["name"] == called)
+        return of_cluster(there, next(labelled, None) or infrastructure_of(there))
+
+    async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        """See that the Cluster bears the attempt's marks."""
+        await adopting.take_in(self._kube, await newest(self._kube, CLUSTERS), wish, attempt, uid)
+
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that its pools are there, and no others, and that whatever hangs on the number of nodes says so many."""
+        if attempt.adopts:
+            clusters, lots = await newest(self._kube, CLUSTERS), attempt.placement.lots
+            await adopting.alter(self._kube, clusters, wish, attempt, uid=uid, patch=lambda there: grown(there, lots))
+            return
         cloud = attempt.placement.cloud
         render = await self._renderer(wish, cloud)
         found = sized(render, attempt)
@@ -105,8 +123,11 @@ class Capi:
             await exactly(self._kube, await self._kind(wanted[0]), wanted)
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
-        """Delete the Cluster; its controllers and the garbage collector take the rest with it."""
+        """Delete the Cluster, and its controllers take the rest with it; or hand back the one that was adopted."""
         clusters = await newest(self._kube, CLUSTERS)
+        if attempt.adopts:
+            await adopting.hand_back(self._kube, clusters, wish, attempt)
+            return
         await self._kube.delete(clusters, attempt.object_name(wish.name), wish.tenant)
 
     async def leftovers(self, tenant: str, cluster: str) -> dict[str, int]:
@@ -141,11 +162,15 @@ class Capi:
 
     async def _labelled(self, wish: Wish, *, anew: bool = False) -> list[Object]:
         """The ClusterClasses that say which cloud they are for, and are wanted."""
-        try:
-            found = await self._classes.of(wish.tenant, anew=anew)
-        except NotFound:  # not in the version we speak
-            found = await self._older(wish.tenant)
+        found = await self._classed(wish.tenant, anew=anew)
         return [each for each in found if wish.need.template in ("", each["metadata"]["name"])]
+
+    async def _classed(self, tenant: str, *, anew: bool = False) -> tuple[Object, ...]:
+        """All ClusterClasses of a namespace that say which cloud they are for."""
+        try:
+            return await self._classes.of(tenant, anew=anew)
+        except NotFound:  # not in the version we speak
+            return await self._older(tenant)
 
     async def _older(self, namespace: str) -> tuple[Object, ...]:
         """The same of a Cluster API before v1beta2; none where there are no ClusterClasses at all."""

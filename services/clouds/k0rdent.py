@@ -9,18 +9,16 @@ from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CREDENTIALS
 from events.kube import Kube, Object, Resource
 from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen, Lot
 from schemas.wish import Wish
+from services.clouds.adopting import hand_back, standing, take_in
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
 from services.clouds.machines import claim, listed
-from services.clouds.marks import GROUP
-from services.clouds.means import MACHINES, Means, lacking, means
+from services.clouds.means import MACHINES, Means, cloud_of, lacking, means
 from services.clouds.nodes import pool_of, worker_args
 from services.clouds.objects import alter, ensure, identity, installed, leftovers
 from services.clouds.port import labels, owner
+from services.clouds.standing import INSTANCE, Standing, of_deployment
 from services.clouds.values import CHARTS, Config, buys_spot, config, over, placed
-
-INSTANCE = f"{GROUP}/instance"
-"""The annotation that says as what one's own machines were offered."""
 
 
 class K0rdent:
@@ -42,7 +40,7 @@ class K0rdent:
         if not found:
             raise Denied(
                 f"namespace {wish.tenant} has no valid ClusterTemplate with a ready Credential of the same cloud "
-                f"{lacking(*await self._there(wish), wish.need.template)}",
+                f"{lacking(*await self._there(wish.tenant), wish.need.template)}",
                 NOT_INSTALLED,
             )
         return {cloud: not one.own and buys_spot(cloud, one.values) for cloud, one in found.items()}
@@ -67,6 +65,20 @@ class K0rdent:
         meta, patch = there["metadata"], {"spec": {"dryRun": False, "config": {MACHINES: machines}}}
         await self._kube.patch(CLUSTERDEPLOYMENTS, meta["name"], meta["namespace"], patch)
 
+    async def standing(self, tenant: str, name: str) -> Standing:
+        """By its config, and by the cloud of its template or Credential. Raises Denied where it is a dry run."""
+        spec = (await standing(self._kube, CLUSTERDEPLOYMENTS, name, tenant))["spec"]
+        if spec.get("dryRun"):
+            raise Denied(f"ClusterDeployment {name} is a dry run: there is no cluster to take in", "DoesNotFit")
+        templates, credentials = await self._there(tenant)
+        template = next((one for one in templates if one["metadata"]["name"] == spec.get("template")), None)
+        credential = next((one for one in credentials if one["metadata"]["name"] == spec.get("credential")), None)
+        return of_deployment(spec.get("config") or {}, cloud_of(template, credential))
+
+    async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        """See that the ClusterDeployment bears the attempt's marks."""
+        await take_in(self._kube, CLUSTERDEPLOYMENTS, wish, attempt, uid)
+
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the ClusterDeployment asks for so many workers."""
         if attempt.placement.cloud not in CHARTS:
@@ -76,7 +88,10 @@ class K0rdent:
         await alter(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"config": workers}})
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
-        """Delete the ClusterDeployment; k0rdent takes the rest with it."""
+        """Delete the ClusterDeployment, and k0rdent takes the rest with it; or hand back the one that was adopted."""
+        if attempt.adopts:
+            await hand_back(self._kube, CLUSTERDEPLOYMENTS, wish, attempt)
+            return
         await self._kube.delete(CLUSTERDEPLOYMENTS, attempt.object_name(wish.name), wish.tenant)
 
     async def leftovers(self, tenant: str, cluster: str) -> dict[str, int]:
@@ -102,13 +117,13 @@ class K0rdent:
 
     async def _means(self, wish: Wish, *, anew: bool = False) -> dict[str, Means]:
         """What there is to found with, by cloud."""
-        return means(*await self._there(wish, anew=anew), wish.need.template)
+        return means(*await self._there(wish.tenant, anew=anew), wish.need.template)
 
-    async def _there(self, wish: Wish, *, anew: bool = False) -> tuple[tuple[Object, ...], tuple[Object, ...]]:
+    async def _there(self, tenant: str, *, anew: bool = False) -> tuple[tuple[Object, ...], tuple[Object, ...]]:
         """All templates and credentials of the namespace."""
         try:
-            templates = await self._templates.of(wish.tenant, anew=anew)
-            return templates, await self._credentials.of(wish.tenant, anew=anew)
+            templates = await self._templates.of(tenant, anew=anew)
+            return templates, await self._credentials.of(tenant, anew=anew)
         except NotFound as missing:
             raise Denied("k0rdent is not installed: the API server has no ClusterTemplates", NOT_INSTALLED) from missing
 

@@ -66,6 +66,12 @@ def lacking(templates: Iterable[Object], credentials: Iterable[Object], name: st
     return f"(templates for: {_names(newest)}; credentials for: {_names(ready)})"
 
 
+def cloud_of(template: Object | None, credential: Object | None) -> str:
+    """Where a cluster of these runs; empty if neither tells."""
+    told = next((cloud for cloud in CHARTS if template is not None and _founds(template, cloud)), "")
+    return told or (_cloud(credential) if credential is not None else "")
+
+
 def _newest(templates: Iterable[Object], name: str) -> dict[str, Object]:
     valid = [each for each in templates if each.get("status", {}).get("valid") and _wanted(each, name)]
     newest = sorted(valid, key=lambda template: _natural(template["metadata"]["name"]))

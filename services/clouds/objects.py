@@ -8,6 +8,7 @@ from events.kinds import CAPI, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, 
 from events.kube import Kube, Object, Resource
 from events.kube_faults import NotServed
 from schemas.cluster import NOT_INSTALLED, InfraSeen
+from schemas.wish import own_name
 from services.clouds.marks import ATTEMPT, CLUSTER, UID
 
 BEFORE = "v1beta1"
@@ -137,8 +138,11 @@ def _is_of(item: Object, cluster: str) -> bool:
 
 def identity(seen: Object) -> InfraSeen | None:
     """Whose attempt the object is, by its labels; None if it is not one of ours."""
-    labels, going = seen["metadata"].get("labels", {}), bool(seen["metadata"].get("deletionTimestamp"))
+    meta = seen["metadata"]
+    labels, going = meta.get("labels", {}), bool(meta.get("deletionTimestamp"))
     try:
-        return InfraSeen(cluster=labels[CLUSTER], uid=labels[UID], attempt=int(labels[ATTEMPT]), going=going)
+        cluster, uid, number = labels[CLUSTER], labels[UID], int(labels[ATTEMPT])
     except (KeyError, ValueError):
         return None
+    adopted = "" if meta["name"] == own_name(cluster, number) else meta["name"]
+    return InfraSeen(cluster=cluster, uid=uid, attempt=number, going=going, adopted=adopted)

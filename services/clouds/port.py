@@ -1,4 +1,4 @@
-"""What a back end must be able to do: five calls and one pure reading, with four named errors."""
+"""What a back end must be able to do: seven calls and one pure reading, with four named errors."""
 
 from types import ModuleType
 from typing import ClassVar, Protocol
@@ -8,6 +8,7 @@ from schemas.cluster import Attempt, InfraSeen
 from schemas.wish import Wish
 from services.clouds.kept import Kept
 from services.clouds.marks import ATTEMPT, CLUSTER, GROUP, MANAGER, UID
+from services.clouds.standing import Standing
 
 
 class Cloud(Protocol):
@@ -34,6 +35,14 @@ class Cloud(Protocol):
         """See that the attempt's objects exist. Raises NoCapacity, Denied, TryLater."""
         ...
 
+    async def standing(self, tenant: str, name: str) -> Standing:
+        """What an object that others made tells of its cluster. Raises NotFound, Denied, TryLater."""
+        ...
+
+    async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        """See that the object which the attempt adopts is known as its own. Raises NotFound, Denied, TryLater."""
+        ...
+
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the attempt's objects ask for the nodes its lots have, and touch nothing else of them.
 
@@ -42,7 +51,7 @@ class Cloud(Protocol):
         ...
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
-        """See that the attempt's objects are going. Raises NotFound once none is left, Denied, TryLater."""
+        """See that the attempt's objects are going, or are others' again. Raises NotFound once so, Denied, TryLater."""
         ...
 
     async def leftovers(self, tenant: str, cluster: str) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """What was bought becomes a Cluster's topology: pools of a ClusterClass's workers, in the variables it declares."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from events.faults import Denied
@@ -38,6 +38,28 @@ NEEDED = ("region", "instanceType")
 def buys_spot(cluster_class: Object) -> bool:
     """Whether the class can be told to."""
     return "spot" in _declared(cluster_class)
+
+
+def class_of(cluster: Object) -> str:
+    """The name of the class a Cluster is of; empty if it is of none."""
+    told = cluster["spec"].get("topology", {})
+    return str(told.get("classRef", {}).get("name", "") or told.get("class", ""))
+
+
+def infrastructure_of(cluster: Object) -> str:
+    """The cloud by the kind of the Cluster's infrastructure: ``aws`` of an AWSCluster; empty if it says none."""
+    kind = str(cluster["spec"].get("infrastructureRef", {}).get("kind", ""))
+    return kind.removesuffix("Cluster").removesuffix("Managed").lower()
+
+
+def grown(cluster: Object, lots: Iterable[Lot]) -> Object:
+    """A merge patch by which each pool of a topology has its lot's nodes. Raises Denied where there is no topology."""
+    nodes = {lot.pool: lot.nodes for lot in lots}
+    pools = cluster["spec"].get("topology", {}).get("workers", {}).get("machineDeployments", ())
+    if not pools:
+        raise Denied("an adopted Cluster without a topology has its size in its own MachineDeployments: set it there")
+    wanted = [each | ({"replicas": nodes[each["name"]]} if each["name"] in nodes else {}) for each in pools]
+    return {"spec": {"topology": {"workers": {"machineDeployments": wanted}}}}
 
 
 def topology(cluster_class: Object, wish: Wish, attempt: Attempt, version: str) -> Object:

@@ -12,7 +12,7 @@ from events.kube import Kube, Object
 from events.telemetry import NOWHERE, Trace
 from schemas.cluster import ClusterState, InfraSeen, Released, Releasing
 from schemas.crds import Refused, read_colony
-from schemas.wish import Wish
+from schemas.wish import Wish, own_name
 from services.clouds.marks import GROUP
 from services.gateway import status
 from services.gateway.books import Books, Name
@@ -182,7 +182,11 @@ class Colonies:
         tenant, name = state.wish.tenant, state.wish.name
         await self._levels.forget(Wish, tenant, name)
         for number in range(1, state.attempts + 1):
-            await self._levels.forget(InfraSeen, tenant, f"{name}-{number}")
+            await self._levels.forget(InfraSeen, tenant, own_name(name, number))
+        if state.wish.need.adopt is not None:
+            for names, seen in self._levels.named(InfraSeen, tenant):
+                if seen.cluster == name and seen.adopted:  # its mark may be another Colony's by now
+                    await self._levels.forget(InfraSeen, *names)
 
     async def _finalizers(self, meta: Object, wanted: list[str]) -> None:
         patch = {"metadata": {"resourceVersion": meta["resourceVersion"], "finalizers": wanted}}

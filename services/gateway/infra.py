@@ -62,7 +62,7 @@ class InfraWatch:
         """A complete list: what was there, or was about to be told of, and is not in it, is gone."""
         for item in items:
             self._saw(item, gone=False)
-        there = {_name(item) for item in items}
+        there = {_name(item) for item in items if self._cloud.read(item)}
         known = {(tenant, name): seen for (tenant, name), seen in self._levels.named(InfraSeen)} | self._unsaid
         for name, seen in known.items():
             if seen.backend == self._cloud.name and seen.present and name not in there:
@@ -73,6 +73,13 @@ class InfraWatch:
         if seen is not None:
             seen = msgspec.structs.replace(seen, backend=self._cloud.name)
             self._say(_name(item), _gone(seen) if gone else seen)
+        elif (before := self._said(_name(item))) is not None and before.present:
+            self._say(_name(item), _gone(before))
+
+    def _said(self, name: Name) -> InfraSeen | None:
+        """What was said last of an object that bears our marks no more, or is about to be; None if it never did."""
+        before = self._unsaid.get(name) or self._levels.last(InfraSeen, *name)
+        return before if before is not None and before.backend == self._cloud.name else None
 
     def _say(self, name: Name, seen: InfraSeen) -> None:
         self._unsaid[name] = seen
@@ -91,4 +98,5 @@ def _name(item: Object) -> Name:
 
 
 def _gone(seen: InfraSeen) -> InfraSeen:
-    return InfraSeen(cluster=seen.cluster, uid=seen.uid, attempt=seen.attempt, backend=seen.backend, present=False)
+    who = InfraSeen(cluster=seen.cluster, uid=seen.uid, attempt=seen.attempt, backend=seen.backend, present=False)
+    return msgspec.structs.replace(who, adopted=seen.adopted)

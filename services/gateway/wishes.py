@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import msgspec
 
-from schemas.crds import ClusterSpec, Colony, PoolSpec
-from schemas.wish import AddonRef, Limits, Need, Pool, Taint, Wish, digest
+from schemas.crds import AdoptSpec, ClusterSpec, Colony, PoolSpec
+from schemas.wish import AddonRef, Adopt, Limits, Need, Pool, Taint, Wish, digest
 
 EVENT = "alate.dev/event-id"
 """The annotation that names the event a Colony was made of."""
@@ -51,7 +51,12 @@ def _need(cluster: ClusterSpec, backend: str) -> Need:
         backend=cluster.backend or backend,
         template=cluster.template or "",
         hibernate=cluster.hibernate,
+        adopt=_adopt(cluster.adopt) if cluster.adopt else None,
     )
+
+
+def _adopt(asked: AdoptSpec) -> Adopt:
+    return Adopt(name=asked.name, on_release=asked.on_release, node_price_per_hour=asked.node_price_per_hour)
 
 
 def _pool(pool: PoolSpec) -> Pool:

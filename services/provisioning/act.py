@@ -11,10 +11,12 @@ from schemas.founding import Launch, Look, Rank, Release
 from schemas.inventory import ClusterSeen
 from schemas.registry import declared
 from schemas.resize import Bought, Buy, NotBought, Resize, Resized, ResizeRefused
+from schemas.wish import Adopt
 from services.clouds import backend_for
 from services.clouds.objects import uninstalled
 from services.clouds.port import Cloud
 from services.machine import Event
+from services.provisioning.failures import NOTHING_TO_ADOPT
 from services.provisioning.stall import Stall
 from services.runtime import Act, acts
 from services.view import View
@@ -44,6 +46,8 @@ class Calls:
         """What the market offers for the wish, the best first."""
         wish = command.wish
         try:
+            if wish.need.adopt is not None:
+                return (await self._standing(command, wish.need.adopt),)
             reach = await backend_for(wish, self._clouds).reach(wish)
         except Denied as denied:
             _wait_if_told(denied, command.told)
@@ -55,12 +59,22 @@ class Calls:
         if not self._stall.open:
             raise TryLater("the inventory has not said what the market offers yet")
 
+    async def _standing(self, command: Rank, adopt: Adopt) -> Ranked:
+        """What stands, as the only placement there is: where it does not stand, none is ever made."""
+        try:
+            there = await backend_for(command.wish, self._clouds).standing(command.wish.tenant, adopt.name)
+        except NotFound as missing:
+            return Ranked((), NOTHING_TO_ADOPT, f"{missing.message}: adopt one that is there, or leave adopt out")
+        self._wait_for_offers()
+        return self._stall.taken_in(command, there)
+
     async def launch(self, command: Launch) -> tuple[Event, ...]:
         """See that the cluster is being founded; that it is up is seen by others."""
         number = command.attempt.number
         try:
-            await self._stall.claim(command)
-            await backend_for(command.wish, self._clouds).launch(command.wish, command.attempt, command.uid)
+            await self._make(command)
+        except NotFound as missing:
+            return (LaunchFailed(number, NOTHING_TO_ADOPT, missing.message),)
         except NoCapacity as none:
             return (LaunchFailed(number, "NoCapacity", none.message),)
         except Denied as denied:
@@ -68,6 +82,15 @@ class Calls:
         if not await self._stall.stands(command):
             return (MadeLate(msgspec.structs.replace(command.attempt, backend=command.wish.need.backend)),)
         return (Held(number),) if command.told else ()
+
+    async def _make(self, command: Launch) -> None:
+        """What stands already has its machines: they are no more to be had."""
+        backend = backend_for(command.wish, self._clouds)
+        if command.attempt.adopts:
+            await backend.adopt(command.wish, command.attempt, command.uid)
+        else:
+            await self._stall.claim(command)
+            await backend.launch(command.wish, command.attempt, command.uid)
 
     async def resize(self, command: Resize) -> tuple[Event, ...]:
         """Tell the back end how many nodes there shall be. What is not there is seen by others."""

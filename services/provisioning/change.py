@@ -6,10 +6,10 @@ import msgspec
 from pydantic.alias_generators import to_camel
 
 from schemas.cluster import Placement
-from schemas.wish import Need, Pool
+from schemas.wish import Adopt, Need, OnRelease, Pool
 
 WAY = "set it back, or add another cluster to the Colony and take this one out"
-FREE = ("pools", "max_price_per_hour", "hibernate")
+FREE = ("pools", "max_price_per_hour", "hibernate", "adopt")
 """What of a need is looked at by itself."""
 SIZES = ("nodes", "min_nodes", "max_nodes")
 """What of a pool can change."""
@@ -20,6 +20,8 @@ def objection(need: Need, wanted: Need, placement: Placement) -> str:
     if frozen := ", ".join(_frozen(need, wanted)):
         return f"{frozen} cannot change while the cluster runs, only its pools and their nodes can: {WAY}"
     had, has = _by_name(need).keys(), _by_name(wanted).keys()
+    if need.adopt is not None and had != has:
+        return f"an adopted cluster keeps the pools that others gave it, only their nodes can change: {WAY}"
     if (new := ", ".join(sorted(has - had))) and (old := ", ".join(sorted(had - has))):
         return f"pool {new} cannot take the place of {old} at once: add it first, and take {old} out once it is there"
     price, most = placement.price_per_hour, wanted.max_price_per_hour
@@ -34,6 +36,8 @@ def objection(need: Need, wanted: Need, placement: Placement) -> str:
 def _frozen(need: Need, wanted: Need) -> Iterator[str]:
     """The fields that differ and may not, as they are written in a Colony."""
     yield from _differing(need, wanted, FREE)
+    if _taken_in(need) != _taken_in(wanted):
+        yield "adopt"
     had, has = _by_name(need), _by_name(wanted)
     for name in had.keys() & has.keys():
         yield from (f"pools[{name}].{field}" for field in _differing(had[name], has[name], SIZES))
@@ -43,6 +47,11 @@ def _differing(one: msgspec.Struct, other: msgspec.Struct, but: tuple[str, ...])
     for field in one.__struct_fields__:
         if field not in but and getattr(one, field) != getattr(other, field):
             yield to_camel(field).replace("Gib", "GiB")
+
+
+def _taken_in(need: Need) -> Adopt | None:
+    """What becomes of it in the end can change at any time."""
+    return need.adopt and msgspec.structs.replace(need.adopt, on_release=OnRelease.KEEP)
 
 
 def _by_name(need: Need) -> dict[str, Pool]:

@@ -33,6 +33,8 @@ class Memory(NamedTuple):
     """It is the tenant's credential: all clusters of the tenant heed it."""
 
 
+NOTHING_TO_ADOPT = "NothingToAdopt"
+"""What should be taken in does not stand."""
 REFUSED = Memory(timedelta(minutes=15), Width.CLOUD)
 BAD_CONFIGURATION = Memory(timedelta.max, Width.CLOUD, final=True)
 FAILURES: dict[str, Memory] = {
@@ -52,6 +54,9 @@ FAILURES: dict[str, Memory] = {
     "Invalid": BAD_CONFIGURATION,
     "OnePool": BAD_CONFIGURATION,
     "UnknownBackend": BAD_CONFIGURATION,
+    NOTHING_TO_ADOPT: BAD_CONFIGURATION,
+    "DoesNotFit": BAD_CONFIGURATION,
+    "NoPrice": BAD_CONFIGURATION,
 }
 """By the reason that is said; one that is not here is `REFUSED`: it is tried elsewhere first."""
 Mark = tuple[str | bool, ...]

@@ -130,9 +130,10 @@ def _answers(state: ClusterState, market: Ranked) -> bool:
 
 def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Launching:
     (best, *rest), number = market.placements, free_number(state)
+    adopts = state.wish.need.adopt.name if state.wish.need.adopt else ""
     return state.to(
         Launching,
-        attempt=Attempt(number=number, placement=best),
+        attempt=Attempt(number=number, placement=best, adopts=adopts),
         attempts=number,
         billed_since=now,
         deadline=now + LAUNCH_LIMIT,

@@ -19,6 +19,8 @@ from schemas.registry import Stream, declared
 from schemas.resize import Bought, Buy, NotBought, Resize
 from schemas.subjects import Key
 from schemas.wish import Wish
+from services.clouds.standing import Standing
+from services.provisioning.adopting import taken_in
 from services.provisioning.fit import Known, Reach
 from services.provisioning.holds import Holder, Holders, Stock, excess, holds, together
 from services.provisioning.market import Market
@@ -75,6 +77,10 @@ class Stall:
         if found.placements:
             return Bought(command.attempt, command.wish.need, found.placements[0].lots)
         return NotBought(command.attempt, command.wish.need, in_vain(asked.wish, found.message))
+
+    def taken_in(self, command: Rank, there: Standing) -> Ranked:
+        """What stands already, if it is what the wish asks for."""
+        return taken_in(command.wish, there, self.market, command.tried, self._clock())
 
     def known(self, asking: Wish, *, holds: bool = False) -> Known:
         """What to hold against the prices now.

@@ -25,7 +25,7 @@ def find(state: ClusterState, seen: InfraSeen) -> ClusterState:
     One in the way of the current attempt, under its very number, is none either: that one fails, and is released.
     It is released where it was seen: an earlier incarnation may have been founded by another back end.
     """
-    stray = Attempt(number=seen.attempt, placement=UNKNOWN, backend=seen.backend)
+    stray = Attempt(number=seen.attempt, placement=UNKNOWN, backend=seen.backend, adopts=seen.adopted)
     own = getattr(state, "attempt", None)
     in_the_way = own is not None and own.number == seen.attempt and seen.backend in ("", state.wish.need.backend)
     return state if not seen.present or seen.going or in_the_way else keep(state, MadeLate(stray))

@@ -23,10 +23,15 @@ def watch_limits(state: Armed) -> tuple[Command, ...]:
     return (Wake(warn_at(state, nearest[0])),) if nearest else ()
 
 
+def _within(state: Draining | Cleaning) -> str:
+    """What opens it for work to be ended and volumes deleted: nothing does where others go on with the cluster."""
+    return "" if state.wish.need.kept else state.kubeconfig
+
+
 def clean(state: Cleaning) -> tuple[Command | None, ...]:
     tenant = state.wish.tenant
     return (
-        None if state.swept else Sweep(tenant, state.kubeconfig),
+        None if state.swept else Sweep(tenant, _within(state)),
         Count(tenant, state.wish.name, state.uid, state.addons) if state.addons else None,
         Wake(state.deadline),
     )
@@ -36,7 +41,7 @@ todo = asks(
     {
         Armed: watch_limits,
         Warned: lambda s: (Wake(s.until),),
-        Draining: lambda s: (Drain(s.wish.tenant, s.kubeconfig), Wake(s.deadline)),
+        Draining: lambda s: (Drain(s.wish.tenant, _within(s)), Wake(s.deadline)),
         Cleaning: clean,
         Releasing: lambda s: (Wake(s.deadline),),
         Verifying: lambda s: (Audit(s.wish, s.uid), Wake(s.deadline)),

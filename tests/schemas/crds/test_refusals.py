@@ -194,6 +194,16 @@ def test_two_pools_that_both_leave_their_name_out_are_refused(written, cluster, 
     assert refusal(written) == f"{CLUSTER}.pools: each name must be unique, but gpu is there more than once"
 
 
+def test_what_is_adopted_may_not_be_called_as_what_is_made(written, cluster):
+    cluster["adopt"] = {"name": "theirs"}
+    assert read_colony(written).spec.clusters[0].adopt.on_release == "keep"
+    cluster["adopt"] = {"name": f"train-{cluster['name']}-7"}
+    assert refusal(written) == (
+        f"{CLUSTER}.adopt.name is train-{cluster['name']}-7, as alate calls what it makes for this cluster: "
+        "must be another, so call the Colony or its cluster otherwise"
+    )
+
+
 def test_a_combined_name_of_fifty_characters_is_taken_and_one_more_is_not(written, cluster):
     cluster["name"] = "x" * 44
     assert len(read_colony(written).spec.clusters[0].name) == 44

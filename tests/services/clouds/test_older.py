@@ -81,4 +81,7 @@ def test_what_it_shows_is_read_from_the_conditions_of_today_that_lie_beside(prob
         "v1beta2": {"conditions": today},
     }
     labels = {"alate.dev/cluster": "train-a", "alate.dev/uid": UID, "alate.dev/attempt": "1"}
-    assert Capi.read({"metadata": {"generation": 1, "labels": labels}, "status": status}).reachable is reachable
+    assert (
+        Capi.read({"metadata": {"name": "train-a-1", "generation": 1, "labels": labels}, "status": status}).reachable
+        is reachable
+    )

@@ -190,3 +190,39 @@ async def test_of_what_is_seen_while_something_is_being_said_the_last_is_said():
 async def test_what_vanishes_while_it_is_being_said_is_said_to_be_gone():
     last = await said(Slow(), Many(2, emptied=True))
     assert {name: seen.present for name, seen in last.items()} == {"train-0": False, "train-1": False}
+
+
+class MarkedCloud(FakeCloud):
+    """Knows its own by a mark."""
+
+    def read(self, item):
+        return super().read(item | {"reachable": True}) if item["marked"] else None
+
+
+class UnmarkingKube:
+    """One object that loses its mark, in a change or in a list; another that never had one."""
+
+    def __init__(self, listed):
+        self._listed = listed
+
+    async def watch(self, resource):
+        objects = [
+            {"metadata": {"namespace": "acme", "name": name}, "marked": name == "ours"} for name in ("ours", "b")
+        ]
+        yield Listed(tuple(objects), "1")
+        left = objects[0] | {"marked": False}
+        yield Listed((left, objects[1]), "2") if self._listed else Changed(left)
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("listed", [False, True], ids=["changed", "listed"])
+async def test_what_bears_our_marks_no_more_is_gone(listed):
+    levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    watch = asyncio.create_task(InfraWatch(MarkedCloud(), levels, lambda: 0.5).run(UnmarkingKube(listed)))
+    await asyncio.sleep(1)
+    seen = levels.last(InfraSeen, "acme", "ours")
+    assert (seen.present, seen.reachable) == (False, False)
+    assert levels.last(InfraSeen, "acme", "b") is None
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from schemas.cluster import Placement
-from schemas.wish import Need, Spot
+from schemas.wish import Adopt, Need, OnRelease, Spot
 from services.provisioning.change import WAY, objection
 from tests.samples import LOT, POOL
 
@@ -36,6 +36,21 @@ def test_a_pool_cannot_take_the_place_of_another_at_once():
     assert objection(NEED, replace(NEED, pools=(MORE,)), PLACEMENT) == (
         "pool more cannot take the place of workers at once: add it first, and take workers out once it is there"
     )
+
+
+def test_an_adopted_cluster_keeps_the_pools_that_others_gave_it():
+    adopted = replace(NEED, adopt=Adopt(name="theirs"))
+    for before, after in (((POOL,), (POOL, MORE)), ((POOL, MORE), (POOL,))):
+        told = objection(replace(adopted, pools=before), replace(adopted, pools=after), PLACEMENT)
+        assert told == f"an adopted cluster keeps the pools that others gave it, only their nodes can change: {WAY}"
+
+
+def test_what_becomes_of_an_adopted_cluster_can_change_and_which_it_is_cannot():
+    adopted = replace(NEED, adopt=Adopt(name="theirs"))
+    deleted = replace(NEED, adopt=Adopt(name="theirs", on_release=OnRelease.DELETE))
+    assert objection(adopted, deleted, PLACEMENT) == ""
+    for wanted in (NEED, replace(NEED, adopt=Adopt(name="other"))):
+        assert objection(adopted, wanted, PLACEMENT).startswith("adopt cannot change while the cluster runs")
 
 
 @pytest.mark.parametrize(

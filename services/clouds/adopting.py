@@ -1,0 +1,75 @@
+"""What others made is ours as long as our marks are on it: nothing else of it is touched.
+
+It gets no owner reference: that would delete it with the Colony.
+"""
+
+from collections.abc import Callable
+
+from events.faults import Denied, NotFound, TryLater
+from events.kube import Kube, Object, Resource
+from events.kube_faults import NotServed
+from schemas.cluster import Attempt
+from schemas.wish import Wish
+from services.clouds.marks import ATTEMPT, CLUSTER, UID
+from services.clouds.objects import own, uninstalled
+
+SOON = 0.5
+"""Seconds until it is looked again at what somebody else was writing at the same moment."""
+
+
+async def standing(kube: Kube, resource: Resource, name: str, tenant: str) -> Object:
+    """The object. Raises NotFound, TryLater while it is going, Denied if its kind is not served."""
+    try:
+        there = await kube.get(resource, name, tenant)
+    except NotServed as missing:
+        raise uninstalled(resource.api_version, resource.kind) from missing
+    except NotFound as missing:
+        raise NotFound(f"there is no {resource.kind} {name} in namespace {tenant}") from missing
+    if there["metadata"].get("deletionTimestamp"):
+        raise NotFound(f"{resource.kind} {name} is being deleted")
+    return there
+
+
+async def take_in(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt, uid: str) -> None:
+    """See that the object bears the attempt's marks. Raises NotFound, Denied if it bears another's, TryLater.
+
+    The patch names the version that was read: of two who find it free, one is told that it has changed since.
+    """
+    meta = (await standing(kube, resource, attempt.adopts, wish.tenant))["metadata"]
+    marks, there = {CLUSTER: wish.name, UID: uid, ATTEMPT: str(attempt.number)}, meta.get("labels", {})
+    if marks.items() <= there.items():
+        return
+    if CLUSTER in there:
+        raise Denied(f"{resource.kind} {attempt.adopts} is taken in already, as {there[CLUSTER]}", "AlreadyExists")
+    await _rewrite(kube, resource, meta, {"metadata": {"labels": marks}})
+
+
+async def hand_back(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt) -> None:
+    """See that the object bears the attempt's marks no more, or is going. Raises NotFound once it is so."""
+    meta = (await kube.get(resource, attempt.adopts, wish.tenant))["metadata"]
+    there = meta.get("labels", {})
+    if (there.get(CLUSTER), there.get(ATTEMPT)) != (wish.name, str(attempt.number)):
+        raise NotFound(f"{resource.kind} {attempt.adopts} bears no mark of this attempt")
+    if wish.need.adopt is not None and not wish.need.kept:
+        await kube.delete(resource, meta["name"], wish.tenant, uid=meta["uid"])
+    else:
+        await _rewrite(kube, resource, meta, {"metadata": {"labels": dict.fromkeys((CLUSTER, UID, ATTEMPT))}})
+
+
+async def alter(  # noqa: PLR0913 - which of whose objects, and what of it
+    kube: Kube, resource: Resource, wish: Wish, attempt: Attempt, *, uid: str, patch: Callable[[Object], Object]
+) -> None:
+    """Patch the object, told as it is: so a list can be given whole. Raises NotFound, Denied if not ours, TryLater."""
+    there = await own(kube, resource, {"name": attempt.adopts, "namespace": wish.tenant}, uid)
+    await _rewrite(kube, resource, there["metadata"], patch(there))
+
+
+async def _rewrite(kube: Kube, resource: Resource, meta: Object, patch: Object) -> None:
+    """Change an object as it was read. Raises NotFound, Denied, TryLater if it has been changed since."""
+    as_read = patch | {"metadata": patch.get("metadata", {}) | {"resourceVersion": meta["resourceVersion"]}}
+    try:
+        await kube.patch(resource, meta["name"], meta["namespace"], as_read)
+    except Denied as denied:
+        if denied.reason != "Conflict":
+            raise
+        raise TryLater(f"{resource.kind} {meta['name']} has just been changed", SOON) from denied

@@ -1,0 +1,96 @@
+"""What a cluster of others is made of is read off its object as it was written, and nothing is made up."""
+
+import pytest
+
+from events.faults import Denied, NotFound
+from events.kinds import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS
+from services.clouds.capi import Capi
+from services.clouds.k0rdent import K0rdent
+from services.clouds.standing import Standing, Stood, of_cluster, of_deployment
+from tests.samples import cluster_class
+
+
+@pytest.mark.parametrize(
+    ("cloud", "config", "expected"),
+    [
+        (
+            "aws",
+            {"region": "r", "workersNumber": 3, "worker": {"instanceType": "x8", "spotMarketOptions": {}}},
+            Standing("aws", "r", (Stood("", 3, "x8", spot=True),)),
+        ),
+        ("azure", {"location": "r", "worker": {"vmSize": "x8"}}, Standing("azure", "r", (Stood("", 2, "x8"),))),
+        (
+            "gcp",
+            {"region": "r", "worker": {"instanceType": "x8", "provisioningModel": "Standard"}},
+            Standing("gcp", "r", (Stood("", 2, "x8"),)),
+        ),
+        (
+            "rack",
+            {"machines": [{"address": "a"}, {"address": "b"}], "clusterAnnotations": {"alate.dev/instance": "dgx"}},
+            Standing("rack", "", (Stood("", 2, "dgx"),)),
+        ),
+        ("", {}, Standing()),
+    ],
+)
+def test_a_deployment_tells_it_in_the_values_of_its_template(cloud, config, expected):
+    assert of_deployment(config, cloud) == expected
+
+
+def test_a_topology_tells_it_by_pool_in_its_variables():
+    pools = [
+        {"name": "a", "replicas": 3, "failureDomain": "z1", "variables": {"overrides": [variable("spot", value=True)]}},
+        {"name": "b", "variables": {"overrides": [variable("instanceType", value="y4")]}},
+    ]
+    variables = [variable("region", value="r"), variable("instanceType", value="x8"), variable("spot", value="false")]
+    topology = {"version": "v1.33.1", "variables": variables, "workers": {"machineDeployments": pools}}
+    told = Standing("aws", "r", (Stood("a", 3, "x8", "z1", spot=True), Stood("b", 1, "y4")), version="v1.33.1")
+    assert of_cluster({"spec": {"topology": topology}}, "aws") == told
+
+
+def variable(name, *, value):
+    return {"name": name, "value": value}
+
+
+def test_a_cluster_without_a_topology_tells_how_many_workers_it_wants_at_most():
+    assert of_cluster({"spec": {}}, "dev") == Standing("dev")
+    assert of_cluster({"spec": {}, "status": {"workers": {"desiredReplicas": 4}}}, "dev") == Standing("dev", nodes=4)
+
+
+def named(spec):
+    return {"metadata": {"name": "theirs", "namespace": "default"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("template", "credential", "cloud"),
+    [("aws-standalone-cp-1-0-43", "none", "aws"), ("none", "gcp-credential", "gcp"), ("none", "none", "")],
+)
+async def test_the_cloud_of_a_deployment_is_that_of_its_template_or_credential(server, template, credential, cloud):
+    spec = {"template": template, "credential": credential, "config": {"region": "r"}}
+    await server.create(CLUSTERDEPLOYMENTS, named(spec))
+    assert (await K0rdent(server).standing("default", "theirs")).cloud == cloud
+
+
+async def test_a_dry_run_is_no_cluster(server):
+    await server.create(CLUSTERDEPLOYMENTS, named({"template": "any", "dryRun": True}))
+    with pytest.raises(Denied, match="ClusterDeployment theirs is a dry run: there is no cluster to take in"):
+        await K0rdent(server).standing("default", "theirs")
+
+
+async def test_the_cloud_of_a_cluster_is_that_of_its_class_or_infrastructure(server):
+    await server.create(CLUSTERCLASSES, cluster_class())
+    await server.create(CLUSTERS, named({"topology": {"classRef": {"name": "gpus"}, "version": "v1.34.0"}}))
+    assert (await Capi(server).standing("default", "theirs")).cloud == "aws"
+    await server.delete(CLUSTERS, "theirs", "default")
+    kind = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AWSManagedCluster", "name": "theirs"}
+    await server.create(CLUSTERS, named({"infrastructureRef": kind}))
+    assert (await Capi(server).standing("default", "theirs")).cloud == "aws"
+
+
+@pytest.mark.parametrize("backend", [Capi, K0rdent])
+async def test_what_is_being_deleted_does_not_stand_any_more(server, backend):
+    going = named({"template": "any"} if backend is K0rdent else {})
+    going["metadata"]["finalizers"] = ["a.b/c"]
+    await server.create(backend.watched, going)
+    await server.delete(backend.watched, "theirs", "default")
+    with pytest.raises(NotFound, match=f"{backend.watched.kind} theirs is being deleted"):
+        await backend(server).standing("default", "theirs")
