@@ -12,6 +12,7 @@ from services.bad import BadInput
 from services.cli.access.commands import kubeconfig
 from services.cli.changes import extend, hibernate, scale, wake
 from services.cli.events.commands import app as events
+from services.cli.moving.commands import adopt
 from services.cli.moving.commands import app as moving
 from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output, Plain, Wait
 from services.cli.placing.commands import explain, plan
@@ -265,6 +266,7 @@ def version() -> None:
 
 
 app.command()(kubeconfig)
+app.command()(adopt)
 app.command()(plan)
 app.command()(explain)
 app.command()(scale)
