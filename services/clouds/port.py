@@ -3,11 +3,12 @@
 from types import ModuleType
 from typing import ClassVar, Protocol
 
+from events.kinds import COLONIES
 from events.kube import Kube, Object, Resource
 from schemas.cluster import Attempt, InfraSeen
 from schemas.wish import Wish
 from services.clouds.kept import Kept
-from services.clouds.marks import ATTEMPT, CLUSTER, GROUP, MANAGER, UID
+from services.clouds.marks import ATTEMPT, CLUSTER, MANAGER, UID
 from services.clouds.standing import Standing
 
 
@@ -82,4 +83,5 @@ def labels(cluster: str, attempt: Attempt, uid: str) -> dict[str, str]:
 
 def owner(wish: Wish) -> list[dict[str, str]]:
     """The Colony as owner: should all of us be gone, Kubernetes itself lets the cluster go with it."""
-    return [{"apiVersion": f"{GROUP}/v1alpha1", "kind": "Colony", "name": wish.colony, "uid": wish.uid}]
+    kind = {"apiVersion": COLONIES.api_version, "kind": COLONIES.kind}
+    return [{**kind, "name": wish.colony, "uid": wish.uid}]

@@ -69,8 +69,8 @@ def colony(asked: Ask, there: Standing, known: Mapping[Kind, Offer]) -> Object:
         "pools": list(_pools(asked, there, known)),
     }
     made = {
-        "apiVersion": "alate.dev/v1alpha1",
-        "kind": "Colony",
+        "apiVersion": COLONIES.api_version,
+        "kind": COLONIES.kind,
         "metadata": {"name": asked.colony or name, "namespace": asked.namespace},
         "spec": {"clusters": [cluster | ({"kubernetesVersion": there.version} if there.version else {})]},
     }
