@@ -15,7 +15,7 @@ from events.credentials import Credentials, trusting
 from events.jetstream import connect
 from events.nats_server import binary, free_port
 from events.nkeys import made, public
-from services.permissions import variable
+from services.permissions import variables
 from services.roles import ROLES
 from services.sandbox.api.tls import self_signed
 
@@ -32,7 +32,8 @@ def env(tmp_path):
     for role in ROLES:
         seed = tmp_path / f"{role.name}.nk"
         seed.write_text(made())
-        keys[variable(role).removeprefix("$")] = public(seed.read_text())
+        (variable,) = variables(role)
+        keys[variable.removeprefix("$")] = public(seed.read_text())
     return os.environ | keys | {f"ALATE_NATS_{name}": str(path) for name, path in files.items()}
 
 
