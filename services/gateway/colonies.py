@@ -22,6 +22,8 @@ from services.levels import Levels
 
 FINALIZER = f"{GROUP}/teardown"
 MANAGER = "alate-gateway"
+FEW = 2
+"""So many new Colonies at once show a status before anything else, which is what people see first."""
 
 log = structlog.get_logger()
 
@@ -35,6 +37,8 @@ class Colonies:
         self._books = books
         self._clock = clock
         self._backend = backend
+        self._taken = 0
+        """New ones that are followed for the first time now."""
         self.objects: dict[Name, Object] = {}
         """The newest that the watch has shown, or a write of ours was answered."""
 
@@ -76,11 +80,24 @@ class Colonies:
         if FINALIZER in meta.get("finalizers", ()):
             await self._speak(colony, asked)
         elif not meta.get("deletionTimestamp"):
-            # First, while a Colony without a status is small; side by side, one write would make the other start anew.
+            await self._take(colony, asked)
+
+    async def _take(self, colony: Object, asked: tuple[Wish, ...]) -> None:
+        """Put the finalizer on a new one, and go on; among many that comes first, for without a status it costs less.
+
+        Never both side by side: one write would make the API server start anew with the other.
+        """
+        meta, shown = colony["metadata"], self._status(colony, asked, self._refusals(asked))
+        self._taken += 1
+        try:
+            if few := self._taken <= FEW:
+                await self._show(colony, shown)
             if await self._hold(meta):
-                await self.follow(name)
-            else:
-                await self._show(colony, self._status(colony, asked, self._refusals(asked)))
+                await self.follow((meta["namespace"], meta["name"]))
+            elif not few:
+                await self._show(colony, shown)
+        finally:
+            self._taken -= 1
 
     async def _speak(self, colony: Object, asked: tuple[Wish, ...]) -> None:
         """Show what is, and say what is wanted: neither waits for the other, nor is stopped by its failure."""

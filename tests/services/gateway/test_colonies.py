@@ -16,7 +16,7 @@ from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import Wish
 from services.gateway.books import Books
-from services.gateway.colonies import FINALIZER, Colonies
+from services.gateway.colonies import FEW, FINALIZER, Colonies
 from services.ledger import Ledger
 from services.levels import Levels
 
@@ -143,14 +143,15 @@ async def test_the_answer_to_the_finalizer_is_enough_to_go_on(house):
     assert (await house.said()).name == "train-a"
 
 
-async def test_the_finalizer_is_written_before_the_first_status(house):
+async def test_of_few_new_ones_the_status_is_written_first_and_of_more_the_finalizer(house):
     house.colony(("a", 1), finalizers=())
     house.kube.takes = 1.0
-    following = asyncio.create_task(house.follow())
+    following = [asyncio.create_task(house.follow()) for _ in range(FEW + 1)]
     await asyncio.sleep(1.5)
-    assert (house.kube.patched, house.kube.applied) == ([[FINALIZER]], [])
-    await following
-    assert [each["phase"] for each in house.kube.applied] == ["Pending"]
+    assert [each["phase"] for each in house.kube.applied] == ["Pending"] * FEW
+    assert house.kube.patched == [[FINALIZER]]
+    await asyncio.gather(*following)
+    assert house.kube.patched == [[FINALIZER]] * (FEW + 1)
 
 
 async def test_a_colony_that_cannot_bear_the_finalizer_shows_its_status_once(house):
