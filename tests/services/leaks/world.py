@@ -41,6 +41,8 @@ class Thing:
     cluster: str
     uid: str
     number: int
+    since: float
+    """When it was made."""
     asked: float = 0.0
     """When it was first asked to go."""
     going: bool = False
@@ -96,9 +98,11 @@ class World:
         return msgspec.json.decode(stored.data, type=KINDS[stored.subject.split(".")[1]]) if stored else None
 
     async def leaks(self) -> list[str]:
-        """What stands, and is neither current nor being released."""
-        found = []
+        """What stands, and is neither current nor being released; at the instant it is made, nobody has heard of it."""
+        found, now = [], asyncio.get_running_loop().time()
         for name, thing in self.standing.items():
+            if thing.since == now:
+                continue
             state = await self.state(thing.cluster)
             held = None if state is None or state.uid != thing.uid else holds(state)
             strays = {stray.number for stray in state.strays} if state is not None else set()
@@ -201,7 +205,8 @@ class Cloud:
                 raise before[fate]
             if fate == "lagging":
                 await asyncio.sleep(100.0)
-            await self._make(name, Thing(wish.name, uid, attempt.number), fate, attempt.placement.nodes)
+            thing = Thing(wish.name, uid, attempt.number, asyncio.get_running_loop().time())
+            await self._make(name, thing, fate, attempt.placement.nodes)
 
     async def _resize(self, name: str, uid: str, nodes: int) -> None:
         self._there()
