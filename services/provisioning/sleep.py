@@ -11,6 +11,7 @@ from schemas.resize import Bought, ResizeRefused
 from schemas.wish import Wish
 from services.provisioning.demand import PAUSE
 from services.provisioning.founding import JOIN_LIMIT, is_of
+from services.provisioning.lots import grows
 from services.provisioning.pools import add
 from services.provisioning.resize import amend, settle, take_back
 
@@ -23,7 +24,7 @@ def give_in(state: Provisioned | Ready, told: ResizeRefused, now: datetime) -> F
     """It goes on as it was; what could not wake sleeps on, what pods ask for is asked for again after a while."""
     back, asked = take_back(state, told, now), state.resizing
     if back is not state and isinstance(back, Ready) and asked is not None and asked.demanded:
-        ungrown = Ungrown(reason=told.reason, message=told.message)
+        ungrown = Ungrown(reason=told.reason, message=told.message) if grows(asked.before, told.lots) else None
         return msgspec.structs.replace(back, grows_from=now + PAUSE, ungrown=ungrown)
     return _asleep(back)
 

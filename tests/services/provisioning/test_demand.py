@@ -208,6 +208,7 @@ def test_fewer_nodes_that_are_refused_are_asked_for_again_after_a_pause_and_not_
     idle = tell(READY, seen(2, idle_since=T0 - PAUSE), Due())
     assert size(idle) == 1
     refused = tell(idle, ResizeRefused(1, idle.attempt.placement.lots, "no such size"))
+    assert refused.ungrown is None  # no pods wait
     state = settled(refused, idle_since=T0 - PAUSE)
     assert size(tell(state, Due(), seen(2, idle_since=T0 - PAUSE))) == 2
     assert [each for each in todo(state) if isinstance(each, Wake)] == [Wake(T0 + PAUSE)]
