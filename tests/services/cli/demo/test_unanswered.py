@@ -1,3 +1,7 @@
+"""What nats-server has not had answered is read off its monitoring port."""
+
+import asyncio
+
 import pytest
 
 from events.bus import Consumer, Message
@@ -28,7 +32,9 @@ async def test_what_a_durable_consumer_has_not_answered_is_counted(watched):
     assert await bus.unanswered(consumer) == 0
     await bus.publish(Message("cluster.requested", b"{}"))
 
-    assert await unanswered(monitor) == {"INTAKE/gateway-intake": 1}
+    async with asyncio.timeout(10):  # the server tells its consumers of a message after it has acknowledged that
+        while await unanswered(monitor) != {"INTAKE/gateway-intake": 1}:
+            pass
     await bus.close()
 
 
