@@ -32,7 +32,7 @@ def hibernating(colony: Object, cluster: str, *, hibernate: bool) -> Patch:
     """The JSON patch that lets a cluster hibernate, or wakes it. Raises NoSuchPool."""
     at = f"/spec/clusters/{_cluster(colony, cluster)}"
     return [
-        {"op": "test", "path": f"{at}/name", "value": cluster},
+        _is(at, cluster),
         {"op": "add", "path": f"{at}/hibernate", "value": hibernate},
     ]
 
@@ -50,7 +50,7 @@ def extending(colony: Object, cluster: str, life: timedelta) -> Patch:
         raise TooLate(f"cluster {cluster} of Colony {colony['metadata']['name']} is on its way out: ask for a new one")
     at = f"/spec/clusters/{place}"
     return [
-        {"op": "test", "path": f"{at}/name", "value": cluster},
+        _is(at, cluster),
         {"op": "test", "path": f"{at}/timeToLive", "value": written},
         {"op": "replace", "path": f"{at}/timeToLive", "value": durations.write(life)},
     ]
@@ -70,9 +70,14 @@ def _cluster(colony: Object, name: str) -> int:
 def _steps(place: int, pools: list[Object], cluster: str, name: str, wanted: int) -> Iterator[dict[str, Any]]:
     pool = _place(pools, name, f"cluster {cluster} has no pool {name}")
     at = f"/spec/clusters/{place}"
-    yield {"op": "test", "path": f"{at}/name", "value": cluster}
-    yield {"op": "test", "path": f"{at}/pools/{pool}/name", "value": name}
+    yield _is(at, cluster)
+    yield _is(f"{at}/pools/{pool}", name)
     yield {"op": "replace", "path": f"{at}/pools/{pool}/nodes", "value": wanted}
+
+
+def _is(at: str, name: str) -> dict[str, Any]:
+    """The step that fails where something else has moved there since."""
+    return {"op": "test", "path": f"{at}/name", "value": name}
 
 
 def _place(items: list[Object], name: str, complaint: str) -> int:
