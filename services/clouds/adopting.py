@@ -18,7 +18,7 @@ SOON = 0.5
 
 
 async def standing(kube: Kube, resource: Resource, name: str, tenant: str) -> Object:
-    """The object. Raises NotFound, TryLater while it is going, Denied if its kind is not served."""
+    """The object. Raises NotFound where there is none or it is going, Denied if its kind is not served."""
     try:
         there = await kube.get(resource, name, tenant)
     except NotServed as missing:

@@ -63,9 +63,9 @@ class Stall:
         """Something has been said of the market."""
         return any(True for _ in self._offers)
 
-    def ranked(self, command: Rank, reach: Reach, *, holds: bool = False) -> Ranked:
+    def ranked(self, command: Rank, reach: Reach, *, keeps: bool = False) -> Ranked:
         """What the market offers a wish now; what must be steady is looked for without spot before it is with it."""
-        wish, known = command.wish, self.known(command.wish, holds=holds)
+        wish, known = command.wish, self.known(command.wish, keeps=keeps)
         asks = (steadied(wish), wish) if command.steady else (wish,)
         answers = [rank(each, self.market, reach, command.tried, known=known, most=BEST) for each in asks]
         return next((answer for answer in answers if answer.placements), answers[-1])
@@ -73,7 +73,7 @@ class Stall:
     def bought(self, command: Buy, reach: Reach) -> Bought | NotBought:
         """What the market offers now for the pools that are to be added, where the cluster is."""
         asked = Rank(addition(command), (), steady=command.steady)
-        found = self.ranked(asked, reach, holds=True)
+        found = self.ranked(asked, reach, keeps=True)
         if found.placements:
             return Bought(command.attempt, command.wish.need, found.placements[0].lots)
         return NotBought(command.attempt, command.wish.need, in_vain(asked.wish, found.message))
@@ -82,13 +82,13 @@ class Stall:
         """What stands already, if it is what the wish asks for."""
         return taken_in(command.wish, there, self.market, command.tried, self._clock())
 
-    def known(self, asking: Wish, *, holds: bool = False) -> Known:
+    def known(self, asking: Wish, *, keeps: bool = False) -> Known:
         """What to hold against the prices now.
 
-        Who asks holds nothing, unless it is said to: that its last try was released may not have come back yet.
+        Who asks holds nothing, unless it keeps what it has: that its last try was released may not have come back yet.
         """
         own = Key("cluster", asking.tenant, asking.name)
-        taken = self._holders.beside(None if holds else own) if self.market.limited else {}
+        taken = self._holders.beside(None if keeps else own) if self.market.limited else {}
         signals = {(seen.cloud, seen.region): seen for _, seen in self._signals if seen.refusals}
         now = self._clock()
         return Known(taken, signals, now, self.neighbours.denied(own, now))
