@@ -4,72 +4,16 @@ from datetime import datetime
 
 import msgspec
 
-from schemas.entity import EPOCH, State
+from schemas.entity import State
 from schemas.growth import Ungrown
 from schemas.lifecycle import Lifecycle
-from schemas.registry import level, state
-from schemas.wish import Need, Pool, Wish, own_name
+from schemas.placement import Attempt, Lot
+from schemas.registry import state
+from schemas.wish import Need, Pool, Wish
 
 OWNER = "provisioning"
 NOT_INSTALLED = "NotInstalled"
 """The reason where the management cluster lacks what a back end needs: that is no offer's fault."""
-
-
-class Lot(msgspec.Struct, frozen=True, kw_only=True):
-    """The machines bought for one pool: all of one kind, in one place."""
-
-    pool: str
-    instance: str
-    zone: str
-    accelerator: str
-    accelerators_per_node: int
-    nodes: int
-    price_per_hour: float
-    """USD, one node."""
-    spot: bool
-
-
-class Placement(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a cluster goes: one cloud, one region, one lot a pool."""
-
-    cloud: str
-    region: str
-    lots: tuple[Lot, ...]
-
-    @property
-    def nodes(self) -> int:
-        """Nodes of all lots."""
-        return sum(lot.nodes for lot in self.lots)
-
-    @property
-    def accelerators(self) -> int:
-        """Accelerators of all lots."""
-        return sum(lot.nodes * lot.accelerators_per_node for lot in self.lots)
-
-    @property
-    def price_per_hour(self) -> float:
-        """USD, the whole cluster."""
-        return round(sum(lot.price_per_hour * lot.nodes for lot in self.lots), 6)
-
-
-class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One try to found the cluster on one placement; numbered from 1, so that its objects have names of their own."""
-
-    number: int
-    placement: Placement
-    reason: str = ""
-    """Why it came to nothing; empty while it may come to something."""
-    message: str = ""
-    failed_at: datetime = EPOCH
-    """When that was known."""
-    backend: str = ""
-    """Which back end has its objects; empty: the one that its wish names."""
-    adopts: str = ""
-    """The object that others made, and that is taken in; empty: one is made, under a name of its own."""
-
-    def object_name(self, cluster: str) -> str:
-        """The name of the back end's object, and the stem of its kubeconfig Secret."""
-        return self.adopts or own_name(cluster, self.number)
 
 
 class ClusterState(State, frozen=True, kw_only=True):
@@ -234,67 +178,3 @@ LIFECYCLE = Lifecycle(
     },
     ends=(Released,),
 )
-
-
-class Ranked(msgspec.Struct, frozen=True):
-    """What the market offers now: the placements that satisfy the need, best first; why none, if none."""
-
-    placements: tuple[Placement, ...]
-    reason: str = ""
-    message: str = ""
-
-
-class MarketMoved(msgspec.Struct, frozen=True):
-    """Something that may fit is offered, or was given back."""
-
-
-class LaunchFailed(msgspec.Struct, frozen=True):
-    """An attempt will come to nothing."""
-
-    attempt: int
-    reason: str
-    message: str
-
-
-class Held(msgspec.Struct, frozen=True):
-    """An attempt can be neither made nor let go before people have mended something; empty: nothing more."""
-
-    attempt: int
-    message: str = ""
-
-
-class MadeLate(msgspec.Struct, frozen=True):
-    """An attempt's objects came to be when it was not the cluster's own any more."""
-
-    stray: Attempt
-
-
-class Gone(msgspec.Struct, frozen=True):
-    """Nothing of an attempt is left at the cloud."""
-
-    attempt: int
-    backend: str = ""
-
-
-@level("observed.infra.{tenant}.{object}", owner="gateway")
-class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the back end's object for one attempt shows now."""
-
-    cluster: str
-    uid: str
-    """The cluster's incarnation, read off the object's labels."""
-    attempt: int
-    backend: str = ""
-    """Whose object it is."""
-    adopted: str = ""  # the object's name, where it was not made for the attempt
-    present: bool = True
-    reachable: bool = False
-    """Its API answers and its kubeconfig is there."""
-    going: bool = False
-    """It is being deleted."""
-    endpoint: str = ""
-    """The URL of its API server, where the back end's object tells it."""
-    failure: str = ""
-    """A reason, once the attempt can come to nothing."""
-    message: str = ""
-    """What the back end says of its progress, for people."""

@@ -1,8 +1,8 @@
-"""What provisioning asks of the world to found a cluster, to know it, to be rid of it."""
+"""The conversation by which provisioning founds a cluster, knows it, is rid of it: questions first, then answers."""
 
 import msgspec
 
-from schemas.cluster import Attempt
+from schemas.placement import Attempt
 from schemas.wish import Wish
 
 
@@ -41,3 +41,35 @@ class Release(msgspec.Struct, frozen=True):
     attempt: Attempt
     told: str | None = ""
     """What holds it, as it was told already; None: nobody is told."""
+
+
+class MarketMoved(msgspec.Struct, frozen=True):
+    """Something that may fit is offered, or was given back."""
+
+
+class LaunchFailed(msgspec.Struct, frozen=True):
+    """An attempt will come to nothing."""
+
+    attempt: int
+    reason: str
+    message: str
+
+
+class Held(msgspec.Struct, frozen=True):
+    """An attempt can be neither made nor let go before people have mended something; empty: nothing more."""
+
+    attempt: int
+    message: str = ""
+
+
+class MadeLate(msgspec.Struct, frozen=True):
+    """An attempt's objects came to be when it was not the cluster's own any more."""
+
+    stray: Attempt
+
+
+class Gone(msgspec.Struct, frozen=True):
+    """Nothing of an attempt is left at the cloud."""
+
+    attempt: int
+    backend: str = ""

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from schemas.cluster import Attempt, Lot, Placement
+from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Wish
 
 

@@ -2,7 +2,8 @@
 
 from datetime import datetime
 
-from schemas.cluster import Attempt, ClusterState, Placement
+from schemas.cluster import ClusterState
+from schemas.placement import Attempt, Placement
 
 
 def cost(state: ClusterState, placement: Placement, since: datetime | None, now: datetime) -> float:

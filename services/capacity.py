@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from schemas.cluster import Attempt, Lot, Placing, Provisioned, Ready
+from schemas.cluster import Placing, Provisioned, Ready
 from schemas.entity import State
 from schemas.inventory import Offer
 from schemas.market import CapacitySeen, Refusal
+from schemas.placement import Attempt, Lot
 
 Place = tuple[str, str]
 """Cloud and region."""

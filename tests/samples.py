@@ -1,6 +1,6 @@
 """One pool, what a market sold for it, and a class of clusters, for tests to which it does not matter which."""
 
-from schemas.cluster import Lot
+from schemas.placement import Lot
 from schemas.wish import Pool
 from services.clouds.topology import VARIABLES
 

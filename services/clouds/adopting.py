@@ -8,7 +8,7 @@ from collections.abc import Callable
 from events.faults import Denied, NotFound, TryLater
 from events.kube import Kube, Object, Resource
 from events.kube_faults import NotServed
-from schemas.cluster import Attempt
+from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds.marks import ATTEMPT, CLUSTER, UID
 from services.clouds.objects import own, uninstalled

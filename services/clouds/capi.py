@@ -9,7 +9,9 @@ import msgspec
 from events.faults import Denied, NotFound
 from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, MACHINEHEALTHCHECKS, find
 from events.kube import Kube, Object, Resource
-from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen
+from schemas.cluster import NOT_INSTALLED
+from schemas.infra import InfraSeen
+from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds import adopting
 from services.clouds.conditions import ABSENT, conditions, failure

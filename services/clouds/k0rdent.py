@@ -7,7 +7,9 @@ import msgspec
 from events.faults import Denied, NotFound
 from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CREDENTIALS
 from events.kube import Kube, Object, Resource
-from schemas.cluster import NOT_INSTALLED, Attempt, InfraSeen, Lot
+from schemas.cluster import NOT_INSTALLED
+from schemas.infra import InfraSeen
+from schemas.placement import Attempt, Lot
 from schemas.wish import Wish
 from services.clouds.adopting import hand_back, standing, take_in
 from services.clouds.conditions import ABSENT, conditions, failure

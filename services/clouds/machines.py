@@ -6,7 +6,7 @@ from hashlib import sha256
 from events.faults import Denied, NoCapacity, NotFound, TryLater
 from events.kinds import CLUSTERDEPLOYMENTS, CONFIGMAPS
 from events.kube import Kube, Object
-from schemas.cluster import Lot
+from schemas.placement import Lot
 from services.clouds.marks import ATTEMPT, CLUSTER, UID
 from services.clouds.means import MACHINES
 

@@ -6,8 +6,8 @@ import yaml
 
 from events.faults import Denied
 from events.kube_port import Object
-from schemas.cluster import Attempt, Lot
 from schemas.documents import documents
+from schemas.placement import Attempt, Lot
 from schemas.wish import Wish
 from services.clouds import nodes
 from services.clouds.spots import on_spot

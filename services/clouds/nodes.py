@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from schemas.cluster import Lot
+from schemas.placement import Lot
 from schemas.wish import Pool, Wish
 
 DISK_GIB = 100

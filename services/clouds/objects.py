@@ -7,7 +7,8 @@ from events.faults import Denied, NotFound, TryLater
 from events.kinds import CAPI, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
 from events.kube import Kube, Object, Resource
 from events.kube_faults import NotServed
-from schemas.cluster import NOT_INSTALLED, InfraSeen
+from schemas.cluster import NOT_INSTALLED
+from schemas.infra import InfraSeen
 from schemas.wish import own_name
 from services.clouds.marks import ATTEMPT, CLUSTER, UID
 

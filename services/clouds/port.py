@@ -5,7 +5,8 @@ from typing import ClassVar, Protocol
 
 from events.kinds import COLONIES
 from events.kube import Kube, Object, Resource
-from schemas.cluster import Attempt, InfraSeen
+from schemas.infra import InfraSeen
+from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds.kept import Kept
 from services.clouds.marks import ATTEMPT, CLUSTER, MANAGER, UID

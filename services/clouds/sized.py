@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from events.kube_port import Object
-from schemas.cluster import Attempt
+from schemas.placement import Attempt
 
 Render = Callable[[Attempt], list[Object]]
 

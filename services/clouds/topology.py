@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from events.faults import Denied
 from events.kube_port import Object
-from schemas.cluster import Attempt, Lot, Placement
+from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Pool, Wish
 from services.clouds import nodes
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from events.faults import Denied
-from schemas.cluster import Attempt, Lot
+from schemas.placement import Attempt, Lot
 from schemas.wish import Wish
 from services.clouds.nodes import pool_of, worker_args
 

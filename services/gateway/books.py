@@ -9,8 +9,9 @@ from events.bus import Bus
 from events.meters import Meters
 from schemas import addon, cluster, teardown
 from schemas.addon import AddonState, addon_name
-from schemas.cluster import ClusterState, Founded, InfraSeen, Launching, Placing, Provisioned, Requested
+from schemas.cluster import ClusterState, Founded, Launching, Placing, Provisioned, Requested
 from schemas.entity import State
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.lifecycle import Lifecycle
 from schemas.registry import declared

@@ -3,8 +3,9 @@
 from datetime import datetime, timedelta
 
 from schemas.addon import AddonState, Degraded
-from schemas.cluster import Attempt, ClusterState, Founded, Placing
+from schemas.cluster import ClusterState, Founded, Placing
 from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, OfferStatus, TeardownStatus
+from schemas.placement import Attempt
 from schemas.teardown import Gone, TeardownState, Warned
 from services.gateway.aspects import aspects
 from services.gateway.conditions import Shown

@@ -10,8 +10,9 @@ from events.faults import Denied, NotFound
 from events.kinds import COLONIES
 from events.kube import Kube, Object
 from events.telemetry import NOWHERE, Trace
-from schemas.cluster import ClusterState, InfraSeen, Released, Releasing
+from schemas.cluster import ClusterState, Released, Releasing
 from schemas.crds import Refused, read_colony
+from schemas.infra import InfraSeen
 from schemas.wish import Wish, own_name
 from services.clouds.marks import GROUP
 from services.gateway import status

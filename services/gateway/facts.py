@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from schemas.addon import AddonState
-from schemas.cluster import ClusterState, Founded, InfraSeen, Placement
+from schemas.cluster import ClusterState, Founded
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
+from schemas.placement import Placement
 from schemas.teardown import TeardownState
 from schemas.wish import Need, Wish
 

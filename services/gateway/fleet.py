@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from schemas.cluster import LIFECYCLE, ClusterState, Lot, Ready, Released
+from schemas.cluster import LIFECYCLE, ClusterState, Ready, Released
+from schemas.placement import Lot
 from schemas.registry import declared
 from services.bill import held, so_far
 

@@ -8,7 +8,7 @@ import msgspec
 
 from events.faults import Fault
 from events.kube import Changed, Kube, Listed, Lost, Object, Resource
-from schemas.cluster import InfraSeen
+from schemas.infra import InfraSeen
 from services.clouds.objects import newest
 from services.clouds.port import Cloud
 from services.levels import Levels

@@ -13,7 +13,7 @@ from events.kube import Changed, Kube, Listed, Lost, Object
 from events.patience import Paces
 from events.telemetry import Meters
 from schemas import cluster
-from schemas.cluster import InfraSeen
+from schemas.infra import InfraSeen
 from schemas.wish import Wish
 from services.clouds.port import Cloud
 from services.gateway.ages import ages

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from schemas.cluster import (
-    Attempt,
     Founded,
     Hibernated,
     Launching,
@@ -16,6 +15,7 @@ from schemas.cluster import (
     Stalled,
     Waiting,
 )
+from schemas.placement import Attempt
 from schemas.teardown import Stuck, Warned
 from services.gateway.facts import Facts, counted, wanted, whole
 

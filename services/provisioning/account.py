@@ -8,11 +8,9 @@ from typing import Any
 import msgspec
 
 from schemas.cluster import (
-    Attempt,
     ClusterState,
     Hibernated,
     Launching,
-    Placement,
     Placing,
     Provisioned,
     Ready,
@@ -23,6 +21,7 @@ from schemas.cluster import (
     Waiting,
 )
 from schemas.growth import Ungrown
+from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.wish import Need
 from services.bill import held, so_far

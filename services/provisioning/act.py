@@ -6,9 +6,11 @@ import msgspec
 
 from events.faults import Denied, NoCapacity, NotFound, TryLater
 from events.kube_faults import NotServed
-from schemas.cluster import NOT_INSTALLED, Gone, Held, InfraSeen, LaunchFailed, MadeLate, Ranked
-from schemas.founding import Launch, Look, Rank, Release
+from schemas.cluster import NOT_INSTALLED
+from schemas.founding import Gone, Held, Launch, LaunchFailed, Look, MadeLate, Rank, Release
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
+from schemas.placement import Ranked
 from schemas.registry import declared
 from schemas.resize import Bought, Buy, NotBought, Resize, Resized, ResizeRefused
 from schemas.wish import Adopt

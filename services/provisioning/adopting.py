@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from schemas.cluster import Attempt, Lot, Placement, Ranked
 from schemas.inventory import Offer
+from schemas.placement import Attempt, Lot, Placement, Ranked
 from schemas.wish import Need, Pool, Wish
 from services.clouds.standing import Standing, Stood
 from services.jurisdictions import within

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 from pydantic.alias_generators import to_camel
 
-from schemas.cluster import Placement
+from schemas.placement import Placement
 from schemas.wish import Adopt, Need, OnRelease, Pool
 
 WAY = "set it back, or add another cluster to the Colony and take this one out"

@@ -2,17 +2,10 @@
 
 from schemas.cluster import (
     LIFECYCLE,
-    Gone,
-    Held,
     Hibernated,
-    InfraSeen,
-    LaunchFailed,
     Launching,
-    MadeLate,
-    MarketMoved,
     Placing,
     Provisioned,
-    Ranked,
     Ready,
     Released,
     Releasing,
@@ -21,7 +14,10 @@ from schemas.cluster import (
     Waiting,
 )
 from schemas.entity import Due
+from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
+from schemas.placement import Ranked
 from schemas.resize import Bought, NotBought, Resized, ResizeRefused
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Wish

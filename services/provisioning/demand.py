@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from schemas.cluster import Lot, Ready
+from schemas.cluster import Ready
 from schemas.entity import Due
 from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen, Demand
+from schemas.placement import Lot
 from schemas.wish import Need, Pool
 from services.provisioning.resize import begin, run_late, taken
 

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import NamedTuple
 
-from schemas.cluster import NOT_INSTALLED, Attempt, Lot
+from schemas.cluster import NOT_INSTALLED
+from schemas.placement import Attempt, Lot
 from services.capacity import blamed
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from schemas.cluster import Lot
 from schemas.entity import EPOCH
 from schemas.market import CapacitySeen
+from schemas.placement import Lot
 from schemas.wish import Need, Pool, Spot
 from services.jurisdictions import country, within
 from services.provisioning.allowance import cpu_for_pods, gib_for_pods

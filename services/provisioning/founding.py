@@ -6,24 +6,22 @@ import msgspec
 
 from schemas.cluster import (
     NOT_INSTALLED,
-    Attempt,
     ClusterState,
     Founded,
-    Gone,
     Hibernated,
-    InfraSeen,
-    LaunchFailed,
     Launching,
     Placing,
     Provisioned,
-    Ranked,
     Ready,
     Requested,
     Stalled,
     Waiting,
 )
 from schemas.entity import Due
+from schemas.founding import Gone, LaunchFailed
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
+from schemas.placement import Attempt, Ranked
 from services.provisioning.demand import fit, unheard
 from services.provisioning.going import LOST, concerns, try_next
 from services.provisioning.pools import wished

@@ -7,10 +7,7 @@ import msgspec
 from schemas.cluster import (
     ClusterState,
     Founded,
-    Gone,
-    Held,
     Hibernated,
-    InfraSeen,
     Launching,
     Placing,
     Provisioned,
@@ -21,6 +18,8 @@ from schemas.cluster import (
     Stalled,
     Waiting,
 )
+from schemas.founding import Gone, Held
+from schemas.infra import InfraSeen
 from schemas.teardown import Releasing as ReleaseOrdered
 from services.bill import cost
 from services.provisioning.pools import wished

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from schemas.cluster import Attempt, Founded, Placing, Releasing
+from schemas.cluster import Founded, Placing, Releasing
 from schemas.entity import State
+from schemas.placement import Attempt
 from schemas.subjects import Key
 
 Stock = tuple[str, str, str, str]

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from schemas.cluster import Founded, Lot, Placement, Resizing
+from schemas.cluster import Founded, Resizing
+from schemas.placement import Lot, Placement
 from schemas.wish import Need, Pool
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from schemas.cluster import Attempt, ClusterState, MarketMoved, Placing, Released, Waiting
+from schemas.cluster import ClusterState, Placing, Released, Waiting
 from schemas.entity import State
+from schemas.founding import MarketMoved
+from schemas.placement import Attempt
 from schemas.subjects import Key
 from services.provisioning.failures import memory, remembered
 

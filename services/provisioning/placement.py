@@ -13,8 +13,8 @@ from operator import itemgetter
 
 import msgspec
 
-from schemas.cluster import Attempt, Placement, Ranked
 from schemas.market import CapacitySeen
+from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Need, Pool, Spot, Wish
 from services.capacity import dearer
 from services.provisioning.combine import Combination, in_limits, in_turns

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import msgspec
 
-from schemas.cluster import Attempt, Lot, Placement
 from schemas.market import CapacitySeen, Refusal
+from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Wish
 from services.capacity import DEARER, LOST_HOURS, interruptions, weight
 from services.provisioning.exclusions import Exclusion, exclusions

@@ -5,10 +5,11 @@ from typing import TypeVar
 
 import msgspec
 
-from schemas.cluster import Founded, Lot, Provisioned, Ready, Resizing
+from schemas.cluster import Founded, Provisioned, Ready, Resizing
 from schemas.entity import Due, Wake
 from schemas.founding import Look
 from schemas.inventory import ClusterSeen
+from schemas.placement import Lot
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Pool, Wish
 from services.bill import cost

@@ -6,7 +6,8 @@ from typing import Any
 
 from events.bus import Bus
 from events.meters import Meters
-from schemas.cluster import InfraSeen, Released
+from schemas.cluster import Released
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offers
 from schemas.subjects import Key
 from schemas.teardown import Releasing

@@ -10,11 +10,12 @@ from events.bus import Bus
 from events.faults import Denied, TryLater
 from events.meters import Meters
 from schemas import cluster
-from schemas.cluster import Attempt, Launching, Ranked
+from schemas.cluster import Launching
 from schemas.entity import State
 from schemas.founding import Launch, Rank
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen
+from schemas.placement import Attempt, Ranked
 from schemas.registry import Stream, declared
 from schemas.resize import Bought, Buy, NotBought, Resize
 from schemas.subjects import Key

@@ -6,7 +6,10 @@ then the call comes through. Who made it tells so, if it lives; in any case the 
 
 import msgspec
 
-from schemas.cluster import Attempt, ClusterState, Gone, InfraSeen, MadeLate, Placement
+from schemas.cluster import ClusterState
+from schemas.founding import Gone, MadeLate
+from schemas.infra import InfraSeen
+from schemas.placement import Attempt, Placement
 
 UNKNOWN = Placement(cloud="", region="", lots=())
 """Where a stray is: its release asks for its number alone."""

@@ -5,8 +5,10 @@ from zlib import crc32
 
 import msgspec
 
-from schemas.cluster import NOT_INSTALLED, MarketMoved, Placing, Ranked, Requested, Stalled, Waiting
+from schemas.cluster import NOT_INSTALLED, Placing, Requested, Stalled, Waiting
 from schemas.entity import Due
+from schemas.founding import MarketMoved
+from schemas.placement import Ranked
 from services.provisioning.failures import memory, remembered
 
 SHORTEST = timedelta(minutes=1)

@@ -18,17 +18,8 @@ from events.cloudevents import CloudEvent, encode, msg_id
 from events.jetstream import connect
 from events.nats_server import NatsServer
 from events.telemetry import Meters
-from schemas.cluster import (
-    LIFECYCLE,
-    Attempt,
-    ClusterState,
-    Launching,
-    Placement,
-    Placing,
-    Provisioned,
-    Ready,
-    Requested,
-)
+from schemas.cluster import LIFECYCLE, ClusterState, Launching, Placing, Provisioned, Ready, Requested
+from schemas.placement import Attempt, Placement
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.wish import Limits, Need, Wish

@@ -14,8 +14,9 @@ import uvloop
 from events.bus import Bus, Message
 from events.jetstream import connect
 from events.meters import Meters
-from schemas.cluster import Attempt, InfraSeen
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offer, Offers
+from schemas.placement import Attempt
 from schemas.registry import declared
 from schemas.wish import Need, Pool, Wish
 from services import logs

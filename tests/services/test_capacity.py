@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from schemas.cluster import Attempt, Lot, Placement, Placing, Provisioned, Ready
+from schemas.cluster import Placing, Provisioned, Ready
 from schemas.market import CapacitySeen
+from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Wish
 from services.capacity import FORGOTTEN, LONGER, LOST_HOURS, MOST, absolve, dearer, learn, refusals, weight
 

@@ -8,7 +8,8 @@ import pytest
 from events.bus import Message
 from events.meters import UNDECODABLE, Meters
 from schemas import cluster
-from schemas.cluster import InfraSeen, Requested
+from schemas.cluster import Requested
+from schemas.infra import InfraSeen
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import Need, Wish

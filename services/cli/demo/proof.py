@@ -10,8 +10,9 @@ import msgspec
 from events.bus import Bus, Stored, Unavailable
 from events.faults import Fault
 from events.kube import Kube
-from schemas.cluster import Attempt, Founded, Placing, Releasing
+from schemas.cluster import Founded, Placing, Releasing
 from schemas.entity import State
+from schemas.placement import Attempt
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
 from services.bad import Failed

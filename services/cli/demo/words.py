@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from schemas import addon, cluster, teardown
-from schemas.cluster import Attempt, Founded
+from schemas.cluster import Founded
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen
+from schemas.placement import Attempt
 from services.cli.demo.story import Heard, event_of
 
 Words = Callable[[Any], str]

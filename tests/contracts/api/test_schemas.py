@@ -20,8 +20,8 @@ from events.kinds import (
     MACHINEHEALTHCHECKS,
 )
 from events.kube import Kube, Object, Request, Response, Transport
-from schemas.cluster import Attempt, Lot, Placement
 from schemas.crds import manifest
+from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Limits, Need, Pool, Taint, Wish
 from services.clouds.capi import Capi
 from services.clouds.healing import SPELT, health_check

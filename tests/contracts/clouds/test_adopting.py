@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from events.kinds import COLONIES, NODES, PVCS
-from schemas.cluster import Attempt, Placement, Ready, Released, Stalled, Waiting
+from schemas.cluster import Ready, Released, Stalled, Waiting
 from schemas.crds import read_colony
+from schemas.placement import Attempt, Placement
 from services.clouds import kinds
 from services.clouds.marks import ATTEMPT, CLUSTER, UID
 from services.gateway.wishes import wishes

@@ -7,8 +7,8 @@ import pytest
 
 from events.kinds import COLONIES
 from events.kube import Kube, Request, Response
-from schemas.cluster import Attempt, Placement
 from schemas.crds import read_colony
+from schemas.placement import Attempt, Placement
 from services.clouds import kinds
 from services.gateway.wishes import wishes
 from services.sandbox.seeds.kinds import KINDS

@@ -12,8 +12,11 @@ import msgspec
 import pytest
 
 from events.kube import Object
-from schemas.cluster import Gone, InfraSeen, Placement, Placing, Provisioned, Ranked, Ready
+from schemas.cluster import Placing, Provisioned, Ready
+from schemas.founding import Gone
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
+from schemas.placement import Placement, Ranked
 from schemas.resize import Resized
 from schemas.wish import Need, Pool, Wish
 from services.clouds.capi import Capi

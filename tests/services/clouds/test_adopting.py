@@ -8,7 +8,7 @@ import pytest
 from events.faults import Denied, NotFound, TryLater
 from events.kinds import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS
 from events.kube import Response
-from schemas.cluster import Attempt, Placement
+from schemas.placement import Attempt, Placement
 from schemas.wish import Adopt, OnRelease
 from services.clouds.adopting import hand_back, take_in
 from services.clouds.capi import Capi

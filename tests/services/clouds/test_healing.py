@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from events.kinds import CLUSTERCLASSES, CONFIGMAPS, CRDS, MACHINEHEALTHCHECKS
-from schemas.cluster import Attempt, Placement
+from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
 from services.clouds.healing import BROKEN, SPELT, START_UP, declares, health_check
 from services.provisioning.founding import JOIN_LIMIT

@@ -5,7 +5,7 @@ import pytest
 
 from events.faults import Denied
 from events.kinds import CLUSTERDEPLOYMENTS, CREDENTIALS
-from schemas.cluster import Attempt, Placement
+from schemas.placement import Attempt, Placement
 from schemas.wish import Need
 from services.clouds.k0rdent import K0rdent
 from tests.samples import LOT, POOL

@@ -7,7 +7,7 @@ import pytest
 
 from events.faults import Denied
 from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CONFIGMAPS, find
-from schemas.cluster import Attempt, Placement
+from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Taint
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent

@@ -8,7 +8,7 @@ import pytest
 
 from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, CRDS, MACHINEHEALTHCHECKS
 from events.kube import Kube
-from schemas.cluster import Attempt, Placement
+from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
 from services.sandbox.seeds.kinds import KINDS, definition
 from tests.samples import LOT, cluster_class

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.cluster import InfraSeen
+from schemas.infra import InfraSeen
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 

@@ -5,7 +5,7 @@ import pytest
 
 from events.faults import Denied, NotFound
 from events.kinds import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, find
-from schemas.cluster import Attempt, Placement
+from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from tests.samples import LOT, cluster_class

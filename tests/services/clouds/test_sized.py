@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.cluster import Attempt, Placement
+from schemas.placement import Attempt, Placement
 from services.clouds.sized import sized
 from tests.samples import LOT
 

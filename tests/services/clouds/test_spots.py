@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from events.kinds import CONFIGMAPS
-from schemas.cluster import Attempt, Placement
+from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
 from services.clouds.manifests import render
 from services.clouds.spots import KINDS, on_spot, sells_spot

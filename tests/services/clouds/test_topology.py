@@ -5,7 +5,7 @@ import pytest
 
 from events.faults import Denied
 from events.kinds import CLUSTERCLASSES, CLUSTERS
-from schemas.cluster import Attempt, Placement
+from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Taint
 from services.clouds.capi import Capi
 from services.clouds.topology import buys_spot, topology

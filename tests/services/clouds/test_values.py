@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from events.faults import Denied
-from schemas.cluster import Attempt, Placement
+from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Wish
 from services.clouds.values import CHARTS, buys_spot, config, over
 from services.sandbox.seeds.templates import K0RDENT

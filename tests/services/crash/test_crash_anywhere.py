@@ -15,9 +15,10 @@ from events.faults import NoCapacity, NotFound
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import addon, cluster, teardown
-from schemas.cluster import Attempt, InfraSeen
 from schemas.entity import EPOCH
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offer, Offers
+from schemas.placement import Attempt
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import AddonRef, Need, Pool, Wish

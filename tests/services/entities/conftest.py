@@ -12,7 +12,10 @@ import pytest
 
 from schemas import addon, cluster, founding, resize, teardown
 from schemas.entity import Due, State
+from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Demand
+from schemas.placement import Attempt, Lot, Placement, Ranked
 from schemas.wish import AddonRef, Limits, Need, Pool, Wish
 from services.addons import decide as addons
 from services.addons.todo import todo as addon_todo
@@ -53,16 +56,16 @@ ANEW = msgspec.structs.replace(FIRST, generation=4)
 STRANGER = msgspec.structs.replace(FIRST, uid="c9", generation=9)
 
 
-def placement(cloud: str, price: float, nodes: int = 2) -> cluster.Placement:
-    lot = cluster.Lot(
+def placement(cloud: str, price: float, nodes: int = 2) -> Placement:
+    lot = Lot(
         pool="gpu", instance="x8", zone="", accelerator="H100", accelerators_per_node=8,
         nodes=nodes, price_per_hour=price, spot=False,
     )  # fmt: skip
-    return cluster.Placement(cloud=cloud, region="r", lots=(lot,))
+    return Placement(cloud=cloud, region="r", lots=(lot,))
 
 
-def infra(number: int, **shown) -> cluster.InfraSeen:
-    return cluster.InfraSeen(cluster="train-a", uid=UID, attempt=number, **shown)
+def infra(number: int, **shown) -> InfraSeen:
+    return InfraSeen(cluster="train-a", uid=UID, attempt=number, **shown)
 
 
 def use(nodes: int, attempt: int = 0, **shown) -> ClusterSeen:
@@ -72,19 +75,19 @@ def use(nodes: int, attempt: int = 0, **shown) -> ClusterSeen:
 CHEAP, DEAR = placement("aws", 10.0), placement("gcp", 12.0)
 GROWN, LEAST, NOTHING = (placement("aws", 10.0, nodes) for nodes in (3, 1, 0))
 MORE = msgspec.structs.replace(CHEAP.lots[0], pool="more", nodes=1)
-TRIED = cluster.Attempt(number=1, placement=CHEAP)
+TRIED = Attempt(number=1, placement=CHEAP)
 HEARD_BY_CLUSTER = (
     FIRST, OTHER_NEED, LARGER, ELASTIC, WIDER, ASLEEP, DELETED, ANEW,
     resize.Bought(1, WIDER.need, (MORE,)), resize.NotBought(1, WIDER.need, "no x8 left"),
     resize.Resized(1, (*CHEAP.lots, MORE)), resize.ResizeRefused(1, (*CHEAP.lots, MORE), "no x8 left"),
     *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, LEAST, NOTHING)),
     *(resize.ResizeRefused(1, at.lots, "no x8 left") for at in (CHEAP, GROWN, LEAST, NOTHING)),
-    cluster.Ranked((CHEAP, DEAR)), cluster.Ranked((), "NoOfferFits", "no offer has it"),
-    cluster.Ranked((), cluster.NOT_INSTALLED, "no Cluster API"),
-    cluster.Ranked((), "BadTemplate", "it cannot be filled in"), cluster.MarketMoved(), cluster.MadeLate(TRIED),
+    Ranked((CHEAP, DEAR)), Ranked((), "NoOfferFits", "no offer has it"),
+    Ranked((), cluster.NOT_INSTALLED, "no Cluster API"),
+    Ranked((), "BadTemplate", "it cannot be filled in"), MarketMoved(), MadeLate(TRIED),
     *(event for n in (1, 2) for event in (
-        cluster.LaunchFailed(n, "NoCapacity", "none"), cluster.Gone(n),
-        cluster.Held(n, "no Cluster API"), cluster.Held(n),
+        LaunchFailed(n, "NoCapacity", "none"), Gone(n),
+        Held(n, "no Cluster API"), Held(n),
         infra(n), infra(n, reachable=True), infra(n, failure="Quota", message="over quota"), infra(n, present=False),
         infra(n, going=True),
     )),
@@ -185,7 +188,7 @@ def at_large(event: Event) -> bool:
 
 def stands(event: Event) -> bool:
     """What stands of an attempt that is over is no echo: it costs money, however late it is seen."""
-    return isinstance(event, cluster.InfraSeen) and event.present and not event.going
+    return isinstance(event, InfraSeen) and event.present and not event.going
 
 
 def earlier_for_cluster(state: State) -> Iterator[Event]:
@@ -209,7 +212,7 @@ def earlier_for_addon(state: State) -> Iterator[Event]:
 
 def cluster_world(state: State, command: Event, _: set[str]) -> Iterator[Event]:
     if isinstance(command, founding.Release):
-        yield cluster.Gone(command.attempt.number, command.attempt.backend)
+        yield Gone(command.attempt.number, command.attempt.backend)
 
 
 def teardown_world(state: State, command: Event, said: set[str]) -> Iterator[Event]:

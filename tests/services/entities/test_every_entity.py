@@ -9,6 +9,8 @@ import msgspec
 
 from schemas import addon, cluster, founding, resize, teardown
 from schemas.entity import Due, Wake
+from schemas.founding import Gone
+from schemas.infra import InfraSeen
 
 FOREIGN = "c9.9"
 
@@ -133,7 +135,7 @@ def test_no_event_in_any_state_lets_a_machine_slip(clusters):
         for event in clusters.heard:
             new = clusters.decide.decide(state, event, clusters.instants[-1])
             kept = getattr(new, "attempt", None)
-            gone = isinstance(event, cluster.Gone) or (isinstance(event, cluster.InfraSeen) and not event.present)
+            gone = isinstance(event, Gone) or (isinstance(event, InfraSeen) and not event.present)
             assert (kept is not None and kept.number == attempt.number) or (gone and event.attempt == attempt.number)
 
 
@@ -147,7 +149,7 @@ def test_an_attempt_that_is_not_current_is_being_released(clusters):
 def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
     for state in clusters.reached():
         for number, uid in product((1, 2), (state.uid, FOREIGN)):
-            seen = cluster.InfraSeen(cluster="train-a", uid=uid, attempt=number)
+            seen = InfraSeen(cluster="train-a", uid=uid, attempt=number)
             new = clusters.decide.decide(state, seen, clusters.instants[-1])
             held = getattr(new, "attempt", None)
             released = {one.attempt.number for one in clusters.todo(new) if isinstance(one, founding.Release)}
@@ -157,7 +159,7 @@ def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
 def test_a_cluster_somebody_else_deleted_is_released_as_well(clusters):
     for state in clusters.reached():
         if isinstance(state, cluster.Releasing):
-            gone = cluster.InfraSeen(cluster="train-a", uid=state.uid, attempt=state.attempt.number, present=False)
+            gone = InfraSeen(cluster="train-a", uid=state.uid, attempt=state.attempt.number, present=False)
             assert isinstance(clusters.decide.decide(state, gone, clusters.instants[1]), cluster.Released)
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from schemas import addon, cluster, teardown
 from schemas.inventory import ClusterSeen
+from schemas.placement import Attempt, Placement
 from schemas.wish import AddonRef, Limits, Need, Wish
 from services.gateway.facts import Facts
 from tests import samples
@@ -19,8 +20,8 @@ WISH = Wish(
     limits=Limits(time_to_live=7200.0), addons=(AddonRef("driver", "d1"),),
 )  # fmt: skip
 LOT = msgspec.structs.replace(samples.LOT, zone="az1", price_per_hour=10.25)
-PLACEMENT = cluster.Placement(cloud="aws", region="us-east-1", lots=(LOT,))
-ATTEMPT = cluster.Attempt(number=2, placement=PLACEMENT)
+PLACEMENT = Placement(cloud="aws", region="us-east-1", lots=(LOT,))
+ATTEMPT = Attempt(number=2, placement=PLACEMENT)
 
 
 def is_(kind, **fields):

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from schemas import addon, cluster, teardown
-from schemas.cluster import InfraSeen
 from schemas.growth import Ungrown
+from schemas.infra import InfraSeen
 from services.gateway.aspects import aspects
 from services.gateway.clusters import cluster_status
 from services.gateway.conditions import Shown

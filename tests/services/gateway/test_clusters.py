@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from schemas import cluster, teardown
-from schemas.cluster import InfraSeen
+from schemas.infra import InfraSeen
 from services.gateway.clusters import SHOWN, cluster_status
 from services.gateway.conditions import Shown
 from services.gateway.facts import Facts

@@ -11,7 +11,9 @@ from events.faults import Denied
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import cluster, teardown
-from schemas.cluster import InfraSeen, Ready, Released, Releasing, Requested
+from schemas.cluster import Ready, Released, Releasing, Requested
+from schemas.infra import InfraSeen
+from schemas.placement import Attempt, Lot, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import Wish
@@ -23,11 +25,11 @@ from services.levels import Levels
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAME = ("acme", "train")
 POOL = {"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1}
-LOT = cluster.Lot(
+LOT = Lot(
     pool="gpu", instance="x", zone="", accelerator="H100", accelerators_per_node=8,
     nodes=1, price_per_hour=1.0, spot=False,
 )  # fmt: skip
-ATTEMPT = cluster.Attempt(number=1, placement=cluster.Placement(cloud="aws", region="r", lots=(LOT,)))
+ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="r", lots=(LOT,)))
 
 
 class FakeKube:

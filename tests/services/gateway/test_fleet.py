@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from schemas.cluster import Attempt, Launching, Lot, Placement, Placing, Ready, Released, Requested
+from schemas.cluster import Launching, Placing, Ready, Released, Requested
+from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Wish
 from services.gateway.fleet import COST, PRICE, READY, WANTED, fleet
 

@@ -12,7 +12,7 @@ from events.kinds import CLUSTERS
 from events.kube import Changed, Listed, Lost
 from events.memory import MemoryBus
 from events.meters import Meters
-from schemas.cluster import InfraSeen
+from schemas.infra import InfraSeen
 from services.gateway.infra import InfraWatch
 from services.levels import Levels
 

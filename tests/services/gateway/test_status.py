@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from schemas import addon, cluster, teardown
-from schemas.cluster import InfraSeen
 from schemas.growth import Ungrown
+from schemas.infra import InfraSeen
+from schemas.placement import Attempt
 from schemas.wish import Need
 from services.gateway.facts import Facts
 from services.gateway.status import refused, same, status
@@ -198,12 +199,12 @@ def test_time_alone_changes_nothing():
         (Facts(WISH, cluster=is_(cluster.Requested)), "waiting for the market"),
         (Facts(WISH, cluster=is_(cluster.Stalled)), "too dear"),
         (
-            Facts(WISH, cluster=is_(cluster.Placing, attempt=cluster.Attempt(
+            Facts(WISH, cluster=is_(cluster.Placing, attempt=Attempt(
                 number=1, placement=PLACEMENT, reason="NoCapacity", message="none left"))),
             "the next offer is looked for: none left",
         ),
         (
-            Facts(WISH, cluster=is_(cluster.Placing, held="no Cluster API", attempt=cluster.Attempt(
+            Facts(WISH, cluster=is_(cluster.Placing, held="no Cluster API", attempt=Attempt(
                 number=1, placement=PLACEMENT, reason="Lost"))),
             "no Cluster API",
         ),

@@ -9,9 +9,10 @@ import pytest
 from events.bus import Message
 from events.memory import MemoryBus
 from events.meters import CAPACITY_SIGNALS, CATALOG_FAILURES, CATALOG_REFUSED, Meters
-from schemas.cluster import Attempt, Lot, Placement, Placing, Ready
+from schemas.cluster import Placing, Ready
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen, CatalogSeen
+from schemas.placement import Attempt, Lot, Placement
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish

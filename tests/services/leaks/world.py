@@ -13,8 +13,10 @@ from events.bus import Message
 from events.faults import Denied, NoCapacity, NotFound, TryLater
 from events.memory import MemoryBus
 from schemas import cluster
-from schemas.cluster import Attempt, ClusterState, InfraSeen
+from schemas.cluster import ClusterState
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offer, Offers
+from schemas.placement import Attempt
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.teardown import Releasing as ReleaseOrdered

@@ -6,10 +6,7 @@ import msgspec
 import pytest
 
 from schemas.cluster import (
-    Attempt,
     Launching,
-    Lot,
-    Placement,
     Placing,
     Provisioned,
     Ready,
@@ -19,8 +16,9 @@ from schemas.cluster import (
     Resizing,
     Stalled,
     Waiting,
-)  # fmt: skip
+)
 from schemas.growth import Ungrown
+from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Wish
 from services.cli.placing.explain import lived
 from services.provisioning.account import account
@@ -28,9 +26,13 @@ from tests.corpus import RELEASES, replayed
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 WISH = Wish(
-    tenant="acme", colony="train", cluster="a", uid="c1", generation=1,
+    tenant="acme",
+    colony="train",
+    cluster="a",
+    uid="c1",
+    generation=1,
     need=Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),)),
-)  # fmt: skip
+)
 
 
 def at(hours: float) -> datetime:
@@ -60,15 +62,31 @@ LIFE = (
     Placing(uid="u", wish=WISH, since=at(2), tried=(FAILED,), attempts=1, cost_usd=40.0),
     msgspec.structs.replace(launching(attempt(2, 12.0), 2.0, next_best=30.0), tried=(FAILED,), cost_usd=40.0),
     Ready(
-        uid="u", wish=WISH, since=at(3), attempt=attempt(2, 12.0), attempts=2, billed_since=at(2), tried=(FAILED,),
-        cost_usd=40.0, next_best_per_hour=30.0, kubeconfig="k", refused="pools stay as they are",
+        uid="u",
+        wish=WISH,
+        since=at(3),
+        attempt=attempt(2, 12.0),
+        attempts=2,
+        billed_since=at(2),
+        tried=(FAILED,),
+        cost_usd=40.0,
+        next_best_per_hour=30.0,
+        kubeconfig="k",
+        refused="pools stay as they are",
     ),
     Releasing(
-        uid="u", wish=WISH, since=at(4), attempt=attempt(2, 12.0), attempts=2, billed_since=at(2), tried=(FAILED,),
-        cost_usd=40.0, because="Idle",
+        uid="u",
+        wish=WISH,
+        since=at(4),
+        attempt=attempt(2, 12.0),
+        attempts=2,
+        billed_since=at(2),
+        tried=(FAILED,),
+        cost_usd=40.0,
+        because="Idle",
     ),
     Released(uid="u", wish=WISH, since=at(5), attempts=2, tried=(FAILED,), cost_usd=112.0, because="Idle"),
-)  # fmt: skip
+)
 
 
 def test_each_attempt_is_told_with_why_and_when_it_failed():
@@ -146,9 +164,7 @@ def test_a_new_size_that_takes_long_is_told_as_that():
 
 
 HELD = msgspec.structs.replace(launching(attempt(), 0.0), held="no ConfigMap capi-aws")
-PROVISIONED = Provisioned(
-    uid="u", wish=WISH, attempt=attempt(), billed_since=T0, deadline=at(1), kubeconfig="k"
-)  # fmt: skip
+PROVISIONED = Provisioned(uid="u", wish=WISH, attempt=attempt(), billed_since=T0, deadline=at(1), kubeconfig="k")
 
 
 @pytest.mark.parametrize(

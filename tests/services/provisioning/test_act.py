@@ -15,7 +15,8 @@ from events.kube import Kube
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import cluster
-from schemas.cluster import InfraSeen, Launching, Placing, Released
+from schemas.cluster import Launching, Placing, Released
+from schemas.infra import InfraSeen
 from schemas.inventory import Offer, Offers
 from schemas.registry import declared
 from schemas.subjects import Key

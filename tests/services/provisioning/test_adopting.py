@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from schemas.cluster import Attempt, Placement, Ranked
 from schemas.inventory import Offer
+from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Adopt, Need, Pool, Wish
 from services.clouds.standing import Standing, Stood
 from services.provisioning.adopting import taken_in

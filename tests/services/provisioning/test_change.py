@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from schemas.cluster import Placement
+from schemas.placement import Placement
 from schemas.wish import Adopt, Need, OnRelease, Spot
 from services.provisioning.change import WAY, objection
 from tests.samples import LOT, POOL

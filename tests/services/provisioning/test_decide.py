@@ -8,28 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.cluster import (
-    Founded,
-    Gone,
-    Held,
-    InfraSeen,
-    LaunchFailed,
-    Launching,
-    Lot,
-    MarketMoved,
-    Placement,
-    Placing,
-    Provisioned,
-    Ranked,
-    Ready,
-    Released,
-    Requested,
-    Stalled,
-    Waiting,
-)
+from schemas.cluster import Founded, Launching, Placing, Provisioned, Ready, Released, Requested, Stalled, Waiting
 from schemas.entity import Due, Wake
-from schemas.founding import Look, Rank, Release
+from schemas.founding import Gone, Held, LaunchFailed, Look, MarketMoved, Rank, Release
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
+from schemas.placement import Lot, Placement, Ranked
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.decide import decide

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.cluster import Hibernated, InfraSeen, Lot, Placement, Ranked, Ready
+from schemas.cluster import Hibernated, Ready
 from schemas.entity import Due, Wake
 from schemas.founding import Look
 from schemas.growth import Ungrown
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Demand
+from schemas.placement import Lot, Placement, Ranked
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.decide import decide

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from schemas.cluster import Attempt
 from schemas.inventory import Offer
+from schemas.placement import Attempt
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.failures import FAILURES, memory, remembered
 from services.provisioning.market import Market

@@ -6,7 +6,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.cluster import Attempt, Launching, Lot, Placement, Placing, Ready, Released, Releasing, Requested
+from schemas.cluster import Launching, Placing, Ready, Released, Releasing, Requested
+from schemas.placement import Attempt, Lot, Placement
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.holds import Holder, Holders, excess, holds, nodes, together

@@ -4,8 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from schemas.cluster import Attempt, Lot, MarketMoved, Placement, Placing, Released, Requested, Waiting
+from schemas.cluster import Placing, Released, Requested, Waiting
+from schemas.founding import MarketMoved
 from schemas.inventory import Offer
+from schemas.placement import Attempt, Lot, Placement
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.failures import FAILURES

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.cluster import Attempt
 from schemas.inventory import Offer
+from schemas.placement import Attempt
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning import placement
 from services.provisioning.market import Market

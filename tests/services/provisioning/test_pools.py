@@ -5,9 +5,11 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from schemas.cluster import Gone, Hibernated, InfraSeen, Lot, Placement, Placing, Provisioned, Ranked, Ready, Releasing
-from schemas.founding import Rank
+from schemas.cluster import Hibernated, Placing, Provisioned, Ready, Releasing
+from schemas.founding import Gone, Rank
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
+from schemas.placement import Lot, Placement, Ranked
 from schemas.resize import Bought, Buy, NotBought, Resize, Resized, ResizeRefused
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Need, Pool, Wish

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 import services.sandbox
-from schemas.cluster import Attempt
 from schemas.inventory import Offer
+from schemas.placement import Attempt
 from schemas.wish import Need, Pool, Spot, Wish
 from services.prices import read_folder
 from services.provisioning.market import Market

@@ -12,10 +12,12 @@ from events.faults import Denied, NotFound, TryLater
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import cluster
-from schemas.cluster import Attempt, Gone, InfraSeen, Launching, MadeLate, Placing, Provisioned
+from schemas.cluster import Launching, Placing, Provisioned
 from schemas.entity import Due
-from schemas.founding import Launch
+from schemas.founding import Gone, Launch, MadeLate
+from schemas.infra import InfraSeen
 from schemas.inventory import Offer, Offers
+from schemas.placement import Attempt, Lot, Placement
 from schemas.registry import declared
 from schemas.resize import Resize, ResizeRefused
 from schemas.subjects import Key
@@ -189,9 +191,9 @@ async def test_the_hold_of_a_dead_attempt_ends_with_its_time_limit():
 
 
 def launching(name, number=1, uid="", nodes=2) -> Launching:
-    placement = cluster.Placement(
+    placement = Placement(
         cloud="own", region="r",
-        lots=(cluster.Lot(
+        lots=(Lot(
             pool="gpu", instance="dgx", zone="", accelerator="H100", accelerators_per_node=8, nodes=nodes,
             price_per_hour=0.0, spot=False,
         ),),

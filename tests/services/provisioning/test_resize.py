@@ -7,10 +7,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from schemas.cluster import InfraSeen, Lot, Placement, Placing, Provisioned, Ranked, Ready
+from schemas.cluster import Placing, Provisioned, Ready
 from schemas.entity import Due, Wake
 from schemas.founding import Look
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
+from schemas.placement import Lot, Placement, Ranked
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.decide import decide

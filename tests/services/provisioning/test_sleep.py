@@ -5,22 +5,12 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from schemas.cluster import (
-    Hibernated,
-    InfraSeen,
-    Launching,
-    Lot,
-    Placement,
-    Placing,
-    Provisioned,
-    Ranked,
-    Ready,
-    Requested,
-    Waiting,
-)
+from schemas.cluster import Hibernated, Launching, Placing, Provisioned, Ready, Requested, Waiting
 from schemas.entity import Due, Wake
 from schemas.founding import Launch, Look, Rank
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
+from schemas.placement import Lot, Placement, Ranked
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.decide import decide

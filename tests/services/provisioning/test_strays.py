@@ -2,8 +2,11 @@
 
 import msgspec
 
-from schemas.cluster import Attempt, Gone, InfraSeen, Launching, MadeLate, Placement
+from schemas.cluster import Launching
 from schemas.entity import EPOCH
+from schemas.founding import Gone, MadeLate
+from schemas.infra import InfraSeen
+from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.strays import UNKNOWN, find, forget, free_number, keep
 

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from schemas.cluster import Attempt, Hibernated, Lot, Placement, Placing, Provisioned, Ready, Released
+from schemas.cluster import Hibernated, Placing, Provisioned, Ready, Released
 from schemas.entity import Due, Wake
 from schemas.inventory import ClusterSeen
+from schemas.placement import Attempt, Lot, Placement
 from schemas.teardown import Armed, Audited, Draining, Gone, Stuck, Verifying, Warned
 from schemas.wish import Limits, Need, Pool, Wish
 from services.teardown.decide import RETRY_AFTER, STEP_LIMIT, decide, next_end, warn_at

@@ -10,9 +10,9 @@ import pytest
 from events.bus import Message
 from events.memory import MemoryBus
 from schemas import addon, cluster, teardown
-from schemas.cluster import Attempt, Placement
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen
+from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import AddonRef, Limits, Need, Wish

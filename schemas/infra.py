@@ -1,0 +1,29 @@
+"""What the objects of a back end show of a cluster."""
+
+import msgspec
+
+from schemas.registry import level
+
+
+@level("observed.infra.{tenant}.{object}", owner="gateway")
+class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the back end's object for one attempt shows now."""
+
+    cluster: str
+    uid: str
+    """The cluster's incarnation, read off the object's labels."""
+    attempt: int
+    backend: str = ""
+    """Whose object it is."""
+    adopted: str = ""  # the object's name, where it was not made for the attempt
+    present: bool = True
+    reachable: bool = False
+    """Its API answers and its kubeconfig is there."""
+    going: bool = False
+    """It is being deleted."""
+    endpoint: str = ""
+    """The URL of its API server, where the back end's object tells it."""
+    failure: str = ""
+    """A reason, once the attempt can come to nothing."""
+    message: str = ""
+    """What the back end says of its progress, for people."""

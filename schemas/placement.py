@@ -1,0 +1,73 @@
+"""Where a cluster goes: what is offered, what is bought, what is tried."""
+
+from datetime import datetime
+
+import msgspec
+
+from schemas.entity import EPOCH
+from schemas.wish import own_name
+
+
+class Lot(msgspec.Struct, frozen=True, kw_only=True):
+    """The machines bought for one pool: all of one kind, in one place."""
+
+    pool: str
+    instance: str
+    zone: str
+    accelerator: str
+    accelerators_per_node: int
+    nodes: int
+    price_per_hour: float
+    """USD, one node."""
+    spot: bool
+
+
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a cluster goes: one cloud, one region, one lot a pool."""
+
+    cloud: str
+    region: str
+    lots: tuple[Lot, ...]
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of all lots."""
+        return sum(lot.nodes for lot in self.lots)
+
+    @property
+    def accelerators(self) -> int:
+        """Accelerators of all lots."""
+        return sum(lot.nodes * lot.accelerators_per_node for lot in self.lots)
+
+    @property
+    def price_per_hour(self) -> float:
+        """USD, the whole cluster."""
+        return round(sum(lot.price_per_hour * lot.nodes for lot in self.lots), 6)
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One try to found the cluster on one placement; numbered from 1, so that its objects have names of their own."""
+
+    number: int
+    placement: Placement
+    reason: str = ""
+    """Why it came to nothing; empty while it may come to something."""
+    message: str = ""
+    failed_at: datetime = EPOCH
+    """When that was known."""
+    backend: str = ""
+    """Which back end has its objects; empty: the one that its wish names."""
+    adopts: str = ""
+    """The object that others made, and that is taken in; empty: one is made, under a name of its own."""
+
+    def object_name(self, cluster: str) -> str:
+        """The name of the back end's object, and the stem of its kubeconfig Secret."""
+        return self.adopts or own_name(cluster, self.number)
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """What the market offers now: the placements that satisfy the need, best first; why none, if none."""
+
+    placements: tuple[Placement, ...]
+    reason: str = ""
+    message: str = ""
