@@ -1,12 +1,12 @@
 """The control plane brings a cluster's own API to life, and is the last of it to go."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from events.kinds import MACHINES
 from events.kube import Object
-from services.sandbox.clouds.capi_machine import Mould, machine
-from services.sandbox.clouds.capi_scale import motion
+from services.sandbox.clouds.capi_machine import Mould, unnamed
+from services.sandbox.clouds.capi_scale import motion, rolling
 from services.sandbox.clouds.changes import Adopt, Change, Edit, End, Found, Make, Wait
 from services.sandbox.clouds.conditions import Told, bullets, holds, paused, ready, tell, told, up_to_date
 from services.sandbox.clouds.names import CONTROL_PLANE, CONTROLPLANES, SERVING, STARTED, place
@@ -20,6 +20,7 @@ from services.sandbox.clouds.objects import (
     name,
     owner,
     replicas,
+    since,
     status,
 )
 from services.sandbox.clouds.view import Laws, View
@@ -36,7 +37,13 @@ def control(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
     yield from greeting[:1]
     if greeting or view.cluster is None or not view.started:
         return
-    for part in (_speak(view, it, now), _grow(view, it, now), _serve(view, it, now, laws), _leave(view, it)):
+    for part in (
+        _speak(view, it, now),
+        _grow(view, it, now),
+        _retire(view, it),
+        _serve(view, it, now, laws),
+        _leave(view, it),
+    ):
         changes = tuple(part)
         if changes:
             yield from changes
@@ -45,15 +52,28 @@ def control(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
 
 
 def _grow(view: View, it: Object, now: datetime) -> Iterator[Change]:
-    """The first machine founds the cluster, the others join it one by one."""
+    """The first machine founds the cluster, the others join it one by one; of another version, one at a time more."""
     built = holds(view.cluster, "InfrastructureReady")
-    if deleting(it) or not built or len(view.heads) >= replicas(it) or "replicas" not in status(it):
+    most = replicas(it) + bool(behind(it, view.heads))
+    if deleting(it) or not built or len(view.heads) >= most or "replicas" not in status(it):
         return
     if not view.heads or (view.initialised and all(holds(each, "Ready") for each in view.heads)):
         labels = {CONTROL_PLANE: "", f"{CONTROL_PLANE}-name": name(it)}
         yield from _template(view, it)
         mould = Mould(it, labels, it["spec"].get("version", ""))
-        yield Make(MACHINES, machine(view, mould, len(view.heads), now))
+        yield Make(MACHINES, unnamed(view, mould, now, view.heads))
+
+
+def behind(it: Object, machines: Sequence[Object]) -> list[Object]:
+    """Those that are not of the version it is to have."""
+    return [each for each in machines if each["spec"].get("version", "") != it["spec"].get("version", "")]
+
+
+def _retire(view: View, it: Object) -> Iterator[Change]:
+    """Once a machine of the new version is up, one of the old goes."""
+    old, up = behind(it, view.heads), [each for each in view.heads if holds(each, "Ready")]
+    if old and len(up) > replicas(it) and not any(deleting(each) for each in view.heads):
+        yield End(MACHINES, min(old, key=since))
 
 
 def _template(view: View, it: Object) -> Iterator[Change]:
@@ -93,13 +113,13 @@ def _speak(view: View, it: Object, now: datetime) -> Iterator[Change]:
     if unheard and not deleting(it):
         return  # as in the recorded life: it speaks of a machine once the machine has spoken
     initialised = view.initialised or holds(view.cluster, "RemoteConnectionProbe")
-    up = initialised and bool(view.heads) and holds(view.heads[0], "Ready") and not deleting(it)
+    up = initialised and any(holds(each, "Ready") for each in view.heads) and not deleting(it)
     said = [
         *_available(initialised=initialised, up=up),
         *_certificates(it, view),
         Told("Initialized", "True", "Initialized") if initialised else Told("Initialized", "False", "NotInitialized"),
         *_health(view, it, up=up),
-        Told("RollingOut", "False", "NotRollingOut"),
+        rolling(it["spec"].get("version", ""), behind(it, view.heads)),
         Told("Remediating", "False", "NotRemediating"),
         *motion(len(view.heads), 0 if deleting(it) else replicas(it)),
         ready("MachinesReady", view.heads),
@@ -116,14 +136,19 @@ def _fields(view: View, it: Object, *, initialised: bool) -> Object:
         "replicas": len(view.heads),
         "readyReplicas": len(running),
         "availableReplicas": len(running),
-        "upToDateReplicas": sum(told(each, "UpToDate") is not None for each in view.heads),
+        "upToDateReplicas": sum(holds(each, "UpToDate") for each in view.heads),
         "selector": f"cluster.x-k8s.io/cluster-name={view.name},{CONTROL_PLANE}",
     }
     if initialised:
         generation = it["metadata"].get("generation", 1)
         up = {"initialization": {"controlPlaneInitialized": True}, "observedGeneration": generation}
-        return counts | up | ({"version": it["spec"]["version"]} if "version" in it["spec"] else {})
+        return counts | up | ({"version": _version(it, view.heads)} if "version" in it["spec"] else {})
     return counts
+
+
+def _version(it: Object, heads: Sequence[Object]) -> str:
+    """The oldest that runs."""
+    return str(min((each["spec"]["version"] for each in behind(it, heads)), default=it["spec"]["version"]))
 
 
 def _available(*, initialised: bool, up: bool) -> list[Told]:

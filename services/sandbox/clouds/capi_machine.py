@@ -1,8 +1,9 @@
 """A machine is bought, boots, joins, is taken back or given back: one Machine, one virtual machine, one Node."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count
 
 from events.kinds import MACHINES
 from events.kube import Object
@@ -68,6 +69,15 @@ def machine(view: View, of: Mould, number: int, now: datetime, notes: dict[str, 
         }
         | gates,
     }
+
+
+def unnamed(
+    view: View, of: Mould, now: datetime, there: Iterable[Object], notes: dict[str, str] | None = None
+) -> Object:
+    """A new Machine under the first of its owner's names that nobody bears."""
+    taken = {name(each) for each in there}
+    numbered = (machine(view, of, number, now, notes) for number in count())
+    return next(made for made in numbered if name(made) not in taken)
 
 
 def machines(view: View, now: datetime, laws: Laws) -> Iterator[Change]:

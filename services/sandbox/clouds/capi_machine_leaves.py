@@ -6,7 +6,7 @@ from datetime import datetime
 from events.kinds import MACHINES
 from events.kube import Object
 from services.sandbox.clouds.bill import given_back
-from services.sandbox.clouds.capi_machine_says import FINALIZER, GATES, WAITING, everything, head
+from services.sandbox.clouds.capi_machine_says import FINALIZER, GATES, WAITING, everything, head, up_to_date
 from services.sandbox.clouds.changes import Change, Edit, Leave, Wait
 from services.sandbox.clouds.conditions import Told, tell, told
 from services.sandbox.clouds.names import LEAVING, place
@@ -18,7 +18,7 @@ def leave(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]
     """The way out, one stage a look; each stage shows in the conditions before the next begins."""
     before = told(it, "Deleting")
     reached = STAGES.index(before.reason) if before and before.reason in STAGES else -1
-    said = tuple(_speak_leaving(it, max(reached, 0), now))
+    said = tuple(_speak_leaving(view, it, max(reached, 0), now))
     if reached < 0 or said:
         yield from said
         return
@@ -39,12 +39,12 @@ def _unplug(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Chang
         if view.cluster is not None:
             yield Leave(place(view.cluster), name(it))
             yield given_back(view.cluster, it, now)
-        yield from _speak_leaving(it, 1, now)
+        yield from _speak_leaving(view, it, 1, now)
 
 
 def _unplug_done(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
-    del view, laws
-    yield from _speak_leaving(it, 2, now)
+    del laws
+    yield from _speak_leaving(view, it, 2, now)
 
 
 def _close(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
@@ -52,7 +52,7 @@ def _close(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change
     yield from let_go(MACHINES, it, FINALIZER)
 
 
-def _speak_leaving(it: Object, stage: int, now: datetime) -> Iterator[Change]:
+def _speak_leaving(view: View, it: Object, stage: int, now: datetime) -> Iterator[Change]:
     def kept(type_: str) -> Told:
         return told(it, type_) or Told(type_, "Unknown", "InspectionFailed", WAITING)
 
@@ -68,4 +68,4 @@ def _speak_leaving(it: Object, stage: int, now: datetime) -> Iterator[Change]:
     gates = [kept(gate) for gate in GATES] if head(it) else []
     fields = {"phase": "Deleting", "observedGeneration": it["metadata"].get("generation", 1)}
     leaving = Told("Deleting", "True", STAGES[stage], _STAGE_SAYS[stage])
-    yield from tell(MACHINES, it, everything(parts, gates, leaving), fields, now)
+    yield from tell(MACHINES, it, everything(up_to_date(view, it), parts, gates, leaving), fields, now)

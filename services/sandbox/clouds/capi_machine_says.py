@@ -7,8 +7,8 @@ from events.kinds import MACHINES
 from events.kube import Object
 from services.sandbox.clouds.changes import Change
 from services.sandbox.clouds.conditions import Told, bullets, tell, told
-from services.sandbox.clouds.names import CONTROL_PLANE, DARK, PREEMPTED, STARTED
-from services.sandbox.clouds.objects import annotation, marked, name, status
+from services.sandbox.clouds.names import CONTROL_PLANE, DARK, DEPLOYMENT_NAME, PREEMPTED, STARTED
+from services.sandbox.clouds.objects import annotation, label, marked, name, status
 from services.sandbox.clouds.view import Laws, View
 
 FINALIZER = "machine.cluster.x-k8s.io"
@@ -37,22 +37,39 @@ def may_boot(view: View, it: Object) -> bool:
 def speak(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
     parts = [_bootstrap(view, it), _infrastructure(view, it, laws), *_node(it)]
     gates = _gates(it) if head(it) else []
-    yield from tell(MACHINES, it, everything(parts, gates, Told("Deleting", "False", "NotDeleting")), _fields(it), now)
+    said = everything(up_to_date(view, it), parts, gates, Told("Deleting", "False", "NotDeleting"))
+    yield from tell(MACHINES, it, said, _fields(it), now)
 
 
-def everything(parts: list[Told], gates: list[Told], leaving: Told) -> list[Told]:
+def everything(newest: Told, parts: list[Told], gates: list[Told], leaving: Told) -> list[Told]:
     ready = _ready([*parts[:3], *gates], leaving)
     available = ready.named("Available") if ready.true else Told("Available", "False", "NotReady", ready.message)
     return [
         available._replace(reason="Available") if ready.true else available,
         ready,
-        Told("UpToDate", "True", "UpToDate"),
+        newest,
         *parts,
         *gates,
         Told("Updating", "False", "NotUpdating"),
         Told("Paused", "False", "NotPaused"),
         leaving,
     ]
+
+
+def up_to_date(view: View, it: Object) -> Told:
+    """Whether it is of the version that its control plane, or its pool, is to have now."""
+    has, wanted = it["spec"].get("version", ""), _wanted(view, it)
+    if wanted in (None, has):
+        return Told("UpToDate", "True", "UpToDate")
+    return Told("UpToDate", "False", "NotUpToDate", f"* Version {has}, {wanted} required")
+
+
+def _wanted(view: View, it: Object) -> str | None:
+    """None where nobody says."""
+    if head(it):
+        return str(view.control["spec"].get("version", "")) if view.control else None
+    own = (each for each in view.pools if name(each) == label(it, DEPLOYMENT_NAME))
+    return next((str(each["spec"]["template"]["spec"].get("version", "")) for each in own), None)
 
 
 def _ready(parts: list[Told], leaving: Told) -> Told:

@@ -5,10 +5,11 @@ from datetime import datetime
 
 from events.kinds import MACHINEDEPLOYMENTS, MACHINESETS
 from events.kube import Object
-from services.sandbox.clouds.capi_scale import generation, motion, selector
-from services.sandbox.clouds.changes import Adopt, Change, Edit, End, Make
+from services.sandbox.clouds.capi_roll import current, roll, set_of
+from services.sandbox.clouds.capi_scale import generation, motion, rolling, selector
+from services.sandbox.clouds.changes import Adopt, Change, End, Make
 from services.sandbox.clouds.conditions import Told, paused, ready, tell, told, up_to_date
-from services.sandbox.clouds.names import CLUSTER_NAME, DEPLOYMENT_NAME, SINCE
+from services.sandbox.clouds.names import CLUSTER_NAME, DEPLOYMENT_NAME
 from services.sandbox.clouds.objects import (
     deleting,
     greet,
@@ -18,13 +19,10 @@ from services.sandbox.clouds.objects import (
     owner,
     replicas,
     status,
-    suffix,
-    written,
 )
 from services.sandbox.clouds.view import Laws, View
 
 POOL_FINALIZER = "cluster.x-k8s.io/machinedeployment"
-SET_FINALIZER = "cluster.x-k8s.io/machineset"
 COUNTS = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
 
 
@@ -50,14 +48,16 @@ def _pool(view: View, it: Object, now: datetime) -> Iterator[Change]:
 
 
 def _shape(view: View, it: Object, mine: list[Object], now: datetime) -> Iterator[Change]:
-    """The one MachineSet, as large as the pool is meant to be."""
+    """The one MachineSet, as large as the pool is meant to be; those of former templates go machine by machine."""
     if deleting(it):
         yield from (End(MACHINESETS, each) for each in mine if not deleting(each))
-    elif not mine:
+        return
+    newest = next((each for each in mine if current(it, each)), None)
+    if newest is None:
         yield from _templates(view, it)
-        yield Make(MACHINESETS, _set_of(it, now))
-    elif replicas(mine[0]) != replicas(it) and not deleting(mine[0]):
-        yield Edit(MACHINESETS, mine[0], {"spec": {"replicas": replicas(it)}})
+        yield Make(MACHINESETS, set_of(it, now, rolls=bool(mine)))
+    elif not deleting(newest):
+        yield from roll(view, it, newest, [each for each in mine if each is not newest])
 
 
 def _templates(view: View, it: Object) -> Iterator[Change]:
@@ -69,43 +69,16 @@ def _templates(view: View, it: Object) -> Iterator[Change]:
             yield Adopt(ref["kind"], group, view.namespace, ref["name"], owner(view.cluster, controls=False))
 
 
-def _set_of(it: Object, now: datetime) -> Object:
-    template = it["spec"]["template"]
-    mark = suffix(it["metadata"]["uid"], "set")
-    labels = {
-        CLUSTER_NAME: it["spec"]["clusterName"],
-        DEPLOYMENT_NAME: name(it),
-        "machine-template-hash": mark,
-    }
-    meta = template.get("metadata", {})
-    of = {"metadata": meta | {"labels": meta.get("labels", {}) | labels}, "spec": template["spec"]}
-    return {
-        "metadata": {
-            "name": f"{name(it)}-{mark}",
-            "namespace": it["metadata"]["namespace"],
-            "labels": labels,
-            "annotations": {"machinedeployment.clusters.x-k8s.io/revision": "1", SINCE: written(now)},
-            "finalizers": [SET_FINALIZER],
-            "ownerReferences": [owner(it)],
-        },
-        "spec": {
-            "clusterName": it["spec"]["clusterName"],
-            "replicas": replicas(it),
-            "selector": {"matchLabels": labels},
-            "template": of,
-        },
-    }
-
-
 def _pool_speaks(view: View, it: Object, mine: list[Object], now: datetime) -> Iterator[Change]:
     own = [each for one in mine for each in view.of_set(one)]
     counted = bool(mine) and all("replicas" in status(each) for each in mine)
     have = {key: sum(status(each).get(key, 0) for each in mine) for key in COUNTS}
+    old = [] if deleting(it) else [each for one in mine if not current(it, one) for each in view.of_set(one)]
     wanted = 0 if deleting(it) else replicas(it)
     going = f"Deleting {len(own)} Machines" if own else f"Deleting {len(mine)} MachineSets"
     said = [
         _pool_available(it, have["availableReplicas"], counted=counted),
-        Told("RollingOut", "False", "NotRollingOut"),
+        rolling(it["spec"]["template"]["spec"].get("version", ""), old),
         Told("Remediating", "False", "NotRemediating"),
         *motion(have["replicas"], wanted),
         *_machines(it, own, hatching=view.hatching),

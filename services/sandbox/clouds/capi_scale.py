@@ -1,5 +1,7 @@
 """What every controller of machines says alike: where it is going, whom it selects."""
 
+from collections.abc import Sequence
+
 from events.kube import Object
 from services.sandbox.clouds.conditions import Told
 
@@ -12,6 +14,15 @@ def motion(have: int, wanted: int) -> list[Told]:
         else Told("ScalingDown", "False", "NotScalingDown"),
         Told("ScalingUp", "True", "ScalingUp", up) if have < wanted else Told("ScalingUp", "False", "NotScalingUp"),
     ]
+
+
+def rolling(version: str, behind: Sequence[Object]) -> Told:
+    """Whether machines are being replaced by others of this version."""
+    if not behind:
+        return Told("RollingOut", "False", "NotRollingOut")
+    has = ", ".join(sorted({each["spec"].get("version", "") for each in behind}))
+    told = f"Rolling out {len(behind)} not up-to-date replicas\n* Version {has}, {version} required"
+    return Told("RollingOut", "True", "RollingOut", told)
 
 
 def generation(it: Object) -> int:

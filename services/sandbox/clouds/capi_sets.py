@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import count
 
 from events.kinds import MACHINES, MACHINESETS
 from events.kube import Object
-from services.sandbox.clouds.capi_machine import Mould, machine
-from services.sandbox.clouds.capi_pools import SET_FINALIZER
+from services.sandbox.clouds.capi_machine import Mould, unnamed
+from services.sandbox.clouds.capi_roll import SET_FINALIZER
 from services.sandbox.clouds.capi_scale import generation, motion, selector
 from services.sandbox.clouds.changes import Change, End, Make
 from services.sandbox.clouds.conditions import Told, holds, paused, ready, tell, told, up_to_date
@@ -65,7 +64,7 @@ def _set_speaks(it: Object, own: list[Object], now: datetime, *, hatching: bool)
         "replicas": len(own),
         "readyReplicas": len(up),
         "availableReplicas": len(up),
-        "upToDateReplicas": sum(told(each, "UpToDate") is not None for each in own),
+        "upToDateReplicas": sum(holds(each, "UpToDate") for each in own),
         "observedGeneration": generation(it),
         "selector": selector(it),
     }
@@ -79,11 +78,11 @@ def _grow(view: View, it: Object, own: list[Object], now: datetime) -> Iterator[
     if missing <= 0 or deleting(it) or not stable or any(told(each, "Ready") is None for each in own):
         return
     mould = _mould(it)
-    taken = {name(each) for each in own}
+    there = [*own]
     batch = sum("nodeRef" not in status(each) for each in own)
     for turn in range(batch, batch + max(1, missing - 1)):
-        made = _free(view, mould, {TURN: str(turn)}, now, taken)
-        taken.add(made["metadata"]["name"])
+        made = unnamed(view, mould, now, there, {TURN: str(turn)})
+        there.append(made)
         yield Make(MACHINES, made)
 
 
@@ -94,15 +93,11 @@ def _mould(it: Object) -> Mould:
     return Mould(it, labels, template["spec"].get("version", ""), meta.get("annotations", {}))
 
 
-def _free(view: View, mould: Mould, notes: dict[str, str], now: datetime, taken: set[str]) -> Object:
-    """A machine under the first name of the set's that nobody bears."""
-    numbered = (machine(view, mould, number, now, notes) for number in count())
-    return next(made for made in numbered if made["metadata"]["name"] not in taken)
-
-
 def _stable(view: View) -> bool:
-    """The preflight check of a MachineSet: the control plane is not being made just now."""
-    return bool(view.heads) and holds(view.heads[0], "InfrastructureReady") and not deleting(view.heads[0])
+    """The preflight check of a MachineSet: the control plane is not being made, or replaced, just now."""
+    heads = view.heads
+    settled = not any(deleting(each) or not holds(each, "UpToDate") for each in heads)
+    return bool(heads) and holds(heads[0], "InfrastructureReady") and settled
 
 
 def _shrink(it: Object, own: list[Object]) -> Iterator[Change]:

@@ -120,8 +120,10 @@ def ready(type_: str, machines: Sequence[Object]) -> Told:
 
 def up_to_date(type_: str, machines: Iterable[Object]) -> Told:
     """Machines that have not said so yet do not count."""
-    some = any(told(each, "UpToDate") for each in machines)
-    return Told(type_, "True", "UpToDate" if some else "NoReplicas")
+    said = [(f"Machine {name(each)}", one) for each in machines if (one := told(each, "UpToDate"))]
+    if behind := [(who, one.message) for who, one in said if not one.true]:
+        return Told(type_, "False", "NotUpToDate", bullets(behind, "Machines"))
+    return Told(type_, "True", "UpToDate" if said else "NoReplicas")
 
 
 def summed(type_: str, of: Sequence[tuple[str, Told | None]], *, true: str, unknown: str, false: str) -> Told:
