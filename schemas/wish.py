@@ -89,6 +89,13 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.least < self.most
 
 
+class Network(msgspec.Struct, frozen=True, kw_only=True):
+    """Ranges of addresses (CIDR), one for each family that the cluster speaks."""
+
+    pods: tuple[str, ...]
+    services: tuple[str, ...]
+
+
 class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the cluster is made of, and where it may be."""
 
@@ -108,6 +115,8 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """It has no machines as long as this is asked for."""
     adopt: Adopt | None = None
     """None: it is founded."""
+    network: Network | None = None
+    """None: as its template has it."""
 
     @property
     def kept(self) -> bool:

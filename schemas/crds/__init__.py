@@ -5,6 +5,7 @@ from typing import Any
 
 from schemas.crds.colony import AddonSpec, AdoptSpec, ClusterSpec, Colony, ColonySpec, Metadata, PoolSpec
 from schemas.crds.manifest import GROUP, VERSION, Column, Crd
+from schemas.crds.network import NetworkSpec
 from schemas.crds.refusals import Refused, read
 from schemas.crds.status import (
     AddonStatus,
@@ -38,6 +39,7 @@ __all__ = [
     "GpuStatus",
     "LimitSpec",
     "Metadata",
+    "NetworkSpec",
     "OfferStatus",
     "PoolSpec",
     "Refused",

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from schemas.crds.manifests import Manifests
+from schemas.crds.network import NetworkSpec
 from schemas.crds.nodes import NodeLabels, TaintSpec
 from schemas.crds.status import ColonyStatus
 from schemas.crds.written import COMMIT, Accelerator, Distinct, Duration, Label, ListMap, Moment, Places, Span, Written
@@ -99,6 +100,8 @@ class ClusterSpec(Written):
     """Wait rather than pay more (USD per hour for the whole cluster)."""
     kubernetes_version: Annotated[str, Field(max_length=63, pattern=r"^v1\.[0-9]+\.[0-9]+$")] = "v1.34.0"
     """Which Kubernetes, e.g. v1.34.0."""
+    network: NetworkSpec | None = None
+    """Which addresses it gives out; not said: those of its template."""
     backend: Label | None = None
     """What founds it, such as capi or k0rdent; not said: what this installation uses."""
     template: Annotated[str, Field(min_length=1, max_length=253)] | None = None
@@ -115,6 +118,12 @@ class ClusterSpec(Written):
     """Take in a cluster that stands already instead of founding one; its pools are written as they are."""
     addons: Annotated[list[AddonSpec], Field(max_length=64), ListMap()] = Field(default_factory=list)
     """What is put on it before it is handed over."""
+
+    @model_validator(mode="after")
+    def _as_it_stands(self) -> "ClusterSpec":
+        if self.adopt and self.network:
+            raise ValueError("network is what the adopted cluster has already: must be left out")
+        return self
 
     @model_validator(mode="after")
     def _one_elastic_of_a_kind(self) -> "ClusterSpec":

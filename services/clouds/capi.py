@@ -19,6 +19,7 @@ from services.clouds.healing import declares, health_check
 from services.clouds.kept import Kept
 from services.clouds.manifests import filled, render
 from services.clouds.marks import GROUP
+from services.clouds.network import cluster_network
 from services.clouds.objects import (
     alter,
     ensure,
@@ -36,6 +37,7 @@ from services.clouds.sized import Render, sized
 from services.clouds.spots import sells_spot
 from services.clouds.standing import Standing, of_cluster
 from services.clouds.topology import buys_spot, class_of, grown, infrastructure_of, topology
+from services.clouds.values import over
 
 PREFIX = "alate-capi-"
 """A template's ConfigMap is named ``alate-capi-<cloud>``, unless the Colony names another."""
@@ -75,7 +77,8 @@ class Capi:
         """See that the Cluster exists, then all that belongs to it: each owned by the Cluster."""
         render = await self._renderer(wish, attempt.placement.cloud)
         ours = labels(wish.name, attempt, uid)
-        cluster, others = _split(render(attempt))
+        rendered, others = _split(render(attempt))
+        cluster = over(rendered, {"spec": cluster_network(wish.need.network)})
         _name(cluster, wish, ours, owner(wish))
         there = await ensure(self._kube, await self._kind(cluster), cluster)
         async with self._turns:

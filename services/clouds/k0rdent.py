@@ -16,11 +16,12 @@ from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
 from services.clouds.machines import claim, listed
 from services.clouds.means import MACHINES, Means, cloud_of, lacking, means
+from services.clouds.network import NETWORK, cluster_network
 from services.clouds.nodes import pool_of, worker_args
 from services.clouds.objects import alter, ensure, identity, installed, leftovers
 from services.clouds.port import labels, owner
 from services.clouds.standing import INSTANCE, Standing, of_deployment
-from services.clouds.values import CHARTS, Config, buys_spot, config, over, placed
+from services.clouds.values import CHARTS, Config, buys_spot, config, held, over
 
 
 class K0rdent:
@@ -54,7 +55,7 @@ class K0rdent:
         found = (await self._means(wish)).get(cloud) or (await self._means(wish, anew=True)).get(cloud)
         if found is None:
             raise Denied(f"no template or credential for {cloud} any more", NOT_INSTALLED)
-        told = _own_told(found, attempt) if found.own else config(wish, attempt, found.values)
+        told = _own_told(found, wish, attempt) if found.own else config(wish, attempt, found.values)
         there = await ensure(self._kube, CLUSTERDEPLOYMENTS, _object(wish, attempt, uid, _spec(found, told)))
         if found.own and there["spec"].get("dryRun"):
             await self._man(there, found, wish, attempt.placement.lots[0])
@@ -144,9 +145,10 @@ def _spec(found: Means, told: Config) -> Config:
     }
 
 
-def _own_told(found: Means, attempt: Attempt) -> Config:
-    """What is said of machines that are there already: as what they were offered."""
-    return placed({"clusterAnnotations": {INSTANCE: attempt.placement.lots[0].instance}}, found.values)
+def _own_told(found: Means, wish: Wish, attempt: Attempt) -> Config:
+    """What is said of machines that are there already: as what they were offered. Raises Denied."""
+    wanted = {"clusterAnnotations": {INSTANCE: attempt.placement.lots[0].instance}}
+    return held(wanted | cluster_network(wish.need.network), found.values, (NETWORK,))
 
 
 def _object(wish: Wish, attempt: Attempt, uid: str, spec: Config) -> Object:

@@ -1,11 +1,12 @@
 """What is written into a ClusterTemplate's config is what was bought, as far as the template has a place for it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from events.faults import Denied
 from schemas.placement import Attempt, Lot
 from schemas.wish import Wish
+from services.clouds.network import NETWORK, cluster_network
 from services.clouds.nodes import pool_of, worker_args
 
 Config = dict[str, object]
@@ -42,13 +43,19 @@ def config(wish: Wish, attempt: Attempt, values: Config) -> Config:
         "workersNumber": lot.nodes,
         "controlPlane": {chart.instance: chart.head},
         "worker": {chart.instance: lot.instance} | _disk(wish, lot, chart) | (chart.spot if lot.spot else {}),
-    }
+    } | cluster_network(wish.need.network)
     if args := worker_args(pool_of(wish, lot)):
         wanted["k0s"] = {"workerArgs": list(args)}
     if not values:
         return wanted
+    needed = ("k0s.workerArgs", NETWORK, chart.region, "workersNumber", f"worker.{chart.instance}")
+    return held(wanted, values, needed)
+
+
+def held(wanted: Config, values: Config, needed: Iterable[str]) -> Config:
+    """What of a config the values have a place for. Raises Denied if they have none for what makes the cluster."""
     said = placed(wanted, values)
-    if lost := ", ".join(_lost(chart, wanted, said)):
+    if lost := ", ".join(path for path in needed if _at(path, wanted) != _at(path, said)):
         raise Denied(f"the ClusterTemplate has no value {lost}: use one that can be told", BAD_TEMPLATE)
     return said
 
@@ -82,14 +89,8 @@ def _disk(wish: Wish, lot: Lot, chart: Chart) -> Config:
     return {chart.disk: asked} if asked else {}
 
 
-def _lost(chart: Chart, wanted: Config, said: Config) -> Iterator[str]:
-    """Without these it would be another cluster than was paid for."""
-    if wanted.get("k0s") != said.get("k0s"):
-        yield "k0s.workerArgs"
-    worker = said.get("worker")
-    if chart.region not in said:
-        yield chart.region
-    if "workersNumber" not in said:
-        yield "workersNumber"
-    if not isinstance(worker, dict) or chart.instance not in worker:
-        yield f"worker.{chart.instance}"
+def _at(path: str, config: object) -> object:
+    """What a config says under a path; None if nothing."""
+    for name in path.split("."):
+        config = config.get(name) if isinstance(config, Mapping) else None
+    return config

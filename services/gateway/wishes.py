@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import msgspec
 
-from schemas.crds import AdoptSpec, ClusterSpec, Colony, PoolSpec
-from schemas.wish import AddonRef, Adopt, Limits, Need, Pool, Taint, Wish, digest
+from schemas.crds import AdoptSpec, ClusterSpec, Colony, NetworkSpec, PoolSpec
+from schemas.wish import AddonRef, Adopt, Limits, Need, Network, Pool, Taint, Wish, digest
 
 EVENT = "alate.dev/event-id"
 """The annotation that names the event a Colony was made of."""
@@ -52,11 +52,16 @@ def _need(cluster: ClusterSpec, backend: str) -> Need:
         template=cluster.template or "",
         hibernate=cluster.hibernate,
         adopt=_adopt(cluster.adopt) if cluster.adopt else None,
+        network=_network(cluster.network) if cluster.network else None,
     )
 
 
 def _adopt(asked: AdoptSpec) -> Adopt:
     return Adopt(name=asked.name, on_release=asked.on_release, node_price_per_hour=asked.node_price_per_hour)
+
+
+def _network(asked: NetworkSpec) -> Network:
+    return Network(pods=tuple(asked.pods), services=tuple(asked.services))
 
 
 def _pool(pool: PoolSpec) -> Pool:

@@ -17,6 +17,8 @@ API = "infra.exalsius.ai/v1"
 SPEC = "clusterDeploymentSpec"
 WORKERS = 2
 """What the charts make where nothing is said."""
+NETWORK = {"pods": ["10.244.0.0/16"], "services": ["10.96.0.0/12"]}
+"""The same, of addresses."""
 FIXED = {
     f"{SPEC}.dryRun": False,
     f"{SPEC}.cleanupOnDeletion": True,
@@ -130,8 +132,16 @@ def _cluster(written: Object, known: Mapping[Kind, Offer]) -> Object:
         "template": spec["template"],
         "clouds": [cloud],
         **({"regions": [config[chart.region]]} if config.get(chart.region) else {}),
+        **_network(_within(config, "clusterNetwork")),
         "pools": [pool | ({"diskGiB": worker[chart.disk]} if worker.get(chart.disk) else {})],
     }
+
+
+def _network(said: Object) -> Object:
+    """The addresses, with the charts' own beside them where one of the two is said."""
+    ranges = {of: _within(said, of).get("cidrBlocks") for of in NETWORK}
+    told = {of: each for of, each in ranges.items() if each}
+    return {"network": NETWORK | told} if told else {}
 
 
 def _cloud(spec: Object) -> str:
@@ -164,6 +174,7 @@ def _left(written: Object) -> Iterator[Left]:
     worker = f"{config}.worker"
     carried = {f"{config}.{chart.region}", f"{config}.workersNumber", f"{SPEC}.template", "clusterName"}
     carried |= {f"{worker}.{chart.instance}", f"{worker}.{chart.disk}"}
+    carried |= {f"{config}.clusterNetwork.{of}.cidrBlocks" for of in NETWORK}
     for path, value in _leaves(written):
         if path not in carried and not (path in FIXED and FIXED[path] == value):
             yield Left(path, WHY.get(path, NO_WORD))

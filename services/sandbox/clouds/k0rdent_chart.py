@@ -82,12 +82,16 @@ def _cluster(view: View, it: Object) -> Object:
     spec = {
         "controlPlaneRef": {"apiGroup": CONTROLPLANES.group, "kind": CONTROLPLANES.kind, "name": name(it)},
         "infrastructureRef": {"apiGroup": DEVCLUSTERS.group, "kind": DEVCLUSTERS.kind, "name": name(it)},
-        "clusterNetwork": {
-            "pods": {"cidrBlocks": ["10.244.0.0/16"]},
-            "services": {"cidrBlocks": ["10.96.0.0/12"]},
-        },
+        "clusterNetwork": _network(view, config),
     }
     return _meta(it, name(it), annotations=notes) | {"spec": spec}
+
+
+def _network(view: View, config: Object) -> Object:
+    """As it is asked for, or else as the template has it."""
+    values: Object = status(view.template).get("config", {}) if view.template else {}
+    told: Object = config.get("clusterNetwork") or values.get("clusterNetwork", {})
+    return told
 
 
 def _infra(view: View, it: Object) -> Object:

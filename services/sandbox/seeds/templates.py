@@ -15,6 +15,7 @@ REMOTE = "k0sproject-k0smotron"
 _WORKERS = {
     "controlPlaneNumber": 1,
     "workersNumber": 2,
+    "clusterNetwork": {"pods": {"cidrBlocks": ["10.244.0.0/16"]}, "services": {"cidrBlocks": ["10.96.0.0/12"]}},
     "clusterLabels": {},
     "clusterAnnotations": {},
     "k0s": {"workerArgs": []},

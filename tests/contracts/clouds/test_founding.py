@@ -2,6 +2,7 @@
 
 import pytest
 
+from events.kinds import CLUSTERS
 from schemas.cluster import Ready, Waiting
 from tests.contracts.clouds.house import INSTANCE, REGIONS, full
 
@@ -18,6 +19,19 @@ async def test_it_is_founded_on_the_cheapest_offer_and_leaves_nothing(house):
         await house.gone()
         assert await house.objects() == ()
         assert await house.paid() == []
+
+
+async def test_it_gives_out_the_addresses_that_were_asked_for_or_else_its_templates(house):
+    async with house.at_work():
+        await house.ask(network={"pods": ["10.8.0.0/14"], "services": ["10.200.0.0/16"]})
+        await house.ask(name="other")
+        await house.until(Ready)
+        await house.until(Ready, name="other")
+        made = {each["metadata"]["name"]: each["spec"]["clusterNetwork"] for each in await house.sandbox.all(CLUSTERS)}
+        assert made == {
+            "train-gpu-1": {"pods": {"cidrBlocks": ["10.8.0.0/14"]}, "services": {"cidrBlocks": ["10.200.0.0/16"]}},
+            "other-gpu-1": {"pods": {"cidrBlocks": ["10.244.0.0/16"]}, "services": {"cidrBlocks": ["10.96.0.0/12"]}},
+        }
 
 
 @pytest.mark.parametrize("without", [1, 2])

@@ -91,6 +91,15 @@ async def test_their_nodes_bear_what_the_pool_asks_for(house):
         assert machine["k0s"] == {"args": ["--labels=alate.dev/pool=md,example.com/team=blue"]}
 
 
+async def test_their_clusters_give_out_the_addresses_that_were_asked_for(house):
+    async with house.at_work():
+        await own(house)
+        await house.ask(nodes=1, network={"pods": ["10.8.0.0/14"], "services": ["10.200.0.0/16"]})
+        await house.until(Ready)
+        (found,) = await house.sandbox.all(CLUSTERDEPLOYMENTS)
+        assert found["spec"]["config"]["clusterNetwork"]["pods"] == {"cidrBlocks": ["10.8.0.0/14"]}
+
+
 async def deployment(house, name):
     labels = {f"alate.dev/{mark}": name for mark in ("cluster", "uid", "attempt")}
     return await house.kube.create(

@@ -23,6 +23,7 @@ from schemas.crds import (
     TeardownStatus,
     read_colony,
 )
+from schemas.crds.network import NetworkSpec
 from schemas.crds.nodes import TaintSpec
 from schemas.durations import LONGEST
 from schemas.wish import Spot
@@ -71,6 +72,7 @@ CLUSTERS = made(
     regions=st.lists(LABELS, max_size=3, unique=True),
     max_price_per_hour=maybe(PRICES),
     kubernetes_version=st.from_regex(r"\Av1\.[0-9]{1,2}\.[0-9]{1,2}\Z"),
+    network=maybe(st.just(NetworkSpec(pods=["10.8.0.0/14", "fd01::/64"], services=["10.96.0.0/16"]))),
     backend=st.sampled_from(["k0rdent", "capi", None]),
     template=maybe(LABELS),
     time_to_live=maybe(SPANS),

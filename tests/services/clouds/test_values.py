@@ -5,21 +5,26 @@ import pytest
 
 from events.faults import Denied
 from schemas.placement import Attempt, Placement
-from schemas.wish import Need, Wish
+from schemas.wish import Need, Network, Wish
 from services.clouds.values import CHARTS, buys_spot, config, over
 from services.sandbox.seeds.templates import K0RDENT
 from tests.samples import LOT, POOL
 
 VALUES = {
-    name.partition("-")[0]: {"controlPlaneNumber": 3, "workersNumber": 2} | values
+    name.partition("-")[0]: {"controlPlaneNumber": 3, "workersNumber": 2, "clusterNetwork": {}} | values
     for name, values in K0RDENT.items()
     if "worker" in values
 }
 
 
-def told(cloud, values, disk=0, *, spot=True):
+NETWORK = Network(pods=("10.8.0.0/14",), services=("fd00::/112",))
+
+
+def told(cloud, values, disk=0, *, spot=True, network=None):
     pool, lot = msgspec.structs.replace(POOL, disk_gib=disk), msgspec.structs.replace(LOT, spot=spot)
-    wish = Wish(tenant="acme", colony="train", cluster="a", uid="u", generation=1, need=Need(pools=(pool,)))
+    wish = Wish(
+        tenant="acme", colony="train", cluster="a", uid="u", generation=1, need=Need(pools=(pool,), network=network)
+    )
     return config(wish, Attempt(number=1, placement=Placement(cloud=cloud, region="r", lots=(lot,))), values)
 
 
@@ -54,6 +59,17 @@ def test_what_the_template_has_no_place_for_is_left_out():
 def test_an_empty_mapping_among_the_values_takes_anything():
     values = VALUES["aws"] | {"worker": {}}
     assert told("aws", values)["worker"] == {"instanceType": LOT.instance, "spotMarketOptions": {}}
+
+
+def test_the_addresses_a_colony_asks_for_are_told_and_otherwise_the_templates_stay():
+    said = told("aws", VALUES["aws"], network=NETWORK)
+    assert said["clusterNetwork"] == {
+        "pods": {"cidrBlocks": ["10.8.0.0/14"]},
+        "services": {"cidrBlocks": ["fd00::/112"]},
+    }
+    assert "clusterNetwork" not in told("aws", VALUES["aws"])
+    with pytest.raises(Denied, match="the ClusterTemplate has no value clusterNetwork: use one that can be told"):
+        told("aws", {key: value for key, value in VALUES["aws"].items() if key != "clusterNetwork"}, network=NETWORK)
 
 
 @pytest.mark.parametrize("lost", ["region", "workersNumber", "worker"])

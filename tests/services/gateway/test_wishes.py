@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from schemas.crds import read_colony
-from schemas.wish import AddonRef, Limits, Need, Pool, Spot, Taint, Wish, digest
+from schemas.wish import AddonRef, Limits, Need, Network, Pool, Spot, Taint, Wish, digest
 from services.gateway.wishes import no_more, wishes
 
 MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"
@@ -18,6 +18,7 @@ FULL = {
         }
     ],
     "clouds": ["aws", "gcp"], "regions": ["us-east-1"], "maxPricePerHour": 99.5, "kubernetesVersion": "v1.33.1",
+    "network": {"pods": ["10.8.0.0/14"], "services": ["10.96.0.0/16", "fd00::/112"]},
     "backend": "capi", "template": "mine", "timeToLive": "2h", "idleAfter": "10m", "warnBefore": "30s",
     "addons": [{"name": "driver", "manifests": MANIFEST}],
 }  # fmt: skip
@@ -63,6 +64,7 @@ def test_every_field_of_a_cluster_is_in_its_wish():
     need = Need(
         pools=(pool,), clouds=("aws", "gcp"), regions=("us-east-1",), max_price_per_hour=99.5,
         kubernetes_version="v1.33.1", backend="capi", template="mine",
+        network=Network(pods=("10.8.0.0/14",), services=("10.96.0.0/16", "fd00::/112")),
     )  # fmt: skip
     assert wish == Wish(
         tenant="acme", colony="train", cluster="a", uid="c1", generation=4, need=need,

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from schemas.placement import Placement
-from schemas.wish import Adopt, Need, OnRelease, Spot
+from schemas.wish import Adopt, Need, Network, OnRelease, Spot
 from services.provisioning.change import WAY, objection
 from tests.samples import LOT, POOL
 
@@ -58,6 +58,7 @@ def test_what_becomes_of_an_adopted_cluster_can_change_and_which_it_is_cannot():
     [
         (replace(NEED, regions=("r",)), "regions"),
         (replace(NEED, kubernetes_version="v1.33.0"), "kubernetesVersion"),
+        (replace(NEED, network=Network(pods=("10.8.0.0/14",), services=("10.96.0.0/16",))), "network"),
         (replace(NEED, backend="capi", clouds=("gcp",)), "clouds, backend"),
         (replace(NEED, pools=(replace(POOL, accelerator="A100", nodes=9),)), "pools[workers].accelerator"),
         (

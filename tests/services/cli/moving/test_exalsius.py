@@ -58,6 +58,14 @@ def test_what_founds_the_same_cluster_is_carried_over(cloud):
     assert (found.left, found.lost) == ((), ())
 
 
+def test_its_addresses_are_carried_over_with_the_charts_own_beside_them():
+    spec = deployment()
+    spec["config"]["clusterNetwork"] = {"pods": {"cidrBlocks": ["10.8.0.0/14"]}}
+    found = moved(theirs(spec), KNOWN)
+    assert found.colony["spec"]["clusters"][0]["network"] == {"pods": ["10.8.0.0/14"], "services": ["10.96.0.0/12"]}
+    assert found.left == ()
+
+
 @pytest.mark.parametrize(
     ("more", "path", "why"),
     [
