@@ -23,6 +23,8 @@ from services.view import View, entities, levels
 
 Name = tuple[str, str]
 """A Colony's namespace and name."""
+Look = Callable[[Name], None]
+"""Has a Colony looked at."""
 FOUNDING = (Requested, Placing, Launching, Provisioned)
 """States of a cluster that is on its way."""
 PASSING = (*FOUNDING, Armed)
@@ -63,18 +65,22 @@ class Books:
             (cluster.LIFECYCLE, self.clusters), (teardown.LIFECYCLE, self.teardowns), (addon.LIFECYCLE, self.addons),
         )  # fmt: skip
 
-    def listen(self, now: Callable[[Name], None], soon: Callable[[Name], None]) -> None:
-        """Call `now` with the Colony each news is about, or `soon` if its owner is about to make more of it."""
+    def listen(self, now: Look, soon: Look, later: Look) -> None:
+        """Call one of them with the Colony each news is about.
+
+        It is `soon` if the owner is about to make more of the news, `later` if they are words of a back end alone.
+        """
         for view in (self.clusters, self.teardowns, self.addons):
             view.listen(lambda key, state: _in(state, now, soon)((key.tenant, _colony(state))))
         for level in (self.seen, self.infra):
-            level.listen(lambda subject, news: self._about(subject, news, soon))
+            level.listen(lambda subject, news: self._about(subject, news, soon, later))
 
-    def _about(self, subject: str, news: ClusterSeen | InfraSeen, changed: Callable[[Name], None]) -> None:
+    def _about(self, subject: str, news: ClusterSeen | InfraSeen, soon: Look, later: Look) -> None:
         tenant = names_of(subject)[2]
         state = self.cluster(tenant, news.cluster)
         if state is not None:
-            changed((tenant, state.wish.colony))
+            look = later if isinstance(state, Launching) and _words_alone(news) else soon
+            look((tenant, state.wish.colony))
 
     def cluster(self, tenant: str, name: str) -> ClusterState | None:
         """A cluster's state."""
@@ -133,8 +139,13 @@ class Books:
         return isinstance(teardown, Gone) and teardown.uid == state.uid
 
 
-def _in(state: State, now: Callable[[Name], None], soon: Callable[[Name], None]) -> Callable[[Name], None]:
+def _in(state: State, now: Look, soon: Look) -> Look:
     return soon if isinstance(state, PASSING) else now
+
+
+def _words_alone(news: ClusterSeen | InfraSeen) -> bool:
+    """What a back end tells of a launch that its owner goes on waiting for."""
+    return isinstance(news, InfraSeen) and news.present and not (news.reachable or news.going or news.failure)
 
 
 def _colony(state: msgspec.Struct) -> str:

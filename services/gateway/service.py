@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 
 import structlog
 
@@ -29,6 +30,8 @@ SOON = 0.01
 """Seconds from news that bring more news to the look at their Colony: an owner's answer takes half of that."""
 LATEST = 2.0
 """Seconds they wait at the most: `SOON` for each cluster that is being founded, as answers take longer then."""
+WORDS = 15
+"""How many times as long words of a back end wait that nobody decides on: other news mostly comes with the next."""
 AFTER_A_FAULT = 5.0
 """Seconds, at least, until a Colony is followed again after our own code failed over it."""
 MEASURE = 15.0
@@ -75,7 +78,7 @@ class Gateway:
                 for view in self._books.views:
                     group.create_task(view.run())
                     await view.ready.wait()
-                self._books.listen(self._touch, self._touch_later)
+                self._books.listen(self._touch, self._touch_later, partial(self._touch_later, times=WORDS))
                 for infra in self._infra:
                     group.create_task(infra.run(self._kube))
                 group.create_task(self._watch())
@@ -103,11 +106,15 @@ class Gateway:
             self._waiting.add(name)
             self._mail.put(name, None)
 
-    def _touch_later(self, name: Name) -> None:
+    def _touch_later(self, name: Name, times: int = 1) -> None:
         """Follow a Colony a little later, with what its owner makes of the news: with all that came meanwhile."""
-        if name not in self._passing and name not in self._waiting:
-            after = min(SOON * max(1, self._books.founding), LATEST)
-            self._passing[name] = asyncio.get_running_loop().call_later(after, self._touch, name)
+        loop, waits = asyncio.get_running_loop(), self._passing.get(name)
+        when = loop.time() + times * min(SOON * max(1, self._books.founding), LATEST)
+        if name in self._waiting or (waits is not None and waits.when() <= when):
+            return
+        if waits is not None:
+            waits.cancel()
+        self._passing[name] = loop.call_at(when, self._touch, name)
 
     async def _watch(self) -> None:
         async for sight in self._kube.watch(COLONIES):

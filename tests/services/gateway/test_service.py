@@ -14,12 +14,14 @@ from events.kube import Listed
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import cluster
-from schemas.cluster import Requested, Stalled
+from schemas.cluster import Launching, Requested, Stalled
+from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
+from schemas.placement import Attempt, Placement
 from schemas.subjects import Key
 from schemas.wish import Limits, Need, Wish
 from services.gateway.ages import COUNT, OLDEST
-from services.gateway.service import LATEST, MEASURE, SOON, Gateway
+from services.gateway.service import LATEST, MEASURE, SOON, WORDS, Gateway
 from services.ledger import Ledger
 from services.levels import Levels
 
@@ -29,6 +31,7 @@ KEY = Key("cluster", "acme", "train-a")
 WISH = Wish(
     tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=()), limits=Limits()
 )  # fmt: skip
+ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="r", lots=()))
 COLONY = {"metadata": {"namespace": "acme", "name": "train", "uid": "c1", "resourceVersion": "1"}, "spec": {}}
 
 pytestmark = pytest.mark.looptime
@@ -53,7 +56,7 @@ class House:
         )
         self.gateway._colonies.follow = self._look
         self.ledger = Ledger(self.bus, cluster.LIFECYCLE, lambda: NOW, Meters())
-        self.levels = Levels(self.bus, lambda: NOW, Meters(), ClusterSeen)
+        self.levels = Levels(self.bus, lambda: NOW, Meters(), ClusterSeen, InfraSeen)
 
     async def _look(self, name):
         assert name == NAME
@@ -70,8 +73,15 @@ class House:
     async def decided(self, kind, **more):
         await self.ledger.write(KEY, kind(uid="c1.1", wish=WISH, **more), cause="", cancels_timer=False)
 
+    async def launching(self):
+        await self.decided(Launching, attempt=ATTEMPT, attempts=1, billed_since=NOW, deadline=NOW)
+        await asyncio.sleep(1)
+
     async def seen(self, nodes):
         await self.levels.say(ClusterSeen(cluster="train-a", uid="c1.1", nodes=nodes), "acme", "train-a")
+
+    async def told(self, **more):
+        await self.levels.say(InfraSeen(cluster="train-a", uid="c1.1", attempt=1, **more), "acme", "train-a-1")
 
     async def since(self, began):
         """When it was looked at within a second from then, in milliseconds."""
@@ -137,6 +147,35 @@ async def test_the_more_clusters_are_founded_the_longer_news_are_gathered(cluste
         await house.seen(2)
         await asyncio.sleep(LATEST)
         assert await house.since(began) == [1000 * waits]
+
+
+async def test_words_of_a_back_end_that_nobody_decides_on_are_gathered_for_longer():
+    async with at_work() as house:
+        await house.launching()
+        began = asyncio.get_running_loop().time()
+        for words in ("no network yet", "no machine yet"):
+            await house.told(message=words)
+            await asyncio.sleep(SOON)
+        assert await house.since(began) == [1000 * SOON * WORDS]
+
+
+@pytest.mark.parametrize("news", [{"reachable": True}, {"present": False}, {"failure": "Quota"}, {"going": True}])
+async def test_what_a_launch_waits_for_does_not_wait_for_words(news):
+    async with at_work() as house:
+        await house.launching()
+        await house.told(message="no network yet")
+        began = asyncio.get_running_loop().time()
+        await house.told(**news)
+        await asyncio.sleep(SOON / 2)
+        await house.told(message="no machine yet")
+        assert await house.since(began) == [1000 * SOON]
+
+
+async def test_words_of_a_cluster_that_is_no_launch_wait_no_longer_than_other_news():
+    async with at_work() as house:
+        began = asyncio.get_running_loop().time()
+        await house.told(message="no network yet")
+        assert await house.since(began) == [1000 * SOON]
 
 
 async def test_what_is_over_is_waited_for_by_nobody():
