@@ -73,3 +73,4 @@ class Gone(msgspec.Struct, frozen=True):
 
     attempt: int
     backend: str = ""
+    adopts: str = ""  # what was handed back, where others had made it

@@ -71,3 +71,5 @@ class Ranked(msgspec.Struct, frozen=True):
     placements: tuple[Placement, ...]
     reason: str = ""
     message: str = ""
+    adopts: str = ""
+    """What others made, where that was looked at instead of the market."""

@@ -119,6 +119,11 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """None: as its template has it."""
 
     @property
+    def adopts(self) -> str:
+        """What others made that shall be taken in; empty: it is founded."""
+        return self.adopt.name if self.adopt is not None else ""
+
+    @property
     def kept(self) -> bool:
         """It stays what it was when it is asked for no more: it is others' who go on with it."""
         return self.adopt is not None and self.adopt.on_release is OnRelease.KEEP

@@ -9,7 +9,7 @@ from events.faults import Denied, NotFound, TryLater
 from events.kube import Kube, Object, Resource
 from events.kube_faults import NotServed
 from schemas.placement import Attempt
-from schemas.wish import Wish
+from schemas.wish import Adopt, OnRelease, Wish
 from services.clouds.marks import ATTEMPT, CLUSTER, UID
 from services.clouds.objects import own, uninstalled
 
@@ -45,15 +45,24 @@ async def take_in(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt, 
 
 
 async def hand_back(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt) -> None:
-    """See that the object bears the attempt's marks no more, or is going. Raises NotFound once it is so."""
+    """See that the object bears the attempt's marks no more, or is going. Raises NotFound once it is so.
+
+    It goes where the wish says so of this very one: what an attempt took in that came to nothing stands on.
+    """
     meta = (await kube.get(resource, attempt.adopts, wish.tenant))["metadata"]
     there = meta.get("labels", {})
     if (there.get(CLUSTER), there.get(ATTEMPT)) != (wish.name, str(attempt.number)):
         raise NotFound(f"{resource.kind} {attempt.adopts} bears no mark of this attempt")
-    if wish.need.adopt is not None and not wish.need.kept:
+    if _ends(wish.need.adopt, attempt):
         await kube.delete(resource, meta["name"], wish.tenant, uid=meta["uid"])
     else:
         await _rewrite(kube, resource, meta, {"metadata": {"labels": dict.fromkeys((CLUSTER, UID, ATTEMPT))}})
+
+
+def _ends(asked: Adopt | None, attempt: Attempt) -> bool:
+    """Whether it shall go with the cluster: the wish may name another one by now."""
+    ended = asked is not None and asked.on_release is OnRelease.DELETE and asked.name == attempt.adopts
+    return ended and not attempt.reason
 
 
 async def alter(  # noqa: PLR0913 - which of whose objects, and what of it

@@ -53,7 +53,7 @@ class Calls:
             reach = await backend_for(wish, self._clouds).reach(wish)
         except Denied as denied:
             _wait_if_told(denied, command.told)
-            return (Ranked((), denied.reason, denied.message),)
+            return (Ranked((), denied.reason, denied.message, wish.need.adopts),)
         self._wait_for_offers()
         return (self._stall.ranked(command, reach),)
 
@@ -66,9 +66,10 @@ class Calls:
         try:
             there = await backend_for(command.wish, self._clouds).standing(command.wish.tenant, adopt.name)
         except NotFound as missing:
-            return Ranked((), NOTHING_TO_ADOPT, f"{missing.message}: adopt one that is there, or leave adopt out")
+            told = f"{missing.message}: adopt one that is there, or leave adopt out"
+            return Ranked((), NOTHING_TO_ADOPT, told, adopt.name)
         self._wait_for_offers()
-        return self._stall.taken_in(command, there)
+        return msgspec.structs.replace(self._stall.taken_in(command, there), adopts=adopt.name)
 
     async def launch(self, command: Launch) -> tuple[Event, ...]:
         """See that the cluster is being founded; that it is up is seen by others."""
@@ -128,7 +129,7 @@ class Calls:
         except NotServed:  # that its objects are gone with the kind would be a guess, and may cost what still runs
             return _release_held(command, uninstalled(backend.watched.api_version, backend.watched.kind))
         except NotFound:
-            return (Gone(number, where),)
+            return (Gone(number, where, command.attempt.adopts),)
         except Denied as denied:
             return _release_held(command, denied)
         if command.told:

@@ -41,6 +41,8 @@ def choose(
 ) -> Requested | Placing | Launching | Waiting | Stalled:
     if state.wish.deleting or state.wish.need.hibernate or getattr(state, "attempt", None) is not None:
         return state
+    if market.adopts != state.wish.need.adopts:
+        return state  # the answer to an earlier wish
     if not market.placements:
         return go_without(state, market, now)
     return _launch(state, market, now) if _answers(state, market) else state
@@ -48,7 +50,7 @@ def choose(
 
 def recover(state: Stalled, market: Ranked, now: datetime) -> Stalled | Waiting | Launching:
     """What was not installed is there now; or something else is missing."""
-    if state.reason != NOT_INSTALLED or state.wish.deleting:
+    if state.reason != NOT_INSTALLED or state.wish.deleting or market.adopts != state.wish.need.adopts:
         return state
     if not market.placements:
         return go_without(state, market, now)
@@ -93,7 +95,7 @@ def lose(state: Provisioned | Ready | Hibernated, seen: InfraSeen, now: datetime
         return find(state, seen)
     if seen.present:
         return state
-    return try_next(_give_up(state, LOST, DELETED, now), Gone(seen.attempt), now)
+    return try_next(_give_up(state, LOST, DELETED, now), Gone(seen.attempt, adopts=seen.adopted), now)
 
 
 def fall_short(state: Provisioned, seen: InfraSeen, now: datetime) -> ClusterState | Placing:
@@ -128,10 +130,9 @@ def _answers(state: ClusterState, market: Ranked) -> bool:
 
 def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Launching:
     (best, *rest), number = market.placements, free_number(state)
-    adopts = state.wish.need.adopt.name if state.wish.need.adopt else ""
     return state.to(
         Launching,
-        attempt=Attempt(number=number, placement=best, adopts=adopts),
+        attempt=Attempt(number=number, placement=best, adopts=market.adopts),
         attempts=number,
         billed_since=now,
         deadline=now + LAUNCH_LIMIT,

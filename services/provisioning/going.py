@@ -61,7 +61,7 @@ def finish(state: Releasing, gone: Gone, now: datetime) -> ClusterState | Releas
 def finish_seen(state: Releasing, seen: InfraSeen, now: datetime) -> ClusterState | Released:
     if not concerns(state, seen):
         return find(state, seen)
-    return state if seen.present else finish(state, Gone(seen.attempt), now)
+    return state if seen.present else finish(state, Gone(seen.attempt, adopts=seen.adopted), now)
 
 
 def try_next(state: Placing, gone: Gone, now: datetime) -> ClusterState:
@@ -83,8 +83,10 @@ def try_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> ClusterStat
         return find(state, seen)
     if seen.present or state.attempt.reason == LOST:  # that is what was heard already: its release makes sure
         return state
-    return try_next(state, Gone(seen.attempt), now)
+    return try_next(state, Gone(seen.attempt, adopts=seen.adopted), now)
 
 
 def concerns(state: Founded | Placing | Releasing, seen: InfraSeen) -> bool:
-    return seen.uid == state.uid and state.attempt is not None and seen.attempt == state.attempt.number
+    """What others made, and what was made for an attempt, may bear the same number."""
+    own = state.attempt
+    return own is not None and (seen.uid, seen.attempt, seen.adopted) == (state.uid, own.number, own.adopts)

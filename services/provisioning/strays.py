@@ -11,6 +11,8 @@ from schemas.founding import Gone, MadeLate
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt, Placement
 
+LATE = "Late"
+"""Why a stray came to nothing, where nothing else was wrong: what others made is only handed back, then."""
 UNKNOWN = Placement(cloud="", region="", lots=())
 """Where a stray is: its release asks for its number alone."""
 
@@ -19,18 +21,20 @@ def keep(state: ClusterState, late: MadeLate) -> ClusterState:
     """Even where it seems to be the current one: who says so read the stream's last word, which this may not be."""
     if any(_same(stray, late.stray) for stray in state.strays):
         return state
-    return msgspec.structs.replace(state, strays=(*state.strays, late.stray))
+    stray = msgspec.structs.replace(late.stray, reason=late.stray.reason or LATE)
+    return msgspec.structs.replace(state, strays=(*state.strays, stray))
 
 
 def find(state: ClusterState, seen: InfraSeen) -> ClusterState:
     """Whatever bears our name and is no attempt of now is a stray, even an earlier incarnation's; what goes is none.
 
-    One in the way of the current attempt, under its very number, is none either: that one fails, and is released.
+    One in the way of the current attempt, under its very name, is none either: that one fails, and is released.
     It is released where it was seen: an earlier incarnation may have been founded by another back end.
     """
     stray = Attempt(number=seen.attempt, placement=UNKNOWN, backend=seen.backend, adopts=seen.adopted)
     own = getattr(state, "attempt", None)
-    in_the_way = own is not None and own.number == seen.attempt and seen.backend in ("", state.wish.need.backend)
+    same = own is not None and (own.number, own.adopts) == (seen.attempt, seen.adopted)
+    in_the_way = same and seen.backend in ("", state.wish.need.backend)
     return state if not seen.present or seen.going or in_the_way else keep(state, MadeLate(stray))
 
 
@@ -40,12 +44,12 @@ def forget(state: ClusterState, gone: Gone) -> ClusterState:
 
 
 def is_gone(attempt: Attempt, gone: Gone) -> bool:
-    """Whether that is said of this attempt: a stray of another back end may bear its number."""
-    return (attempt.number, attempt.backend) == (gone.attempt, gone.backend)
+    """Whether that is said of this attempt: a stray of another back end, or an adopted one, may bear its number."""
+    return (attempt.number, attempt.backend, attempt.adopts) == (gone.attempt, gone.backend, gone.adopts)
 
 
 def _same(one: Attempt, other: Attempt) -> bool:
-    return (one.number, one.backend) == (other.number, other.backend)
+    return (one.number, one.backend, one.adopts) == (other.number, other.backend, other.adopts)
 
 
 def free_number(state: ClusterState) -> int:

@@ -97,6 +97,17 @@ async def test_it_is_deleted_where_that_is_asked_for_if_it_still_is_ours(server,
     assert (await server.list(CLUSTERDEPLOYMENTS, "default")).items == ()
 
 
+@pytest.mark.parametrize("which", ["another of theirs", "one that came to nothing"])
+async def test_the_word_that_one_shall_be_deleted_is_said_of_that_very_one(server, wish, theirs, which):
+    await take_in(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, UID)
+    ending, tried = adopting(wish, OnRelease.DELETE), msgspec.structs.replace(ATTEMPT, reason="NeverReady")
+    if which == "another of theirs":
+        adopt = msgspec.structs.replace(ending.need.adopt, name="others")
+        ending, tried = msgspec.structs.replace(ending, need=msgspec.structs.replace(ending.need, adopt=adopt)), ATTEMPT
+    await hand_back(server, CLUSTERDEPLOYMENTS, ending, tried)
+    assert (await theirs())["metadata"]["labels"] == LABELS
+
+
 async def hand_back_all(server, wish):
     """Until nothing is left to hand back."""
     with suppress(NotFound):

@@ -1,8 +1,8 @@
 """A crash at any await is invisible: whatever died, and wherever, the story ends as if nothing had happened."""
 
 import asyncio
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count, groupby
 from typing import Any
@@ -66,6 +66,10 @@ class World:
     running: set[str] = field(default_factory=set)
     """Add-ons on the cluster."""
     done: set[str] = field(default_factory=set)
+
+    def cloud(self, life: Any) -> Any:
+        """The back end, as one process sees it."""
+        return FakeCloud(self, life)
 
     async def say(self, level: msgspec.Struct, *names: str) -> None:
         await self.bus.publish(Message(declared(type(level)).at(*names), msgspec.json.encode(level)))
@@ -143,7 +147,7 @@ class FakeCloud:
 
 
 def provisioning_of(world: World, bus: MemoryBus, life: Any):
-    return provisioning(bus, {"fake": FakeCloud(world, life)}, lambda: EPOCH, Meters())
+    return provisioning(bus, {"fake": world.cloud(life)}, lambda: EPOCH, Meters())
 
 
 def addons_of(world: World, bus: MemoryBus, life: Any):
@@ -220,16 +224,29 @@ class Ending:
     timers: int
 
 
-async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
-    """The whole story: wished for, two clouds in vain, founded, fitted out, grown, wider, asleep, awake, taken back."""
-    world = World(MemoryBus(clock=mortal.clock))
+@asynccontextmanager
+async def at_work(mortal: Any, world: World, lives: dict[str, Any]) -> AsyncIterator[None]:
+    """Every service, as long as the block lasts; each again after each of its lives."""
     tasks = [
         asyncio.create_task(supervised(mortal, world, name, lives.get(name, [mortal.Life()]))) for name in SERVICES
     ]
     for offer in OFFERS:
         await world.say(Offers(cloud=offer.cloud, region=offer.region, offers=(offer,)), offer.cloud, offer.region)
-    await world.say(WISH, "acme", "train-a")
     try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+    wrong = [end for end in ends if isinstance(end, Exception)]
+    assert not wrong  # a process that could not even start
+
+
+async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
+    """The whole story: wished for, two clouds in vain, founded, fitted out, grown, wider, asleep, awake, taken back."""
+    world = World(MemoryBus(clock=mortal.clock))
+    async with at_work(mortal, world, lives):
+        await world.say(WISH, "acme", "train-a")
         await world.until(KEYS[0], "ready")
         await world.until(KEYS[1], "applied")
         await world.until(KEYS[2], "armed")
@@ -244,12 +261,6 @@ async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
         await world.say(msgspec.structs.replace(WISH, generation=6, deleting=True), "acme", "train-a")
         for key, end in zip(KEYS, ("released", "withdrawn", "gone"), strict=True):
             await world.until(key, end)
-    finally:
-        for task in tasks:
-            task.cancel()
-        ends = await asyncio.gather(*tasks, return_exceptions=True)
-    wrong = [end for end in ends if isinstance(end, Exception)]
-    assert not wrong  # a process that could not even start
     return await look(world)
 
 

@@ -16,7 +16,7 @@ from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Demand
 from schemas.placement import Attempt, Lot, Placement, Ranked
-from schemas.wish import AddonRef, Limits, Need, Pool, Wish
+from schemas.wish import AddonRef, Adopt, Limits, Need, OnRelease, Pool, Wish
 from services.addons import decide as addons
 from services.addons.todo import todo as addon_todo
 from services.machine import Event, Machine, Todo
@@ -93,6 +93,33 @@ HEARD_BY_CLUSTER = (
     )),
     use(0), use(2, 1), use(2, 2), use(1, known=False), Due(),
     use(2, idle_since=T0), use(2, used={"H100": 2}, demand=(Demand(accelerators=8, pods=1),)),
+    teardown.Releasing(uid=UID, wish=DELETED, why="Deleted", deadline=T0),
+)  # fmt: skip
+
+
+def taking_in(wish: Wish, end: OnRelease = OnRelease.KEEP) -> Wish:
+    return msgspec.structs.replace(
+        wish, need=msgspec.structs.replace(wish.need, adopt=Adopt(name="theirs", on_release=end))
+    )
+
+
+TAKING = taking_in(FIRST)
+HEARD_BY_ADOPTED = (
+    TAKING, taking_in(LARGER), taking_in(ASLEEP), taking_in(DELETED), taking_in(ANEW),
+    taking_in(DELETED, OnRelease.DELETE),
+    resize.Bought(1, WIDER.need, (MORE,)), resize.NotBought(1, WIDER.need, "no x8 left"),
+    *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, NOTHING)),
+    *(resize.ResizeRefused(1, at.lots, "no topology") for at in (CHEAP, GROWN, NOTHING)),
+    Ranked((CHEAP,), adopts="theirs"), Ranked((), "NothingToAdopt", "there is none", "theirs"),
+    Ranked((), cluster.NOT_INSTALLED, "no Cluster API", "theirs"), Ranked((), "PriceCap", "it costs more", "theirs"),
+    Ranked((CHEAP, DEAR)), MarketMoved(), MadeLate(msgspec.structs.replace(TRIED, adopts="theirs")),
+    *(event for n in (1, 2) for event in (
+        LaunchFailed(n, "AlreadyExists", "not free"), Gone(n, adopts="theirs"), Held(n, "no Cluster API"), Held(n),
+        infra(n, adopted="theirs"), infra(n, adopted="theirs", reachable=True),
+        infra(n, adopted="theirs", present=False), infra(n, adopted="theirs", going=True),
+    )),
+    Gone(1), infra(1), infra(1, present=False), infra(1, adopted="other"), Gone(1, adopts="other"),
+    use(0), use(2, 1), use(3, 1), use(1, known=False), Due(),
     teardown.Releasing(uid=UID, wish=DELETED, why="Deleted", deadline=T0),
 )  # fmt: skip
 
@@ -192,8 +219,16 @@ def stands(event: Event) -> bool:
 
 
 def earlier_for_cluster(state: State) -> Iterator[Event]:
+    return earlier(state, HEARD_BY_CLUSTER)
+
+
+def earlier_for_adopted(state: State) -> Iterator[Event]:
+    return earlier(state, HEARD_BY_ADOPTED)
+
+
+def earlier(state: State, heard: tuple[Event, ...]) -> Iterator[Event]:
     current = getattr(state, "attempt", None)
-    for event in HEARD_BY_CLUSTER:
+    for event in heard:
         number = getattr(event, "attempt", None)
         of_earlier_try = number and current and number < current.number and not stands(event)
         older_wish = isinstance(event, Wish) and event.generation < state.wish.generation and state.uid == UID
@@ -212,7 +247,7 @@ def earlier_for_addon(state: State) -> Iterator[Event]:
 
 def cluster_world(state: State, command: Event, _: set[str]) -> Iterator[Event]:
     if isinstance(command, founding.Release):
-        yield Gone(command.attempt.number, command.attempt.backend)
+        yield Gone(command.attempt.number, command.attempt.backend, command.attempt.adopts)
 
 
 def teardown_world(state: State, command: Event, said: set[str]) -> Iterator[Event]:
@@ -248,6 +283,14 @@ ENTITIES = {
         msgspec.structs.replace(ANEW, generation=9, need=Need(pools=POOLS, max_price_per_hour=8.0)),
         INSTANTS[::2],  # tens of thousands of states otherwise
     ),
+    "adopted": Entity(
+        provisioning.decide, cluster_todo, HEARD_BY_ADOPTED,
+        (STRANGER, *(of_another(e) for e in HEARD_BY_ADOPTED if hasattr(e, "uid") and not at_large(e))),
+        earlier_for_adopted, cluster_world,
+        lambda s: teardown.Releasing(uid=s.uid, wish=DELETED, why="Deleted", deadline=T0),
+        msgspec.structs.replace(ANEW, generation=9, need=Need(pools=POOLS, max_price_per_hour=8.0)),
+        INSTANTS[::2],
+    ),
     "teardown": Entity(
         ending.decide, teardown_todo, HEARD_BY_TEARDOWN,
         tuple(of_another(e) for e in HEARD_BY_TEARDOWN if hasattr(e, "uid")),
@@ -270,7 +313,7 @@ def entity(request: pytest.FixtureRequest) -> Entity:
     return request.param
 
 
-@pytest.fixture
-def clusters() -> Entity:
-    """The one kind whose loss costs money."""
-    return ENTITIES["cluster"]
+@pytest.fixture(params=("cluster", "adopted"))
+def clusters(request: pytest.FixtureRequest) -> Entity:
+    """The one kind whose loss costs money: founded, and taken in."""
+    return ENTITIES[request.param]

@@ -148,18 +148,19 @@ def test_an_attempt_that_is_not_current_is_being_released(clusters):
 
 def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
     for state in clusters.reached():
-        for number, uid in product((1, 2), (state.uid, FOREIGN)):
-            seen = InfraSeen(cluster="train-a", uid=uid, attempt=number)
+        for number, adopted, uid in product((1, 2), ("", "theirs"), (state.uid, FOREIGN)):
+            seen = InfraSeen(cluster="train-a", uid=uid, attempt=number, adopted=adopted)
             new = clusters.decide.decide(state, seen, clusters.instants[-1])
+            known = {one.attempt for one in clusters.todo(new) if isinstance(one, founding.Release)}
             held = getattr(new, "attempt", None)
-            released = {one.attempt.number for one in clusters.todo(new) if isinstance(one, founding.Release)}
-            assert (held and held.number == number) or number in released, (state, seen)
+            assert (number, adopted) in {(one.number, one.adopts) for one in {held, *known} - {None}}, (state, seen)
 
 
 def test_a_cluster_somebody_else_deleted_is_released_as_well(clusters):
     for state in clusters.reached():
         if isinstance(state, cluster.Releasing):
-            gone = InfraSeen(cluster="train-a", uid=state.uid, attempt=state.attempt.number, present=False)
+            own = state.attempt
+            gone = InfraSeen(cluster="train-a", uid=state.uid, attempt=own.number, present=False, adopted=own.adopts)
             assert isinstance(clusters.decide.decide(state, gone, clusters.instants[1]), cluster.Released)
 
 

@@ -11,8 +11,9 @@ from schemas.inventory import Demand
 from services.provisioning.service import service
 from services.runtime import Runtime
 from tests.services.crash.conftest import Died, Life, MortalBus, clock
-from tests.services.leaks.history import CLUSTERS, History, Step
-from tests.services.leaks.world import TENANT, Cloud, Thing, World
+from tests.services.leaks.cloud import Cloud
+from tests.services.leaks.history import CLUSTERS, THEIRS, History, Step
+from tests.services.leaks.world import TENANT, Thing, World
 
 REPLICAS = 2
 COMES_BACK = 5.0
@@ -74,7 +75,24 @@ class Play:
         await asyncio.sleep(step.pause)
 
     async def _ask(self, step: Step) -> None:
-        await self.world.wish(step.who, nodes=1 + step.dice % 3)
+        await self.world.wish(step.who, nodes=1 + step.dice % 3, adopt="")
+
+    async def _adopt(self, step: Step) -> None:
+        """What others made shall be taken in, be it another Colony's already."""
+        await self.world.wish(step.who, adopt=_of_theirs(step))
+
+    async def _unmake(self, step: Step) -> None:
+        """Its makers delete it."""
+        await self.world.theirs.unmake(_of_theirs(step))
+
+    async def _remake(self, step: Step) -> None:
+        """Its makers make it, if it is not there."""
+        if _of_theirs(step) not in self.world.theirs.objects:
+            self.world.theirs.make(_of_theirs(step))
+
+    async def _strip(self, step: Step) -> None:
+        """Somebody takes our marks off it by hand."""
+        await self.world.theirs.strip(_of_theirs(step))
 
     async def _amend(self, step: Step) -> None:
         if step.who in self.world.wishes:
@@ -132,7 +150,7 @@ class Play:
             await self.world.counted(thing, thing.nodes, idle_since=clock())
 
     def _standing(self, who: str) -> list[Thing]:
-        return [thing for thing in self.world.standing.values() if thing.cluster == who]
+        return [thing for thing in self.world.ours.values() if thing.cluster == who]
 
     async def _repeat(self, step: Step) -> None:
         """Something is heard again, late."""
@@ -176,6 +194,10 @@ class Play:
                 return
 
 
+def _of_theirs(step: Step) -> str:
+    return tuple(THEIRS)[step.dice % len(THEIRS)]
+
+
 async def play(seed: int, history: History) -> tuple[list[str], int]:
     """What leaked, and how many things were made at all."""
     scene = Play(seed)
@@ -183,10 +205,10 @@ async def play(seed: int, history: History) -> tuple[list[str], int]:
     try:
         for step in history:
             await scene.happen(step)
-            if found := await scene.world.leaks():
+            if found := [*scene.world.wrongs(), *await scene.world.leaks()]:
                 return [f"after {step}: {each}" for each in found], scene.world.made
         await scene.finish()
-        left = [f"at the end: {name} of {thing.uid}" for name, thing in scene.world.standing.items()]
+        left = [f"at the end: {name} of {thing.uid}" for name, thing in scene.world.ours.items()] + scene.world.wrongs()
         states = {name: type(await scene.world.state(name)).__name__ for name in CLUSTERS}
         over = await scene.world.all_over()
         return left if over else [*left, f"at the end: not over: {states} of {TENANT}"], scene.world.made

@@ -8,7 +8,7 @@ import looptime
 import pytest
 import structlog
 
-from tests.services.leaks.history import History, Step, drawn, shortest
+from tests.services.leaks.history import THEIRS, History, Step, drawn, shortest
 from tests.services.leaks.play import Play, play
 
 HISTORIES = int(os.environ.get("ALATE_TEST_HISTORIES", "200"))
@@ -51,6 +51,32 @@ async def sizes() -> list[int]:
 def test_in_such_histories_a_queue_lets_pools_grow_and_a_pause_lets_them_shrink():
     with asyncio.Runner(loop_factory=looptime.new_event_loop) as runner:
         assert runner.run(sizes()) == [2, 5, 2]
+
+
+async def taken_in() -> list[list[str]]:
+    """Whose the first of what others made is after each step, and whether it stands."""
+    scene = Play(seed=0)
+    scene.world.kind = True
+    await scene.start()
+    try:
+        told = []
+        for step in (
+            Step("adopt", "train-a", 120.0, 0),
+            Step("strip", "", 3600.0, 0),
+            Step("end", "train-a", 900.0, 0),
+        ):
+            await scene.happen(step)
+            told.append([*scene.world.ours, *sorted(scene.world.theirs.objects)])
+        return told
+    finally:
+        await scene.stop()
+
+
+def test_in_such_histories_what_others_made_is_taken_in_and_handed_back():
+    with asyncio.Runner(loop_factory=looptime.new_event_loop) as runner:
+        ours, again, free = runner.run(taken_in())
+    assert ours == again == ["theirs-1", *THEIRS]
+    assert free == [*THEIRS]
 
 
 def test_nothing_that_was_ever_made_is_forgotten():

@@ -10,27 +10,22 @@ from typing import Any
 import msgspec
 
 from events.bus import Message
-from events.faults import Denied, NoCapacity, NotFound, TryLater
 from events.memory import MemoryBus
 from schemas import cluster
 from schemas.cluster import ClusterState
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offer, Offers
-from schemas.placement import Attempt
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.teardown import Releasing as ReleaseOrdered
-from schemas.wish import Need, Pool, Spot, Wish
+from schemas.wish import Adopt, Need, OnRelease, Pool, Spot, Wish
 from services.provisioning.holds import holds
-from tests.services.crash.conftest import Life, clock
-from tests.services.leaks.history import CLUSTERS
+from tests.services.crash.conftest import clock
+from tests.services.crash.theirs import Theirs
+from tests.services.leaks.history import CLUSTERS, THEIRS
 
 TENANT = "acme"
 KINDS = {declared(kind).event: kind for kind in cluster.LIFECYCLE.states}
-FATES = {
-    "works": 8, "slow": 2, "full": 3, "full-late": 2, "full-after": 1, "denied": 1, "denied-late": 1, "bad": 1,
-    "mute": 1, "half": 1, "again": 2, "broken": 1, "lagging": 2,
-}  # fmt: skip
 ELASTIC = {"train-b": (1, 4), "infer-a": (2, 5)}
 """The fewest and the most nodes of those whose pools follow their pods."""
 LONGEST_END = timedelta(days=2)
@@ -71,6 +66,41 @@ class World:
     sizes: list[int] = field(default_factory=list)
     """Every number of nodes that anything was ever told to have."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    made_anew: list[str] = field(default_factory=list)
+    """What was founded though something that stands was to be taken in."""
+
+    def __post_init__(self) -> None:
+        self.theirs = Theirs(self._told_of_theirs)
+        for name in THEIRS:
+            self.theirs.make(name)
+
+    async def _told_of_theirs(self, name: str, seen: InfraSeen) -> None:
+        await self.say(seen, TENANT, name)
+        if (thing := self._marked(name)) is not None:
+            self.later(20.0, lambda: self._count_if_same(name, thing))
+
+    async def _count_if_same(self, name: str, thing: Thing) -> None:
+        if self._marked(name) == thing:
+            await self.counted(thing, thing.nodes)
+
+    def _marked(self, name: str) -> Thing | None:
+        seen = self.theirs.marks(name)
+        if seen is None:
+            return None
+        since, nodes = self.theirs.changed[name], self.theirs.objects[name]["spec"]["nodes"]
+        return Thing(seen.cluster, seen.uid, seen.attempt, since, going=seen.going, nodes=nodes)
+
+    @property
+    def ours(self) -> dict[str, Thing]:
+        """What was made for us, and what others made and bears our marks."""
+        marked = {name: thing for name in THEIRS if (thing := self._marked(name)) is not None}
+        return self.standing | marked
+
+    def wrongs(self) -> list[str]:
+        """What was done to what others made, and must never be."""
+        kept = {name for name, end in THEIRS.items() if end is OnRelease.KEEP}
+        deleted = [f"{name} was deleted, which is to be kept" for name in self.theirs.asked_to_end & kept]
+        return [*deleted, *self.made_anew]
 
     async def say(self, message: msgspec.Struct, *names: str) -> None:
         self.said.append((message, names))
@@ -102,14 +132,15 @@ class World:
     async def leaks(self) -> list[str]:
         """What stands, and is neither current nor being released; at the instant it is made, nobody has heard of it."""
         found, now = [], asyncio.get_running_loop().time()
-        for name, thing in self.standing.items():
+        for name, thing in self.ours.items():
             if thing.since == now:
                 continue
             state = await self.state(thing.cluster)
             held = None if state is None or state.uid != thing.uid else holds(state)
-            strays = {stray.number for stray in state.strays} if state is not None else set()
-            strayed = thing.number in strays
-            if not thing.going and not strayed and (held is None or held.number != thing.number):
+            known = (*(state.strays if state is not None else ()), *((held,) if held is not None else ()))
+            if not thing.going and (name, thing.number) not in {
+                (one.object_name(thing.cluster), one.number) for one in known
+            }:
                 found.append(f"{name} of {thing.uid}, while {thing.cluster} is {type(state).__name__} of {state.uid}")
         return found
 
@@ -125,9 +156,19 @@ class World:
             await self.say(Offers(cloud=cloud, region=region, offers=(offer,)), cloud, region)
 
     async def wish(
-        self, name: str, *, deleting: bool = False, nodes: int = 2, hibernate: bool = False, wide: bool = False
+        self,
+        name: str,
+        *,
+        deleting: bool = False,
+        nodes: int = 2,
+        hibernate: bool = False,
+        wide: bool = False,
+        adopt: str | None = None,
     ) -> None:
-        """The next generation of what is wanted; of another Colony, once the last one's is over."""
+        """The next generation of what is wanted; of another Colony, once the last one's is over.
+
+        `adopt`: what others made that shall be taken in; empty: nothing; None: as before.
+        """
         before, state = self.wishes.get(name), await self.state(name)
         over = before is None or (before.deleting and (state is None or isinstance(state, cluster.Released)))
         if over and deleting:
@@ -143,7 +184,7 @@ class World:
         colony, part = name.split("-")
         self.wishes[name] = Wish(
             tenant=TENANT, colony=colony, cluster=part, uid=uid, generation=1 if over else before.generation + 1,
-            deleting=deleting, need=Need(pools=pools, backend="fake", hibernate=hibernate),
+            deleting=deleting, need=Need(pools=pools, backend="fake", hibernate=hibernate, adopt=_adopt(adopt, before)),
         )  # fmt: skip
         await self.say(self.wishes[name], TENANT, name)
 
@@ -157,119 +198,10 @@ class World:
     async def all_over(self) -> bool:
         states = [await self.state(name) for name in CLUSTERS]
         over = (state is None or (isinstance(state, cluster.Released) and not state.strays) for state in states)
-        return all(over) and not self.standing
+        return all(over) and not self.ours
 
 
-class Cloud:
-    """The back end, as one process sees it."""
-
-    def __init__(self, world: World, life: Life) -> None:
-        self._world, self._life = world, life
-
-    async def reach(self, wish: Wish) -> dict[str, bool]:
-        return await self._life.call(self._reach)
-
-    async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        await self._life.call(lambda: self._launch(wish, attempt, uid))
-
-    async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        await self._life.call(lambda: self._resize(f"{wish.name}-{attempt.number}", uid, attempt.placement.nodes))
-
-    async def release(self, wish: Wish, attempt: Attempt) -> None:
-        await self._life.call(lambda: self._release(f"{wish.name}-{attempt.number}"))
-
-    async def _reach(self) -> dict[str, bool]:
-        self._there()
-        if not self._world.installed:
-            raise Denied("there is no back end", "NotInstalled")
-        return {"aws": True, "gcp": False, "own": False}
-
-    def _there(self) -> None:
-        if asyncio.get_running_loop().time() < self._world.away_until:
-            raise TryLater("the API server is away", 5.0)
-
-    async def _launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        self._there()
-        name, world = f"{wish.name}-{attempt.number}", self._world
-        there = world.standing.get(name)
-        if there is not None and there.going:
-            raise TryLater("its predecessor is still going", 2.0)
-        if there is not None and there.uid != uid:
-            raise Denied("it is there already, and not ours", "AlreadyExists")
-        if there is None:
-            fate = self._fate(f"{name}/{uid}")
-            before = {
-                "full": NoCapacity("no x8 left"),
-                "denied": Denied("no such role"),
-                "bad": Denied("?", "BadTemplate"),
-            }
-            if fate in before:
-                raise before[fate]
-            if fate == "lagging":
-                await asyncio.sleep(100.0)
-            thing = Thing(wish.name, uid, attempt.number, asyncio.get_running_loop().time())
-            await self._make(name, thing, fate, attempt.placement.nodes)
-
-    async def _resize(self, name: str, uid: str, nodes: int) -> None:
-        self._there()
-        thing = self._world.standing.get(name)
-        if thing is None or thing.uid != uid:
-            raise NotFound("it is not there")
-        if Random(f"{self._world.seed}/{name}/{nodes}").randrange(4) == 0 and not self._world.kind:
-            raise Denied("no such size")
-        self._told(thing, nodes)
-        self._world.later(20.0, lambda: self._up(name, thing, nodes))
-
-    def _told(self, thing: Thing, nodes: int) -> None:
-        thing.nodes = nodes
-        self._world.sizes.append(nodes)
-
-    def _fate(self, name: str) -> str:
-        dice = Random(f"{self._world.seed}/{name}")
-        return "works" if self._world.kind else dice.choices(tuple(FATES), tuple(FATES.values()))[0]
-
-    async def _make(self, name: str, thing: Thing, fate: str, nodes: int) -> None:
-        world = self._world
-        world.standing[name] = thing
-        world.made += 1
-        self._told(thing, nodes)
-        await world.seen(thing)
-        after = {"slow": 1700.0}.get(fate, 20.0)
-        if fate in ("works", "slow", "half", "again", "broken", "lagging"):
-            world.later(after, lambda: self._up(name, thing, 1 if fate == "half" else nodes))
-        if fate in ("full-late", "denied-late"):
-            why = "NoCapacity" if fate == "full-late" else "Denied"
-            world.later(40.0, lambda: self._shown(name, thing, failure=why, message="no x8 left"))
-        after_all = {
-            "full-after": NoCapacity("no x8 left, after all"), "again": TryLater("was it made?", 3.0),
-            "broken": RuntimeError("a fault of ours"),
-        }  # fmt: skip
-        if fate in after_all:
-            raise after_all[fate]
-
-    async def _shown(self, name: str, thing: Thing, **shown: Any) -> None:
-        if self._world.standing.get(name) is thing:
-            await self._world.seen(thing, **shown)
-
-    async def _up(self, name: str, thing: Thing, nodes: int) -> None:
-        await self._shown(name, thing, reachable=True)
-        if self._world.standing.get(name) is thing:
-            await self._world.counted(thing, nodes)
-
-    async def _release(self, name: str) -> None:
-        self._there()
-        thing = self._world.standing.get(name)
-        if thing is None:
-            raise NotFound("nothing is left")
-        dice, now = Random(f"{self._world.seed}/{name}/{thing.uid}"), asyncio.get_running_loop().time()
-        thing.asked = thing.asked or now
-        if now < thing.asked + dice.choice((0.0, 0.0, 30.0, 300.0)):
-            raise TryLater("it cannot be deleted now", 3.0)
-        if not thing.going:
-            thing.going = True
-            self._world.later(dice.choice((0.0, 4.0, 60.0, 400.0)), lambda: self._gone(name))
-
-    async def _gone(self, name: str) -> None:
-        thing = self._world.standing.pop(name, None)
-        if thing is not None:
-            await self._world.seen(thing, present=False)
+def _adopt(name: str | None, before: Wish | None) -> Adopt | None:
+    if name is None:
+        return before.need.adopt if before is not None else None
+    return Adopt(name=name, on_release=THEIRS[name], node_price_per_hour=1.0) if name else None

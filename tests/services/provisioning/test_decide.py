@@ -15,7 +15,7 @@ from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Lot, Placement, Ranked
 from schemas.teardown import Releasing as ReleaseOrdered
-from schemas.wish import Need, Pool, Wish
+from schemas.wish import Adopt, Need, Pool, Wish
 from services.provisioning.decide import decide
 from services.provisioning.founding import JOIN_LIMIT, LAUNCH_LIMIT
 from services.provisioning.todo import todo
@@ -94,6 +94,16 @@ def test_what_is_wrongly_configured_stalls_until_another_wish_comes(reason):
     assert tell(state, WISH) is state
     newer = msgspec.structs.replace(WISH, generation=2)
     assert isinstance(tell(state, newer), Requested)
+
+
+@pytest.mark.parametrize("asked", ["theirs", ""])
+def test_what_was_found_for_a_wish_that_took_in_another_cluster_or_none_is_no_answer(asked):
+    adopt = Adopt(name=asked) if asked else None
+    waiting = tell(None, msgspec.structs.replace(WISH, need=msgspec.structs.replace(WISH.need, adopt=adopt)))
+    for other in {"", "theirs", "others"} - {asked}:
+        for found in ((), OFFERS.placements):
+            assert tell(waiting, Ranked(found, "NothingToAdopt", "there is none", other)) is waiting
+    assert tell(waiting, Ranked(OFFERS.placements, adopts=asked)).attempt.adopts == asked
 
 
 def test_what_failed_is_released_before_the_next_offer_is_asked_for():

@@ -1,4 +1,4 @@
-"""What stands though it is over is known by its number and by the back end it was seen at."""
+"""What stands though it is over is known by its number, by its back end, and by its name where others gave it one."""
 
 import msgspec
 
@@ -20,12 +20,12 @@ STATE = Launching(
 )  # fmt: skip
 
 
-def seen(number, backend):
-    return InfraSeen(cluster="train-a", uid="c1.1", attempt=number, backend=backend)
+def seen(number, backend, adopted=""):
+    return InfraSeen(cluster="train-a", uid="c1.1", attempt=number, backend=backend, adopted=adopted)
 
 
-def stray(number, backend):
-    return Attempt(number=number, placement=UNKNOWN, backend=backend)
+def stray(number, backend, adopts=""):
+    return Attempt(number=number, placement=UNKNOWN, backend=backend, adopts=adopts, reason="Late")
 
 
 def test_one_under_the_number_of_the_current_attempt_is_a_stray_only_at_another_back_end():
@@ -45,3 +45,10 @@ def test_that_one_is_gone_says_nothing_of_its_namesake_at_another_back_end():
     state = msgspec.structs.replace(STATE, strays=(stray(3, "capi"), stray(3, "k0rdent")))
     assert forget(state, Gone(3, "k0rdent")).strays == (stray(3, "capi"),)
     assert forget(state, Gone(3)) == state
+
+
+def test_what_others_made_is_a_stray_even_under_the_number_of_the_current_attempt():
+    state = find(find(STATE, seen(1, "capi", "theirs")), seen(1, "capi", "too"))
+    assert state.strays == (stray(1, "capi", "theirs"), stray(1, "capi", "too"))
+    assert forget(state, Gone(1, "capi")) == state
+    assert forget(state, Gone(1, "capi", "theirs")).strays == (stray(1, "capi", "too"),)
