@@ -61,6 +61,8 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """So many are enough meanwhile."""
     accelerators: int
     """The same, in accelerators."""
+    least: dict[str, int] = {}
+    """The same, in nodes by pool; empty: it was said of all pools together."""
     until: datetime
     """When people are told that it takes long."""
     ordered: bool = False

@@ -132,6 +132,8 @@ class NodeSeen(Level, frozen=True, kw_only=True):
     """Allocatable."""
     control_plane: bool = False
     """It runs the cluster itself, not workloads."""
+    pool: str = ""
+    """The pool it is of, as its labels say; empty: they do not."""
     present: bool = True
     schedulable: bool = True
     """It is not cordoned."""
@@ -152,6 +154,15 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pods: int
     model: str = ""
     """Canonical, as their node selector says; empty: any will do."""
+
+
+class PoolSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """What the nodes of one pool come to."""
+
+    nodes: int = 0
+    """Ready ones."""
+    accelerators: int = 0
+    """Allocatable on them."""
 
 
 @level("inventory.cluster.{tenant}.{cluster}", owner=OWNER)
@@ -184,6 +195,8 @@ class ClusterSeen(Level, frozen=True, kw_only=True):
     """Ready nodes on which accelerators are held, by model."""
     demand: tuple[Demand, ...] = ()
     """Pods that wait for accelerators, the largest first."""
+    pools: dict[str, PoolSeen] = {}
+    """By name; nodes that do not say which pool they are of are counted above alone."""
 
 
 @level("inventory.storage.{tenant}.{cluster}.{storage_class}", owner=OWNER)

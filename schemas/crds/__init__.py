@@ -15,6 +15,7 @@ from schemas.crds.status import (
     Condition,
     GpuStatus,
     OfferStatus,
+    PoolStatus,
     TeardownStatus,
 )
 from schemas.crds.structural import structural
@@ -42,6 +43,7 @@ __all__ = [
     "NetworkSpec",
     "OfferStatus",
     "PoolSpec",
+    "PoolStatus",
     "Refused",
     "RuleSpec",
     "TeardownStatus",

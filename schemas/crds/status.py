@@ -88,6 +88,21 @@ class TeardownStatus(Shown):
     """When it goes, or went."""
 
 
+class PoolStatus(Shown):
+    """The nodes of one pool."""
+
+    name: str
+    """Its name in the spec."""
+    nodes_ready: int | None = None
+    """How many of them are ready; left out where nodes do not tell which pool they are of."""
+    nodes_wanted: int
+    """How many there shall be."""
+    accelerators_ready: int | None = None
+    """How many accelerators can be used on them; left out likewise."""
+    accelerators_wanted: int
+    """How many there shall be."""
+
+
 class ClusterStatus(Shown):
     """One cluster of the Colony."""
 
@@ -109,6 +124,8 @@ class ClusterStatus(Shown):
     """How many accelerators can be used."""
     accelerators_wanted: int | None = None
     """How many accelerators the spec asks for."""
+    pools: Annotated[list[PoolStatus], ListMap()] = Field(default_factory=list)
+    """The same, pool by pool."""
     kubeconfig_secret: str | None = None
     """The Secret whose key `value` is the kubeconfig."""
     endpoint: str | None = None

@@ -127,6 +127,7 @@ KINDS: Mapping[str, Kind] = {
         {
             "CLUSTER": _text("cluster"),
             "NODE": _text("node"),
+            "POOL": _text("pool"),
             "READY": _text("ready"),
             "ACCELERATOR": _text("accelerator"),
             "COUNT": _text("accelerators"),

@@ -5,12 +5,14 @@ from string import Template
 import yaml
 
 from events.faults import Denied
+from events.kinds import MACHINEDEPLOYMENTS
 from events.kube_port import Object
 from schemas.documents import documents
 from schemas.placement import Attempt, Lot
 from schemas.wish import Wish
 from services.clouds import nodes
 from services.clouds.spots import on_spot
+from services.clouds.values import over
 
 POOL = "${POOL}"
 """A document of a template that mentions it is made once for each pool."""
@@ -32,7 +34,8 @@ def filled(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Object, bool]]
             for lot in (lots if POOL in part else lots[:1])
         ]
         found = ((each, lot, pooled) for part, lot, pooled in texts for each in documents(part) if each)
-        return [(on_spot(each) if pooled and lot.spot else each, pooled) for each, lot, pooled in found]
+        made = ((_marked(each, lot), lot, pooled) for each, lot, pooled in found)
+        return [(on_spot(each) if pooled and lot.spot else each, pooled) for each, lot, pooled in made]
     except (KeyError, ValueError, yaml.YAMLError) as wrong:
         raise Denied(f"the Cluster API template cannot be filled in: {wrong}", "BadTemplate") from wrong
 
@@ -49,6 +52,13 @@ def _whole(text: str, wish: Wish) -> None:
         raise Denied(
             f"the Cluster API template does not mention {' and '.join(lost)}, which a pool needs", "BadTemplate"
         )
+
+
+def _marked(document: Object, lot: Lot) -> Object:
+    """A pool's document; where it makes machines, their nodes will tell which pool they are of."""
+    if document.get("kind") != MACHINEDEPLOYMENTS.kind:
+        return document
+    return over(document, {"spec": {"template": {"metadata": {"labels": {nodes.SYNCED: lot.pool}}}}})
 
 
 def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """What a pool's nodes shall be is told in the words of the kubelet: labels, taints, the size of the disk."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -10,12 +10,19 @@ from schemas.wish import Pool, Wish
 DISK_GIB = 100
 """The size of a node's disk (GiB) where a template wants one and none is asked for: images for GPUs are large."""
 POOL = "alate.dev/pool"
-"""The label every node bears: the name of its pool."""
+"""The label by which a node tells the name of its pool, where its kubelet is told so."""
+SYNCED = "alate.node.cluster.x-k8s.io/pool"
+"""The same of a Machine: Cluster API sees to it that a node bears its Machine's labels of that domain."""
 
 
 def pool_of(wish: Wish, lot: Lot) -> Pool:
     """What was asked of the machines that were bought."""
     return next(pool for pool in wish.need.pools if pool.name == lot.pool)
+
+
+def pool_told(labels: Mapping[str, str]) -> str:
+    """The name of a node's pool by its labels; empty if they do not tell."""
+    return labels.get(POOL) or labels.get(SYNCED, "")
 
 
 def disk(pool: Pool) -> int:

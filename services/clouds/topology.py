@@ -90,7 +90,7 @@ def _pool(cluster_class: Object, wish: Wish, attempt: Attempt, lot: Lot) -> Obje
         "class": _worker(cluster_class, lot.pool),
         "name": lot.pool,
         "replicas": lot.nodes,
-        "metadata": {"labels": {nodes.POOL: lot.pool}},
+        "metadata": {"labels": {nodes.POOL: lot.pool, nodes.SYNCED: lot.pool}},
         "variables": {"overrides": list(_variables(cluster_class, wish, attempt.placement, lot))},
     } | ({"failureDomain": lot.zone} if lot.zone else {})
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from schemas.addon import Applied
 from schemas.cluster import ClusterState, Founded, Hibernated, Launching, Provisioned, Ready, Stalled, Waiting
 from services.capacity import INTERRUPTED
+from services.counts import unmet
 from services.gateway.conditions import Verdict
 from services.gateway.facts import Facts, asked_since, counted, phase
 from services.gateway.tells import message
@@ -67,8 +68,8 @@ def _counted(facts: Facts, what: str, enough: str) -> Verdict:
     state = facts.cluster
     if not isinstance(state, Founded) or isinstance(state, Launching | Hibernated):
         return missing(facts)
-    seen, least = counted(facts, state), state.resizing or state.attempt.placement
-    there = isinstance(state, Ready) or (seen is not None and getattr(seen, what) >= getattr(least, what))
+    seen = counted(facts, state)
+    there = isinstance(state, Ready) or (seen is not None and not getattr(unmet(state, seen), what))
     return Verdict(holds=True, reason=enough) if there else missing(facts)
 
 

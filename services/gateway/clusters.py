@@ -10,6 +10,7 @@ from schemas.teardown import Gone, TeardownState, Warned
 from services.gateway.aspects import aspects
 from services.gateway.conditions import Shown
 from services.gateway.facts import Facts, counted, endpoint, phase, wanted, whole
+from services.gateway.poolcounts import pools
 from services.gateway.tells import message
 
 SHOWN = 5
@@ -31,6 +32,7 @@ def cluster_status(facts: Facts, shown: Shown) -> ClusterStatus:
         nodes_wanted=need.nodes,
         accelerators_ready=seen.accelerators if seen else 0,
         accelerators_wanted=need.accelerators,
+        pools=pools(facts),
         kubeconfig_secret=getattr(state, "kubeconfig", None),
         endpoint=endpoint(facts, founded) or None if founded else None,
         conditions=shown.conditions(aspects(facts)),

@@ -18,6 +18,7 @@ from schemas.cluster import (
 from schemas.placement import Attempt
 from schemas.teardown import Stuck, Warned
 from services.gateway.facts import Facts, counted, wanted, whole
+from services.gateway.poolcounts import short_pools
 
 
 def message(facts: Facts) -> str:
@@ -62,6 +63,7 @@ def _progress(facts: Facts, state: Founded) -> str:
     if seen is not None:
         need = wanted(facts)
         there = f"{seen.nodes} of {need.nodes} nodes, {seen.accelerators} of {need.accelerators} accelerators ready"
+        there += short_pools(facts)
         return f"{there}: {_infra_tells(facts, state)}" if _late(state) else there
     if isinstance(state, Launching) and state.held:
         return state.held

@@ -3,15 +3,18 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
 
-from schemas.inventory import Amount, ClusterSeen, Demand, ModelAmount, NodeSeen, Trouble
+from schemas.inventory import Amount, ClusterSeen, Demand, ModelAmount, NodeSeen, PoolSeen, Trouble
 
 NOTHING = (0, 0, 0)
 NAMED = 3
 """How many of the nodes that are not right are named."""
+POOLS = 32
+"""How many pools are told apart: twice as many as a Colony's cluster may have, as one goes while another comes."""
 
 
 class Takers(msgspec.Struct, frozen=True):
@@ -35,6 +38,8 @@ class Part(NamedTuple):
     """Nodes that are not right, each with its first reason."""
     used: Mapping[str, int] = {}
     """Ready nodes on which accelerators are held, by model."""
+    pools: Mapping[str, tuple[int, int]] = {}
+    """Nodes and accelerators by the pool's name, of the nodes that say it."""
 
 
 def part(nodes: Iterable[NodeSeen]) -> Part:
@@ -48,6 +53,7 @@ def part(nodes: Iterable[NodeSeen]) -> Part:
         models=_models([{name: _one(amount) for name, amount in node.models.items()} for node in ready]),
         wrong=tuple((node.node, node.degraded[0].reason) for node in everyone if node.degraded),
         used=Counter(node.accelerator for node in ready if any(held.allocated for held in node.models.values())),
+        pools=_pools((node.pool, (1, node.accelerators)) for node in ready if node.pool and not node.control_plane),
     )
 
 
@@ -61,6 +67,7 @@ def whole(parts: Iterable[Part]) -> Part:
         models=_models([each.models for each in every]),
         wrong=tuple(one for each in every for one in each.wrong),
         used=sum((Counter(each.used) for each in every), Counter()),
+        pools=_pools(chain.from_iterable(each.pools.items() for each in every)),
     )
 
 
@@ -91,8 +98,17 @@ def cluster_seen(
         models=nodes.models,
         used=dict(sorted(nodes.used.items())),
         demand=takers.demand,
+        pools={name: PoolSeen(nodes=n, accelerators=a) for name, (n, a) in sorted(nodes.pools.items())[:POOLS]},
         degraded=tuple(_troubles(sorted(nodes.wrong))),
     )
+
+
+def _pools(some: Iterable[tuple[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for name, (nodes, accelerators) in some:
+        had = found.get(name, (0, 0))
+        found[name] = (had[0] + nodes, had[1] + accelerators)
+    return found
 
 
 def _added(many: Iterable[Mapping[str, Amount]]) -> dict[str, Amount]:

@@ -7,6 +7,7 @@ import msgspec
 
 from events.kube_port import Object
 from schemas.inventory import Amount, Device, NodeSeen, Trouble
+from services.clouds.nodes import pool_told
 from services.inventory.amounts import added, allocatable, balance
 from services.inventory.labels import Told, told
 from services.inventory.nodelabels import MODEL, borne
@@ -35,6 +36,8 @@ class NodeRead(NamedTuple):
     uid: str = ""
     borne: Mapping[str, str] = NONE
     """Labels of ours on it."""
+    pool: str = ""
+    """Empty: it bears none of the labels that tell it."""
 
 
 class PodRead(NamedTuple):
@@ -72,6 +75,7 @@ def read_node(node: Object) -> NodeRead:
         troubles=troubles,
         uid=meta.get("uid") or "",
         borne=borne(node) or NONE,
+        pool=pool_told(labels),
     )
     return read._replace(devices=_alive(read, []), disagreeing=tuple(_disagreeing(read, ())))
 
@@ -158,6 +162,7 @@ def node_seen(
         accelerator=first.model if first else "",
         accelerators=sum(amount.allocatable for amount in models.values()) // 1000,
         control_plane=node.control_plane,
+        pool=node.pool,
         schedulable=node.schedulable,
         pods=len(live),
         resources=resources,

@@ -13,6 +13,7 @@ from schemas.placement import Lot
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Pool, Wish
 from services.bill import cost
+from services.counts import short, unmet
 from services.machine import Command
 from services.provisioning.change import objection
 from services.provisioning.lots import beside, grows, lacking, undone
@@ -71,7 +72,7 @@ def take_back(state: F, told: ResizeRefused, now: datetime) -> F:
 def settle(state: F, seen: ClusterSeen) -> F:
     """It has the size that was asked for."""
     bought, resizing = state.attempt.placement, state.resizing
-    reached = seen.nodes == bought.nodes and seen.accelerators >= bought.accelerators
+    reached = seen.nodes == bought.nodes and not any(short(state, seen, bought.lots))
     if resizing is None or not resizing.ordered or not reached:
         return state
     return msgspec.structs.replace(state, resizing=None)
@@ -86,8 +87,7 @@ def run_late(state: F, _: Due, now: datetime) -> F:
 
 def enough(state: Founded, seen: ClusterSeen) -> bool:
     """Whether what is there is all that was bought; while that changes, all that was bought before and after."""
-    least = state.resizing or state.attempt.placement
-    return seen.known and seen.nodes >= least.nodes and seen.accelerators >= least.accelerators
+    return seen.known and not any(unmet(state, seen))
 
 
 def asks_resize(state: Founded) -> tuple[Command, ...]:
@@ -129,12 +129,14 @@ def begin(
 
 def _resizing(state: Founded, lots: tuple[Lot, ...], now: datetime) -> Resizing:
     """What never was whole has to be that first; what was, stays ready with what it keeps in any case."""
-    had = {lot.pool: lot.nodes for lot in state.attempt.placement.lots}
-    kept = [(min(had.get(lot.pool, 0), lot.nodes) if _was_whole(state) else lot.nodes, lot) for lot in lots]
-    nodes, accelerators = sum(n for n, _ in kept), sum(n * lot.accelerators_per_node for n, lot in kept)
-    if state.resizing is not None and _was_whole(state):
-        nodes, accelerators = min(nodes, state.resizing.nodes), min(accelerators, state.resizing.accelerators)
-    return Resizing(nodes=nodes, accelerators=accelerators, until=now + RESIZE_LIMIT)
+    whole = state.resizing if _was_whole(state) else None
+    had = (whole.least if whole else {}) or {lot.pool: lot.nodes for lot in state.attempt.placement.lots}
+    least = {lot.pool: min(had.get(lot.pool, 0), lot.nodes) if _was_whole(state) else lot.nodes for lot in lots}
+    nodes = sum(least.values())
+    accelerators = sum(least[lot.pool] * lot.accelerators_per_node for lot in lots)
+    if whole is not None and not whole.least:  # of a time when it was said of all pools together
+        nodes, accelerators, least = min(nodes, whole.nodes), min(accelerators, whole.accelerators), {}
+    return Resizing(nodes=nodes, accelerators=accelerators, least=least, until=now + RESIZE_LIMIT)
 
 
 def _was_whole(state: Founded) -> bool:

@@ -33,6 +33,8 @@ CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
 DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"
 SET_NAME = "cluster.x-k8s.io/set-name"
+NODE_LABELS = "node.cluster.x-k8s.io"
+"""Labels of this domain, or below it, are handed on from a Machine to its Node."""
 
 MANAGER = "sandbox-clouds"
 """The field manager of everything simulated."""

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from events.kube import Object
-from services.sandbox.clouds.names import CONTROL_PLANE, DARK, INSTANCE
+from services.sandbox.clouds.names import CONTROL_PLANE, DARK, INSTANCE, NODE_LABELS
 from services.sandbox.clouds.objects import annotation, name, stamp
 from services.sandbox.clouds.shapes import SMALL, Shape
 from services.sandbox.clouds.view import Laws, View
@@ -46,7 +46,12 @@ def _labels(view: View, machine: Object, shape: Shape, *, head: bool) -> dict[st
         f"{GPU}.count": str(shape.accelerators),
     }
     kept = {key: value for key, value in labels.items() if value or (key == HEAD and head)}
-    return kept | (gpus if shape.accelerators else {})
+    return kept | _handed_on(machine) | (gpus if shape.accelerators else {})
+
+
+def _handed_on(machine: Object) -> dict[str, str]:
+    domains = {key: f".{key.partition('/')[0]}" for key in machine["metadata"]["labels"]}
+    return {key: machine["metadata"]["labels"][key] for key in domains if domains[key].endswith(f".{NODE_LABELS}")}
 
 
 def broken(view: View, machine: Object, laws: Laws) -> int:

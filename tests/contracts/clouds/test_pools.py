@@ -95,6 +95,23 @@ async def test_a_pool_whose_machines_are_not_to_be_had_keeps_it_ready_with_what_
         assert (await house.life(), len(await house.paid())) == (FOUNDED, 3)
 
 
+async def test_one_pool_smaller_and_another_larger_by_as_many_is_not_done_before_each_has_its_size(house):
+    can(house)
+    async with running(house):
+        await edit(house, MD, MORE)
+        await at_rest(house, 3)
+        await house.faults(full(["r1"]))
+        await edit(house, MD | {"nodes": 1}, MORE | {"nodes": 2})
+        await house.until(Ready, lambda state: state.resizing and state.resizing.late)
+        shown = await house.shown()
+        counted = {each["name"]: (each["nodesReady"], each["nodesWanted"]) for each in shown["pools"]}
+        assert counted == {"md": (1, 1), "more": (1, 2)}
+        assert "; pool more has 1 of 2 nodes" in shown["message"]
+        await house.faults("")
+        await at_rest(house, 3)
+        assert await house.life() == FOUNDED
+
+
 async def test_a_pool_that_costs_more_than_the_limit_leaves_is_refused_and_everything_stays(house):
     can(house)
     async with running(house, maxPricePerHour=25):

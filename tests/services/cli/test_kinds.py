@@ -20,7 +20,7 @@ from services.items.sieve import Sieve
 
 HALF = {"H100": Amount(allocatable=8000, allocated=4500, available=3500)}
 NODE = NodeSeen(
-    uid="u", node="n1", ready=True, accelerator="H100", accelerators=8, models=HALF,
+    uid="u", node="n1", ready=True, accelerator="H100", accelerators=8, models=HALF, pool="gpu",
     devices=(Device(id="GPU-1", model="H100", source="dra", health="healthy", allocated_to=("default/train",)),),
     degraded=(Trouble(reason="SourcesDisagree", message="m"),),
 )  # fmt: skip
@@ -41,7 +41,7 @@ def shown(word, *levels):
 
 def test_a_node_shows_what_is_free_and_what_is_wrong():
     row = [cell.strip() for cell in shown("nodes", (NODE, "n1"))[1] if cell.strip()]
-    assert row == ["train", "n1", "True", "H100", "8", "3.5", "known", "SourcesDisagree"]
+    assert row == ["train", "n1", "gpu", "True", "H100", "8", "3.5", "known", "SourcesDisagree"]
 
 
 def test_a_device_shows_who_holds_it():

@@ -8,6 +8,7 @@ from events.kinds import CLUSTERCLASSES, CLUSTERS
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Taint
 from services.clouds.capi import Capi
+from services.clouds.nodes import pool_told
 from services.clouds.topology import buys_spot, topology
 from tests.samples import LOT, POOL, cluster_class
 
@@ -34,6 +35,7 @@ def test_each_pool_is_a_pool_of_workers_with_variables_of_its_own(asked):
     )  # fmt: skip
     assert (more["class"], more["name"], more["replicas"]) == ("more", "more", 4)
     assert "failureDomain" not in more
+    assert [pool_told(each["metadata"]["labels"]) for each in (workers, more)] == ["workers", "more"]
     assert told(workers["variables"]["overrides"]) == {
         "region": "us-east-1", "zone": LOT.zone, "instanceType": LOT.instance, "spot": True, "diskGiB": 100,
         "nodeLabels": {"alate.dev/pool": "workers"}, "nodeTaints": [],

@@ -55,7 +55,10 @@ def test_a_ready_colony_shows_every_field():
         "offer": {"cloud": "aws", "region": "us-east-1", "zone": "az1", "instance": "p5.48xlarge",
                   "pricePerHour": 20.5, "spot": True},
         "nextBestPricePerHour": 30.0, "nodesReady": 2, "nodesWanted": 2,
-        "acceleratorsReady": 16, "acceleratorsWanted": 16, "kubeconfigSecret": "train-a-2-kubeconfig",
+        "acceleratorsReady": 16, "acceleratorsWanted": 16,
+        "pools": [{"name": "workers", "nodesReady": 2, "nodesWanted": 2, "acceleratorsReady": 16,
+                   "acceleratorsWanted": 16}],
+        "kubeconfigSecret": "train-a-2-kubeconfig",
         "addons": [{"name": "driver", "phase": "Applied"}], "teardown": {"phase": "Armed"},
         "expiresAt": "2026-01-01T13:00:00Z", "idleSince": "2026-01-01T11:00:00Z", "attempts": 2,
     }]  # fmt: skip

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from events.kinds import PODS
-from schemas.inventory import ClusterSeen, Demand
-from services.inventory.count import Part, Takers, cluster_seen
+from events.kinds import NODES, PODS
+from schemas.inventory import ClusterSeen, Demand, PoolSeen
+from services.inventory.count import POOLS, Part, Takers, cluster_seen
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = T0 + timedelta(hours=1)
@@ -54,3 +54,29 @@ def test_it_is_idle_since_it_was_first_so():
     idle = counted(8, now=T0)
     assert counted(16, before=idle).idle_since == T0
     assert counted(8, before=counted(0, before=idle)).idle_since == LATER
+
+
+def of_pool(make, name, pool, label="alate.dev/pool", **more):
+    return make.node(name, labels=make.H100 | {label: pool} | more.pop("labels", {}), **more)
+
+
+def test_ready_nodes_are_counted_by_the_pool_that_either_label_tells(make):
+    book = make.book([
+        of_pool(make, "a1", "a"),
+        of_pool(make, "a2", "a", "alate.node.cluster.x-k8s.io/pool", allocatable={make.GPU: "7"}),
+        of_pool(make, "a3", "a", ready=False),
+        of_pool(make, "b1", "b"),
+        of_pool(make, "head", "b", labels={"node-role.kubernetes.io/control-plane": ""}),
+        make.node("other"),
+    ])  # fmt: skip
+    whole = make.whole(book)
+    assert whole.pools == {"a": PoolSeen(nodes=2, accelerators=15), "b": PoolSeen(nodes=1, accelerators=8)}
+    assert (whole.nodes, make.only(book, "a1").pool, make.only(book, "other").pool) == (4, "a", "")
+    make.drop(book, NODES, of_pool(make, "b1", "b"))
+    assert make.whole(book).pools == {"a": PoolSeen(nodes=2, accelerators=15)}
+
+
+def test_however_many_pools_nodes_tell_of_only_so_many_are_said(make):
+    book = make.book([of_pool(make, f"n{each}", f"p{each:03}") for each in range(POOLS + 8)])
+    whole = make.whole(book)
+    assert (list(whole.pools), whole.nodes) == ([f"p{each:03}" for each in range(POOLS)], POOLS + 8)

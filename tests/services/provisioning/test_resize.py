@@ -11,7 +11,7 @@ from schemas.cluster import Placing, Provisioned, Ready
 from schemas.entity import Due, Wake
 from schemas.founding import Look
 from schemas.infra import InfraSeen
-from schemas.inventory import ClusterSeen
+from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Lot, Placement, Ranked
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Pool, Wish
@@ -190,6 +190,49 @@ def test_what_takes_long_goes_on_and_people_are_told_once():
     late = tell(state, Due(), now=T0 + RESIZE_LIMIT)
     assert (late.resizing.late, todo(late)) == (True, ())
     assert tell(late, seen(4)).resizing is None
+
+
+def pooled(**nodes):
+    """A count by pool."""
+    pools = {name: PoolSeen(nodes=number, accelerators=8 * number) for name, number in nodes.items()}
+    return seen(sum(nodes.values()), pools=pools)
+
+
+def swapped():
+    """A cluster of pools of 2 nodes and of 1 that is to have 1 and 2, as the back end knows."""
+    other = replace(POOL, name="more", nodes=1)
+    asked = replace(WISH, need=Need(pools=(POOL, other)))
+    both = replace(OFFER.placements[0], lots=(LOT, replace(LOT, pool="more", nodes=1)))
+    reachable = InfraSeen(cluster="train-a", uid="c1.1", attempt=1, reachable=True)
+    state = tell(None, asked, Ranked((both,)), reachable, pooled(gpu=2, more=1))
+    change = Need(pools=(replace(POOL, nodes=1), replace(other, nodes=2)))
+    state = tell(state, replace(asked, generation=2, need=change))
+    return tell(state, taken(state))
+
+
+def test_one_pool_smaller_and_another_larger_by_as_many_is_settled_once_each_has_its_size():
+    state = swapped()
+    for there in (pooled(gpu=2, more=1), pooled(gpu=1, more=1), pooled(gpu=2, more=2)):
+        state = tell(state, there)
+        assert (type(state), state.resizing is None) == (Ready, False)
+    assert tell(state, pooled(gpu=1, more=2)).resizing is None
+
+
+def test_what_one_pool_still_has_too_much_of_hides_no_loss_in_another():
+    fewer = tell(swapped(), pooled(gpu=2, more=0))
+    assert (type(fewer), fewer.was_ready) == (Provisioned, True)
+
+
+def test_where_nodes_do_not_tell_their_pool_all_are_counted_together():
+    assert tell(swapped(), seen(3)).resizing is None
+
+
+def test_a_pool_that_shrinks_while_another_grows_needs_no_more_than_both_had_and_keep():
+    state = swapped()
+    back = Need(pools=(replace(POOL, nodes=3), replace(POOL, name="more", nodes=1)))
+    state = tell(state, replace(state.wish, generation=3, need=back))
+    assert (state.resizing.least, state.resizing.nodes) == ({"gpu": 1, "more": 1}, 2)
+    assert isinstance(tell(state, pooled(gpu=1, more=1)), Ready)
 
 
 @pytest.mark.parametrize(("before", "after", "grows"), [(2, 3, True), (2, 1, False)])

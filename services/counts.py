@@ -1,0 +1,67 @@
+"""What is there is held against what there shall be, pool by pool as far as nodes tell which pool they are of."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from schemas.cluster import Founded
+from schemas.inventory import ClusterSeen, PoolSeen
+from schemas.placement import Lot
+
+NOTHING = PoolSeen()
+
+
+class Lacking(NamedTuple):
+    """What is short, all pools together: what one has too much of is no help to another."""
+
+    nodes: int
+    accelerators: int
+
+
+def unmet(state: Founded, seen: ClusterSeen) -> Lacking:
+    """What is short of what is enough now: of all that was bought, or of what stays while that changes."""
+    resizing, lots = state.resizing, state.attempt.placement.lots
+    if resizing is None:
+        return short(state, seen, lots)
+    if not resizing.least:
+        return Lacking(max(resizing.nodes - seen.nodes, 0), max(resizing.accelerators - seen.accelerators, 0))
+    return short(state, seen, [msgspec.structs.replace(lot, nodes=resizing.least.get(lot.pool, 0)) for lot in lots])
+
+
+def short(state: Founded, seen: ClusterSeen, lots: Iterable[Lot]) -> Lacking:
+    """What is short of these lots; nodes that do not tell their pool may be of any."""
+    pools = _told(state, seen)
+    free = _untold(seen, pools)
+    nodes, accelerators = -free.nodes, -free.accelerators
+    for lot in lots:
+        there = pools.get(lot.pool, NOTHING)
+        nodes += max(lot.nodes - there.nodes, 0)
+        accelerators += max(lot.nodes * lot.accelerators_per_node - there.accelerators, 0)
+    return Lacking(max(nodes, 0), max(accelerators, 0))
+
+
+def by_pool(state: Founded, seen: ClusterSeen, names: Sequence[str]) -> Mapping[str, PoolSeen]:
+    """What each of these pools has; none, where that cannot be told."""
+    pools = _told(state, seen)
+    free = _untold(seen, pools)
+    if len(names) == 1:
+        return {names[0]: _sum((free, pools.get(names[0], NOTHING)))}
+    return {} if free.nodes else {name: pools.get(name, NOTHING) for name in names}
+
+
+def _told(state: Founded, seen: ClusterSeen) -> Mapping[str, PoolSeen]:
+    """What was counted by pool; others may have given the nodes of an adopted cluster names of their own."""
+    names = {lot.pool for lot in state.attempt.placement.lots}
+    return {name: pool for name, pool in seen.pools.items() if name in names or not state.attempt.adopts}
+
+
+def _untold(seen: ClusterSeen, pools: Mapping[str, PoolSeen]) -> PoolSeen:
+    """What may be of any pool."""
+    named = _sum(pools.values())
+    return PoolSeen(nodes=seen.nodes - named.nodes, accelerators=seen.accelerators - named.accelerators)
+
+
+def _sum(some: Iterable[PoolSeen]) -> PoolSeen:
+    every = tuple(some)
+    return PoolSeen(nodes=sum(one.nodes for one in every), accelerators=sum(one.accelerators for one in every))
