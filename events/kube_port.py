@@ -90,6 +90,8 @@ class Lost:
     """The API server cannot be heard: what was seen before is stale from here on, not gone."""
 
     reason: str
+    refused: bool = False
+    """It answers, and does not let us in."""
 
 
 Sight = Listed | Changed | Lost

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from events.faults import Fault, TryLater
+from events.faults import Denied, Fault, TryLater
 from events.kube_faults import Expired, fault_in, fault_of
 from events.kube_port import Changed, Listed, Lost, Object, Request, Response, Sight, Transport
 from events.patience import Patience
@@ -68,7 +68,7 @@ class Watch:
             wait = self.patience.failed(fault.after if isinstance(fault, TryLater) else 0.0)
             if self._deaf(fault):
                 self.lost = True
-                yield Lost(str(fault))
+                yield Lost(str(fault), refused=isinstance(fault, Denied))
             # The first 410 is the server's ordinary way to say "list anew": no reason to wait.
             if not (isinstance(fault, Expired) and self.patience.failures == 1):
                 await asyncio.sleep(wait)

@@ -86,6 +86,8 @@ class Founded(ClusterState, frozen=True, kw_only=True):
     """Why the newest wish cannot be followed while the cluster runs."""
     wanted: Need | None = None
     """What it is to become once its new pools are bought; until then it is what its wish says."""
+    lent: bool = False
+    """It stood before, and stands on when it is let go."""
 
 
 @state("cluster", "launching", owner=OWNER)

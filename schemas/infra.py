@@ -25,5 +25,7 @@ class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The URL of its API server, where the back end's object tells it."""
     failure: str = ""
     """A reason, once the attempt can come to nothing."""
+    kubeconfig: str = ""
+    """The Secret that opens it, where it stood before and was lent; empty: one of the object's own name."""
     message: str = ""
     """What the back end says of its progress, for people."""

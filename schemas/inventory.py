@@ -61,6 +61,10 @@ class ModelAmount(Amount, frozen=True, kw_only=True):
     nodes: int = 0
 
 
+REFUSED = "Refused"
+"""The reason of the trouble that a cluster answers, and does not let us in."""
+
+
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that is not as it should be; what can be trusted is served all the same."""
 
@@ -197,6 +201,11 @@ class ClusterSeen(Level, frozen=True, kw_only=True):
     """Pods that wait for accelerators, the largest first."""
     pools: dict[str, PoolSeen] = {}
     """By name; nodes that do not say which pool they are of are counted above alone."""
+
+    @property
+    def refusal(self) -> str:
+        """Why the cluster does not let us in; empty while it does, or is only not heard."""
+        return next((each.message for each in self.degraded if each.reason == REFUSED and not self.known), "")
 
 
 @level("inventory.storage.{tenant}.{cluster}.{storage_class}", owner=OWNER)

@@ -18,6 +18,8 @@ class TeardownState(State, frozen=True, kw_only=True):
     wish: Wish
     kubeconfig: str = ""
     """Name of the Secret; empty while the cluster's API was never up: nothing in it needs cleaning."""
+    lent: bool = False
+    """It stands on, with what others have in it."""
     ready_since: datetime | None = None
     """When it was first ready."""
     idle_since: datetime | None = None

@@ -14,8 +14,9 @@ from schemas.wish import Wish
 from services.clouds.adopting import hand_back, standing, take_in
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
+from services.clouds.lent import KUBECONFIG, lend, suit
 from services.clouds.machines import claim, listed
-from services.clouds.means import MACHINES, Means, cloud_of, lacking, means
+from services.clouds.means import MACHINES, POOL, Means, cloud_of, lacking, means
 from services.clouds.network import NETWORK, cluster_network
 from services.clouds.nodes import pool_of, worker_args
 from services.clouds.objects import alter, ensure, identity, installed, leftovers
@@ -36,7 +37,7 @@ class K0rdent:
         self.kept = (self._templates, self._credentials)
 
     async def reach(self, wish: Wish) -> dict[str, bool]:
-        """The clouds with a valid template and a ready credential, one's own machines among them."""
+        """The clouds with a valid template and a ready credential, one's own machines and clusters among them."""
         _one_pool(len(wish.need.pools))
         await installed(self._kube, CLUSTERDEPLOYMENTS)
         found = await self._means(wish) or await self._means(wish, anew=True)
@@ -49,24 +50,31 @@ class K0rdent:
         return {cloud: not one.own and buys_spot(cloud, one.values) for cloud, one in found.items()}
 
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        """See that the ClusterDeployment exists, and that it has its machines where those are one's own."""
+        """See that the ClusterDeployment exists, and that it has what is there already where it is to have that."""
         _one_pool(len(attempt.placement.lots))
         cloud = attempt.placement.cloud
         found = (await self._means(wish)).get(cloud) or (await self._means(wish, anew=True)).get(cloud)
         if found is None:
             raise Denied(f"no template or credential for {cloud} any more", NOT_INSTALLED)
         told = _own_told(found, wish, attempt) if found.own else config(wish, attempt, found.values)
-        there = await ensure(self._kube, CLUSTERDEPLOYMENTS, _object(wish, attempt, uid, _spec(found, told)))
+        there = await ensure(self._kube, CLUSTERDEPLOYMENTS, _object(wish, attempt, uid, found, told))
         if found.own and there["spec"].get("dryRun"):
-            await self._man(there, found, wish, attempt.placement.lots[0])
+            given = await (self._lend if found.lent else self._man)(there, found, wish, attempt.placement.lots[0])
+            meta, patch = there["metadata"], {"spec": {"dryRun": False, "config": given}}
+            await self._kube.patch(CLUSTERDEPLOYMENTS, meta["name"], meta["namespace"], patch)
 
-    async def _man(self, there: Object, found: Means, wish: Wish, lot: Lot) -> None:
-        """Give machines to a ClusterDeployment, and let it begin."""
+    async def _man(self, there: Object, found: Means, wish: Wish, lot: Lot) -> Config:
+        """Give machines to a ClusterDeployment."""
         args = worker_args(pool_of(wish, lot))
         said = {"k0s": {"args": list(args)}} if args else {}
-        machines = [one | said for one in await claim(self._kube, there, listed(found.needed, lot), lot.nodes)]
-        meta, patch = there["metadata"], {"spec": {"dryRun": False, "config": {MACHINES: machines}}}
-        await self._kube.patch(CLUSTERDEPLOYMENTS, meta["name"], meta["namespace"], patch)
+        machines = await claim(self._kube, there, listed(found.needed, lot), lot.nodes)
+        return {MACHINES: [one | said for one in machines]}
+
+    async def _lend(self, there: Object, found: Means, wish: Wish, lot: Lot) -> Config:
+        """Give a whole cluster to a ClusterDeployment, which is told of it by its Credential."""
+        suit(found, pool_of(wish, lot), lot.instance)
+        await lend(self._kube, there, found.secret)
+        return {}
 
     async def standing(self, tenant: str, name: str) -> Standing:
         """By its config, and by the cloud of its template or Credential. Raises Denied where it is a dry run."""
@@ -103,12 +111,17 @@ class K0rdent:
 
     @staticmethod
     def read(seen: Object) -> InfraSeen | None:
-        """Ready, with everything beneath it ready too: k0rdent's Ready alone can be true of nothing."""
+        """Ready, with everything beneath it ready too: k0rdent's Ready alone can be true of nothing.
+
+        Beneath a cluster that is lent there is no Cluster to sum up, only the release that makes it known to k0rdent.
+        """
         who = identity(seen)
         if who is None:
             return None
         shown = conditions(seen)
-        ready, beneath = shown.get("Ready", ABSENT), shown.get("CAPIClusterSummary", ABSENT)
+        secret = str(seen["metadata"].get("annotations", {}).get(KUBECONFIG, ""))
+        ready = shown.get("Ready", ABSENT)
+        beneath = shown.get("HelmReleaseReady" if secret else "CAPIClusterSummary", ABSENT)
         message = beneath.message or ready.message
         given_up = "Failed" if ready.status == "False" and ready.reason == "Failed" else ""
         return msgspec.structs.replace(
@@ -116,6 +129,7 @@ class K0rdent:
             reachable=ready.true and beneath.true and not who.going,
             failure="" if beneath.true else failure(message) or given_up,
             message=message,
+            kubeconfig=secret,
         )
 
     async def _means(self, wish: Wish, *, anew: bool = False) -> dict[str, Means]:
@@ -132,14 +146,14 @@ class K0rdent:
 
 
 def _spec(found: Means, told: Config) -> Config:
-    """Machines of one's own are given to it once it is there: until then it is a dry run, and touches none."""
-    needed = {key: value for key, value in found.needed.items() if key != MACHINES}
+    """What is there already is given to it once it is there: until then it is a dry run, and touches nothing."""
+    needed = {key: value for key, value in found.needed.items() if key not in (MACHINES, POOL)}
     return {
         "template": found.template["metadata"]["name"],
         "credential": found.credential["metadata"]["name"],
         "dryRun": found.own,
         "propagateCredentials": not found.own,
-        "cleanupOnDeletion": True,
+        "cleanupOnDeletion": not found.lent,  # it deletes every volume: those of a cluster that stays are its owner's
         # Never left out: without a config, k0rdent's webhook makes it a dry run.
         "config": over(needed, told),
     }
@@ -151,7 +165,8 @@ def _own_told(found: Means, wish: Wish, attempt: Attempt) -> Config:
     return held(wanted | cluster_network(wish.need.network), found.values, (NETWORK,))
 
 
-def _object(wish: Wish, attempt: Attempt, uid: str, spec: Config) -> Object:
+def _object(wish: Wish, attempt: Attempt, uid: str, found: Means, told: Config) -> Object:
+    notes = {"annotations": {KUBECONFIG: found.secret}} if found.lent else {}
     return {
         "apiVersion": CLUSTERDEPLOYMENTS.api_version,
         "kind": CLUSTERDEPLOYMENTS.kind,
@@ -160,8 +175,9 @@ def _object(wish: Wish, attempt: Attempt, uid: str, spec: Config) -> Object:
             "namespace": wish.tenant,
             "labels": labels(wish.name, attempt, uid),
             "ownerReferences": owner(wish),
-        },
-        "spec": spec,
+        }
+        | notes,
+        "spec": _spec(found, told),
     }
 
 

@@ -22,6 +22,13 @@ IDENTITIES = {
 }
 """Which cloud a Credential is for, by the kind of its identity; others say so by the label ``alate.dev/cloud``."""
 INTO_MACHINES = "machines of one's own"
+POOL = "pool"
+"""Says as which of the catalog's own nodes each machine is offered, or a cluster that is lent; k0rdent is not told."""
+LENT = "clusters that are lent"
+OWN = {MACHINES: INTO_MACHINES, POOL: LENT}
+"""What there is already, by what a Credential says of it."""
+TAKES_IN = "infrastructure-internal"
+"""The provider of k0rdent's template for clusters that stand already."""
 
 
 class Means(NamedTuple):
@@ -37,8 +44,18 @@ class Means(NamedTuple):
 
     @property
     def own(self) -> bool:
-        """The machines are there already, and reached over SSH."""
-        return _own(self.credential)
+        """What it founds with is there already: machines reached over SSH, or a cluster that is lent."""
+        return _kind(self.credential) in OWN.values()
+
+    @property
+    def lent(self) -> bool:
+        """It is a whole cluster."""
+        return _kind(self.credential) == LENT
+
+    @property
+    def secret(self) -> str:
+        """Where the credential's identity is."""
+        return str(self.credential["spec"]["identityRef"]["name"])
 
     @property
     def needed(self) -> Config:
@@ -56,7 +73,7 @@ class Means(NamedTuple):
 def means(templates: Iterable[Object], credentials: Iterable[Object], name: str) -> dict[str, Means]:
     """What there is for each cloud: the newest valid template, or the one of that name, and a ready credential."""
     newest, ready = _newest(templates, name), _ready(credentials)
-    kinds = {cloud: INTO_MACHINES if _own(credential) else cloud for cloud, credential in ready.items()}
+    kinds = {cloud: _kind(credential) for cloud, credential in ready.items()}
     return {cloud: Means(newest[kinds[cloud]], ready[cloud]) for cloud in ready if kinds[cloud] in newest}
 
 
@@ -75,12 +92,12 @@ def cloud_of(template: Object | None, credential: Object | None) -> str:
 def _newest(templates: Iterable[Object], name: str) -> dict[str, Object]:
     valid = [each for each in templates if each.get("status", {}).get("valid") and _wanted(each, name)]
     newest = sorted(valid, key=lambda template: _natural(template["metadata"]["name"]))
-    return {kind: template for template in newest for kind in (*CHARTS, INTO_MACHINES) if _founds(template, kind)}
+    return {kind: template for template in newest for kind in (*CHARTS, *OWN.values()) if _founds(template, kind)}
 
 
 def _ready(credentials: Iterable[Object]) -> dict[str, Object]:
     ready = [each for each in credentials if each.get("status", {}).get("ready")]
-    return {cloud: each for each in ready if (cloud := _cloud(each)) and (cloud in CHARTS or _own(each))}
+    return {_cloud(each): each for each in ready if _kind(each)}
 
 
 def _values(template: Object) -> Config:
@@ -89,19 +106,26 @@ def _values(template: Object) -> Config:
 
 
 def _wanted(template: Object, name: str) -> bool:
-    """The one that was named; or any for one's own machines, or whose control plane runs on machines beside."""
+    """The one that was named; or any for what is there already, or whose control plane runs on machines beside."""
     called = template["metadata"]["name"]
-    return bool(called == name if name else "-standalone-cp-" in called or MACHINES in _values(template))
+    if name:
+        return bool(called == name)
+    return "-standalone-cp-" in called or any(_founds(template, kind) for kind in OWN.values())
 
 
 def _founds(template: Object, kind: str) -> bool:
     if kind == INTO_MACHINES:
         return MACHINES in _values(template)
-    return f"infrastructure-{kind}" in template.get("status", {}).get("providers", ())
+    provider = TAKES_IN if kind == LENT else f"infrastructure-{kind}"
+    return provider in template.get("status", {}).get("providers", ())
 
 
-def _own(credential: Object) -> bool:
-    return _cloud(credential) not in CHARTS and MACHINES in _said(credential)
+def _kind(credential: Object) -> str:
+    """Into what a template would make its clusters: a cloud, or what is there already; empty if nobody says."""
+    cloud = _cloud(credential)
+    if not cloud or cloud in CHARTS:
+        return cloud
+    return next((kind for word, kind in OWN.items() if word in _said(credential)), "")
 
 
 def _said(credential: Object) -> str:

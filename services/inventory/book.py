@@ -6,9 +6,11 @@ from itertools import chain
 from typing import Any, TypeVar
 from zlib import crc32
 
+import msgspec
+
 from events.kinds import NODES, PODS, STORAGECLASSES
 from events.kube_port import Changed, Listed, Object, Resource
-from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
+from schemas.inventory import REFUSED, ClusterSeen, NodeSeen, StorageSeen, Trouble
 from services.inventory.count import Part, Takers, cluster_seen, demanded, part, whole
 from services.inventory.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
 from services.inventory.node import NodeRead, PodRead, node_seen, read_node, read_pod
@@ -109,6 +111,10 @@ class Book:
             if shard not in self._parts:
                 self._parts[shard] = part(self._seen[name] for name in names)
         return cluster_seen(self._blank, whole(self._parts.values()), self._count(), before, now)
+
+    def refused(self, why: str) -> ClusterSeen:
+        """The level of a cluster that does not let us in: nothing is known of it but that."""
+        return msgspec.structs.replace(self._blank, degraded=(Trouble(reason=REFUSED, message=why),))
 
     def left(self) -> bool:
         """Whether a node may have gone since the last call."""

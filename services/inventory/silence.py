@@ -19,6 +19,7 @@ class Silences:
         self._lasts = lasts
         self._waiting: dict[Resource, asyncio.TimerHandle] = {}
         self._lasting: dict[Resource, str] = {}
+        self._refused: dict[Resource, str] = {}
 
     def __bool__(self) -> bool:
         return bool(self._waiting or self._lasting)
@@ -31,8 +32,19 @@ class Silences:
         """Those that have to be told, with the reasons."""
         return self._lasting
 
-    def begin(self, resource: Resource, reason: str, patience: float) -> None:
-        """It is not heard, for `patience` seconds to begin with; one that goes on goes on from when it began."""
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Why those do not let us in that answered last of all that they do not."""
+        return tuple(self._refused.values())
+
+    def begin(self, resource: Resource, reason: str, patience: float, *, refused: bool = False) -> None:
+        """It is not heard, for `patience` seconds to begin with; one that goes on goes on from when it began.
+
+        `refused`: it answers, and does not let us in.
+        """
+        self._refused.pop(resource, None)
+        if refused:
+            self._refused[resource] = reason
         if resource not in self:
             loop = asyncio.get_running_loop()
             self._waiting[resource] = loop.call_later(patience, self._last, resource, reason)
@@ -40,6 +52,7 @@ class Silences:
     def end(self, resource: Resource) -> None:
         """It is heard, or known not to be served."""
         self._lasting.pop(resource, None)
+        self._refused.pop(resource, None)
         if (waiting := self._waiting.pop(resource, None)) is not None:
             waiting.cancel()
 

@@ -9,7 +9,7 @@ from itertools import chain
 import msgspec
 import structlog
 
-from events.faults import Fault, NotFound
+from events.faults import Denied, Fault, NotFound
 from events.kinds import find
 from events.kube import Kube, Listed, Lost, Resource, Sight
 from events.patience import Patience
@@ -115,7 +115,7 @@ class Watcher:
                 return await open_()
             except Fault as not_yet:
                 log.info("cluster.unopened", entity=self._key.path, reason=not_yet.message)
-                self._lose(CORE[0], not_yet.message)
+                self._lose(CORE[0], not_yet.message, refused=isinstance(not_yet, Denied))
                 await asyncio.sleep(self._tries.failed())
 
     async def _renewed(self, kube: Kube, open_: Open) -> Kube:
@@ -177,7 +177,7 @@ class Watcher:
 
     def _see(self, resource: Resource, sight: Sight) -> None:
         if isinstance(sight, Lost):
-            self._lose(resource, sight.reason)
+            self._lose(resource, sight.reason, refused=sight.refused)
             return
         news = self._book.take(resource, sight)
         if news and (resource in self._heard or resource not in CORE):  # what is there at the start is no change
@@ -185,10 +185,10 @@ class Watcher:
         if news or resource in self._silences or resource not in self._heard:
             self._hear(resource)
 
-    def _lose(self, resource: Resource, reason: str) -> None:
+    def _lose(self, resource: Resource, reason: str, *, refused: bool) -> None:
         if resource not in self._silences:
             log.info("cluster.silent", entity=self._key.path, kind=resource.kind, reason=reason)
-        self._silences.begin(resource, reason, LATER if self._said else AT_START)
+        self._silences.begin(resource, reason, LATER if self._said else AT_START, refused=refused)
         self.settled.set()
 
     def _lasts(self, resource: Resource, reason: str) -> None:
@@ -268,12 +268,14 @@ class Watcher:
         return True
 
     async def _say_stale(self) -> None:
-        """Nothing was seen whole yet: what was said in an earlier life is all there is."""
+        """Nothing was seen whole yet: what was said in an earlier life is all there is, or that it refuses us."""
         said: Iterable[tuple[str, Level]] = chain(
             self._voice.said(NodeSeen), self._voice.said(StorageSeen), self._voice.said(ClusterSeen)
         )
         self._stale = True
         await self._voice.say_all([(name, self._fresh(level)) for name, level in said])
+        if self._silences.refusals and self._voice.last(ClusterSeen) is None:
+            await self._voice.say(self._fresh(self._book.refused(self._silences.refusals[0])))
 
     def _fresh(self, level: Level) -> Level:
         if not self._stale:

@@ -72,10 +72,10 @@ def rise(state: Launching, seen: InfraSeen, now: datetime) -> ClusterState | Pla
         return _give_up(state, LOST, DELETED, now)
     if not seen.reachable:
         return state
-    secret = f"{state.attempt.object_name(state.wish.name)}-kubeconfig"
+    secret, lent = seen.kubeconfig or f"{state.attempt.object_name(state.wish.name)}-kubeconfig", bool(seen.kubeconfig)
     if state.wish.need.hibernate:
-        return state.to(Hibernated, kubeconfig=secret)
-    return state.to(Provisioned, kubeconfig=secret, deadline=now + JOIN_LIMIT)
+        return state.to(Hibernated, kubeconfig=secret, lent=lent)
+    return state.to(Provisioned, kubeconfig=secret, lent=lent, deadline=now + JOIN_LIMIT)
 
 
 def give_up(state: Launching | Provisioned, _: Due, now: datetime) -> Launching | Provisioned | Placing:
@@ -106,9 +106,14 @@ def fall_short(state: Provisioned, seen: InfraSeen, now: datetime) -> ClusterSta
     return lose(state, seen, now)
 
 
-def complete(state: Provisioned, seen: ClusterSeen, now: datetime) -> Provisioned | Ready:
-    whole = is_of(state, seen) and enough(state, seen)
-    return fit(settle(state.to(Ready), seen), seen, now) if whole else state
+def complete(state: Provisioned, seen: ClusterSeen, now: datetime) -> Provisioned | Ready | Placing:
+    """What stands already and does not let us in never will; what is new may do so only in its first moments."""
+    if not is_of(state, seen):
+        return state
+    if state.lent and not state.was_ready and seen.refusal:
+        told = f"the kubeconfig in Secret {state.kubeconfig} does not open its cluster: {seen.refusal}"
+        return _give_up(state, "Denied", told, now)
+    return fit(settle(state.to(Ready), seen), seen, now) if enough(state, seen) else state
 
 
 def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisioned:

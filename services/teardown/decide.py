@@ -198,7 +198,8 @@ def _late(state: Gone, cluster: ClusterState) -> bool:
 def _up_to_date(state: W, cluster: ClusterState) -> W:
     ready_since = state.ready_since or (cluster.since if isinstance(cluster, Ready) else None)
     kubeconfig = getattr(cluster, "kubeconfig", "")
-    known = msgspec.structs.replace(state, wish=cluster.wish, ready_since=ready_since, kubeconfig=kubeconfig)
+    lent = getattr(cluster, "lent", False)
+    known = msgspec.structs.replace(state, wish=cluster.wish, ready_since=ready_since, kubeconfig=kubeconfig, lent=lent)
     return state if known == state else msgspec.structs.replace(known, as_of=cluster.since)
 
 

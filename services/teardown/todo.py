@@ -25,7 +25,7 @@ def watch_limits(state: Armed) -> tuple[Command, ...]:
 
 def _within(state: Draining | Cleaning) -> str:
     """What opens it for work to be ended and volumes deleted: nothing does where others go on with the cluster."""
-    return "" if state.wish.need.kept else state.kubeconfig
+    return "" if state.wish.need.kept or state.lent else state.kubeconfig
 
 
 def clean(state: Cleaning) -> tuple[Command | None, ...]:

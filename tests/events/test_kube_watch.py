@@ -205,9 +205,9 @@ async def test_a_410_after_every_list_is_backed_off():
 
 
 @pytest.mark.looptime
-async def test_a_refusal_is_a_silence_with_its_reason():
+async def test_a_refusal_is_a_silence_that_is_told_as_one():
     seen = await see(Scripted(), 2, lists=[Denied("no rights", reason="Forbidden")])
-    assert seen == [Lost("no rights"), Listed((), "7")]
+    assert seen == [Lost("no rights", refused=True), Listed((), "7")]
 
 
 @pytest.mark.looptime

@@ -1,4 +1,7 @@
-"""A ClusterDeployment becomes a Cluster API cluster, as k0rdent's chart would make it, and repeats what that says."""
+"""A ClusterDeployment becomes a Cluster API cluster, as k0rdent's chart would make it, and repeats what that says.
+
+Where the chart only makes known to k0rdent a cluster that stands already, there is none, and nothing to repeat.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -7,7 +10,7 @@ from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, MACHINEDEPLOYMENTS
 from events.kube import Object
 from services.sandbox.clouds.changes import Change, Edit, End, Wait
 from services.sandbox.clouds.conditions import Told, tell, told
-from services.sandbox.clouds.k0rdent_chart import chart, workers
+from services.sandbox.clouds.k0rdent_chart import chart, takes_in, workers
 from services.sandbox.clouds.objects import deleting, greet, let_go, name, replicas, status, when
 from services.sandbox.clouds.view import Laws, View
 
@@ -73,6 +76,8 @@ def _live(view: View, it: Object, now: datetime) -> Iterator[Change]:
 
 
 def _made(view: View) -> bool:
+    if takes_in(view):
+        return True
     return all(each is not None for each in (view.cluster, view.infra, view.control)) and bool(view.pools)
 
 

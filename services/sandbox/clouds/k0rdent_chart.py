@@ -23,6 +23,8 @@ RELEASE = "helm.toolkit.fluxcd.io/name"
 """The label by which k0rdent finds a release's Cluster."""
 VERSION = "v1.34.0"
 PROVIDER = "infrastructure-"
+STANDING = "internal"
+"""The provider of clusters that stand already."""
 REMOTE = "k0sproject-k0smotron"
 """The provider of machines that are there already, reached over SSH."""
 OURS, OFFERED = "alate.dev/cloud", "alate.dev/instance"
@@ -49,6 +51,11 @@ def _cloud(view: View) -> str:
     providers = status(view.template).get("providers", ()) if view.template else ()
     found = next((str(one).removeprefix(PROVIDER) for one in providers if str(one).startswith(PROVIDER)), "")
     return label(view.credential, OURS) if found == REMOTE and view.credential else found
+
+
+def takes_in(view: View) -> bool:
+    """Whether the chart makes no cluster, and only makes one known: a SveltosCluster, of which nothing more is told."""
+    return view.template is not None and f"{PROVIDER}{STANDING}" in status(view.template).get("providers", ())
 
 
 def _spot(worker: Object) -> bool:

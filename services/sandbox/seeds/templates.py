@@ -1,5 +1,6 @@
 """Templates and credentials of the clouds, as an administrator would have put them into a namespace."""
 
+from collections.abc import Iterator
 from importlib.resources import files
 
 from events.kinds import CLUSTERTEMPLATES, CONFIGMAPS, CREDENTIALS
@@ -42,6 +43,8 @@ K0RDENT: dict[str, Object] = {
 }
 """The templates of k0rdent 1.11 and the values their charts take. k0rdent's own charts know no spot machines;
 these do, as an administrator's copy would."""
+ADOPTED = "adopted-cluster-1-0-2"
+"""The template for clusters that stand already: its chart makes them known to k0rdent."""
 CHART = {"interval": "10m0s", "sourceRef": {"kind": "HelmRepository", "name": "kcm-templates"}}
 """Where k0rdent's own templates have their charts from; its schema wants both."""
 IDENTITIES = {
@@ -54,7 +57,7 @@ IDENTITIES = {
 def tenant(namespace: str) -> list[tuple[Resource, Object]]:
     """Everything a tenant needs to found clusters on the simulated clouds."""
     return [
-        *((CLUSTERTEMPLATES, _template(namespace, name, config)) for name, config in K0RDENT.items()),
+        *((CLUSTERTEMPLATES, _template(namespace, name, *each)) for name, each in _templates()),
         *((CREDENTIALS, _credential(namespace, cloud)) for cloud in IDENTITIES),
         *((CONFIGMAPS, _capi(namespace, cloud)) for cloud in CAPI_CLOUDS),
     ]
@@ -64,19 +67,26 @@ def _meta(namespace: str, name: str, cloud: str) -> Object:
     return {"name": name, "namespace": namespace, "labels": {CLOUD: cloud}}
 
 
-def _template(namespace: str, name: str, config: Object) -> Object:
-    cloud = name.partition("-")[0]
-    infrastructure = REMOTE if "machines" in config else cloud
-    providers = [f"infrastructure-{infrastructure}", f"bootstrap-{REMOTE}", f"control-plane-{REMOTE}"]
+def _templates() -> Iterator[tuple[str, tuple[Object, list[str]]]]:
+    """Each by its name, with the values of its chart and the providers it needs."""
+    for name, config in K0RDENT.items():
+        infrastructure = REMOTE if "machines" in config else name.partition("-")[0]
+        providers = [f"infrastructure-{infrastructure}", f"bootstrap-{REMOTE}", f"control-plane-{REMOTE}"]
+        yield name, (_WORKERS | config, providers)
+    values = {"clusterLabels": {}, "clusterAnnotations": {}, "clusterIdentity": {"name": ""}}
+    yield ADOPTED, (values | {"consecutiveFailureThreshold": 3}, ["infrastructure-internal"])
+
+
+def _template(namespace: str, name: str, values: Object, providers: list[str]) -> Object:
     return {
-        "metadata": _meta(namespace, name, cloud),
+        "metadata": _meta(namespace, name, name.partition("-")[0]),
         "spec": {"helm": {"chartSpec": CHART | {"chart": name.rsplit("-", 3)[0]}}, "providers": providers},
         "status": {
             "valid": True,
             "observedGeneration": 1,
             "k8sVersion": VERSION,
             "providers": providers,
-            "config": _WORKERS | config,
+            "config": values,
         },
     }
 

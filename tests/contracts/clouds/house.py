@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from events.bus import Message, Stored
-from events.faults import NotFound, TryLater
+from events.faults import Denied, NotFound, TryLater
 from events.kinds import COLONIES, SECRETS
 from events.kube import Kube, Object, Request, Resource, Response, Transport
 from events.memory import MemoryBus
@@ -94,6 +94,8 @@ class House:
         )  # fmt: skip
 
     async def _inside(self, kubeconfig: str) -> Kube:
+        if not kubeconfig.startswith("kubeconfig of "):
+            raise Denied("it is no kubeconfig", "BadKubeconfig")
         place = kubeconfig.split()[2]
         gate = self._insides[kubeconfig] = Gate(self.sandbox.world.kube(place).transport)
         return Kube(gate, random=lambda: 0.5)

@@ -24,6 +24,11 @@ def capi(probe="True", *others, initialised=True, **more):
     return seen(condition("RemoteConnectionProbe", probe), *others, **start, **more)
 
 
+def lent(ready="True", release="True", **more):
+    shown = seen(condition("Ready", ready), condition("HelmReleaseReady", release), **more)
+    return shown | {"metadata": shown["metadata"] | {"annotations": {"alate.dev/kubeconfig": "theirs"}}}
+
+
 def k0rdent(ready="True", beneath="True", **more):
     return seen(condition("Ready", ready), condition("CAPIClusterSummary", beneath), **more)
 
@@ -81,6 +86,30 @@ def test_capi_is_reachable_only_with_a_control_plane_that_answers(shown):
     ],
 )
 def test_k0rdent_is_reachable_only_if_what_is_beneath_is_ready_too(shown):
+    assert not K0rdent.read(shown).reachable
+
+
+def test_a_cluster_that_is_lent_is_reachable_by_its_own_kubeconfig_once_k0rdent_knows_it():
+    told = K0rdent.read(lent())
+    assert (told.reachable, told.kubeconfig) == (True, "theirs")
+
+
+FIRST = [condition(kind, "Unknown") for kind in ("CredentialReady", "HelmReleaseReady", "TemplateReady", "Ready")]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lent("Unknown", "Unknown"),
+        lent("True", "Unknown"),
+        lent("False"),
+        lent(generation=2),
+        lent() | {"status": {"observedGeneration": 1, "conditions": FIRST}},
+        lent() | {"status": {"observedGeneration": 1, "conditions": [condition("Ready")]}},
+    ],
+    ids=["at first", "not made", "not ready", "edited", "all unknown", "a dry run"],
+)
+def test_a_cluster_that_is_lent_is_never_reachable_before(shown):
     assert not K0rdent.read(shown).reachable
 
 

@@ -40,6 +40,17 @@ async def test_one_that_ends_in_time_is_never_told(silences, told):
     assert (told, bool(silences)) == ([], False)
 
 
+async def test_who_answers_and_does_not_let_us_in_is_told_apart_from_who_cannot_be_heard(silences):
+    silences.begin(NODES, "401", 10.0, refused=True)
+    silences.begin(PODS, "timed out", 10.0)
+    assert silences.refusals == ("401",)
+    silences.begin(NODES, "timed out", 10.0)
+    assert silences.refusals == ()
+    silences.begin(PODS, "403", 10.0, refused=True)
+    silences.end(PODS)
+    assert silences.refusals == ()
+
+
 async def test_each_source_is_silent_by_itself(silences, told):
     silences.begin(NODES, "refused", 10.0)
     silences.begin(PODS, "refused", 20.0)

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from events.bus import Unavailable
-from events.faults import TryLater
+from events.faults import Denied, TryLater
 from events.kinds import NODES, PODS, STORAGECLASSES
 from events.kube import Kube
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
@@ -334,3 +334,39 @@ async def test_a_cluster_that_cannot_be_opened_is_asked_less_and_less_often(clus
     await cluster.watch(open_=never)
     await cluster.settled(600)
     assert 40 < len(asked) < 70
+
+
+@pytest.mark.parametrize(
+    ("fault", "refusal"), [(Denied("401 Unauthorized", "Unauthorized"), "401 Unauthorized"), (TryLater("away"), None)]
+)
+async def test_that_a_new_cluster_refuses_us_is_told_once_and_that_it_is_away_is_not(cluster, fault, refusal):
+    async def never():
+        raise fault
+
+    await cluster.watch(open_=never)
+    await cluster.settled(AT_START - 1)
+    assert await cluster.last(ClusterSeen) is None
+    await cluster.settled(600)
+    told = await cluster.last(ClusterSeen)
+    assert (told and (told.known, told.refusal)) == (refusal and (False, refusal))
+    words = await cluster.words()
+    await cluster.stop()
+    await cluster.watch(open_=never)
+    await cluster.settled(600)
+    assert await cluster.words() == words
+
+
+async def test_one_that_lets_us_in_after_all_is_seen_whole(cluster):
+    refused = True
+
+    async def opened():
+        if refused:
+            raise Denied("401 Unauthorized", "Unauthorized")
+        return cluster.kube
+
+    await cluster.watch(open_=opened)
+    await cluster.settled(AT_START + 1)
+    refused = False
+    await cluster.settled(60)
+    whole = await cluster.last(ClusterSeen)
+    assert (whole.known, whole.refusal, whole.accelerators) == (True, "", 8)

@@ -12,7 +12,7 @@ from schemas.cluster import Founded, Launching, Placing, Provisioned, Ready, Rel
 from schemas.entity import Due, Wake
 from schemas.founding import Gone, Held, LaunchFailed, Look, MarketMoved, Rank, Release
 from schemas.infra import InfraSeen
-from schemas.inventory import ClusterSeen
+from schemas.inventory import REFUSED, ClusterSeen, Trouble
 from schemas.placement import Lot, Placement, Ranked
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Adopt, Need, Pool, Wish
@@ -177,6 +177,41 @@ def test_one_that_is_not_heard_stays_ready_one_that_has_less_does_not():
     state = ready()
     assert tell(state, counted(state, 1, known=False)) is state
     assert isinstance(tell(state, counted(state, 1)), Provisioned)
+
+
+def lent():
+    state = launching()
+    return tell(state, seen(state, reachable=True, kubeconfig="theirs"))
+
+
+def refusal(state, **shown):
+    troubles = (Trouble(reason=REFUSED, message="401 Unauthorized"),)
+    return counted(state, 0, known=False, degraded=troubles, **shown)
+
+
+def test_what_is_lent_is_opened_by_the_kubeconfig_that_was_there_before():
+    state = lent()
+    assert (state.kubeconfig, state.lent) == ("theirs", True)
+    assert (provisioned().kubeconfig, provisioned().lent) == ("train-a-1-kubeconfig", False)
+    whole = tell(state, counted(state, 2))
+    assert (type(whole), whole.lent) == (Ready, True)
+
+
+def test_what_is_lent_and_does_not_let_us_in_is_given_up_as_denied():
+    state = lent()
+    assert tell(state, refusal(state, attempt=9)) is state
+    failed = tell(state, refusal(state))
+    told = "the kubeconfig in Secret theirs does not open its cluster: 401 Unauthorized"
+    assert (type(failed), failed.attempt.reason, failed.attempt.message) == (Placing, "Denied", told)
+    refounded = tell(failed, Gone(1), OFFERS)
+    assert (type(refounded), refounded.lent) == (Launching, False)
+
+
+def test_what_is_new_and_does_not_let_us_in_yet_is_waited_for_and_so_is_what_was_whole():
+    state = provisioned()
+    assert tell(state, refusal(state)) is state
+    was_whole = tell(lent(), counted(lent(), 2), counted(lent(), 1))
+    assert tell(was_whole, refusal(was_whole)) is was_whole
 
 
 def test_a_lost_cluster_is_founded_anew_elsewhere():

@@ -12,7 +12,7 @@ from tests.samples import POOL
 WISH = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=(POOL,)))
 
 
-def ending(kind, adopt, **more):
+def ending(kind, adopt=None, **more):
     wish = msgspec.structs.replace(WISH, need=msgspec.structs.replace(WISH.need, adopt=adopt))
     return kind(
         uid="c1.1", correlation="c1", wish=wish, kubeconfig="theirs-kubeconfig", why="Deleted", deadline=EPOCH, **more
@@ -31,3 +31,8 @@ def ending(kind, adopt, **more):
 def test_only_what_is_deleted_is_drained_and_swept(adopt, opens):
     assert Drain("acme", opens) in todo(ending(Draining, adopt))
     assert Sweep("acme", opens) in todo(ending(Cleaning, adopt, addons=()))
+
+
+def test_what_is_lent_is_neither_drained_nor_swept():
+    assert Drain("acme", "") in todo(ending(Draining, lent=True))
+    assert Sweep("acme", "") in todo(ending(Cleaning, lent=True, addons=()))

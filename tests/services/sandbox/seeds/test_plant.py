@@ -52,7 +52,7 @@ async def test_what_somebody_changed_is_theirs(kube):
 async def test_another_namespace_can_be_given_the_same(kube):
     await kube.create(NAMESPACES, {"metadata": {"name": "acme"}})
     await seed_tenant(kube, "acme")
-    for resource, number in ((CLUSTERTEMPLATES, 4), (CREDENTIALS, 3), (CONFIGMAPS, 4)):
+    for resource, number in ((CLUSTERTEMPLATES, 5), (CREDENTIALS, 3), (CONFIGMAPS, 4)):
         assert len((await kube.list(resource, "acme")).items) == number
 
 
@@ -61,6 +61,7 @@ async def test_templates_are_valid_and_credentials_ready(kube):
     assert {one["status"]["valid"] for one in templates} == {True}
     assert {one["status"]["providers"][0] for one in templates} == {
         "infrastructure-aws", "infrastructure-azure", "infrastructure-gcp", "infrastructure-k0sproject-k0smotron",
+        "infrastructure-internal",
     }  # fmt: skip
     assert {one["status"]["ready"] for one in (await kube.list(CREDENTIALS, "default")).items} == {True}
 

@@ -1,0 +1,27 @@
+"""A cluster that stands elsewhere is lent through its kubeconfig: to one at a time, and never to be ended."""
+
+from events.faults import Denied, NoCapacity
+from events.kube import Kube, Object
+from schemas.wish import Pool
+from services.clouds.claims import claimed
+from services.clouds.marks import GROUP
+from services.clouds.means import POOL, Means
+
+KUBECONFIG = f"{GROUP}/kubeconfig"
+"""The annotation of a ClusterDeployment that names the Secret with the kubeconfig of a cluster that is lent."""
+
+
+def suit(found: Means, pool: Pool, instance: str) -> None:
+    """See that the cluster is what was bought, as far as its Credential says. Raises NoCapacity, Denied."""
+    called, offered = f"the cluster of Credential {found.credential['metadata']['name']}", found.needed.get(POOL)
+    if offered != instance:
+        raise NoCapacity(f"{called} is offered as {offered}, not as {instance}")
+    if pool.labels or pool.taints:
+        raise Denied(f"{called} stands already: its nodes get no labels and no taints", "DoesNotFit")
+
+
+async def lend(kube: Kube, deployment: Object, secret: str) -> None:
+    """See that the cluster is this ClusterDeployment's alone. Raises Denied("Taken") if it is another's, TryLater."""
+    if not await claimed(kube, deployment, "cluster", {"kubeconfig": secret}):
+        tenant = deployment["metadata"]["namespace"]
+        raise Denied(f"the cluster that Secret {tenant}/{secret} opens is lent to another", "Taken")
