@@ -17,7 +17,7 @@ from schemas.cluster import (
 )
 from schemas.placement import Attempt
 from schemas.teardown import Stuck, Warned
-from services.gateway.facts import Facts, counted, wanted, whole
+from services.gateway.facts import Facts, asked_since, counted, wanted, whole
 from services.gateway.poolcounts import short_pools
 
 
@@ -32,17 +32,19 @@ def message(facts: Facts) -> str:
         return state.refused or (f"hibernates once {_left(facts, state)}" if state.resizing else "hibernates")
     if isinstance(state, Founded) and (state.refused or state.wanted or state.resizing or not isinstance(state, Ready)):
         return state.refused or _progress(facts, state)
-    if isinstance(state, Ready) and state.ungrown:
-        return state.ungrown.message
+    if isinstance(state, Ready) and asked_since(facts):
+        return ON_ITS_WAY
     return TELLS.get(type(state), lambda _: "")(state)
 
 
+ON_ITS_WAY = "waiting for provisioning"
 TELLS: dict[type, Callable[[Any], str]] = {
-    type(None): lambda _: "waiting for provisioning",
+    type(None): lambda _: ON_ITS_WAY,
     Requested: lambda s: "hibernates, not founded yet" if s.wish.need.hibernate else "waiting for the market",
     Placing: lambda s: _moves_on(s, s.attempt) if s.attempt else "",
     Waiting: lambda s: f"{s.message}; the market is asked again at {whole(s.until):%H:%M:%S}Z",
     Stalled: lambda s: s.message,
+    Ready: lambda s: s.ungrown.message if s.ungrown else "",
     Releasing: lambda s: s.held or f"its machines are being given back: {s.because}",
     Released: lambda s: f"released: {s.because}",
 }

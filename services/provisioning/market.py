@@ -72,6 +72,10 @@ class Market:
         """Where machines with so many of an accelerator are to be had."""
         return self._shelves.get((accelerator, accelerators), {})
 
+    def counts(self, accelerator: str) -> tuple[int, ...]:
+        """How many of an accelerator single machines have, fewest first."""
+        return tuple(sorted(held for kind, held in self._shelves if kind == accelerator and self._shelves[kind, held]))
+
     def offer(self, place: Place, accelerator: str, accelerators: int, zone: str, instance: str) -> Offer | None:
         """One offer by its name."""
         entries = self.shelf(accelerator, accelerators).get(place, ())

@@ -159,7 +159,7 @@ def _why_none(asked: Ask, market: Market, tried: Sequence[Attempt]) -> tuple[str
         return "Denied", f"the credentials of {', '.join(sorted(asked.known.denied))} were refused to another cluster"
     if _any(replace(again, known=NOTHING), market):
         return "Taken", "every machine that fits is held by another cluster: it is free when that one is released"
-    return "NoOfferFits", _nothing(asked.need, asked.reach) + _nearest(asked, market)
+    return "NoOfferFits", _nothing(asked.need, asked.reach) + _instead(asked, market)
 
 
 def _most_hopeful(tried: Sequence[Attempt]) -> Attempt:
@@ -169,6 +169,17 @@ def _most_hopeful(tried: Sequence[Attempt]) -> Attempt:
 
 def _any(asked: Ask, market: Market) -> bool:
     return next(_best(asked, market), None) is not None
+
+
+def _instead(asked: Ask, market: Market) -> str:
+    """What there is instead: other clouds, machines with another number of accelerators, or what came nearest."""
+    if asked.need.clouds and asked.reach.keys().isdisjoint(asked.need.clouds):
+        return f": within reach are {', '.join(sorted(asked.reach))}"
+    for pool in asked.need.pools:
+        sold = market.counts(pool.accelerator)
+        if sold and pool.accelerators_per_node not in sold:
+            return f": machines with {pool.accelerator} have {', '.join(map(str, sold))} of them"
+    return _nearest(asked, market)
 
 
 def _nearest(asked: Ask, market: Market) -> str:
@@ -184,5 +195,5 @@ def _nothing(need: Need, reach: Reach) -> str:
     wanted = ", ".join(
         f"{p.nodes} nodes of {p.accelerators_per_node} {p.accelerator} ({p.spot} spot)" for p in need.pools
     )
-    where = ", ".join(sorted(set(reach) & set(need.clouds or reach))) or "no cloud"
+    where = ", ".join(sorted(set(reach) & set(need.clouds or reach)) or need.clouds)
     return f"no offer has {wanted} on {where}{' in ' + ', '.join(need.regions) if need.regions else ''}"

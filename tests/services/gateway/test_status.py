@@ -188,6 +188,12 @@ def test_what_was_refused_before_is_not_said_of_what_is_asked_since_and_that_is_
     assert [conditions(computed)[kind][0] for kind in ("Accepted", "Resizing")] == ["True", "True"]
 
 
+def test_what_its_owner_has_not_heard_of_yet_is_told_as_that():
+    asked = msgspec.structs.replace(RESIZED, generation=4)
+    computed = shown(replace(WHOLE, wish=asked))
+    assert (computed["phase"], computed["message"]) == ("Ready", "a: waiting for provisioning")
+
+
 def test_time_alone_changes_nothing():
     first = shown(WHOLE)
     again = shown(WHOLE, colony=COLONY | {"status": first}, now=NOW + timedelta(days=1))

@@ -1,5 +1,7 @@
 """Every way to buy that was left out is counted once, under the first rule it misses, with the nearest miss told."""
 
+import msgspec
+
 from schemas.inventory import Offer
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.exclusions import exclusions
@@ -41,6 +43,13 @@ def test_each_way_to_buy_counts_once_and_the_nearest_miss_is_told_in_the_rules_o
         ("Cpu", 2, "gcp us-east1 a3 at $30.00 a node: it has 128 vCPUs, about 126.1 for pods"),
         ("Spot", 1, "aws us-east-1 p5 spot at $9.00 a node: spot is never"),
     ]
+
+
+def test_where_no_machine_has_so_many_accelerators_those_that_are_sold_are_told():
+    asked = wish(cpu=999)
+    five = msgspec.structs.replace(asked.need.pools[0], accelerators_per_node=5)
+    asked = msgspec.structs.replace(asked, need=msgspec.structs.replace(asked.need, pools=(*asked.need.pools, five)))
+    assert rank(asked, MARKET, REACH).message.endswith("on aws, gcp: machines with H100 have 8 of them")
 
 
 def test_what_only_costs_too_much_is_told_last():

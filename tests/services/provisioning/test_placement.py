@@ -142,7 +142,8 @@ def test_where_all_was_tried_the_reason_is_the_last_ones():
     [
         ({}, "on aws, gcp"),
         ({"clouds": ("gcp",)}, "on gcp"),
-        ({"clouds": ("azure",)}, "on no cloud"),
+        ({"clouds": ("azure", "ibm")}, "on azure, ibm: within reach are aws, gcp"),
+        ({"clouds": ("azure", "gcp")}, "on gcp"),
         ({"regions": ("r1", "r2")}, "on aws, gcp in r1, r2"),
     ],
 )
