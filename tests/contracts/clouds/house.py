@@ -109,13 +109,18 @@ class House:
             yield
 
     async def offer(
-        self, region: str, price: float, cloud: str = "aws", limit: int | None = None, spot: float | None = None
-    ) -> None:
-        offer = Offer(
-            cloud=cloud, region=region, zone=f"{region}-z1", instance=INSTANCE, accelerator="H100", accelerators=8,
-            cpu=192.0, memory_gib=2048.0, price=price, limit=limit, spot_price=spot,
+        self, region: str, price: float, cloud: str = "aws", *, limit: int | None = None, spot: float | None = None,
+        zones: int = 1,
+    ) -> None:  # fmt: skip
+        """From now on the region offers the machine, in so many zones: in each a little dearer than in the last."""
+        offers = tuple(
+            Offer(
+                cloud=cloud, region=region, zone=f"{region}-z{zone}", instance=INSTANCE, accelerator="H100",
+                accelerators=8, cpu=192.0, memory_gib=2048.0, price=price + zone - 1, limit=limit, spot_price=spot,
+            )
+            for zone in range(1, zones + 1)
         )  # fmt: skip
-        said = Offers(cloud=cloud, region=region, offers=(offer,))
+        said = Offers(cloud=cloud, region=region, offers=offers)
         await self.bus.publish(Message(declared(Offers).at(cloud, region), msgspec.json.encode(said)))
 
     async def plant(self, resource: Resource, seed: Object) -> None:

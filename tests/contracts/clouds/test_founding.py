@@ -6,6 +6,9 @@ from events.kinds import CLUSTERS
 from schemas.cluster import Ready, Waiting
 from tests.contracts.clouds.house import INSTANCE, REGIONS, full
 
+ZONED = ("capi",)
+"""Back ends that can be told in which zone the machines shall be."""
+
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
 
@@ -42,6 +45,23 @@ async def test_where_there_is_no_room_the_next_offer_is_taken(house, without):
         ready = await house.until(Ready)
         assert [attempt.reason for attempt in ready.tried] == ["NoCapacity"] * without
         assert ready.attempt.placement.region == list(REGIONS)[without]
+        assert await house.objects() == (ready.attempt.object_name("train-gpu"),)
+
+
+@pytest.mark.parametrize("without", [1, 2, 3])
+async def test_where_a_zone_has_no_room_the_next_is_taken_and_then_the_next_region(house, without):
+    if house.backend not in ZONED:
+        pytest.skip(f"the templates of {house.backend} are told no zone")
+    async with house.at_work():
+        await house.offer("r1", REGIONS["r1"], zones=3)
+        full_zones = [f"r1-z{number}" for number in range(1, without + 1)]
+        await house.faults(f"stockouts: [{', '.join(f'{{cloud: aws, zone: {zone}}}' for zone in full_zones)}]")
+        await house.ask()
+        ready = await house.until(Ready)
+        assert [(attempt.reason, attempt.placement.lots[0].zone) for attempt in ready.tried] == [
+            ("NoCapacity", zone) for zone in full_zones
+        ]
+        assert ready.attempt.placement.lots[0].zone == ("r1-z2", "r1-z3", "r2-z1")[without - 1]
         assert await house.objects() == (ready.attempt.object_name("train-gpu"),)
 
 
