@@ -86,7 +86,7 @@ async def _work(api: Api, world: SandboxWorld, settings: SandboxSettings) -> Non
     pace = Pace().times(settings.speed)
     offers = (offer for catalog in read_folder(PRICES).values() for offer in catalog.offers)
     clouds = Clouds(world.kube(MANAGEMENT), world, Laws(pace=pace, shapes=shapes(offers)), _now)
-    workloads = Workloads(world, _now, pace.pod)
+    workloads = Workloads(world, api.holds, _now, pace.pod)
     api.follow(lambda place, group, plural: _tell(workloads, place, group, plural))
     async with asyncio.TaskGroup() as group:
         group.create_task(clouds.run())

@@ -93,7 +93,7 @@ class Stage:
         """The simulated clouds as the administrator, and every service as itself."""
         offers = (offer for catalog in read_folder(SAMPLE).values() for offer in catalog.offers)
         laws = Laws(pace=Pace().times(PACE), shapes=shapes(offers))
-        workloads = Workloads(self.inside, self.clock, PACE)
+        workloads = Workloads(self.inside, self.inside.api.holds, self.clock, PACE)
         self.inside.api.follow(lambda *of: workloads.changed(*of) if of[0] != MANAGEMENT else None)
         self.services = {name: make(self.ports(name)) for name, make in SERVICES.items()}
         loops = (Clouds(self.admin, self.inside, laws, self.clock), *self.services.values())

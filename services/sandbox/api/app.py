@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, MutableMapping
 
 from events.bus import Unavailable
-from events.kube import Request, Response
+from events.kube import Request, Resource, Response
 from services.sandbox.api.accept import Tables
 from services.sandbox.api.ask import Ask, Clock, Place, place
 from services.sandbox.api.catalog import Catalog
@@ -16,7 +16,7 @@ from services.sandbox.api.kinds import builtins
 from services.sandbox.api.read import Reader
 from services.sandbox.api.reviews import review
 from services.sandbox.api.status import Refused, unknown_path
-from services.sandbox.api.store import WINDOW, Key, Store, encode
+from services.sandbox.api.store import WINDOW, Key, Store, Topic, encode
 from services.sandbox.api.verbs import Verbs
 from services.sandbox.api.watch import Hub, Watch
 from services.sandbox.api.write import NewUid, Writer
@@ -75,6 +75,10 @@ class Api:
     def clusters(self) -> tuple[str, ...]:
         """The names of all clusters."""
         return tuple(self._store.clusters)
+
+    def holds(self, cluster: str, resource: Resource) -> bool:
+        """Whether there is any object of a kind in a cluster."""
+        return bool(self._store.table(Topic(cluster, resource.group, resource.plural)))
 
     def follow(self, listener: Callable[[str, str, str], None]) -> None:
         """Call with cluster, group and plural of every change from now on, once it is visible."""

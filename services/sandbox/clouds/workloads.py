@@ -1,12 +1,13 @@
 """The insides of all founded clusters at work: one feed of changes, one alarm, a task only where something is due."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 import structlog
 
 from events.faults import Denied, Fault, NotFound
+from events.kinds import NODES
 from events.kube import Kube, Listed, Object, Resource
 from services.rounds import Rounds
 from services.sandbox.clouds.alarm import Alarm
@@ -16,15 +17,19 @@ from services.sandbox.clouds.inside.view import SEEN, Inside
 from services.sandbox.clouds.names import MANAGER
 from services.sandbox.clouds.world import World
 
+Holds = Callable[[str, Resource], bool]
+"""Whether there is any object of a kind at a place."""
+
 _log = structlog.get_logger()
 
 
 class Workloads:
     """Everything that runs inside founded clusters. Tell it of changes with `changed`."""
 
-    def __init__(self, world: World, clock: Callable[[], datetime], run_seconds: float) -> None:
+    def __init__(self, world: World, holds: Holds, clock: Callable[[], datetime], run_seconds: float) -> None:
         """`run_seconds`: how long a Job's pod runs that does not say so itself."""
         self._world = world
+        self._holds = holds
         self._clock = clock
         self._run_seconds = run_seconds
         self._rounds: Rounds[str] = Rounds(self._look)
@@ -44,9 +49,14 @@ class Workloads:
                 await self._alarm.run()
 
     async def _look(self, place: str) -> None:
+        there = [resource for resource in SEEN if self._holds(place, resource)]
+        if not {NODES}.issuperset(there):  # nodes alone are nobody's work
+            await self._step(place, there)
+
+    async def _step(self, place: str, there: Sequence[Resource]) -> None:
         kube = self._world.kube(place)
         try:
-            view = await see(kube, self._run_seconds)
+            view = await see(kube, there, self._run_seconds)
             wanted = step(view, self._clock())
             for change in wanted:
                 await _do(kube, change)
@@ -61,10 +71,10 @@ class Workloads:
             self._alarm.at(min(waits), place)
 
 
-async def see(kube: Kube, run_seconds: float) -> Inside:
-    """A cluster as it is now. Raises NotFound if it is none, TryLater."""
-    lists: list[Listed] = await asyncio.gather(*(kube.list(resource) for resource in SEEN))
-    return Inside(dict(zip(SEEN, (each.items for each in lists), strict=True)), run_seconds)
+async def see(kube: Kube, there: Sequence[Resource], run_seconds: float) -> Inside:
+    """A cluster as it is now, in which there is something of these kinds. Raises NotFound if it is none, TryLater."""
+    lists: list[Listed] = await asyncio.gather(*(kube.list(resource) for resource in there))
+    return Inside(dict(zip(there, (each.items for each in lists), strict=True)), run_seconds)
 
 
 async def _do(kube: Kube, change: Change) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 
 from events.bus import Unavailable
+from events.kinds import CONFIGMAPS as MAPS
+from events.kinds import NAMESPACES
 from events.kube import Request
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -37,6 +39,13 @@ async def test_a_definition_is_served_in_its_own_cluster_only(world, client):
     await world.api.found("train")
     assert (await other(world, "train").get(WIDGETS)).status == 404
     assert (await client.get(WIDGETS)).status == 200
+
+
+async def test_whether_there_is_anything_of_a_kind_is_known_for_each_cluster(world):
+    await world.api.found("other")
+    assert world.api.holds("other", NAMESPACES)
+    assert not world.api.holds("other", MAPS)
+    assert not world.api.holds("nowhere", NAMESPACES)
 
 
 async def test_finding_a_cluster_twice_writes_once(world):

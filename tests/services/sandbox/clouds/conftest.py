@@ -115,7 +115,7 @@ class Sandbox:
 
     def inside(self) -> Awaitable[None]:
         """The insides of founded clusters."""
-        workloads = Workloads(self.world, clock, 4.0)
+        workloads = Workloads(self.world, self.api.holds, clock, 4.0)
         self.api.follow(workloads.changed)
         return workloads.run(place for place in self.api.clusters if place != MANAGEMENT)
 

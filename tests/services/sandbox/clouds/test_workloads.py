@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from events.kinds import CLUSTERS, DEPLOYMENTS, JOBS, NODES, PODS
-from services.sandbox.clouds.inside.view import DAEMONSETS, STATEFULSETS
+from services.sandbox.clouds import workloads
+from services.sandbox.clouds.inside.view import DAEMONSETS, STATEFULSETS, Inside
 
 pytestmark = pytest.mark.looptime
 
@@ -193,6 +194,22 @@ async def test_a_new_template_replaces_the_pods_of_a_deployment(sandbox):
         await kube.patch(DEPLOYMENTS, "x", "default", {"spec": {"template": {"spec": newer}}})
         await asyncio.sleep(1)
         assert [one["spec"]["containers"][0]["image"] for one in await pods(kube)] == ["newer", "newer"]
+
+
+async def test_where_there_are_nodes_alone_nobody_looks(sandbox, monkeypatch):
+    looked = []
+
+    async def see(_, there, run_seconds):
+        looked.append([resource.kind for resource in there])
+        return Inside({}, run_seconds)
+
+    monkeypatch.setattr(workloads, "see", see)
+    async with sandbox.running(sandbox.inside()):
+        kube = await founded(sandbox)
+        assert looked == []
+        await kube.create(JOBS, job())
+        await asyncio.sleep(1)
+    assert looked == [["Node", "Job"]]
 
 
 async def test_work_goes_on_after_a_restart(sandbox):
