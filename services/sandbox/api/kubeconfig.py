@@ -20,4 +20,4 @@ def kubeconfig(server: str, cluster: str, ca_pem: bytes | str, token: str = "") 
         "contexts": [{"name": cluster, "context": context}],
         "current-context": cluster,
     }
-    return yaml.safe_dump(config, sort_keys=False)
+    return str(yaml.dump(config, Dumper=yaml.CSafeDumper, sort_keys=False))  # libyaml: ten times as fast
