@@ -50,6 +50,8 @@ def exalsius(
     *,
     file: Annotated[Path, typer.Option("-f", "--file", help="A YAML file of exalsius Colonies.")],
     catalog: Catalogs = None,
+    accelerator: Annotated[str, typer.Option(help="Which machines of one's own have, where nobody tells.")] = "",
+    per_node: Annotated[int, typer.Option(min=0, help="How many of them each has.")] = 0,
     output: Annotated[
         Form, typer.Option("-o", "--output", help="Colonies as YAML, or all that became of them as JSON.")
     ] = Form.YAML,
@@ -59,14 +61,17 @@ def exalsius(
     \b
       alate import exalsius -f theirs.yaml > colony.yaml
       alate import exalsius -f theirs.yaml --catalog prices/ -o json | jq '.colonies[].left'
+      alate import exalsius -f theirs.yaml --accelerator H100 --per-node 8 > colony.yaml
     Each cluster stays on its cloud, region and template: take those lines out, and it goes where it is cheapest.
+    Machines of one's own and adopted clusters become places: what is to be done for that once is told, too.
     Exit code 0 if every cluster was carried over, 1 if one was not, 2 for bad input.
     """
     from services.cli.loop import run
+    from services.cli.moving.places import Said
     from services.cli.moving.show import show
 
-    as_json = output is Form.JSON
-    if not run(show(file, catalog or (), as_json=as_json, write=sys.stdout.write, tell=sys.stderr.write)):
+    as_json, said = output is Form.JSON, Said(accelerator, per_node)
+    if not run(show(file, catalog or (), said, as_json=as_json, write=sys.stdout.write, tell=sys.stderr.write)):
         raise typer.Exit(1)
 
 

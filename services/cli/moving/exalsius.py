@@ -11,28 +11,27 @@ from events.kinds import COLONIES
 from events.kube_port import Object
 from schemas.crds import read_colony
 from schemas.inventory import Offer
+from services.cli.moving import places
+from services.cli.moving.places import ADOPTED, NOTHING, REMOTE, Said
+from services.cli.moving.theirs import CONFIG, NETWORKED, SPEC, Carried, Left, Lost, Place, leaves, network, within
 from services.clouds.values import CHARTS
 
 API = "infra.exalsius.ai/v1"
-SPEC = "clusterDeploymentSpec"
 WORKERS = 2
 """What the charts make where nothing is said."""
-NETWORK = {"pods": ["10.244.0.0/16"], "services": ["10.96.0.0/12"]}
-"""The same, of addresses."""
 FIXED = {
     f"{SPEC}.dryRun": False,
     f"{SPEC}.cleanupOnDeletion": True,
     f"{SPEC}.propagateCredentials": True,
-    f"{SPEC}.config.controlPlaneNumber": 1,
+    f"{CONFIG}.controlPlaneNumber": 1,
 }
-"""What alate writes itself: only another value is lost."""
 WHY = {
     f"{SPEC}.credential": "a ready Credential of the same cloud is taken, whichever it is",
     f"{SPEC}.dryRun": "`alate plan` shows what would be",
     f"{SPEC}.cleanupOnDeletion": "what the cluster made in its cloud always goes with it",
     f"{SPEC}.propagateCredentials": "the cluster always gets its cloud's credentials",
-    f"{SPEC}.config.controlPlaneNumber": "a cluster for one job has one machine as its control plane",
-    f"{SPEC}.config.controlPlane": "the control plane's machine is chosen by the back end",
+    f"{CONFIG}.controlPlaneNumber": "a cluster for one job has one machine as its control plane",
+    f"{CONFIG}.controlPlane": "the control plane's machine is chosen by the back end",
     f"{SPEC}.serviceSpec": "add-ons are manifests: write what it installs under addons",
     "clusterLabels": "a cluster's objects bear labels of alate's alone",
     "clusterAnnotations": "a cluster's objects bear annotations of alate's alone",
@@ -44,14 +43,6 @@ Kind = tuple[str, str]
 """A cloud and its name of a machine."""
 
 
-class Left(msgspec.Struct, frozen=True):
-    """One thing that was not carried over."""
-
-    path: str
-    """Within the Colony it was in."""
-    why: str
-
-
 class Moved(msgspec.Struct, frozen=True):
     """What became of one Colony."""
 
@@ -61,14 +52,8 @@ class Moved(msgspec.Struct, frozen=True):
     """What of the carried clusters is not in it."""
     lost: tuple[Left, ...]
     """The clusters that are not in it."""
-
-
-class _Lost(Exception):
-    """A cluster cannot be carried over: where in it, and why."""
-
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(why)
-        self.left = Left(path, why)
+    places: tuple[Place, ...] = ()
+    """What its clusters need that are there already."""
 
 
 def kinds(offers: Iterable[Offer]) -> Mapping[Kind, Offer]:
@@ -76,32 +61,33 @@ def kinds(offers: Iterable[Offer]) -> Mapping[Kind, Offer]:
     return {(offer.cloud, offer.instance): offer for offer in offers}
 
 
-def moved(colony: Object, known: Mapping[Kind, Offer]) -> Moved:
+def moved(colony: Object, known: Mapping[Kind, Offer], said: Said = NOTHING) -> Moved:
     """Ours. Raises Refused if what it becomes is no Colony, as with a name that is too long."""
-    clusters: list[Object] = []
+    found: list[Carried] = []
     left: list[Left] = []
     lost: list[Left] = []
     for place, written in enumerate(_clusters(colony)):
         path = f"spec.colonyClusters[{place}]"
         try:
-            clusters.append(_cluster(written, known))
-        except _Lost as why:
+            found.append(_carried(colony, written, known, said))
+        except Lost as why:
             lost.append(Left(f"{path}.{why.left.path}", why.left.why))
         else:
-            left += [Left(f"{path}.{each.path}", each.why) for each in _left(written)]
-    if not clusters:
+            left += [Left(f"{path}.{each.path}", each.why) for each in _left(written, found[-1])]
+    if not found:
         return Moved(None, (), tuple(lost) or (Left("spec.colonyClusters", "there are none"),))
-    return Moved(_ours(colony, clusters), tuple(left), tuple(lost))
+    ours = _ours(colony, [each.cluster for each in found])
+    return Moved(ours, tuple(left), tuple(lost), tuple(each.place for each in found if each.place))
 
 
 def _clusters(colony: Object) -> list[Object]:
-    listed = _within(colony, "spec").get("colonyClusters")
+    listed = within(colony, "spec").get("colonyClusters")
     return [each if isinstance(each, dict) else {} for each in listed] if isinstance(listed, list) else []
 
 
 def _ours(colony: Object, clusters: list[Object]) -> Object:
     """Raises Refused."""
-    said = _within(colony, "metadata")
+    said = within(colony, "metadata")
     meta = {name: said[name] for name in ("name", "namespace", "labels") if name in said}
     kind = {"apiVersion": COLONIES.api_version, "kind": COLONIES.kind}
     made = kind | {"metadata": meta, "spec": {"clusters": clusters}}
@@ -109,15 +95,22 @@ def _ours(colony: Object, clusters: list[Object]) -> Object:
     return made
 
 
-def _within(written: Object, name: str) -> Object:
-    found = written.get(name)
-    return found if isinstance(found, dict) else {}
+def _carried(colony: Object, written: Object, known: Mapping[Kind, Offer], said: Said) -> Carried:
+    """Raises Lost."""
+    template = str(within(written, SPEC).get("template", ""))
+    if template.startswith((REMOTE, ADOPTED)):
+        return places.carried(colony, written, said)
+    if template.partition("-")[0] in CHARTS:
+        return _bought(written, known)
+    told = f"{template} is for none of {', '.join(CHARTS)}, machines of one's own, clusters that stand already"
+    raise Lost(f"{SPEC}.template", f"{told}: ask for a cluster on one of those" if template else "it is missing")
 
 
-def _cluster(written: Object, known: Mapping[Kind, Offer]) -> Object:
-    spec = _within(written, SPEC)
-    cloud, config = _cloud(spec), _within(spec, "config")
-    chart, worker = CHARTS[cloud], _within(config, "worker")
+def _bought(written: Object, known: Mapping[Kind, Offer]) -> Carried:
+    """A cluster on machines of a cloud. Raises Lost."""
+    spec = within(written, SPEC)
+    cloud, config = str(spec["template"]).partition("-")[0], within(spec, "config")
+    chart, worker = CHARTS[cloud], within(config, "worker")
     offer = _machine(cloud, worker.get(chart.instance), known)
     pool = {
         "name": "gpu",
@@ -126,41 +119,25 @@ def _cluster(written: Object, known: Mapping[Kind, Offer]) -> Object:
         "nodes": config.get("workersNumber", WORKERS),
         "spot": "never",
     }
-    return {
+    cluster = {
         "name": written.get("clusterName", ""),
         "backend": "k0rdent",
         "template": spec["template"],
         "clouds": [cloud],
         **({"regions": [config[chart.region]]} if config.get(chart.region) else {}),
-        **_network(_within(config, "clusterNetwork")),
+        **network(config),
         "pools": [pool | ({"diskGiB": worker[chart.disk]} if worker.get(chart.disk) else {})],
     }
-
-
-def _network(said: Object) -> Object:
-    """The addresses, with the charts' own beside them where one of the two is said."""
-    ranges = {of: _within(said, of).get("cidrBlocks") for of in NETWORK}
-    told = {of: each for of, each in ranges.items() if each}
-    return {"network": NETWORK | told} if told else {}
-
-
-def _cloud(spec: Object) -> str:
-    template = str(spec.get("template", ""))
-    cloud = template.partition("-")[0]
-    if cloud not in CHARTS:
-        raise _Lost(
-            f"{SPEC}.template",
-            f"{template or 'nothing'} is for none of {', '.join(CHARTS)}: "
-            "what runs on machines of one's own is written anew, with their offers in a catalog",
-        )
-    return cloud
+    told = {chart.region, "workersNumber", f"worker.{chart.instance}", f"worker.{chart.disk}"}
+    paths = {f"{CONFIG}.{each}" for each in told} | {f"{SPEC}.template", "clusterName"}
+    return Carried(cluster, NETWORKED | paths, FIXED, {})
 
 
 def _machine(cloud: str, instance: object, known: Mapping[Kind, Offer]) -> Offer:
     found = known.get((cloud, str(instance or "")))
     if found is None:
-        path = f"{SPEC}.config.worker.{CHARTS[cloud].instance}"
-        raise _Lost(
+        path = f"{CONFIG}.worker.{CHARTS[cloud].instance}"
+        raise Lost(
             path,
             f"{instance or 'nothing'} of {cloud} is in no catalog, or has no accelerators: "
             "name a catalog that has it with --catalog",
@@ -168,22 +145,8 @@ def _machine(cloud: str, instance: object, known: Mapping[Kind, Offer]) -> Offer
     return found
 
 
-def _left(written: Object) -> Iterator[Left]:
-    chart = CHARTS[_cloud(_within(written, SPEC))]
-    config = f"{SPEC}.config"
-    worker = f"{config}.worker"
-    carried = {f"{config}.{chart.region}", f"{config}.workersNumber", f"{SPEC}.template", "clusterName"}
-    carried |= {f"{worker}.{chart.instance}", f"{worker}.{chart.disk}"}
-    carried |= {f"{config}.clusterNetwork.{of}.cidrBlocks" for of in NETWORK}
-    for path, value in _leaves(written):
-        if path not in carried and not (path in FIXED and FIXED[path] == value):
-            yield Left(path, WHY.get(path, NO_WORD))
-
-
-def _leaves(written: Object, above: str = "") -> Iterator[tuple[str, object]]:
-    for name, value in written.items():
-        path = f"{above}{name}"
-        if isinstance(value, dict) and path not in WHY:
-            yield from _leaves(value, f"{path}.")
-        elif value not in ({}, [], None):
-            yield path, value
+def _left(written: Object, carried: Carried) -> Iterator[Left]:
+    fixed, why = carried.fixed, WHY | carried.why
+    for path, value in leaves(written, why):
+        if path not in carried.paths and not (path in fixed and fixed[path] == value):
+            yield Left(path, why.get(path, NO_WORD))

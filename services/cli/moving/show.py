@@ -7,17 +7,21 @@ import msgspec
 import yaml
 
 from services.cli.documents import documents
-from services.cli.moving.exalsius import API, Left, Moved, kinds, moved
+from services.cli.moving.exalsius import API, Moved, kinds, moved
+from services.cli.moving.places import NOTHING, Said, steps
+from services.cli.moving.theirs import Left
 from services.cli.placing.stand import offered
 from services.cli.show import Write, dumped
 from services.sources import SAMPLE
 
 
-async def show(file: Path, catalogs: Sequence[str], *, as_json: bool, write: Write, tell: Write) -> bool:
+async def show(  # noqa: PLR0913 - what a person says of it
+    file: Path, catalogs: Sequence[str], said: Said = NOTHING, *, as_json: bool, write: Write, tell: Write
+) -> bool:
     """True if every cluster was carried over. Raises BadInput, Refused."""
     offers, _ = await offered(catalogs or (str(SAMPLE),))
     known = kinds(offers)
-    found = [moved(each, known) for each in documents(file, "Colony", API)]
+    found = [moved(each, known, said) for each in documents(file, "Colony", API)]
     if as_json:
         write(dumped({"colonies": [msgspec.to_builtins(each) for each in found]}))
     else:
@@ -26,10 +30,11 @@ async def show(file: Path, catalogs: Sequence[str], *, as_json: bool, write: Wri
     return not any(each.lost for each in found)
 
 
-def _lines(found: Iterable[Moved]) -> Iterable[str]:
+def _lines(found: Sequence[Moved]) -> Iterable[str]:
     for number, each in enumerate(found, 1):
         yield from _told(f"Colony {number}: cluster not carried over", each.lost)
         yield from _told(f"Colony {number}: left out", each.left)
+    yield from (f"to do: {each}\n" for each in steps(place for each in found for place in each.places))
 
 
 def _told(what: str, several: Sequence[Left]) -> Iterable[str]:

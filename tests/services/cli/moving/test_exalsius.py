@@ -12,6 +12,7 @@ from schemas.crds import Refused, read_colony
 from schemas.inventory import Offer
 from services.bad import BadInput
 from services.cli.moving.exalsius import NO_WORD, WHY, kinds, moved
+from services.cli.moving.places import Said
 from services.cli.moving.show import show
 
 MACHINES = {
@@ -92,8 +93,8 @@ def test_labels_of_a_cluster_are_told():
 @pytest.mark.parametrize(
     ("spec", "path", "why"),
     [
-        ({"template": "remote-cluster-1-0-38"}, "template", "machines of one's own is written anew"),
-        ({}, "template", "nothing is for none of aws, azure, gcp"),
+        ({"template": "docker-hosted-cp-1-0-15"}, "template", "is for none of aws, azure, gcp, machines of one's own"),
+        ({}, "template", "it is missing"),
         ({"template": "aws-eks-1"}, "config.worker.instanceType", "nothing of aws is in no catalog"),
     ],
 )
@@ -161,6 +162,18 @@ async def test_ours_goes_to_standard_output_and_the_rest_beside_it(tmp_path):
         "Colony 1: left out: spec.colonyClusters[0].clusterDeploymentSpec.credential: "
         "a ready Credential of the same cloud is taken, whichever it is\n"
     )
+
+
+async def test_what_is_to_be_done_once_is_told_beside_it(tmp_path):
+    machines = {"config": {"machines": [{"address": "10.0.0.7"}]}}
+    remote = theirs({"template": "remote-cluster-1", "credential": "rack", **machines})
+    whole, _, err = await shown(tmp_path, remote, said=Said("H100", 8), as_json=False)
+    assert whole
+    assert [line.partition(" rack")[0] for line in err.splitlines()] == [
+        "to do: write a catalog",
+        "to do: kubectl -n acme label credential",
+        "to do: kubectl -n acme annotate credential",
+    ]
 
 
 async def test_for_programs_all_is_one_document(tmp_path):
