@@ -30,6 +30,11 @@ async def standing(kube: Kube, resource: Resource, name: str, tenant: str) -> Ob
     return there
 
 
+def bearer(there: Object) -> str:
+    """The cluster whose marks an object bears; empty: it is free."""
+    return str(there["metadata"].get("labels", {}).get(CLUSTER, ""))
+
+
 async def take_in(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt, uid: str) -> None:
     """See that the object bears the attempt's marks. Raises NotFound, Denied if it bears another's, TryLater.
 

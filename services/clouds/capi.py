@@ -92,7 +92,8 @@ class Capi:
         called = class_of(there)
         classes = await self._classed(tenant) if called else ()
         labelled = (_cloud(each) for each in classes if each["metadata"]["name"] == called)
-        return of_cluster(there, next(labelled, None) or infrastructure_of(there))
+        told = of_cluster(there, next(labelled, None) or infrastructure_of(there))
+        return told._replace(taken_by=adopting.bearer(there))
 
     async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the Cluster bears the attempt's marks."""

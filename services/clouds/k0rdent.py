@@ -11,7 +11,7 @@ from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt, Lot
 from schemas.wish import Wish
-from services.clouds.adopting import hand_back, standing, take_in
+from services.clouds.adopting import bearer, hand_back, standing, take_in
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
 from services.clouds.lent import KUBECONFIG, lend, suit
@@ -78,13 +78,15 @@ class K0rdent:
 
     async def standing(self, tenant: str, name: str) -> Standing:
         """By its config, and by the cloud of its template or Credential. Raises Denied where it is a dry run."""
-        spec = (await standing(self._kube, CLUSTERDEPLOYMENTS, name, tenant))["spec"]
+        there = await standing(self._kube, CLUSTERDEPLOYMENTS, name, tenant)
+        spec = there["spec"]
         if spec.get("dryRun"):
             raise Denied(f"ClusterDeployment {name} is a dry run: there is no cluster to take in", "DoesNotFit")
         templates, credentials = await self._there(tenant)
         template = next((one for one in templates if one["metadata"]["name"] == spec.get("template")), None)
         credential = next((one for one in credentials if one["metadata"]["name"] == spec.get("credential")), None)
-        return of_deployment(spec.get("config") or {}, cloud_of(template, credential))
+        told = of_deployment(spec.get("config") or {}, cloud_of(template, credential))
+        return told._replace(taken_by=bearer(there))
 
     async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the ClusterDeployment bears the attempt's marks."""

@@ -35,6 +35,8 @@ class Standing(NamedTuple):
     """Of all pools, where those are not told."""
     version: str = ""
     """Of Kubernetes."""
+    taken_by: str = ""
+    """The cluster as which it is taken in already."""
 
 
 def of_deployment(config: Config, cloud: str) -> Standing:

@@ -18,6 +18,7 @@ from services.clouds import backend_for
 from services.clouds.objects import uninstalled
 from services.clouds.port import Cloud
 from services.machine import Event
+from services.provisioning.adopting import nothing
 from services.provisioning.failures import NOTHING_TO_ADOPT
 from services.provisioning.stall import Stall
 from services.runtime import Act, acts
@@ -66,8 +67,7 @@ class Calls:
         try:
             there = await backend_for(command.wish, self._clouds).standing(command.wish.tenant, adopt.name)
         except NotFound as missing:
-            told = f"{missing.message}: adopt one that is there, or leave adopt out"
-            return Ranked((), NOTHING_TO_ADOPT, told, adopt.name)
+            return nothing(adopt, missing.message)
         self._wait_for_offers()
         return msgspec.structs.replace(self._stall.taken_in(command, there), adopts=adopt.name)
 

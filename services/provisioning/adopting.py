@@ -5,15 +5,21 @@ from datetime import datetime
 
 from schemas.inventory import Offer
 from schemas.placement import Attempt, Lot, Placement, Ranked
-from schemas.wish import Need, Pool, Wish
+from schemas.wish import Adopt, Need, Pool, Wish
 from services.clouds.standing import Standing, Stood
 from services.jurisdictions import within
-from services.provisioning.failures import remembered
+from services.provisioning.failures import NOTHING_TO_ADOPT, remembered
 from services.provisioning.market import Market, Place
 
 UNKNOWN = "unknown"
 """The cloud or region of a cluster that tells neither, where the Colony does not name the only one."""
 MISFIT = "DoesNotFit"
+
+
+def nothing(adopt: Adopt, message: str) -> Ranked:
+    """The answer where there is none; `message` says what there is not."""
+    told = f"{message}: adopt one that is there, or leave adopt out"
+    return Ranked((), NOTHING_TO_ADOPT, told, adopt.name)
 
 
 def taken_in(wish: Wish, there: Standing, market: Market, tried: Sequence[Attempt], now: datetime) -> Ranked:

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import msgspec
 
+from schemas.entity import EPOCH
 from schemas.market import CapacitySeen, Refusal
-from schemas.placement import Attempt, Lot, Placement
+from schemas.placement import Attempt, Lot, Placement, Ranked
 from schemas.wish import Need, Wish
 from services.capacity import DEARER, LOST_HOURS, interruptions, weight
+from services.clouds.standing import Standing
+from services.provisioning.adopting import taken_in
 from services.provisioning.exclusions import Exclusion, exclusions
 from services.provisioning.fit import Ask, Known, Reach
 from services.provisioning.holds import nodes
@@ -17,6 +20,7 @@ from services.provisioning.market import Market
 from services.provisioning.placement import BEST, ask, counts_as, rank
 
 ITS_PRICE = "its price"
+STANDS = "it stands already"
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +54,30 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
     refusal: Refusal
 
 
+class StoodPool(msgspec.Struct, frozen=True, kw_only=True):
+    """Workers that stand; empty where it is not told."""
+
+    pool: str
+    nodes: int
+    instance: str
+    zone: str
+    spot: bool
+
+
+class Stands(msgspec.Struct, frozen=True, kw_only=True):
+    """What others made and shall be taken in, as it tells it itself; empty where it does not."""
+
+    name: str
+    cloud: str
+    region: str
+    kubernetes_version: str
+    pools: tuple[StoodPool, ...]
+    nodes: int | None
+    """Of all pools, where those are not told."""
+    taken_by: str
+    """The cluster as which it is taken in already."""
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What one cluster would get if it were asked for now."""
 
@@ -66,6 +94,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[Refused, ...] = ()
     denied: tuple[str, ...] = ()
     """Clouds that refused the tenant's credential to another cluster lately."""
+    stands: Stands | None = None
+    """What would be taken in, where that is asked for and it is there."""
 
 
 def plan(wish: Wish, market: Market, reach: Reach, known: Known) -> Plan:
@@ -82,6 +112,37 @@ def plan(wish: Wish, market: Market, reach: Reach, known: Known) -> Plan:
         held=tuple(_held(asked, market)),
         refused=tuple(_refused(asked)),
         denied=tuple(sorted(known.denied)),
+    )
+
+
+def taking_in(wish: Wish, there: Standing, market: Market) -> Plan:
+    """What of a cluster that stands would be taken in, by the very comparison that does it."""
+    ranked = taken_in(wish, there, market, (), EPOCH)
+    if there.taken_by not in ("", wish.name):
+        ranked = Ranked((), "AlreadyExists", f"{wish.need.adopts} is taken in already, as {there.taken_by}")
+    return Plan(
+        tenant=wish.tenant,
+        name=wish.name,
+        need=wish.need,
+        choices=tuple(
+            Choice(placement=each, price_per_hour=each.price_per_hour, counts_as=each.price_per_hour, because=STANDS)
+            for each in ranked.placements
+        ),
+        reason=ranked.reason,
+        message=ranked.message,
+        stands=_stands(wish.need.adopts, there),
+    )
+
+
+def _stands(name: str, there: Standing) -> Stands:
+    return Stands(
+        name=name,
+        cloud=there.cloud,
+        region=there.region,
+        kubernetes_version=there.version,
+        pools=tuple(StoodPool(**each._asdict()) for each in there.pools),
+        nodes=there.nodes,
+        taken_by=there.taken_by,
     )
 
 

@@ -32,7 +32,8 @@ def plan(  # noqa: PLR0913 - what, and held against which market
       alate plan -f colony.yaml --catalog prices/      with these prices alone, no stack
       alate plan -f colony.yaml -o json | jq '.clusters[].choices[0]'
     The ten best placements of each cluster, by price; it counts as dearer where there was no room, or where spot
-    machines were taken away, lately. Moving data (egress) is left out.
+    machines were taken away, lately. Moving data (egress) is left out. Of a cluster that adopts another it is told
+    what that one has and costs, whether both agree, and whether somebody else has it.
     Exit code 0 if there is a placement for every cluster, 1 if for one there is none, 2 for bad input.
     """
     from services.cli.colony import from_file

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from events.faults import Denied
+from events.faults import Denied, NotFound
 from events.kube import Object
 from schemas.crds import read_colony
-from schemas.wish import Wish
+from schemas.wish import Adopt, Wish
 from services.bad import BadInput
 from services.cli.placing.stand import Stand, stand
 from services.cli.placing.tables import planned
@@ -15,8 +15,9 @@ from services.cli.show import Write, dumped
 from services.cli.where import Where
 from services.clouds import backend_for
 from services.gateway.wishes import wishes
+from services.provisioning.adopting import nothing
 from services.provisioning.fit import Reach
-from services.provisioning.plan import Plan, beside, plan, unfounded
+from services.provisioning.plan import Plan, beside, plan, taking_in, unfounded
 from services.settings import BadSetting, load
 
 EGRESS = "prices are those of the machines: moving data to them (egress) is in no catalog, and is left out"
@@ -51,12 +52,35 @@ async def plans(here: Stand, wanted: Sequence[Wish]) -> list[Plan]:
     found: list[Plan] = []
     for wish in wanted:
         try:
-            reach = await _reach(here, wish)
+            found.append(await _planned(here, wish, found))
         except Denied as denied:
             found.append(unfounded(wish, denied.reason, denied.message))
-        else:
-            found.append(plan(wish, here.market, reach, beside(here.known(wish), found)))
     return found
+
+
+async def _planned(here: Stand, wish: Wish, before: Sequence[Plan]) -> Plan:
+    """Raises Denied."""
+    if wish.need.adopt is not None:
+        return await _taken_in(here, wish, wish.need.adopt, before)
+    return plan(wish, here.market, await _reach(here, wish), beside(here.known(wish), before))
+
+
+async def _taken_in(here: Stand, wish: Wish, adopt: Adopt, before: Sequence[Plan]) -> Plan:
+    if here.clouds is None:
+        return unfounded(wish, "NotAsked", f"whether {adopt.name} stands was not asked: give --kubeconfig")
+    try:
+        there = await backend_for(wish, here.clouds).standing(wish.tenant, adopt.name)
+    except NotFound as missing:
+        told = nothing(adopt, missing.message)
+        return unfounded(wish, told.reason, told.message)
+    same = (each.name for each in before if each.choices and _same(each, wish))
+    return taking_in(wish, there._replace(taken_by=next(same, there.taken_by)), here.market)
+
+
+def _same(one: Plan, wish: Wish) -> bool:
+    """Whether both take in the same."""
+    asked = (wish.tenant, wish.need.backend, wish.need.adopts)
+    return (one.tenant, one.need.backend, one.need.adopts) == asked
 
 
 async def _reach(here: Stand, wish: Wish) -> Reach:

@@ -70,6 +70,8 @@ def planned(told: Item) -> str:
 
 def _plan(each: Item, now: datetime) -> Iterator[str]:
     yield f"{each['tenant']}/{each['name']}: {_wanted(each['need'])}\n"
+    if each["stands"]:
+        yield _stands(each["stands"], each["need"]["adopt"])
     ranked = [{**choice, "rank": number} for number, choice in enumerate(each["choices"], start=1)]
     yield _table(CHOICES, ranked) if ranked else f"  no placement: {each['reason']}: {each['message']}\n"
     if each["excluded"]:
@@ -84,6 +86,19 @@ def _plan(each: Item, now: datetime) -> Iterator[str]:
     if each["denied"]:
         yield f"denied: {', '.join(each['denied'])} refused the tenant's credential to another cluster\n"
     yield "\n"
+
+
+def _stands(there: Item, adopt: Item) -> str:
+    """What would be taken in, what it has, and what becomes of it in the end."""
+    machines = [f"{one['nodes']} {one['instance'] or 'workers'}{_named(one)}" for one in there["pools"]]
+    workers = machines or ([f"{there['nodes']} workers"] if there["nodes"] is not None else [])
+    told = (*workers, f"{there['cloud']} {there['region']}".strip(), there["kubernetes_version"])
+    end = "is deleted in the end" if adopt.get("on_release") == "delete" else "is handed back in the end"
+    return f"takes in {there['name']}, which {end}; it tells: {', '.join(filter(None, told)) or 'nothing of itself'}\n"
+
+
+def _named(one: Item) -> str:
+    return (" spot" if one["spot"] else "") + (f" in pool {one['pool']}" if one["pool"] else "")
 
 
 def _wanted(need: Item) -> str:

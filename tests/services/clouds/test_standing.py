@@ -6,6 +6,7 @@ from events.faults import Denied, NotFound
 from events.kinds import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
+from services.clouds.marks import CLUSTER
 from services.clouds.standing import Standing, Stood, of_cluster, of_deployment
 from tests.samples import cluster_class
 
@@ -94,3 +95,12 @@ async def test_what_is_being_deleted_does_not_stand_any_more(server, backend):
     await server.delete(backend.watched, "theirs", "default")
     with pytest.raises(NotFound, match=f"{backend.watched.kind} theirs is being deleted"):
         await backend(server).standing("default", "theirs")
+
+
+@pytest.mark.parametrize("backend", [Capi, K0rdent])
+async def test_whose_it_is_already_is_told_by_its_mark(server, backend):
+    theirs = named({"template": "any"} if backend is K0rdent else {})
+    await server.create(backend.watched, theirs)
+    assert (await backend(server).standing("default", "theirs")).taken_by == ""
+    await server.patch(backend.watched, "theirs", "default", {"metadata": {"labels": {CLUSTER: "other-gpu"}}})
+    assert (await backend(server).standing("default", "theirs")).taken_by == "other-gpu"

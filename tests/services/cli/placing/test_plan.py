@@ -3,23 +3,32 @@ from pathlib import Path
 
 import pytest
 
-from events.faults import Denied
+from events.faults import Denied, NotFound
 from services.cli.colony import from_file
 from services.cli.placing.plan import ASKED, EGRESS, NOT_ASKED, asked, plans, show
 from services.cli.placing.stand import Stand, of_catalogs
 from services.cli.where import Where
+from services.clouds.standing import Standing, Stood
 
 POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
 FITS = {"name": "a", "pools": [POOL], "backend": "capi"}
 TOO_DEAR = {"name": "b", "pools": [POOL], "maxPricePerHour": 1.0}
+ADOPTS = FITS | {"adopt": {"name": "theirs"}}
+THERE = Standing("aws", "us-east-1", (Stood("gpu", 2, "x8"),), version="v1.33.1")
 HERE = Where(Path("absent"))
 
 
 class Backend:
-    """Founds on these clouds, or says why it cannot."""
+    """Founds on these clouds, or says why it cannot; and has one cluster of others, or none."""
 
-    def __init__(self, reach: dict[str, bool] | Denied) -> None:
+    def __init__(self, reach: dict[str, bool] | Denied, there: Standing | None = None) -> None:
         self.found_on = reach
+        self._there = there
+
+    async def standing(self, tenant, name) -> Standing:
+        if self._there is None:
+            raise NotFound(f"there is no Cluster {name} in namespace {tenant}")
+        return self._there
 
     async def reach(self, _wish) -> dict[str, bool]:
         if isinstance(self.found_on, Denied):
@@ -34,6 +43,12 @@ def wanted(file):
 async def planned_with(catalog, reach, file):
     made = await of_catalogs([catalog])
     return await plans(Stand(made.market, made.known, {"capi": Backend(reach)}, made.source), wanted(file))
+
+
+async def taken_in(there, catalog, *files):
+    made = await of_catalogs([catalog])
+    stand = Stand(made.market, made.known, {"capi": Backend({}, there)}, made.source)
+    return await plans(stand, [wish for file in files for wish in wanted(file)])
 
 
 async def shown(file, catalog, *, as_json=True):
@@ -89,3 +104,45 @@ async def test_clusters_of_one_colony_do_not_get_the_same_machines(colony, tmp_p
     assert not good
     assert (len(first["choices"]), second["reason"]) == (1, "Taken")
     assert [(each["instance"], each["held"], each["limit"]) for each in second["held"]] == [("rack", 2, 3)]
+
+
+async def test_of_a_cluster_that_adopts_another_it_is_told_what_that_has_and_costs(colony, catalog):
+    (made,) = await taken_in(THERE, catalog, colony(ADOPTS))
+    (choice,) = made.choices
+    assert (choice.price_per_hour, choice.because) == (40.0, "it stands already")
+    assert [(lot.instance, lot.nodes) for lot in choice.placement.lots] == [("x8", 2)]
+    assert (made.stands.name, made.stands.kubernetes_version, made.stands.taken_by) == ("theirs", "v1.33.1", "")
+
+
+@pytest.mark.parametrize(
+    ("there", "reason", "message"),
+    [
+        (None, "NothingToAdopt", "there is no Cluster theirs in namespace default: adopt one that is there"),
+        (THERE._replace(pools=(Stood("gpu", 3, "x8"),)), "DoesNotFit", "its pool gpu has 3 nodes, not 2"),
+        (THERE._replace(pools=(Stood("gpu", 2, "w8"),)), "NoPrice", "no catalog has a price for w8 in aws us-east-1"),
+        (THERE._replace(taken_by="other-gpu"), "AlreadyExists", "theirs is taken in already, as other-gpu"),
+    ],
+    ids=["not there", "another size", "no price", "another's"],
+)
+async def test_what_cannot_be_taken_in_is_told_with_its_reason(colony, catalog, there, reason, message):
+    (made,) = await taken_in(there, catalog, colony(ADOPTS))
+    assert (made.choices, made.reason) == ((), reason)
+    assert made.message.startswith(message)
+
+
+async def test_what_it_has_itself_is_no_hindrance(colony, catalog):
+    (made,) = await taken_in(THERE._replace(taken_by="train-a"), catalog, colony(ADOPTS))
+    assert made.choices
+
+
+async def test_of_two_that_adopt_the_same_the_first_gets_it(colony, catalog):
+    first, second = await taken_in(THERE, catalog, colony(ADOPTS, ADOPTS | {"name": "b"}))
+    assert (len(first.choices), second.message) == (1, "theirs is taken in already, as train-a")
+
+
+async def test_where_no_management_cluster_is_asked_nobody_says_that_it_stands(colony, catalog):
+    good, text = await shown(colony(ADOPTS), catalog)
+    (told,) = json.loads(text)["clusters"]
+    assert not good
+    assert (told["reason"], told["stands"]) == ("NotAsked", None)
+    assert told["message"] == "whether theirs stands was not asked: give --kubeconfig"

@@ -1,12 +1,17 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
+from schemas.wish import Adopt, Need, OnRelease, Pool, Wish
 from services.cli.colony import from_file
 from services.cli.placing.plan import asked, show
-from services.cli.placing.tables import accounted
+from services.cli.placing.tables import accounted, planned
 from services.cli.where import Where
+from services.clouds.standing import Standing, Stood
 from services.provisioning.account import account
+from services.provisioning.market import Market
+from services.provisioning.plan import taking_in
 from tests.services.provisioning.test_account import LIFE, at
 
 POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
@@ -30,6 +35,31 @@ async def test_a_plan_without_a_placement_says_why(colony, catalog):
     file = colony({"name": "a", "pools": [POOL], "maxPricePerHour": 1.0})
     await show(Where(Path("absent")), asked(from_file(Path(file), None)), [catalog], as_json=False, write=out.append)
     assert "\n  no placement: PriceCap: the cheapest offer costs $16.00 an hour, the cap is $1.00\n" in "".join(out)
+
+
+@pytest.mark.parametrize(
+    ("there", "end", "told"),
+    [
+        (
+            Standing("aws", "r", (Stood("gpu", 2, "x8", spot=True),), version="v1.33.1"),
+            "keep",
+            "takes in theirs, which is handed back in the end; it tells: 2 x8 spot in pool gpu, aws r, v1.33.1\n",
+        ),
+        (
+            Standing("dev", nodes=2),
+            "delete",
+            "takes in theirs, which is deleted in the end; it tells: 2 workers, dev\n",
+        ),
+        (Standing(), "keep", "takes in theirs, which is handed back in the end; it tells: nothing of itself\n"),
+    ],
+    ids=["all of it", "little", "nothing"],
+)
+def test_what_would_be_taken_in_reads_as_a_sentence(there, end, told):
+    adopt = Adopt(name="theirs", on_release=OnRelease(end))
+    need = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),), adopt=adopt)
+    wish = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=need)
+    made = msgspec.to_builtins(taking_in(wish, there, Market()))
+    assert told in planned({"clusters": [made], "offers_from": "here", "notes": []})
 
 
 def test_an_account_reads_as_what_is_asked_each_attempt_and_what_it_costs():
