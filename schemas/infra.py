@@ -5,7 +5,7 @@ import msgspec
 from schemas.registry import level
 
 
-@level("observed.infra.{tenant}.{object}", owner="gateway")
+@level("observed.infra.{tenant}.{backend}.{object}", owner="gateway")
 class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the back end's object for one attempt shows now."""
 

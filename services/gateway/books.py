@@ -18,9 +18,12 @@ from schemas.registry import declared
 from schemas.subjects import Key, names_of
 from schemas.teardown import Armed, Gone, TeardownState
 from schemas.wish import Wish
+from services.clouds import kinds
 from services.gateway.facts import Facts
 from services.view import View, entities, levels
 
+BACKENDS = tuple(kinds())
+"""Whose objects are seen."""
 Name = tuple[str, str]
 """A Colony's namespace and name."""
 Look = Callable[[Name], None]
@@ -129,9 +132,15 @@ class Books:
                 yield found
 
     def _infra(self, wish: Wish, state: ClusterState | None) -> InfraSeen | None:
+        """What its own object shows; where its API is may be told by the Cluster beneath, as k0rdent's tells it not."""
         if not isinstance(state, Founded):
             return None
-        return self.infra.get(declared(InfraSeen).at(wish.tenant, state.attempt.object_name(wish.name)))
+        name = state.attempt.object_name(wish.name)
+        found = (self.infra.get(declared(InfraSeen).at(wish.tenant, backend, name)) for backend in BACKENDS)
+        shown = [seen for seen in found if seen and (seen.uid, seen.attempt) == (state.uid, state.attempt.number)]
+        own = next((seen for seen in shown if seen.backend == state.wish.need.backend), None)
+        told = next((seen.endpoint for seen in shown if seen.endpoint), "")
+        return msgspec.structs.replace(own, endpoint=told) if own else None
 
     def over(self, state: ClusterState) -> bool:
         """Whether a cluster's teardown has reached its end, with its proof."""

@@ -16,7 +16,7 @@ from schemas.infra import InfraSeen
 from schemas.wish import Wish, own_name
 from services.clouds.marks import GROUP
 from services.gateway import status
-from services.gateway.books import Books, Name
+from services.gateway.books import BACKENDS, Books, Name
 from services.gateway.marks import release_of, trace_of
 from services.gateway.wishes import no_more, wishes
 from services.levels import Levels
@@ -200,7 +200,8 @@ class Colonies:
         tenant, name = state.wish.tenant, state.wish.name
         await self._levels.forget(Wish, tenant, name)
         for number in range(1, state.attempts + 1):
-            await self._levels.forget(InfraSeen, tenant, own_name(name, number))
+            for backend in BACKENDS:
+                await self._levels.forget(InfraSeen, tenant, backend, own_name(name, number))
         if state.wish.need.adopt is not None:
             for names, seen in self._levels.named(InfraSeen, tenant):
                 if seen.cluster == name and seen.adopted:  # its mark may be another Colony's by now

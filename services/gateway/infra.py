@@ -63,9 +63,10 @@ class InfraWatch:
         for item in items:
             self._saw(item, gone=False)
         there = {_name(item) for item in items if self._cloud.read(item)}
-        known = {(tenant, name): seen for (tenant, name), seen in self._levels.named(InfraSeen)} | self._unsaid
+        said = ((names, seen) for names, seen in self._levels.named(InfraSeen) if names[1] == self._cloud.name)
+        known = {(tenant, name): seen for (tenant, _, name), seen in said} | self._unsaid
         for name, seen in known.items():
-            if seen.backend == self._cloud.name and seen.present and name not in there:
+            if seen.present and name not in there:
                 self._say(name, _gone(seen))
 
     def _saw(self, item: Object, *, gone: bool) -> None:
@@ -78,8 +79,7 @@ class InfraWatch:
 
     def _said(self, name: Name) -> InfraSeen | None:
         """What was said last of an object that bears our marks no more, or is about to be; None if it never did."""
-        before = self._unsaid.get(name) or self._levels.last(InfraSeen, *name)
-        return before if before is not None and before.backend == self._cloud.name else None
+        return self._unsaid.get(name) or self._levels.last(InfraSeen, *self._called(name))
 
     def _say(self, name: Name, seen: InfraSeen) -> None:
         self._unsaid[name] = seen
@@ -88,9 +88,13 @@ class InfraWatch:
     async def _tell(self, name: Name) -> None:
         """However long the bus is away: what is seen last is said in the end."""
         seen = self._unsaid[name]
-        await insist(self._jitter, lambda: self._levels.say(seen, *name))
+        await insist(self._jitter, lambda: self._levels.say(seen, *self._called(name)))
         if self._unsaid[name] is seen:
             del self._unsaid[name]
+
+    def _called(self, name: Name) -> tuple[str, str, str]:
+        """By what names its level goes: two back ends may each have an object of one name."""
+        return (name[0], self._cloud.name, name[1])
 
 
 def _name(item: Object) -> Name:

@@ -23,6 +23,7 @@ from services.gateway.colonies import Colonies
 from services.gateway.fleet import fleet
 from services.gateway.infra import InfraWatch
 from services.gateway.intake import Intake
+from services.gateway.moved import carry_over
 from services.levels import Levels
 from services.mailbox import Mailboxes
 
@@ -57,6 +58,7 @@ class Gateway:
         backend: str,
     ) -> None:
         self.ready = asyncio.Event()
+        self._bus = bus
         self._kube = kube
         self._levels = Levels(bus, clock, meters, Wish, InfraSeen)
         self._meters = meters
@@ -73,6 +75,7 @@ class Gateway:
     async def run(self) -> None:
         """Boot, then follow everything for ever."""
         await self._levels.boot()
+        await carry_over(self._bus, self._levels)
         try:
             async with asyncio.TaskGroup() as group:
                 for view in self._books.views:

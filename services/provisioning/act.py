@@ -139,8 +139,9 @@ class Calls:
     async def look(self, command: Look) -> tuple[Event, ...]:
         """What was last seen of the attempt, from above and from within: its namesake at another back end is not it."""
         tenant, name = command.wish.tenant, command.wish.name
-        seen = self._infra.get(declared(InfraSeen).at(tenant, command.attempt.object_name(name)))
-        own = seen if seen is not None and seen.backend in ("", command.wish.need.backend) else None
+        own = self._infra.get(
+            declared(InfraSeen).at(tenant, command.wish.need.backend, command.attempt.object_name(name))
+        )
         held = self._inventory.get(declared(ClusterSeen).at(tenant, name))
         return tuple(event for event in (own, held) if event is not None)
 

@@ -87,6 +87,7 @@ def try_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> ClusterStat
 
 
 def concerns(state: Founded | Placing | Releasing, seen: InfraSeen) -> bool:
-    """What others made, and what was made for an attempt, may bear the same number."""
-    own = state.attempt
-    return own is not None and (seen.uid, seen.attempt, seen.adopted) == (state.uid, own.number, own.adopts)
+    """What others made, and what was made for an attempt, may bear the same number; and so does what is beneath."""
+    own, at_home = state.attempt, seen.backend in ("", state.wish.need.backend)
+    same = own is not None and (seen.uid, seen.attempt, seen.adopted) == (state.uid, own.number, own.adopts)
+    return same and at_home

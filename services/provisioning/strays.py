@@ -28,13 +28,14 @@ def keep(state: ClusterState, late: MadeLate) -> ClusterState:
 def find(state: ClusterState, seen: InfraSeen) -> ClusterState:
     """Whatever bears our name and is no attempt of now is a stray, even an earlier incarnation's; what goes is none.
 
-    One in the way of the current attempt, under its very name, is none either: that one fails, and is released.
+    One in the way of the current attempt, under its very name, is none either: that one fails, and is released. Nor is
+    the Cluster that k0rdent makes beneath it, with all its marks.
     It is released where it was seen: an earlier incarnation may have been founded by another back end.
     """
     stray = Attempt(number=seen.attempt, placement=UNKNOWN, backend=seen.backend, adopts=seen.adopted)
     own = getattr(state, "attempt", None)
     same = own is not None and (own.number, own.adopts) == (seen.attempt, seen.adopted)
-    in_the_way = same and seen.backend in ("", state.wish.need.backend)
+    in_the_way = same and (seen.backend in ("", state.wish.need.backend) or seen.uid == state.uid)
     return state if not seen.present or seen.going or in_the_way else keep(state, MadeLate(stray))
 
 

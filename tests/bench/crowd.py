@@ -46,7 +46,7 @@ class Instant:
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         nodes = wish.need.nodes
         about = {"cluster": wish.name, "uid": uid, "attempt": attempt.number}
-        await say(self._bus, InfraSeen(**about, reachable=True), TENANT, attempt.object_name(wish.name))
+        await say(self._bus, InfraSeen(**about, reachable=True), TENANT, "instant", attempt.object_name(wish.name))
         await say(self._bus, ClusterSeen(**about, nodes=nodes, accelerators=8 * nodes), TENANT, wish.name)
 
 

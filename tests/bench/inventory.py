@@ -163,7 +163,7 @@ async def _bare(bus: Bus, kube: Kube) -> None:
     async for sight in kube.watch(PODS):
         if isinstance(sight, Changed):
             name = sight.object["metadata"]["name"]
-            await bus.publish(Message(f"observed.infra.bench.{name}", msgspec.json.encode(sight.object)))
+            await bus.publish(Message(f"observed.infra.bench.kube.{name}", msgspec.json.encode(sight.object)))
 
 
 async def _changes(kube: Kube, way: Stamped, heard: Heard) -> float:

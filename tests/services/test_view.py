@@ -20,7 +20,7 @@ from tests.samples import POOL
 __all__ = ["another", "bus"]
 
 WISH = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=(POOL,)))
-SEEN = declared(InfraSeen).at("acme", "train-a-1")
+SEEN = declared(InfraSeen).at("acme", "k0rdent", "train-a-1")
 KEY = Key("cluster", "acme", "train-a")
 
 

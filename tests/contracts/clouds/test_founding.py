@@ -1,5 +1,7 @@
 """Whatever stands in the way, a cluster is founded where it can be, ready only when it is whole, and leaves nothing."""
 
+import asyncio
+
 import pytest
 
 from events.kinds import CLUSTERS
@@ -35,6 +37,16 @@ async def test_it_gives_out_the_addresses_that_were_asked_for_or_else_its_templa
             "train-gpu-1": {"pods": {"cidrBlocks": ["10.8.0.0/14"]}, "services": {"cidrBlocks": ["10.200.0.0/16"]}},
             "other-gpu-1": {"pods": {"cidrBlocks": ["10.244.0.0/16"]}, "services": {"cidrBlocks": ["10.96.0.0/12"]}},
         }
+
+
+async def test_it_shows_where_its_api_is(house):
+    async with house.at_work():
+        await house.ask()
+        await house.until(Ready)
+        await asyncio.sleep(5)
+        (made,) = await house.sandbox.all(CLUSTERS)
+        where = made["spec"]["controlPlaneEndpoint"]
+        assert (await house.shown())["endpoint"] == f"https://{where['host']}:{where['port']}"
 
 
 @pytest.mark.parametrize("without", [1, 2])

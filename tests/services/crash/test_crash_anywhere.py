@@ -76,7 +76,7 @@ class World:
 
     async def infra(self, uid: str, attempt: Attempt, **shown: Any) -> None:
         seen = InfraSeen(cluster="train-a", uid=uid, attempt=attempt.number, **shown)
-        await self.say(seen, "acme", attempt.object_name("train-a"))
+        await self.say(seen, "acme", "fake", attempt.object_name("train-a"))
 
     async def count(self, uid: str, attempt: Attempt, nodes: int) -> None:
         seen = ClusterSeen(cluster="train-a", uid=uid, attempt=attempt.number, nodes=nodes, accelerators=8 * nodes)

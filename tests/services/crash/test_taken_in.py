@@ -38,7 +38,7 @@ class Beside(World):
 
     async def _told(self, name: str, seen: InfraSeen) -> None:
         (self.standing.add if seen.present else self.standing.discard)(seen.attempt)
-        await self.say(seen, "acme", name)
+        await self.say(seen, "acme", "fake", name)
         if seen.present:
             nodes = self.theirs.objects[name]["spec"]["nodes"]
             self.done.add(f"{nodes} nodes")

@@ -27,7 +27,7 @@ class FakeCloud:
     name, watched = "fake", object()
 
     def read(self, item):
-        return InfraSeen(cluster="train-a", uid="c1.1", attempt=1, reachable=item["reachable"])
+        return InfraSeen(cluster="train-a", uid="c1.1", attempt=1, reachable=item.get("reachable", False))
 
 
 class FakeKube:
@@ -70,7 +70,7 @@ async def test_a_cluster_api_of_the_version_before_is_heard_in_that_version():
     levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
     watch = asyncio.create_task(InfraWatch(OlderCloud(), levels, lambda: 0.5).run(OlderKube()))
     await asyncio.sleep(1)
-    assert levels.last(InfraSeen, "acme", "train-a-1").reachable
+    assert levels.last(InfraSeen, "acme", "fake", "train-a-1").reachable
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch
@@ -105,7 +105,7 @@ async def test_of_what_is_gone_nothing_is_said_but_whose_it_was(seen):
     watch = asyncio.create_task(InfraWatch(Whole(), levels, lambda: 0.5).run(Emptied(seen=seen)))
     await asyncio.sleep(1)
     gone = InfraSeen(cluster="train-a", uid="c1.1", attempt=1, backend="fake", present=False)
-    assert levels.last(InfraSeen, "acme", "train-a-1") == gone
+    assert levels.last(InfraSeen, "acme", "fake", "train-a-1") == gone
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch
@@ -125,7 +125,7 @@ async def test_a_bus_that_is_away_for_ten_minutes_ends_no_watch():
     watch = asyncio.create_task(InfraWatch(FakeCloud(), levels, lambda: 0.5).run(FakeKube()))
     await asyncio.sleep(660)
     assert not watch.done()
-    seen = levels.last(InfraSeen, "acme", "train-a-1")
+    seen = levels.last(InfraSeen, "acme", "fake", "train-a-1")
     assert (seen.backend, seen.reachable) == ("fake", True)
     watch.cancel()
     with suppress(asyncio.CancelledError):
@@ -172,7 +172,7 @@ async def said(bus, kube):
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch
-    return {name: seen for (_, name), seen in levels.named(InfraSeen)}
+    return {name: seen for (*_, name), seen in levels.named(InfraSeen)}
 
 
 async def test_what_one_object_shows_waits_for_no_word_of_another():
@@ -220,9 +220,30 @@ async def test_what_bears_our_marks_no_more_is_gone(listed):
     levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
     watch = asyncio.create_task(InfraWatch(MarkedCloud(), levels, lambda: 0.5).run(UnmarkingKube(listed)))
     await asyncio.sleep(1)
-    seen = levels.last(InfraSeen, "acme", "ours")
+    seen = levels.last(InfraSeen, "acme", "fake", "ours")
     assert (seen.present, seen.reachable) == (False, False)
-    assert levels.last(InfraSeen, "acme", "b") is None
+    assert levels.last(InfraSeen, "acme", "fake", "b") is None
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch
+
+
+class OtherCloud(FakeCloud):
+    """Another back end, with an object of the same name."""
+
+    name = "other"
+
+
+async def test_two_back_ends_each_have_their_word_on_objects_of_one_name():
+    levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    watches = [
+        asyncio.create_task(InfraWatch(cloud, levels, lambda: 0.5).run(kube))
+        for cloud, kube in ((FakeCloud(), FakeKube()), (OtherCloud(), Emptied(seen=False)))
+    ]
+    await asyncio.sleep(1)
+    shown = {seen.backend: (seen.present, seen.reachable) for _, seen in levels.named(InfraSeen)}
+    assert shown == {"fake": (True, True), "other": (False, False)}
+    for watch in watches:
+        watch.cancel()
+        with suppress(asyncio.CancelledError):
+            await watch

@@ -81,7 +81,9 @@ class House:
         await self.levels.say(ClusterSeen(cluster="train-a", uid="c1.1", nodes=nodes), "acme", "train-a")
 
     async def told(self, **more):
-        await self.levels.say(InfraSeen(cluster="train-a", uid="c1.1", attempt=1, **more), "acme", "train-a-1")
+        await self.levels.say(
+            InfraSeen(cluster="train-a", uid="c1.1", attempt=1, **more), "acme", "k0rdent", "train-a-1"
+        )
 
     async def since(self, began):
         """When it was looked at within a second from then, in milliseconds."""

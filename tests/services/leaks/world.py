@@ -75,7 +75,7 @@ class World:
             self.theirs.make(name)
 
     async def _told_of_theirs(self, name: str, seen: InfraSeen) -> None:
-        await self.say(seen, TENANT, name)
+        await self.say(seen, TENANT, "fake", name)
         if (thing := self._marked(name)) is not None:
             self.later(20.0, lambda: self._count_if_same(name, thing))
 
@@ -108,7 +108,7 @@ class World:
 
     async def seen(self, thing: Thing, **shown: Any) -> None:
         told = InfraSeen(cluster=thing.cluster, uid=thing.uid, attempt=thing.number, **shown)
-        await self.say(told, TENANT, f"{thing.cluster}-{thing.number}")
+        await self.say(told, TENANT, "fake", f"{thing.cluster}-{thing.number}")
 
     async def counted(self, thing: Thing, nodes: int, **more: Any) -> None:
         told = ClusterSeen(

@@ -225,7 +225,9 @@ async def test_what_somebody_deletes_while_it_is_launched_is_founded_anew_elsewh
     await asyncio.sleep(1)
     first = (await house.history())[-1]
     await house.kube.delete(house.resource, "train-a-1", "default")
-    await house.say(InfraSeen(cluster="train-a", uid=first.uid, attempt=1, present=False), "default", "train-a-1")
+    await house.say(
+        InfraSeen(cluster="train-a", uid=first.uid, attempt=1, present=False), "default", house.backend, "train-a-1"
+    )
     await asyncio.sleep(60)
     second = (await house.history())[-1]
     assert (type(second), second.attempt.number, second.attempt.placement.lots[0].instance) == (Launching, 2, "dear")
@@ -238,7 +240,7 @@ async def test_what_an_earlier_incarnation_left_at_another_back_end_is_released_
     own, other = (await house.history())[-1], next(name for name in WATCHED if name != house.backend)
     await house.clouds[other].launch(own.wish, own.attempt, "earlier")
     seen = InfraSeen(cluster="train-a", uid="earlier", attempt=1, backend=other)
-    await house.say(seen, "default", "train-a-1")
+    await house.say(seen, "default", other, "train-a-1")
     await asyncio.sleep(60)
     left = (await house.kube.list(WATCHED[other], "default")).items
     assert (left, await house.there()) == ((), ["train-a-1"])

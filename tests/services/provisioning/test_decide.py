@@ -179,6 +179,15 @@ def test_one_that_is_not_heard_stays_ready_one_that_has_less_does_not():
     assert isinstance(tell(state, counted(state, 1)), Provisioned)
 
 
+def test_what_lies_beneath_the_back_ends_object_decides_nothing():
+    beneath = {"backend": "capi"}
+    assert tell(launching(), seen(launching(), reachable=True, **beneath)) == launching()
+    assert tell(launching(), seen(launching(), failure="NoCapacity", **beneath)) == launching()
+    assert tell(ready(), seen(ready(), present=False, **beneath)) == ready()
+    at_home = tell(launching(), seen(launching(), reachable=True, backend="k0rdent"))
+    assert isinstance(at_home, Provisioned)
+
+
 def lent():
     state = launching()
     return tell(state, seen(state, reachable=True, kubeconfig="theirs"))

@@ -34,6 +34,11 @@ def test_one_under_the_number_of_the_current_attempt_is_a_stray_only_at_another_
     assert find(STATE, seen(1, "k0rdent")).strays == (stray(1, "k0rdent"),)
 
 
+def test_the_cluster_that_k0rdent_makes_beneath_the_current_attempt_is_no_stray():
+    beneath = msgspec.structs.replace(seen(1, "k0rdent"), uid=STATE.uid)
+    assert find(STATE, beneath) == STATE
+
+
 def test_strays_of_one_number_at_two_back_ends_are_two_and_each_is_kept_once():
     state = find(find(STATE, seen(3, "capi")), seen(3, "k0rdent"))
     assert state.strays == (stray(3, "capi"), stray(3, "k0rdent"))

@@ -18,7 +18,7 @@ def said(subject: str, kind: str = "") -> Said:
         (said("cluster.ready.acme.train-gpu"), ("acme", "train-gpu")),
         (said("addon.applied.acme.train-gpu_2Ejob"), ("acme", "train-gpu")),
         (said("inventory.nodes.acme.train-gpu.n1"), ("acme", "train-gpu")),
-        (said("observed.infra.acme.train-gpu-1"), ("acme", "train-gpu")),
+        (said("observed.infra.acme.capi.train-gpu-1"), ("acme", "train-gpu")),
         (said("inventory.offers.aws.us-east-1"), ("", "")),
         (REQUEST, ("acme", "train")),
         (Said("INTAKE", Stored("cluster.requested.acme", b"no json")), ("acme", "")),
