@@ -1,7 +1,6 @@
 """One process: settings in, ports opened, the named services run until somebody says stop."""
 
 import asyncio
-import gc
 import random
 import time
 from collections.abc import AsyncGenerator, Iterable
@@ -22,6 +21,7 @@ from services.compose import SERVICES, Ports, Running
 from services.edge.limit import Rate
 from services.edge.service import Door
 from services.ends import until_told
+from services.garbage import settle
 from services.health import Health, served
 from services.outbound.service import Receivers
 from services.settings import Settings
@@ -59,14 +59,8 @@ async def _all(running: Iterable[Running], health: Health) -> None:
         services = [(one, group.create_task(one.run())) for one in running]
         for one, _ in services:
             await one.ready.wait()
-        _settle()
+        settle()
         health.ready = True
-
-
-def _settle() -> None:
-    """What is there by now stays there: the collector looks at it no more, which took it 0.2 s every few seconds."""
-    gc.collect()
-    gc.freeze()
 
 
 @asynccontextmanager

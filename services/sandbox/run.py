@@ -14,6 +14,7 @@ from events.credentials import NOBODY, Credentials
 from events.jetstream import connect
 from services import logs
 from services.ends import until_told
+from services.garbage import settle
 from services.prices import read_folder
 from services.private import write_private
 from services.sandbox.api.app import MANAGEMENT, Api
@@ -88,6 +89,7 @@ async def _work(api: Api, world: SandboxWorld, settings: SandboxSettings) -> Non
     clouds = Clouds(world.kube(MANAGEMENT), world, Laws(pace=pace, shapes=shapes(offers)), _now)
     workloads = Workloads(world, api.holds, _now, pace.pod)
     api.follow(lambda place, group, plural: _tell(workloads, place, group, plural))
+    settle()
     async with asyncio.TaskGroup() as group:
         group.create_task(clouds.run())
         group.create_task(workloads.run(place for place in api.clusters if place != MANAGEMENT))

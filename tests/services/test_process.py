@@ -21,6 +21,7 @@ class Idle:
 
 @pytest.fixture
 async def idle():
+    thresholds = gc.get_threshold()
     service, health = Idle(), Health(asyncio.get_running_loop().time)
     running = asyncio.create_task(_all([service], health))
     await asyncio.sleep(0)
@@ -28,6 +29,7 @@ async def idle():
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     gc.unfreeze()
+    gc.set_threshold(*thresholds)
 
 
 async def test_once_all_are_ready_what_is_there_is_looked_at_by_no_collection(idle):
