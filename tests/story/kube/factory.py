@@ -66,6 +66,15 @@ class Factory:
 
         await self.services.until(look, within)
 
+    async def tell_their_pools(self, *pools: str) -> None:
+        """Wait until the workers that are there are of these pools, as their nodes tell."""
+
+        async def look() -> bool:
+            nodes = self.play.story.nodes.values()
+            return sorted(each.pool for each in nodes if each.present and not each.control_plane) == sorted(pools)
+
+        await self.services.until(look, 60)
+
     async def condition(self, name: str, type_: str, status: str) -> None:
         async def look() -> bool:
             told = (await self.kube.get(CLUSTERS, name, "default")).get("status", {}).get("conditions", ())

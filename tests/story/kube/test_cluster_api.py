@@ -121,6 +121,7 @@ async def test_real_cluster_api_founds_scales_and_ends_a_cluster(factory):
     for more in (("more",), ()):
         await factory.kube.apply(COLONIES, colony(1, *more), manager="somebody")
         await factory.has_workers(1 + len(more))
+        await factory.tell_their_pools("md", *more)
         await factory.condition(NAME, "Available", "True")
         await factory.condition(NAME, "ScalingDown", "False")
         for kind in (MACHINEDEPLOYMENTS, *[await find(factory.kube, *each) for each in MADE_OF]):

@@ -93,6 +93,7 @@ async def test_a_cluster_of_a_class_is_founded_scaled_and_ended(factory):
     for workers in (3, 1):
         await factory.kube.apply(COLONIES, colony(workers), manager="somebody")
         await factory.has_workers(workers)
+        await factory.tell_their_pools(*["md"] * workers)
         (pool,) = (await factory.kube.list(MACHINEDEPLOYMENTS, "default")).items
         assert pool["spec"]["replicas"] == workers
 
