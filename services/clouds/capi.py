@@ -17,6 +17,7 @@ from services.clouds import adopting
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.healing import declares, health_check
 from services.clouds.kept import Kept
+from services.clouds.leftovers import leftovers
 from services.clouds.manifests import filled, render
 from services.clouds.marks import GROUP
 from services.clouds.network import cluster_network
@@ -26,7 +27,6 @@ from services.clouds.objects import (
     exactly,
     identity,
     installed,
-    leftovers,
     newest,
     own,
     served,

@@ -14,12 +14,13 @@ from schemas.wish import Wish
 from services.clouds.adopting import bearer, hand_back, standing, take_in
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
+from services.clouds.leftovers import leftovers
 from services.clouds.lent import KUBECONFIG, lend, suit
 from services.clouds.machines import claim, listed
 from services.clouds.means import MACHINES, POOL, Means, cloud_of, lacking, means
 from services.clouds.network import NETWORK, cluster_network
 from services.clouds.nodes import pool_of, worker_args
-from services.clouds.objects import alter, ensure, identity, installed, leftovers
+from services.clouds.objects import alter, ensure, identity, installed
 from services.clouds.port import labels, owner
 from services.clouds.standing import INSTANCE, Standing, of_deployment
 from services.clouds.values import CHARTS, Config, buys_spot, config, held, over

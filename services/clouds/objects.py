@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from events.faults import Denied, NotFound, TryLater
-from events.kinds import CAPI, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
+from events.kinds import find
 from events.kube import Kube, Object, Resource
 from events.kube_faults import NotServed
 from schemas.cluster import NOT_INSTALLED
@@ -14,8 +14,6 @@ from services.clouds.marks import ATTEMPT, CLUSTER, UID
 
 BEFORE = "v1beta1"
 """What Cluster API spoke before v1beta2, and k0rdent speaks."""
-CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
-"""What Cluster API puts on everything that belongs to a Cluster."""
 
 
 async def installed(kube: Kube, resource: Resource) -> None:
@@ -112,29 +110,6 @@ async def alter(kube: Kube, resource: Resource, meta: Object, uid: str, patch: O
     """See that fields of an object of ours are so. Raises NotFound, TryLater while it is going, Denied if not ours."""
     await own(kube, resource, meta, uid)
     await kube.patch(resource, meta["name"], meta["namespace"], patch)
-
-
-async def leftovers(kube: Kube, tenant: str, cluster: str, *more: Resource) -> dict[str, int]:
-    """How many objects of any attempt of a cluster are left, by plural; what is not installed has none."""
-    counted = {}
-    for resource in (*more, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS):
-        try:
-            listed = (await kube.list(await _spoken(kube, resource), tenant)).items
-        except NotFound:
-            continue
-        counted[resource.plural] = sum(_is_of(item, cluster) for item in listed)
-    return counted
-
-
-async def _spoken(kube: Kube, resource: Resource) -> Resource:
-    return await newest(kube, resource) if resource in CAPI else resource
-
-
-def _is_of(item: Object, cluster: str) -> bool:
-    """By our label, or by Cluster API's: its controllers do not hand ours on to all they make."""
-    marks = item["metadata"].get("labels", {})
-    name, _, number = marks.get(CLUSTER_NAME, "").rpartition("-")
-    return bool(marks.get(CLUSTER) == cluster or (name == cluster and number.isdigit()))
 
 
 def identity(seen: Object) -> InfraSeen | None:

@@ -1,0 +1,50 @@
+"""What is left of a cluster is counted kind by kind, and where nobody can count nothing is said."""
+
+from events.faults import NotFound, TryLater
+from events.kinds import CAPI, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
+from events.kube import Kube, Object, Resource
+from events.kube_faults import NotServed
+from services.clouds.marks import CLUSTER
+from services.clouds.objects import newest
+
+UNSERVED = 5.0
+"""Seconds until it is asked again for a kind that is not served now."""
+CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
+"""What Cluster API puts on everything that belongs to a Cluster."""
+
+
+async def leftovers(kube: Kube, tenant: str, cluster: str, *more: Resource) -> dict[str, int]:
+    """How many objects of any attempt of a cluster are left, by plural; what is not installed has none.
+
+    Raises TryLater where nobody can say, Denied.
+    """
+    counted = {}
+    for resource in (*more, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS):
+        try:
+            listed = (await kube.list(await _spoken(kube, resource), tenant)).items
+        except NotServed as unserved:
+            if await _knows(kube, resource.group):
+                raise TryLater(f"of {resource.plural} nobody can say now: {unserved.message}", UNSERVED) from unserved
+            continue
+        counted[resource.plural] = sum(_is_of(item, cluster) for item in listed)
+    return counted
+
+
+async def _knows(kube: Kube, group: str) -> bool:
+    """Whether the API server knows a group: then a kind of it that is not served may have objects all the same."""
+    try:
+        await kube.read(f"/apis/{group}")
+    except NotFound:
+        return False
+    return True
+
+
+async def _spoken(kube: Kube, resource: Resource) -> Resource:
+    return await newest(kube, resource) if resource in CAPI else resource
+
+
+def _is_of(item: Object, cluster: str) -> bool:
+    """By our label, or by Cluster API's: its controllers do not hand ours on to all they make."""
+    marks = item["metadata"].get("labels", {})
+    name, _, number = marks.get(CLUSTER_NAME, "").rpartition("-")
+    return bool(marks.get(CLUSTER) == cluster or (name == cluster and number.isdigit()))
