@@ -66,7 +66,8 @@ def _workers(config: Config, chart: Chart) -> Stood:
     worker, nodes = config.get("worker"), config.get("workersNumber", WORKERS)
     said: Mapping[str, object] = worker if isinstance(worker, Mapping) else {}
     spot = all(key in said and value in ({}, said[key]) for key, value in chart.spot.items())
-    return Stood("", nodes if isinstance(nodes, int) else WORKERS, str(said.get(chart.instance, "")), spot=spot)
+    nodes = nodes if isinstance(nodes, int) else WORKERS
+    return Stood("", nodes, str(said.get(chart.instance, "")), str(said.get(chart.zone, "")), spot=spot)
 
 
 def _offered_as(config: Config) -> str:

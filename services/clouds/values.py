@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from events.faults import Denied
-from schemas.placement import Attempt, Lot
+from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds.network import NETWORK, cluster_network
 from services.clouds.nodes import pool_of, worker_args
@@ -21,35 +21,42 @@ class Chart(NamedTuple):
     head: str
     """The machine type of the control plane."""
     disk: str
+    zone: str
+    """The zone of a worker."""
     spot: Config
     """What of a worker asks for spot machines."""
 
 
 CHARTS = {
-    "aws": Chart("region", "instanceType", "m5.large", "rootVolumeSize", {"spotMarketOptions": {}}),
-    "azure": Chart("location", "vmSize", "Standard_D4s_v5", "rootVolumeSize", {"spotVMOptions": {}}),
-    "gcp": Chart("region", "instanceType", "n2-standard-4", "rootDeviceSize", {"provisioningModel": "Spot"}),
+    "aws": Chart("region", "instanceType", "m5.large", "rootVolumeSize", "availabilityZone", {"spotMarketOptions": {}}),
+    "azure": Chart("location", "vmSize", "Standard_D4s_v5", "rootVolumeSize", "zone", {"spotVMOptions": {}}),
+    "gcp": Chart("region", "instanceType", "n2-standard-4", "rootDeviceSize", "zone", {"provisioningModel": "Spot"}),
 }
-"""By cloud. Source: the values of k0rdent's own charts (kcm 1.11); those know no spot machines, copies of them may."""
+"""By cloud. Source: the values of k0rdent's own charts (kcm 1.11); those know no spot machines
+and no zones, copies of them may."""
 
 
 def config(wish: Wish, attempt: Attempt, values: Config) -> Config:
     """What a template with these values is told. Raises Denied if it has no place for what makes the cluster."""
     placement, (lot,) = attempt.placement, attempt.placement.lots
     chart = CHARTS[placement.cloud]
+    zoned = (f"worker.{chart.zone}",) if pool_of(wish, lot).zones else ()
+    zone = lot.zone if zoned or _at(f"worker.{chart.zone}", values) is not None else ""
     wanted: Config = {
         chart.region: placement.region,
         "controlPlaneNumber": 1,
         "workersNumber": lot.nodes,
         "controlPlane": {chart.instance: chart.head},
-        "worker": {chart.instance: lot.instance} | _disk(wish, lot, chart) | (chart.spot if lot.spot else {}),
+        "worker": {chart.instance: lot.instance}
+        | _given({chart.disk: pool_of(wish, lot).disk_gib, chart.zone: zone})
+        | (chart.spot if lot.spot else {}),
     } | cluster_network(wish.need.network)
     if args := worker_args(pool_of(wish, lot)):
         wanted["k0s"] = {"workerArgs": list(args)}
     if not values:
         return wanted
     needed = ("k0s.workerArgs", NETWORK, chart.region, "workersNumber", f"worker.{chart.instance}")
-    return held(wanted, values, needed)
+    return held(wanted, values, needed + zoned)
 
 
 def held(wanted: Config, values: Config, needed: Iterable[str]) -> Config:
@@ -84,9 +91,9 @@ def _inner(value: object, known: object) -> object:
     return placed(value, known) if isinstance(value, dict) and isinstance(known, Mapping) and known else value
 
 
-def _disk(wish: Wish, lot: Lot, chart: Chart) -> Config:
-    asked = pool_of(wish, lot).disk_gib
-    return {chart.disk: asked} if asked else {}
+def _given(config: Config) -> Config:
+    """What of it is not empty."""
+    return {key: value for key, value in config.items() if value}
 
 
 def _at(path: str, config: object) -> object:

@@ -25,24 +25,24 @@ K0RDENT: dict[str, Object] = {
     "aws-standalone-cp-1-0-43": {
         "region": "",
         "controlPlane": {"instanceType": ""},
-        "worker": {"instanceType": "", "rootVolumeSize": 30, "spotMarketOptions": {}},
+        "worker": {"instanceType": "", "rootVolumeSize": 30, "availabilityZone": "", "spotMarketOptions": {}},
     },
     "azure-standalone-cp-1-0-45": {
         "location": "",
         "subscriptionID": "",
         "controlPlane": {"vmSize": ""},
-        "worker": {"vmSize": "", "rootVolumeSize": 30, "spotVMOptions": {}},
+        "worker": {"vmSize": "", "rootVolumeSize": 30, "zone": "", "spotVMOptions": {}},
     },
     "gcp-standalone-cp-1-0-43": {
         "project": "",
         "region": "",
         "controlPlane": {"instanceType": ""},
-        "worker": {"instanceType": "", "rootDeviceSize": 30, "provisioningModel": "Standard"},
+        "worker": {"instanceType": "", "rootDeviceSize": 30, "zone": "", "provisioningModel": "Standard"},
     },
     "remote-cluster-1-0-38": {"machines": [{"address": "", "port": 22}], "k0s": {}},
 }
-"""The templates of k0rdent 1.11 and the values their charts take. k0rdent's own charts know no spot machines;
-these do, as an administrator's copy would."""
+"""The templates of k0rdent 1.11 and the values their charts take. k0rdent's own charts know no spot machines and no
+zones; these do, as an administrator's copy would."""
 ADOPTED = "adopted-cluster-1-0-2"
 """The template for clusters that stand already: its chart makes them known to k0rdent."""
 CHART = {"interval": "10m0s", "sourceRef": {"kind": "HelmRepository", "name": "kcm-templates"}}

@@ -8,9 +8,6 @@ from events.kinds import CLUSTERS
 from schemas.cluster import Ready, Waiting
 from tests.contracts.clouds.house import INSTANCE, REGIONS, full
 
-ZONED = ("capi",)
-"""Back ends that can be told in which zone the machines shall be."""
-
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
 
@@ -62,8 +59,6 @@ async def test_where_there_is_no_room_the_next_offer_is_taken(house, without):
 
 @pytest.mark.parametrize("without", [1, 2, 3])
 async def test_where_a_zone_has_no_room_the_next_is_taken_and_then_the_next_region(house, without):
-    if house.backend not in ZONED:
-        pytest.skip(f"the templates of {house.backend} are told no zone")
     async with house.at_work():
         await house.offer("r1", REGIONS["r1"], zones=3)
         full_zones = [f"r1-z{number}" for number in range(1, without + 1)]

@@ -19,7 +19,11 @@ from tests.samples import cluster_class
             {"region": "r", "workersNumber": 3, "worker": {"instanceType": "x8", "spotMarketOptions": {}}},
             Standing("aws", "r", (Stood("", 3, "x8", spot=True),)),
         ),
-        ("azure", {"location": "r", "worker": {"vmSize": "x8"}}, Standing("azure", "r", (Stood("", 2, "x8"),))),
+        (
+            "azure",
+            {"location": "r", "worker": {"vmSize": "x8", "zone": "2"}},
+            Standing("azure", "r", (Stood("", 2, "x8", "2"),)),
+        ),
         (
             "gcp",
             {"region": "r", "worker": {"instanceType": "x8", "provisioningModel": "Standard"}},

@@ -20,8 +20,8 @@ VALUES = {
 NETWORK = Network(pods=("10.8.0.0/14",), services=("fd00::/112",))
 
 
-def told(cloud, values, disk=0, *, spot=True, network=None):
-    pool, lot = msgspec.structs.replace(POOL, disk_gib=disk), msgspec.structs.replace(LOT, spot=spot)
+def told(cloud, values, disk=0, *, spot=True, network=None, zones=()):
+    pool, lot = msgspec.structs.replace(POOL, disk_gib=disk, zones=zones), msgspec.structs.replace(LOT, spot=spot)
     wish = Wish(
         tenant="acme", colony="train", cluster="a", uid="u", generation=1, need=Need(pools=(pool,), network=network)
     )
@@ -38,7 +38,8 @@ def test_what_was_bought_is_told_and_nothing_that_the_template_does_not_know(clo
     said = told(cloud, VALUES[cloud], disk=200)
     assert set(paths(said)) <= set(paths(VALUES[cloud]))
     assert (said["workersNumber"], said[CHARTS[cloud].region]) == (2, "r")
-    worker = {CHARTS[cloud].instance: LOT.instance, CHARTS[cloud].disk: 200} | CHARTS[cloud].spot
+    names = CHARTS[cloud]
+    worker = {names.instance: LOT.instance, names.disk: 200, names.zone: LOT.zone} | names.spot
     assert said["worker"] == worker
 
 
@@ -46,6 +47,16 @@ def test_a_template_that_does_not_say_what_it_knows_is_told_everything():
     assert told("aws", {}, disk=200)["worker"] == {
         "instanceType": LOT.instance, "rootVolumeSize": 200, "spotMarketOptions": {},
     }  # fmt: skip
+
+
+def test_a_zone_that_is_asked_for_is_told_or_refused_and_never_lost():
+    values = VALUES["aws"] | {"worker": {"instanceType": ""}}
+    assert told("aws", values, spot=False)["worker"] == {"instanceType": LOT.instance}
+    with pytest.raises(Denied, match=r"has no value worker.availabilityZone: use one that can be told") as denied:
+        told("aws", values, spot=False, zones=(LOT.zone,))
+    assert denied.value.reason == "BadTemplate"
+    for knows in (VALUES["aws"], {}):
+        assert told("aws", knows, zones=(LOT.zone,))["worker"]["availabilityZone"] == LOT.zone
 
 
 def test_what_the_template_has_no_place_for_is_left_out():
