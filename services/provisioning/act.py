@@ -137,11 +137,16 @@ class Calls:
         raise TryLater(f"{command.attempt.object_name(command.wish.name)} is still going", STILL_GOING)
 
     async def look(self, command: Look) -> tuple[Event, ...]:
-        """What was last seen of the attempt, from above and from within: its namesake at another back end is not it."""
+        """What was last seen of the attempt, from above and from within.
+
+        Its namesake at another back end is not it; nor is an earlier attempt that had taken in the same object: it
+        would be found to be a stray whenever one looks.
+        """
         tenant, name = command.wish.tenant, command.wish.name
-        own = self._infra.get(
+        seen = self._infra.get(
             declared(InfraSeen).at(tenant, command.wish.need.backend, command.attempt.object_name(name))
         )
+        own = seen if seen is not None and seen.attempt == command.attempt.number else None
         held = self._inventory.get(declared(ClusterSeen).at(tenant, name))
         return tuple(event for event in (own, held) if event is not None)
 

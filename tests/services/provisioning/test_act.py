@@ -16,14 +16,16 @@ from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import cluster
 from schemas.cluster import Launching, Placing, Released
+from schemas.founding import Look
 from schemas.infra import InfraSeen
 from schemas.inventory import Offer, Offers
+from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Need, Pool, Wish
 from services.clouds import backends
-from services.provisioning.act import UNTIL_INSTALLED
+from services.provisioning.act import UNTIL_INSTALLED, Calls
 from services.provisioning.founding import LAUNCH_LIMIT
 from services.provisioning.service import service
 from services.runtime import Runtime
@@ -245,3 +247,19 @@ async def test_what_an_earlier_incarnation_left_at_another_back_end_is_released_
     left = (await house.kube.list(WATCHED[other], "default")).items
     assert (left, await house.there()) == ((), ["train-a-1"])
     assert ((await house.history())[-1].attempt, (await house.history())[-1].strays) == (own.attempt, ())
+
+
+async def test_what_an_object_of_others_showed_for_an_earlier_attempt_is_not_seen_of_this_one():
+    """It was a stray at every look, and forgotten at every release of it, as fast as one can."""
+    shown = {
+        declared(InfraSeen).at("default", "capi", "theirs"): InfraSeen(
+            cluster="train-a", uid="c1.1", attempt=1, adopted="theirs"
+        )
+    }
+    calls = Calls({}, None, shown, {})
+    wish = Wish(
+        tenant="default", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=POOLS, backend="capi")
+    )
+    for number, told in ((1, 1), (2, 0)):
+        attempt = Attempt(number=number, placement=Placement(cloud="aws", region="r", lots=()), adopts="theirs")
+        assert len(await calls.look(Look(wish, attempt))) == told
