@@ -41,12 +41,12 @@ def drawn(seed: int) -> History:
 
 def shortest(history: History, fails: Callable[[History], bool]) -> History:
     """The history without every step that is not needed to fail."""
-    size = len(history) // 2
+    size = (len(history) + 1) // 2
     while size:
         for start in range(0, len(history), size):
             less = history[:start] + history[start + size :]
             if len(less) < len(history) and fails(less):
                 history, size = less, min(size, len(less)) + 1
                 break
-        size = size // 2 if size <= len(history) else len(history) // 2
+        size = size // 2 if size <= len(history) else (len(history) + 1) // 2
     return history

@@ -3,13 +3,19 @@
 import asyncio
 import logging
 import os
+import re
 
 import looptime
 import pytest
 import structlog
 
+from schemas.placement import Attempt
+from schemas.wish import Wish
+from tests.services.leaks import play as scenes
+from tests.services.leaks.cloud import Cloud
 from tests.services.leaks.history import THEIRS, History, Step, drawn, shortest
 from tests.services.leaks.play import Play, play
+from tests.services.leaks.world import Thing
 
 HISTORIES = int(os.environ.get("ALATE_TEST_HISTORIES", "200"))
 """How many are lived through; `make test-long` asks for 10,000."""
@@ -79,15 +85,39 @@ def test_in_such_histories_what_others_made_is_taken_in_and_handed_back():
     assert free == [*THEIRS]
 
 
+def leak(seed: int) -> tuple[str, int]:
+    """What people are told of the history of a seed if it leaks; and how many things were made in it."""
+    history = drawn(seed)
+    leaked, made = lived(seed, history)
+    if not leaked:
+        return "", made
+    least = shortest(history, lambda less: bool(lived(seed, less)[0]))
+    steps = "\n".join(f"  {step}" for step in least)
+    return f"seed {seed} leaks: {'; '.join(leaked)}\nthe shortest history that leaks:\n{steps}", made
+
+
+class Forgetful(Cloud):
+    """A back end that leaves a machine behind with each new size."""
+
+    async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
+        await super().resize(wish, attempt, uid)
+        self._world.standing[f"{wish.name}-forgotten"] = Thing(wish.name, uid, 99, 0.0)
+
+
+def test_a_machine_that_is_forgotten_is_told_with_the_seed_and_the_shortest_history(monkeypatch):
+    monkeypatch.setattr(scenes, "Cloud", Forgetful)
+    told = next(filter(None, (leak(seed)[0] for seed in range(HISTORIES))))
+    first, _, *steps = told.splitlines()
+    assert re.match(r"seed \d+ leaks: .*-forgotten of ", first)
+    assert 1 < len(steps) < 4
+    assert any(what in told for what in ("'resize'", "'widen'", "'queue'", "'doze'"))
+
+
 def test_nothing_that_was_ever_made_is_forgotten():
     made = 0
     for seed in range(FIRST, FIRST + HISTORIES):
-        history = drawn(seed)
-        leaked, number = lived(seed, history)
+        told, number = leak(seed)
         made += number
-        if leaked:
-            least = shortest(history, lambda less: bool(lived(seed, less)[0]))  # noqa: B023 - called here and now
-            steps = "\n".join(f"  {step}" for step in least)
-            told = f"seed {seed} leaks: {'; '.join(leaked)}\nthe shortest history that leaks:\n{steps}"
+        if told:
             pytest.fail(told, pytrace=False)
     assert made > HISTORIES
