@@ -65,11 +65,15 @@ def _refusal(reason: str, lot: Lot, state: State, attempt: str) -> Refusal:
 
 
 def blamed(attempt: Attempt) -> tuple[Lot, ...]:
-    """The lots that the message means, by the machine, the zone and the market it names; all, if it names none."""
+    """The lots that the message means, by the machine, the zone and the market it names; all, if it names none.
+
+    Clouds say spot where they mean it: of a machine that was asked for both ways, the other is closed by its own word.
+    """
     message, lots = attempt.message, attempt.placement.lots
-    lots = tuple(lot for lot in lots if lot.instance in message) or lots
+    named, spot = tuple(lot for lot in lots if lot.instance in message), "spot" in message.lower()
+    lots = named or lots
     lots = tuple(lot for lot in lots if lot.zone and lot.zone in message) or lots
-    return tuple(lot for lot in lots if lot.spot and "spot" in message.lower()) or lots
+    return tuple(lot for lot in lots if lot.spot is spot and (named or spot)) or lots
 
 
 def learn(seen: CapacitySeen, told: Iterable[Refusal], now: datetime) -> CapacitySeen:

@@ -95,6 +95,15 @@ def test_of_several_machines_the_one_that_the_message_names_is_blamed():
     assert [r.instance for _, r in refusals(placing(attempt(*both, message="none")))] == ["p5", "p4"]
 
 
+@pytest.mark.parametrize(
+    ("message", "ways"),
+    [("no spot p5 in zone a", [True]), ("no p5 in zone a", [False]), ("none", [False, True])],
+)
+def test_of_one_machine_bought_both_ways_only_the_one_that_was_refused_is_blamed(message, ways):
+    both = (lot("p5"), lot("p5", spot=True))
+    assert [r.spot for _, r in refusals(placing(attempt(*both, message=message)))] == ways
+
+
 def test_a_cluster_that_is_ready_on_the_same_machines_proves_older_refusals_wrong():
     seen = told(placing(attempt()))
     ready = Ready(uid="u2", wish=WISH, attempt=attempt(reason=""), billed_since=T0, kubeconfig="k", since=T0 + HOUR)
