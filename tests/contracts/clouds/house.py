@@ -156,6 +156,10 @@ class House:
         await self.kube.patch(SECRETS, secret, "default", {"data": {"value": value}}, manager="person")
         self._insides[old].turn(open_=False)
 
+    def shut(self, kubeconfig: str) -> None:
+        """Nobody answers where a kubeconfig leads, until somebody opens it anew."""
+        self._insides[kubeconfig].turn(open_=False)
+
     async def shown(self, name: str = "train") -> Object:
         """What the Colony's status says of the cluster."""
         return (await self.kube.get(COLONIES, name, "default"))["status"]["clusters"][0]

@@ -160,3 +160,26 @@ async def test_one_that_lacks_accelerators_is_never_ready(house):
         assert [(each.placement.cloud, each.reason) for each in ready.tried] == [("basement", "NeverReady")]
         assert where(ready)[0] == "aws"
         assert len((await house.sandbox.world.kube(PLACE).list(NODES)).items) == SIZE
+
+
+async def test_one_that_does_not_answer_is_passed_over_when_its_time_is_up(house):
+    async with house.at_work():
+        await stands(house, kubeconfig="kubeconfig of elsewhere.nowhere")
+        await house.ask(nodes=SIZE)
+        ready = await house.until(Ready)
+        assert [(each.placement.cloud, each.reason) for each in ready.tried] == [("basement", "NeverReady")]
+        assert where(ready)[0] == "aws"
+
+
+async def test_one_that_is_away_stays_what_it_was_and_is_given_back_all_the_same(house):
+    async with house.at_work():
+        await stands(house)
+        await house.ask(nodes=SIZE)
+        before = await house.until(Ready)
+        house.shut(f"kubeconfig of {PLACE}")
+        await asyncio.sleep(3600)
+        assert await house.state() == before
+        await house.let_go()
+        await house.gone()
+        assert await house.objects() == ()
+        assert len((await house.sandbox.world.kube(PLACE).list(NODES)).items) == SIZE

@@ -63,7 +63,7 @@ class Cloud:
         self.most = max(self.most, sum(self.standing.values()))
         if self._works:
             seen = InfraSeen(cluster=wish.name, uid=uid, attempt=attempt.number, reachable=True)
-            await say(self._bus, seen, "acme", attempt.object_name(wish.name))
+            await say(self._bus, seen, "acme", wish.need.backend, attempt.object_name(wish.name))
 
     async def release(self, wish, attempt):
         if not self.standing.pop(attempt.object_name(wish.name), None):
