@@ -46,6 +46,8 @@ Kind = tuple[str, str]
 class Moved(msgspec.Struct, frozen=True):
     """What became of one Colony."""
 
+    name: str
+    """As it is called; empty if it does not say."""
     colony: Object | None
     """Ours; None if none of its clusters could be carried over."""
     left: tuple[Left, ...]
@@ -63,6 +65,7 @@ def kinds(offers: Iterable[Offer]) -> Mapping[Kind, Offer]:
 
 def moved(colony: Object, known: Mapping[Kind, Offer], said: Said = NOTHING) -> Moved:
     """Ours. Raises Refused if what it becomes is no Colony, as with a name that is too long."""
+    called = str(within(colony, "metadata").get("name") or "")
     found: list[Carried] = []
     left: list[Left] = []
     lost: list[Left] = []
@@ -75,9 +78,9 @@ def moved(colony: Object, known: Mapping[Kind, Offer], said: Said = NOTHING) -> 
         else:
             left += [Left(f"{path}.{each.path}", each.why) for each in _left(written, found[-1])]
     if not found:
-        return Moved(None, (), tuple(lost) or (Left("spec.colonyClusters", "there are none"),))
+        return Moved(called, None, (), tuple(lost) or (Left("spec.colonyClusters", "there are none"),))
     ours = _ours(colony, [each.cluster for each in found])
-    return Moved(ours, tuple(left), tuple(lost), tuple(each.place for each in found if each.place))
+    return Moved(called, ours, tuple(left), tuple(lost), tuple(each.place for each in found if each.place))
 
 
 def _clusters(colony: Object) -> list[Object]:

@@ -32,8 +32,9 @@ async def show(  # noqa: PLR0913 - what a person says of it
 
 def _lines(found: Sequence[Moved]) -> Iterable[str]:
     for number, each in enumerate(found, 1):
-        yield from _told(f"Colony {number}: cluster not carried over", each.lost)
-        yield from _told(f"Colony {number}: left out", each.left)
+        called = each.name or number
+        yield from _told(f"Colony {called}: cluster not carried over", each.lost)
+        yield from _told(f"Colony {called}: left out", each.left)
     yield from (f"to do: {each}\n" for each in steps(place for each in found for place in each.places))
 
 

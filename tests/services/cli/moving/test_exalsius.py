@@ -159,9 +159,14 @@ async def test_ours_goes_to_standard_output_and_the_rest_beside_it(tmp_path):
     assert whole
     assert yaml.safe_load(out)["kind"] == "Colony"
     assert err == (
-        "Colony 1: left out: spec.colonyClusters[0].clusterDeploymentSpec.credential: "
+        "Colony research: left out: spec.colonyClusters[0].clusterDeploymentSpec.credential: "
         "a ready Credential of the same cloud is taken, whichever it is\n"
     )
+
+
+async def test_one_without_a_name_is_told_by_its_place(tmp_path):
+    _, _, err = await shown(tmp_path, theirs() | {"metadata": {}}, as_json=False)
+    assert err == "Colony 1: cluster not carried over: spec.colonyClusters: there are none\n"
 
 
 async def test_what_is_to_be_done_once_is_told_beside_it(tmp_path):
