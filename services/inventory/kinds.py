@@ -15,3 +15,5 @@ DEVICES = (SLICES, CLAIMS)
 STORAGE = (STORAGECLASSES, VOLUMES, CAPACITIES)
 """The same, but nobody waits for it."""
 BESIDE = (*DEVICES, *STORAGE)
+BROUGHT = {NODES: DEVICES}
+"""What comes with a change of a kind, where that is not all of `BESIDE`: storage comes with the pods of its driver."""

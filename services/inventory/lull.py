@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
+from events.kube_port import Resource
 from events.patience import Patience
+from services.inventory.kinds import BESIDE, BROUGHT
 
 SOON, LATE = 1.0, 30.0
 """Seconds from a change in a cluster to the look at what it may have brought; doubled while it brings nothing."""
@@ -13,7 +15,7 @@ AT_LAST = 300.0
 
 
 class Lull:
-    """One cluster's: counts what stirs in it."""
+    """One kind's: counts what stirs that may bring some of it."""
 
     def __init__(self, jitter: Callable[[], float]) -> None:
         """`jitter` gives 0 to 1."""
@@ -22,7 +24,7 @@ class Lull:
         self._stirred = asyncio.Event()
 
     def stir(self) -> None:
-        """Something has changed."""
+        """Something of that has changed."""
         self.stirs += 1
         self._stirred.set()
         self._stirred.clear()
@@ -38,3 +40,20 @@ class Lull:
                 while self.stirs == since:
                     await self._stirred.wait()
         await asyncio.sleep(patience.failed())
+
+
+class Lulls:
+    """One cluster's, each kind's its own."""
+
+    def __init__(self, jitter: Callable[[], float]) -> None:
+        """`jitter` gives 0 to 1."""
+        self._of = {resource: Lull(jitter) for resource in BESIDE}
+
+    def of(self, resource: Resource) -> Lull:
+        """That of a kind beside nodes and pods."""
+        return self._of[resource]
+
+    def stir(self, changed: Resource) -> None:
+        """Something of a kind has changed."""
+        for resource in BROUGHT.get(changed, BESIDE):
+            self._of[resource].stir()

@@ -20,7 +20,7 @@ from services.inventory.book import Book
 from services.inventory.gauges import gauges
 from services.inventory.kinds import BESIDE, CORE, DEVICES, STORAGE
 from services.inventory.labeller import Labeller
-from services.inventory.lull import Lull
+from services.inventory.lull import Lulls
 from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.silence import AT_START, LATER, Silences
 from services.inventory.turns import Turns
@@ -82,7 +82,7 @@ class Watcher:
         self._measuring: asyncio.TimerHandle | None = None
         self._labels = labels
         self._labeller = Labeller(key, self._news.set)
-        self._lull = Lull(tries.random)
+        self._lulls = Lulls(tries.random)
         self._turns = Turns()
 
     async def run(self, open_: Open) -> None:
@@ -136,11 +136,11 @@ class Watcher:
 
     async def _look_for(self, kube: Kube, resource: Resource) -> None:
         """Follow a kind that may not be served, or of which there may be nothing: each is asked again, later."""
-        patience = self._lull.patience()
+        patience = (lull := self._lulls.of(resource)).patience()
         while True:
-            stirs = self._lull.stirs
+            stirs = lull.stirs
             if await self._follow_some(kube, resource):
-                await self._lull.over(stirs, patience)
+                await lull.over(stirs, patience)
             else:
                 await asyncio.sleep(LOOK_AGAIN)
 
@@ -181,7 +181,7 @@ class Watcher:
             return
         news = self._book.take(resource, sight)
         if news and (resource in self._heard or resource not in CORE):  # what is there at the start is no change
-            self._lull.stir()
+            self._lulls.stir(resource)
         if news or resource in self._silences or resource not in self._heard:
             self._hear(resource)
 

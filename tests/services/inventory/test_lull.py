@@ -3,8 +3,9 @@
 import pytest
 
 from events.kinds import NODES, PODS, STORAGECLASSES
+from events.kube import Resource
 from schemas.inventory import NodeSeen, StorageSeen
-from services.inventory.kinds import CLAIMS, SLICES
+from services.inventory.kinds import BESIDE, CLAIMS, SLICES
 from services.inventory.lull import AT_LAST, LATE
 
 pytestmark = [pytest.mark.looptime]
@@ -25,6 +26,22 @@ async def cluster(stage, make):
 
 def watched(stage) -> set[str]:
     return {topic.plural for topic in stage.api._hub._watches}
+
+
+def noted(server) -> list[str]:
+    """The path of every question that is asked from now on."""
+    asked, send = [], server.send
+
+    async def note(request):
+        asked.append(request.path)
+        return await send(request)
+
+    server.send = note
+    return asked
+
+
+def looked_at(asked) -> set[Resource]:
+    return {kind for kind in BESIDE if any(path.endswith(f"/{kind.plural}") for path in asked)}
 
 
 async def test_only_what_there_is_some_of_is_watched_beside_nodes_and_pods(cluster):
@@ -60,16 +77,22 @@ async def test_what_comes_with_a_pod_is_seen_at_once(cluster, make):
     assert len((await cluster.last(NodeSeen, "n1")).devices) == 1
 
 
+async def test_a_node_brings_devices_and_storage_comes_with_the_pods_of_its_driver(cluster, make):
+    await cluster.watch()
+    await cluster.settled(LATE)
+    asked = noted(cluster.server)
+    await cluster.kube.create(NODES, {"metadata": {"name": "n2"}})
+    await cluster.settled(LATE)
+    assert looked_at(asked) == {SLICES, CLAIMS}
+    await cluster.kube.create(PODS, {"metadata": {"name": "driver", "namespace": "default"}} | _spec(make))
+    await cluster.settled(LATE)
+    assert looked_at(asked) == set(BESIDE)
+
+
 async def test_a_cluster_that_never_rests_is_not_asked_all_the_time(cluster, make):
     await cluster.watch()
     await cluster.settled()
-    asked, send = [], cluster.server.send
-
-    async def noted(request):
-        asked.append(request.path)
-        return await send(request)
-
-    cluster.server.send = noted
+    asked = noted(cluster.server)
     for number in range(300):
         name = {"name": f"p{number}", "namespace": "default"}
         await cluster.kube.create(PODS, {"metadata": name} | _spec(make))
