@@ -62,10 +62,21 @@ class Degraded(AddonState, frozen=True, kw_only=True):
 class Withdrawing(AddonState, frozen=True, kw_only=True):
     """Its objects are being taken away."""
 
+    dropped: bool = False
+    """The Colony asks for it no more, and may ask for it again."""
+    stays: bool = False
+    """The cluster goes on without it: what others need of it is left."""
+    again: str = ""
+    """The digest that is asked for meanwhile, once it is off."""
+
 
 @state("addon", "withdrawn", owner=OWNER)
 class Withdrawn(AddonState, frozen=True, kw_only=True):
-    """Nothing of it is left on the cluster, or the cluster itself is gone."""
+    """Nothing of it is left on the cluster but what others need, or the cluster itself is gone."""
+
+    dropped: bool = False
+    message: str = ""
+    """What of it was left, and why."""
 
 
 LIFECYCLE = Lifecycle(
@@ -76,7 +87,7 @@ LIFECYCLE = Lifecycle(
         Applying: (Applied, Degraded, Withdrawing, Withdrawn),
         Applied: (Applying, Withdrawing, Withdrawn),
         Degraded: (Applying, Withdrawing, Withdrawn),
-        Withdrawing: (Withdrawn,),
+        Withdrawing: (Applying, Withdrawn),
         Withdrawn: (Planned, Applying),
     },
     ends=(Withdrawn,),
@@ -102,6 +113,11 @@ class Unwanted(msgspec.Struct, frozen=True):
 
     uid: str
     lost: bool = False
+    dropped: bool = False
+    """The Colony asks for it no more."""
+    stays: bool = False
+    """The cluster goes on."""
+    as_of: datetime = EPOCH
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -118,7 +134,10 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 class Removed(msgspec.Struct, frozen=True):
-    """Nothing of it is left on the cluster."""
+    """Nothing of it is left on the cluster but what others need."""
+
+    left: str = ""
+    """What that is, and why."""
 
 
 class Apply(msgspec.Struct, frozen=True):
@@ -133,10 +152,13 @@ class Apply(msgspec.Struct, frozen=True):
 
 
 class Withdraw(msgspec.Struct, frozen=True):
-    """Asks that no object of the add-on is there."""
+    """Asks that no object of the add-on is there but what others need, where the cluster goes on."""
 
     tenant: str
     colony: str
     cluster: str
     addon: str
     kubeconfig: str
+    dropped: bool = False
+    """The Colony's other add-ons stay."""
+    stays: bool = False

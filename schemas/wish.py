@@ -176,6 +176,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     need: Need
     limits: Limits = Limits()
     addons: tuple[AddonRef, ...] = ()
+    dropped: tuple[str, ...] = ()
+    """Add-ons that the Colony asked for before, and asks for no more."""
     event: str = ""
     """The id of the event that asked for it, where one did: the wish itself is replaced by the next, its id is kept."""
     release: str = ""

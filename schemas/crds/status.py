@@ -70,11 +70,11 @@ class AddonStatus(Shown):
     """How far one add-on is."""
 
     name: str
-    """Its name in the spec."""
+    """Its name in the spec, now or before."""
     phase: str | None = None
     """Its state."""
     message: str | None = None
-    """What it waits for, or what went wrong."""
+    """What it waits for, what went wrong, or what of it was left and why."""
 
 
 class TeardownStatus(Shown):

@@ -7,14 +7,14 @@ from events.kinds import COLONIES, find
 from events.kube import Kube, Object, Resource
 from schemas.addon import Apply, Failed, Removed, Settled, Withdraw
 from schemas.wish import cluster_name, digest
+from services.addons.belongings import Belonging, belonging, forget, note, noted, others
 from services.addons.health import health
-from services.clouds.marks import GROUP
+from services.addons.withdrawing import LABEL, Withdrawal
 from services.machine import Event
 from services.runtime import Act, acts
 from services.workloads import Workloads
 
 MANAGER = "alate-addons"
-LABEL = f"{GROUP}/addon"
 LOOK_AGAIN = 1.0
 """Seconds between two looks at what is coming up or going."""
 
@@ -32,34 +32,52 @@ class Calls:
             text = await self._manifests(command)
             if digest(text) != command.digest:
                 raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", LOOK_AGAIN)
-            kube = await _reached(self._workloads, command)
-            await _wait(kube, [await _write(kube, document, command.addon) for document in documents(text)])
+            kube, wanted = await _reached(self._workloads, command), documents(text)
+            await note(kube, command.addon, map(belonging, wanted))
+            await _wait(kube, [await _write(kube, document, command.addon) for document in wanted])
         except (Denied, NotFound) as refused:
             return (Failed(command.digest, refused.message),)
         return (Settled(command.digest),)
 
     async def withdraw(self, command: Withdraw) -> tuple[Event, ...]:
-        """Take the add-on's objects away. Raises TryLater as long as any is there."""
+        """Take the add-on's objects away, the last first. Raises TryLater as long as any is going."""
         try:
             kube = await self._workloads.open(command.tenant, command.kubeconfig)
-            text = await self._manifests(command)
+            had = await noted(kube, command.addon) or await self._written(command)
         except NotFound:  # no cluster, no Colony, or no such add-on in it: nothing that could be taken away
             return (Removed(),)
-        left = [document for document in reversed(documents(text)) if await _delete(kube, document)]
-        if left:
-            raise TryLater(f"{len(left)} objects of {command.addon} are going", LOOK_AGAIN)
-        return (Removed(),)
+        asked = await self._asked(command) if command.dropped else frozenset[str]()
+        off = Withdrawal(kube, command.addon, command.stays, await others(kube, command.addon), asked)
+        told = [why for one in reversed(had) if (why := await off.left(one)) is not None]
+        if going := told.count(""):
+            raise TryLater(f"{going} objects of {command.addon} are going", LOOK_AGAIN)
+        await forget(kube, command.addon)
+        return (Removed("; ".join(told)),)
+
+    async def _written(self, command: Withdraw) -> tuple[Belonging, ...]:
+        """What it is made of by the Colony: of those put on before notes were taken. Raises NotFound."""
+        return tuple(map(belonging, documents(await self._manifests(command))))
+
+    async def _asked(self, command: Withdraw) -> frozenset[str]:
+        """The add-ons that the Colony asks for on the cluster now."""
+        try:
+            return frozenset(one["name"] for one in await self._listed(command))
+        except NotFound:
+            return frozenset()
 
     async def _manifests(self, command: Apply | Withdraw) -> str:
         """What the Colony says the add-on is made of. Raises NotFound."""
-        tenant, colony = command.tenant, command.colony
-        spec = (await self._management.get(COLONIES, colony, tenant))["spec"]
-        for each in spec["clusters"]:
-            if cluster_name(colony, each["name"]) == command.cluster:
-                for one in each.get("addons", ()):
-                    if one["name"] == command.addon:
-                        return str(one["manifests"])
-        raise NotFound(f"the Colony {tenant}/{colony} has no add-on {command.addon} on {command.cluster} any more")
+        for one in await self._listed(command):
+            if one["name"] == command.addon:
+                return str(one["manifests"])
+        where = f"{command.tenant}/{command.colony}"
+        raise NotFound(f"the Colony {where} has no add-on {command.addon} on {command.cluster} any more")
+
+    async def _listed(self, command: Apply | Withdraw) -> list[Object]:
+        """The cluster's add-ons as the Colony lists them. Raises NotFound without a Colony."""
+        spec = (await self._management.get(COLONIES, command.colony, command.tenant))["spec"]
+        named = (each for each in spec["clusters"] if cluster_name(command.colony, each["name"]) == command.cluster)
+        return [one for each in named for one in each.get("addons", ())]
 
 
 def act(management: Kube, workloads: Workloads) -> Act:
@@ -102,14 +120,3 @@ async def _wait(kube: Kube, written: list[tuple[Resource, Object]]) -> None:
             raise Denied(verdict.message, "Failed")
         if not verdict.well:
             raise TryLater(verdict.message, LOOK_AGAIN)
-
-
-async def _delete(kube: Kube, document: Object) -> bool:
-    """Ask for one object's end; False once it is gone."""
-    meta = document["metadata"]
-    try:
-        resource = await find(kube, document["apiVersion"], document["kind"])
-        await kube.delete(resource, meta["name"], meta.get("namespace", "default") if resource.namespaced else None)
-    except NotFound:
-        return False
-    return True

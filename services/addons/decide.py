@@ -35,8 +35,9 @@ def plan(_: None, wanted: Wanted, now: datetime) -> Planned | Applying:
 
 
 def plan_again(state: Withdrawn, wanted: Wanted, now: datetime) -> Withdrawn | Planned | Applying:
-    """Another incarnation of the cluster has it, or the Colony asks for it again."""
-    if wanted.as_of < state.as_of or (wanted.uid == state.uid and wanted.digest == state.digest):
+    """Another incarnation of the cluster has it, or the Colony asks for it again; not what ends with its cluster."""
+    ended = wanted.uid == state.uid and wanted.digest == state.digest and not state.dropped
+    if wanted.as_of < state.as_of or ended:
         return state
     return plan(None, wanted, now)
 
@@ -72,24 +73,50 @@ def retry(state: Degraded, _: Due, now: datetime) -> Degraded | Applying:
 
 
 def skip(state: Planned, unwanted: Unwanted) -> Planned | Withdrawn:
-    return state.to(Withdrawn) if unwanted.uid == state.uid else state
+    if _late(state, unwanted):
+        return state
+    return state.to(Withdrawn, dropped=unwanted.dropped, as_of=max(state.as_of, unwanted.as_of))
 
 
 def withdraw(
     state: Applying | Applied | Degraded, unwanted: Unwanted
 ) -> Applying | Applied | Degraded | Withdrawing | Withdrawn:
     """Where there is no cluster any more, there is nothing to take away."""
-    if unwanted.uid != state.uid:
+    if _late(state, unwanted):
         return state
-    return state.to(Withdrawn) if unwanted.lost else state.to(Withdrawing)
+    as_of = max(state.as_of, unwanted.as_of)
+    if unwanted.lost:
+        return state.to(Withdrawn, dropped=unwanted.dropped, as_of=as_of)
+    return state.to(Withdrawing, dropped=unwanted.dropped, stays=unwanted.stays, as_of=as_of)
 
 
 def abandon(state: Withdrawing, unwanted: Unwanted) -> Withdrawing | Withdrawn:
-    return state.to(Withdrawn) if unwanted.lost and unwanted.uid == state.uid else state
+    """The cluster is gone, or it ends: then nobody asks for it again."""
+    if _late(state, unwanted):
+        return state
+    if unwanted.lost:
+        return state.to(Withdrawn)
+    known = {"dropped": unwanted.dropped and state.dropped, "stays": unwanted.stays, "again": ""}
+    return msgspec.structs.replace(state, as_of=max(state.as_of, unwanted.as_of), **known)
 
 
-def finish(state: Withdrawing, _: Removed) -> Withdrawn:
-    return state.to(Withdrawn)
+def remember(state: Withdrawing, wanted: Wanted) -> Withdrawing:
+    """The Colony asks for it again: it is put on once it is off."""
+    if not state.dropped or wanted.uid != state.uid or wanted.as_of <= state.as_of:
+        return state
+    kubeconfig = wanted.kubeconfig or state.kubeconfig
+    return msgspec.structs.replace(state, again=wanted.digest, kubeconfig=kubeconfig, as_of=wanted.as_of)
+
+
+def finish(state: Withdrawing, removed: Removed, now: datetime) -> Applying | Withdrawn:
+    if state.again:
+        return state.to(Applying, digest=state.again, until=now + HEALTHY_WITHIN)
+    return state.to(Withdrawn, message=removed.left)
+
+
+def _late(state: AddonState, unwanted: Unwanted) -> bool:
+    """Whether it is of another incarnation, or of an older wish than what is followed."""
+    return unwanted.uid != state.uid or (unwanted.dropped and unwanted.as_of < state.as_of)
 
 
 def _apply(state: AddonState, now: datetime) -> Applying:
@@ -119,5 +146,6 @@ decide = machine(
     on(Planned, Unwanted, skip),
     on((Applying, Applied, Degraded), Unwanted, withdraw),
     on(Withdrawing, Unwanted, abandon),
+    on(Withdrawing, Wanted, remember),
     on(Withdrawing, Removed, finish),
 )

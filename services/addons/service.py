@@ -23,7 +23,7 @@ NOT_FOR_LONG = (Releasing, Stalled, Waiting)
 
 
 def on_cluster(names: tuple[str, ...], state: msgspec.Struct) -> Iterator[tuple[Key, Event]]:
-    """What a cluster's state means for each add-on it shall have."""
+    """What a cluster's state means for each add-on it shall have, or shall have no more."""
     if not isinstance(state, ClusterState) or isinstance(state, NOT_FOR_LONG):
         return
     for addon in state.wish.addons:
@@ -32,6 +32,10 @@ def on_cluster(names: tuple[str, ...], state: msgspec.Struct) -> Iterator[tuple[
             yield key, Unwanted(state.uid, lost=True)
         elif not state.wish.deleting:
             yield key, wanted(state, addon.name, addon.digest)
+    for name in state.wish.dropped:
+        lost = isinstance(state, Released)
+        key = Key("addon", names[2], addon_name(names[3], name))
+        yield key, Unwanted(state.uid, lost=lost, dropped=True, stays=True, as_of=state.since)
 
 
 def wanted(state: ClusterState, addon: str, digest: str) -> Wanted:
@@ -52,7 +56,8 @@ def wanted(state: ClusterState, addon: str, digest: str) -> Wanted:
 def on_cleaning(names: tuple[str, ...], order: Cleaning) -> Iterator[tuple[Key, Event]]:
     """The cluster is ending: every add-on goes, in the order it was not put on."""
     for addon in reversed(order.addons):
-        yield Key("addon", names[2], addon_name(names[3], addon)), Unwanted(order.uid)
+        key = Key("addon", names[2], addon_name(names[3], addon))
+        yield key, Unwanted(order.uid, stays=order.wish.need.kept or order.lent)
 
 
 HEARS = (hears_every(cluster.LIFECYCLE, on_cluster), hears(Cleaning, on_cleaning))

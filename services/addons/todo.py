@@ -13,6 +13,6 @@ todo = asks(
     {
         Applying: lambda s: (apply(s), Wake(s.until)),
         Degraded: lambda s: (Wake(s.retry_at),),
-        Withdrawing: lambda s: (Withdraw(s.tenant, s.colony, s.cluster, s.addon, s.kubeconfig),),
+        Withdrawing: lambda s: (Withdraw(s.tenant, s.colony, s.cluster, s.addon, s.kubeconfig, s.dropped, s.stays),),
     }
 )

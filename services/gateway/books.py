@@ -8,7 +8,7 @@ import msgspec
 from events.bus import Bus
 from events.meters import Meters
 from schemas import addon, cluster, teardown
-from schemas.addon import AddonState, addon_name
+from schemas.addon import AddonState, Withdrawn, addon_name
 from schemas.cluster import ClusterState, Founded, Launching, Placing, Provisioned, Requested
 from schemas.entity import State
 from schemas.infra import InfraSeen
@@ -126,9 +126,12 @@ class Books:
         )
 
     def _addons(self, wish: Wish, state: ClusterState) -> Iterator[AddonState]:
-        for ref in wish.addons:
-            found = self.addons.get(Key("addon", wish.tenant, addon_name(wish.name, ref.name)))
-            if isinstance(found, AddonState) and found.uid == state.uid:
+        """Also of one that is not asked for any more, as long as anything of it is there."""
+        for name in (*(ref.name for ref in wish.addons), *wish.dropped):
+            found = self.addons.get(Key("addon", wish.tenant, addon_name(wish.name, name)))
+            if not isinstance(found, AddonState) or found.uid != state.uid:
+                continue
+            if name not in wish.dropped or not isinstance(found, Withdrawn) or found.message:
                 yield found
 
     def _infra(self, wish: Wish, state: ClusterState | None) -> InfraSeen | None:

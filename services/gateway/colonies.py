@@ -18,7 +18,7 @@ from services.clouds.marks import GROUP
 from services.gateway import status
 from services.gateway.books import BACKENDS, Books, Name
 from services.gateway.marks import release_of, trace_of
-from services.gateway.wishes import no_more, wishes
+from services.gateway.wishes import dropping, no_more, wishes
 from services.levels import Levels
 
 FINALIZER = f"{GROUP}/teardown"
@@ -72,7 +72,7 @@ class Colonies:
             await self._orphans(name)
             return
         try:
-            asked = wishes(read_colony(colony), self._backend)
+            asked = tuple(map(self._dropping, wishes(read_colony(colony), self._backend)))
         except Refused as why:
             await self._show(colony, status.refused(colony, str(why), self._clock()))
             await self._let_go(colony, ())
@@ -137,6 +137,9 @@ class Colonies:
             await self._say(wish, trace, again=self._unheard(wish))
         elif state.wish.uid != wish.uid:  # an earlier Colony of the name left it behind
             await self._say(no_more(state.wish, state.wish.generation))
+
+    def _dropping(self, wish: Wish) -> Wish:
+        return dropping(wish, self._levels.last(Wish, wish.tenant, wish.name))
 
     def _unheard(self, wish: Wish) -> bool:
         """It was said while the name was still taken, so nobody could follow it."""

@@ -35,6 +35,15 @@ def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
     )
 
 
+def dropping(wish: Wish, last: Wish | None) -> Wish:
+    """The same, with the add-ons that it asked for before and asks for no more; `last` is what it said last."""
+    if last is None or last.uid != wish.uid:
+        return wish
+    asked = {addon.name for addon in wish.addons}
+    before = dict.fromkeys((*last.dropped, *(addon.name for addon in last.addons)))
+    return msgspec.structs.replace(wish, dropped=tuple(name for name in before if name not in asked))
+
+
 def no_more(wish: Wish, generation: int) -> Wish:
     """The wish that a cluster which is asked for no more shall go."""
     return msgspec.structs.replace(wish, deleting=True, generation=max(generation, wish.generation))

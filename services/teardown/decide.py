@@ -115,7 +115,8 @@ def clean(state: Draining, _: Drained, now: datetime) -> Cleaning | Releasing:
     deadline = now + STEP_LIMIT
     if not state.kubeconfig:
         return state.to(Releasing, deadline=deadline)
-    return state.to(Cleaning, deadline=deadline, addons=tuple(addon.name for addon in state.wish.addons))
+    addons = (*state.wish.dropped, *(addon.name for addon in state.wish.addons))
+    return state.to(Cleaning, deadline=deadline, addons=addons)
 
 
 def count_off(state: Cleaning, addon: Withdrawn, now: datetime) -> Cleaning | Releasing:

@@ -1,13 +1,14 @@
 """An add-on is put on a real (sandboxed) cluster, waited for, and taken away, whatever is missing meanwhile."""
 
 import base64
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import count
 
 import pytest
 
 from events.faults import NotFound, TryLater
-from events.kinds import COLONIES, CONFIGMAPS, CRDS, DEPLOYMENTS, SECRETS
+from events.kinds import COLONIES, CONFIGMAPS, CRDS, DEPLOYMENTS, SECRETS, find
 from events.kube import Kube
 from schemas.addon import Apply, Failed, Removed, Settled, Withdraw
 from schemas.crds import manifest
@@ -47,6 +48,22 @@ kind: Gadget
 metadata:
   name: one
 """
+KIND = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: gadgets.example.org
+spec:
+  group: example.org
+  scope: Namespaced
+  names: {plural: gadgets, singular: gadget, kind: Gadget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"""
+OTHER = CONFIG.replace("settings", "theirs")
 BAD = """
 apiVersion: v1
 kind: ConfigMap
@@ -71,9 +88,12 @@ class House:
         assert kubeconfig == "the way there"
         return self.workload
 
-    async def colony(self, manifests: str) -> None:
+    async def colony(self, manifests: str = "", **more: str) -> None:
+        """Its add-ons: ``driver``, and more by name."""
         pools = [{"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1}]
-        spec = {"clusters": [{"name": "a", "pools": pools, "addons": [{"name": "driver", "manifests": manifests}]}]}
+        asked = ({"driver": manifests} if manifests else {}) | more
+        addons = [{"name": name, "manifests": text} for name, text in asked.items()]
+        spec = {"clusters": [{"name": "a", "pools": pools, "addons": addons}]}
         meta = {"name": "train", "namespace": "default"}
         await self.management.apply(COLONIES, {"metadata": meta, "spec": spec}, manager="me")
         self.digest = digest(manifests)
@@ -87,8 +107,31 @@ class House:
     async def apply(self):
         return await self.act(KEY, Apply("default", "train", "train-a", "driver", self.digest, "k"))
 
-    async def withdraw(self):
-        return await self.act(KEY, Withdraw("default", "train", "train-a", "driver", "k"))
+    async def put_on(self, **addons: str) -> None:
+        """The Colony asks for these, and they are on the cluster."""
+        await self.colony(**addons)
+        for name, text in addons.items():
+            done = await self.act(KEY, Apply("default", "train", "train-a", name, digest(text), "k"))
+            assert done == (Settled(digest(text)),)
+
+    async def withdraw(self, *, dropped: bool = False, stays: bool = False):
+        return await self.act(KEY, Withdraw("default", "train", "train-a", "driver", "k", dropped, stays))
+
+    async def off(self, *, dropped: bool = True, stays: bool = True) -> str:
+        """Withdraw until it is done; gives what was left."""
+        for _ in range(5):
+            with suppress(TryLater):
+                ((removed),) = await self.withdraw(dropped=dropped, stays=stays)
+                return removed.left
+        raise AssertionError("it is going for ever")
+
+    async def there(self) -> set[str]:
+        """What is on the cluster of all that these tests put there."""
+        listed = [*(await self.workload.list(CONFIGMAPS)).items, *(await self.workload.list(CRDS)).items]
+        with suppress(NotFound):
+            gadgets = await find(self.workload, "example.org/v1", "Gadget")
+            listed += (await self.workload.list(gadgets)).items
+        return {each["metadata"]["name"] for each in listed}
 
 
 @pytest.fixture
@@ -189,3 +232,73 @@ async def test_without_the_cluster_or_the_colony_there_is_nothing_to_withdraw(ho
     await house.colony(CONFIG)
     await house.management.delete(SECRETS, "k", "default")
     assert await house.withdraw() == (Removed(),)
+
+
+async def test_what_the_colony_lists_no_more_is_taken_away_and_the_others_stand(house):
+    await house.put_on(driver=f"{CONFIG}---{KIND}", jobs=OTHER)
+    assert await house.there() == {
+        "settings",
+        "theirs",
+        "gadgets.example.org",
+        "alate-addon-driver",
+        "alate-addon-jobs",
+    }
+    await house.colony(jobs=OTHER)
+    assert await house.off() == ""
+    assert await house.there() == {"theirs", "alate-addon-jobs"}
+
+
+async def test_what_it_was_made_of_before_is_taken_away_as_well(house):
+    await house.put_on(driver=CONFIG)
+    await house.put_on(driver=KIND)
+    await house.colony()
+    assert await house.off() == ""
+    assert await house.there() == set()
+
+
+async def test_a_kind_that_others_have_objects_of_is_left_and_that_is_said(house):
+    await house.put_on(driver=f"{KIND}---{CONFIG}", jobs=UNKNOWN)
+    await house.colony(jobs=UNKNOWN)
+    told = "CustomResourceDefinition gadgets.example.org is left: 1 objects of that kind are others'"
+    assert await house.off() == told
+    assert await house.there() == {"gadgets.example.org", "one", "alate-addon-jobs"}
+
+
+async def test_a_kind_of_which_only_addons_that_go_too_have_objects_is_waited_for(house):
+    await house.put_on(driver=KIND, jobs=UNKNOWN)
+    await house.colony()
+    for _ in range(3):
+        with pytest.raises(TryLater, match="1 objects of driver are going"):
+            await house.withdraw(dropped=True, stays=True)
+    await house.workload.delete(await find(house.workload, "example.org/v1", "Gadget"), "one", "default")
+    assert await house.off() == ""
+    assert await house.there() == {"alate-addon-jobs"}
+
+
+async def test_where_the_cluster_ends_a_kind_goes_with_all_its_objects(house):
+    await house.put_on(driver=KIND, jobs=UNKNOWN)
+    assert await house.off(dropped=False, stays=False) == ""
+    assert await house.there() == {"alate-addon-jobs"}
+
+
+async def test_what_another_addon_has_as_well_is_left(house):
+    await house.put_on(driver=f"{CONFIG}---{OTHER}", jobs=OTHER)
+    await house.colony(jobs=OTHER)
+    assert await house.off() == "ConfigMap theirs belongs to another add-on as well"
+    assert await house.there() == {"theirs", "alate-addon-jobs"}
+
+
+async def test_without_a_colony_it_is_still_known_what_there_is(house):
+    await house.put_on(driver=CONFIG)
+    await house.management.delete(COLONIES, "train", "default")
+    assert await house.off(dropped=False, stays=False) == ""
+    assert await house.there() == set()
+
+
+async def test_what_an_object_cannot_be_written_for_was_noted_before(house):
+    await house.colony(f"{CONFIG}---{UNKNOWN}")
+    with pytest.raises(TryLater, match="example"):
+        await house.apply()
+    await house.colony()
+    assert await house.off() == ""
+    assert await house.there() == set()

@@ -97,6 +97,40 @@ def test_it_is_taken_away_and_then_gone(state):
     assert isinstance(tell(going, Removed()), Withdrawn)
 
 
+def dropped(minute):
+    return Unwanted("u1", dropped=True, stays=True, as_of=T0 + timedelta(minutes=minute))
+
+
+def test_what_the_colony_asks_for_no_more_is_taken_away_while_the_cluster_goes_on():
+    going = tell(applied(), dropped(2))
+    assert todo(going) == (Withdraw("acme", "train", "train-a", "driver", "k1", dropped=True, stays=True),)
+    gone = tell(going, Removed("a kind is left"))
+    assert (type(gone), gone.message) == (Withdrawn, "a kind is left")
+    assert tell(gone, wanted(minute=1), dropped(2)) == gone
+    assert isinstance(tell(gone, wanted(minute=3)), Applying)
+
+
+def test_what_is_asked_for_again_while_it_goes_is_put_on_once_it_is_gone():
+    going = tell(applied(), dropped(2), wanted("d2", minute=3))
+    assert isinstance(going, Withdrawing)
+    assert tell(going, wanted(minute=1), dropped(2)) == going
+    again = tell(going, Removed())
+    assert (type(again), again.digest) == (Applying, "d2")
+    assert isinstance(tell(going, dropped(4), Removed()), Withdrawn)
+    assert isinstance(tell(going, Unwanted("u1"), wanted("d2", minute=5), Removed()), Withdrawn)
+
+
+def test_a_late_word_that_it_is_not_asked_for_takes_nothing_away():
+    state = tell(applied(), wanted("d2", minute=5))
+    assert tell(state, dropped(4)) == state
+
+
+def test_what_is_not_on_yet_is_not_put_on_by_a_late_word():
+    never = tell(None, wanted(kubeconfig=""), dropped(2))
+    assert isinstance(never, Withdrawn)
+    assert tell(never, wanted(minute=1)) == never
+
+
 def test_without_a_cluster_there_is_nothing_to_take_away():
     lost = Unwanted("u1", lost=True)
     assert isinstance(tell(applied(), lost), Withdrawn)

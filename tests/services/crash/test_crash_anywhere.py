@@ -243,22 +243,29 @@ async def at_work(mortal: Any, world: World, lives: dict[str, Any]) -> AsyncIter
 
 
 async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
-    """The whole story: wished for, two clouds in vain, founded, fitted out, grown, wider, asleep, awake, taken back."""
+    """The whole story: wished for, two clouds in vain, founded, fitted out, stripped, fitted out again, grown, wider,
+    asleep, awake, taken back.
+    """
     world = World(MemoryBus(clock=mortal.clock))
     async with at_work(mortal, world, lives):
         await world.say(WISH, "acme", "train-a")
         await world.until(KEYS[0], "ready")
         await world.until(KEYS[1], "applied")
         await world.until(KEYS[2], "armed")
-        await world.say(msgspec.structs.replace(WISH, generation=2, need=LARGER), "acme", "train-a")
+        without = msgspec.structs.replace(WISH, generation=2, addons=(), dropped=("driver",))
+        await world.say(without, "acme", "train-a")
+        await world.until(KEYS[1], "withdrawn")
+        await world.say(msgspec.structs.replace(WISH, generation=3), "acme", "train-a")
+        await world.until(KEYS[1], "applied")
+        await world.say(msgspec.structs.replace(WISH, generation=4, need=LARGER), "acme", "train-a")
         await world.settled(cluster.Ready, 3)
-        await world.say(msgspec.structs.replace(WISH, generation=3, need=WIDER), "acme", "train-a")
+        await world.say(msgspec.structs.replace(WISH, generation=5, need=WIDER), "acme", "train-a")
         await world.settled(cluster.Ready, 4)
-        await world.say(msgspec.structs.replace(WISH, generation=4, need=ASLEEP), "acme", "train-a")
+        await world.say(msgspec.structs.replace(WISH, generation=6, need=ASLEEP), "acme", "train-a")
         await world.settled(cluster.Hibernated, 0)
-        await world.say(msgspec.structs.replace(WISH, generation=5, need=LARGER), "acme", "train-a")
+        await world.say(msgspec.structs.replace(WISH, generation=7, need=LARGER), "acme", "train-a")
         await world.settled(cluster.Ready, 3)
-        await world.say(msgspec.structs.replace(WISH, generation=6, deleting=True), "acme", "train-a")
+        await world.say(msgspec.structs.replace(WISH, generation=8, deleting=True), "acme", "train-a")
         for key, end in zip(KEYS, ("released", "withdrawn", "gone"), strict=True):
             await world.until(key, end)
     return await look(world)
@@ -293,7 +300,8 @@ async def test_the_calm_story_is_the_one_that_is_meant(mortal):
         histories=(
             ("requested", "launching", "placing", "launching", "placing", "launching",
              "provisioned", "ready", "hibernated", "provisioned", "ready", "releasing", "released"),
-            ("planned", "applying", "applied", "withdrawing", "withdrawn"),
+            ("planned", "applying", "applied", "withdrawing", "withdrawn",
+             "applying", "applied", "withdrawing", "withdrawn"),
             ("armed", "draining", "cleaning", "releasing", "verifying", "gone"),
         ),
         launched=frozenset({2, 3}),

@@ -153,10 +153,15 @@ def wanted(digest: str, kubeconfig: str = "", minute: int = 0, uid: str = UID) -
     )  # fmt: skip
 
 
+def dropped(minute: int, *, lost: bool = False) -> addon.Unwanted:
+    return addon.Unwanted(UID, lost=lost, dropped=True, stays=True, as_of=T0 + timedelta(minutes=minute))
+
+
 HEARD_BY_ADDON = (
     wanted("d1"), wanted("d1", "k1", 1), wanted("d2", "k1", 2), wanted("d2", "", 3), wanted("d2", "k2", 4),
     addon.Unwanted(UID), addon.Unwanted(UID, lost=True), addon.Settled("d1"), addon.Settled("d2"),
-    addon.Failed("d1", "bad"), addon.Failed("d2", "bad"), addon.Removed(), Due(),
+    addon.Failed("d1", "bad"), addon.Failed("d2", "bad"), addon.Removed(), addon.Removed("a kind others use"), Due(),
+    addon.Unwanted(UID, stays=True), dropped(5), dropped(5, lost=True), wanted("d1", "k1", 6), wanted("d2", "k1", 7),
 )  # fmt: skip
 
 
@@ -242,7 +247,8 @@ def earlier_for_teardown(state: State) -> Iterator[Event]:
 
 
 def earlier_for_addon(state: State) -> Iterator[Event]:
-    return (e for e in HEARD_BY_ADDON if isinstance(e, addon.Wanted) and e.as_of < state.as_of)
+    news = (e for e in HEARD_BY_ADDON if isinstance(e, addon.Wanted) or getattr(e, "dropped", False))
+    return (e for e in news if e.as_of < state.as_of)
 
 
 def cluster_world(state: State, command: Event, _: set[str]) -> Iterator[Event]:

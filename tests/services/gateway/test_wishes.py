@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from schemas.crds import read_colony
 from schemas.wish import AddonRef, Limits, Need, Network, Pool, Spot, Taint, Wish, digest
-from services.gateway.wishes import no_more, wishes
+from services.gateway.wishes import dropping, no_more, wishes
 
 MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"
 FULL = {
@@ -39,6 +39,22 @@ def test_a_wish_names_the_commit_that_is_told_how_it_stands():
     written = colony(SMALL)
     asked = written.model_copy(update={"spec": written.spec.model_copy(update={"commit": commit})})
     assert [wish.commit for wish in (*wishes(asked, "capi"), *wishes(written, "capi"))] == [commit, ""]
+
+
+def test_an_addon_that_was_asked_for_once_is_dropped_until_it_is_asked_for_again():
+    with_it, without = wishes(colony(FULL), "capi") + wishes(colony(FULL | {"addons": []}), "capi")
+    first = dropping(with_it, None)
+    assert first.dropped == ()
+    second = dropping(without, first)
+    assert second.dropped == ("driver",)
+    assert dropping(without, second) == second
+    assert dropping(with_it, second).dropped == ()
+
+
+def test_what_an_earlier_colony_of_the_name_asked_for_is_not_dropped():
+    (before,) = wishes(colony(FULL, uid="c0"), "capi")
+    (now,) = wishes(colony(FULL | {"addons": []}), "capi")
+    assert dropping(now, before) == now
 
 
 def test_a_wish_names_the_event_that_asked_for_it():

@@ -1,0 +1,77 @@
+"""What an add-on has on a cluster is noted there, so that it can be taken away when nobody else knows it any more."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from events.faults import NotFound
+from events.kinds import CONFIGMAPS
+from events.kube import Kube, Object
+from services.clouds.marks import GROUP, MANAGER
+
+NAMESPACE = "kube-system"
+LABEL = f"{GROUP}/belongings"
+"""On the notes; its value is the add-on."""
+KEY = "objects"
+
+
+class Belonging(NamedTuple):
+    """One object, as the add-on's manifests name it."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    """``default`` where none is written; means nothing to kinds without namespaces."""
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+def belonging(document: Object) -> Belonging:
+    """What a manifest is about."""
+    meta = document.get("metadata") or {}
+    return Belonging(
+        document["apiVersion"], document["kind"], meta.get("namespace", "default"), str(meta.get("name", ""))
+    )
+
+
+async def noted(kube: Kube, addon: str) -> tuple[Belonging, ...]:
+    """What an add-on has, in the order it was written; empty where nothing was noted."""
+    try:
+        return _read(await kube.get(CONFIGMAPS, _name(addon), NAMESPACE))
+    except NotFound:
+        return ()
+
+
+async def note(kube: Kube, addon: str, more: Iterable[Belonging]) -> None:
+    """See that these are noted, beside what was before; done before they are written, so that none is forgotten."""
+    before = await noted(kube, addon)
+    all_ = tuple(dict.fromkeys((*before, *more)))
+    if all_ == before:
+        return
+    meta = {"name": _name(addon), "namespace": NAMESPACE, "labels": {LABEL: addon}}
+    await kube.apply(CONFIGMAPS, {"metadata": meta, "data": {KEY: msgspec.json.encode(all_).decode()}}, manager=MANAGER)
+
+
+async def others(kube: Kube, addon: str) -> frozenset[Belonging]:
+    """What the other add-ons of the cluster have."""
+    notes = (await kube.list(CONFIGMAPS, NAMESPACE, labels=LABEL)).items
+    return frozenset(one for each in notes if each["metadata"]["name"] != _name(addon) for one in _read(each))
+
+
+async def forget(kube: Kube, addon: str) -> None:
+    """Take the note away: nothing of it is there any more."""
+    try:
+        await kube.delete(CONFIGMAPS, _name(addon), NAMESPACE)
+    except NotFound:
+        return
+
+
+def _name(addon: str) -> str:
+    return f"alate-addon-{addon}"
+
+
+def _read(kept: Object) -> tuple[Belonging, ...]:
+    return msgspec.json.decode(kept["data"][KEY], type=tuple[Belonging, ...])
