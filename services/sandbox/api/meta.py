@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from events.kube import Object
 from services.sandbox.api.fields import json_text
@@ -9,6 +10,7 @@ from services.sandbox.api.status import Cause
 
 _WORD = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = rf"({_WORD})?"
+_WORDS, _VALUES = re.compile(_WORD), re.compile(_VALUE)
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
@@ -30,7 +32,7 @@ def wrong(meta: Object, *, custom: bool = False) -> Iterator[Cause]:
     """
     for key, value in (meta.get("labels") or {}).items():
         yield from _key("metadata.labels", key)
-        if isinstance(value, str) and (not re.fullmatch(_VALUE, value) or len(value) > 63):
+        if isinstance(value, str) and (not _VALUES.fullmatch(value) or len(value) > 63):
             yield _invalid("metadata.labels", value, _LABEL)
     for key in meta.get("annotations") or {}:
         yield from _key("metadata.annotations", key.lower())
@@ -52,9 +54,14 @@ def advice(meta: Object, *, custom: bool) -> Iterator[str]:
 
 
 def _key(field: str, key: str) -> Iterator[Cause]:
-    prefix, slash, name = key.rpartition("/")
-    if not re.fullmatch(_WORD, name) or len(name) > 63 or (slash and not _PREFIX.fullmatch(prefix)):
+    if not _is_key(key):
         yield _invalid(field, key, _NAME)
+
+
+@lru_cache(maxsize=1024)  # a few dozen keys are written again and again
+def _is_key(key: str) -> bool:
+    prefix, slash, name = key.rpartition("/")
+    return bool(_WORDS.fullmatch(name)) and len(name) <= 63 and (not slash or bool(_PREFIX.fullmatch(prefix)))
 
 
 def _finalizer(field: str, finalizer: str) -> Iterator[Cause]:
