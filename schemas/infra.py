@@ -25,6 +25,8 @@ class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The URL of its API server, where the back end's object tells it."""
     failure: str = ""
     """A reason, once the attempt can come to nothing."""
+    zoneless: bool = False
+    """No zone was asked for: what it fails for is so in all of the region."""
     kubeconfig: str = ""
     """The Secret that opens it, where it stood before and was lent; empty: one of the object's own name."""
     message: str = ""

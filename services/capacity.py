@@ -133,14 +133,17 @@ def dearer(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetim
 
 
 def hits(refusal: Refusal, machine: Lot | Offer, *, spot: bool) -> bool:
-    """No room is a matter of one zone's machines, an interruption of a region's; a quota of a region's accelerators."""
+    """No room is a matter of one zone's machines, an interruption of a region's; a quota of a region's accelerators.
+
+    Where no zone was asked for, there is no room in any.
+    """
     if refusal.spot != spot:
         return False
     if refusal.reason == "Quota":
         return refusal.accelerator == machine.accelerator
     if refusal.reason == INTERRUPTED:
         return refusal.instance == machine.instance
-    return (refusal.zone, refusal.instance) == (machine.zone, machine.instance)
+    return refusal.zone in ("", machine.zone) and refusal.instance == machine.instance
 
 
 def _mark(refusal: Refusal) -> tuple[str, str, str, bool]:

@@ -23,7 +23,7 @@ from services.clouds.nodes import pool_of, worker_args
 from services.clouds.objects import alter, ensure, identity, installed
 from services.clouds.port import labels, owner
 from services.clouds.standing import INSTANCE, Standing, of_deployment
-from services.clouds.values import CHARTS, Config, buys_spot, config, held, over
+from services.clouds.values import CHARTS, Config, asks_zone, buys_spot, config, held, over
 
 
 class K0rdent:
@@ -128,12 +128,14 @@ class K0rdent:
         beneath = shown.get("HelmReleaseReady" if secret else "CAPIClusterSummary", ABSENT)
         message = beneath.message or ready.message
         given_up = "Failed" if ready.status == "False" and ready.reason == "Failed" else ""
+        failed = "" if beneath.true else failure(message) or given_up
         return msgspec.structs.replace(
             who,
             reachable=ready.true and beneath.true and not who.going,
-            failure="" if beneath.true else failure(message) or given_up,
+            failure=failed,
             message=message,
             kubeconfig=secret,
+            zoneless=bool(failed) and not asks_zone(seen.get("spec", {}).get("config") or {}),
         )
 
     async def _means(self, wish: Wish, *, anew: bool = False) -> dict[str, Means]:

@@ -73,6 +73,11 @@ def buys_spot(cloud: str, values: Config) -> bool:
     return isinstance(worker, Mapping) and CHARTS[cloud].spot.keys() <= worker.keys()
 
 
+def asks_zone(config: Config) -> bool:
+    """Whether a ClusterDeployment's config names the zone of its workers."""
+    return any(_at(f"worker.{chart.zone}", config) for chart in CHARTS.values())
+
+
 def over(beneath: Mapping[str, object], config: Config) -> Config:
     """A config, with what lies beneath it where it says nothing."""
     return {**beneath, **{key: _over(beneath.get(key), value) for key, value in config.items()}}

@@ -82,11 +82,12 @@ def closed(attempt: Attempt) -> Iterator[Mark]:
 
 
 def marks(cloud: str, region: str, lot: Lot) -> tuple[Mark, ...]:
-    """Every piece of the market that a machine is in."""
+    """Every piece of the market that a machine is in; without a zone, it is in the region's whichever."""
     return (
         (cloud,),
         (cloud, region),
         (cloud, region, lot.instance),
         (cloud, region, lot.accelerator, lot.spot),
         (cloud, region, lot.zone, lot.instance, lot.spot),
+        (cloud, region, "", lot.instance, lot.spot),
     )

@@ -67,7 +67,7 @@ def rise(state: Launching, seen: InfraSeen, now: datetime) -> ClusterState | Pla
     if not concerns(state, seen):
         return find(state, seen)
     if seen.failure:
-        return _give_up(state, seen.failure, seen.message, now)
+        return _refuse(state, seen, now)
     if not seen.present:  # let go all the same: what was seen of so young a thing may be older than it is
         return _give_up(state, LOST, DELETED, now)
     if not seen.reachable:
@@ -102,7 +102,7 @@ def fall_short(state: Provisioned, seen: InfraSeen, now: datetime) -> ClusterSta
     """That machines are not to be had may be told only once there is an API for them to join."""
     founding = not state.was_ready and state.resizing is None
     if founding and seen.failure and concerns(state, seen):
-        return _give_up(state, seen.failure, seen.message, now)
+        return _refuse(state, seen, now)
     return lose(state, seen, now)
 
 
@@ -144,6 +144,17 @@ def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime)
         short_since=None,
         next_best_per_hour=rest[0].price_per_hour if rest else None,
     )
+
+
+def _refuse(state: Founded, seen: InfraSeen, now: datetime) -> Placing:
+    """What failed where no zone was asked for failed in none: the region is meant."""
+    placing = _give_up(state, seen.failure, seen.message, now)
+    if not seen.zoneless or placing.attempt is None:
+        return placing
+    at = placing.attempt.placement
+    lots = tuple(msgspec.structs.replace(lot, zone="") for lot in at.lots)
+    failed = msgspec.structs.replace(placing.attempt, placement=msgspec.structs.replace(at, lots=lots))
+    return msgspec.structs.replace(placing, attempt=failed)
 
 
 def _give_up(state: Founded, reason: str, message: str, now: datetime) -> Placing:

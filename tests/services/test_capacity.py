@@ -59,6 +59,12 @@ def test_no_capacity_is_a_matter_of_one_zone_one_machine_and_one_way_to_buy():
     assert [weight(seen, other, spot=spot, now=T0) for other, spot in others] == [0.0, 0.0, 0.0]
 
 
+def test_no_capacity_where_no_zone_was_asked_for_is_a_matter_of_all_zones():
+    seen = told(placing(attempt(lot(zone=""))))
+    others = ((lot(zone="b"), False), (lot("p4"), False), (lot(), True))
+    assert [weight(seen, other, spot=spot, now=T0) for other, spot in others] == [1.0, 0.0, 0.0]
+
+
 def test_a_quota_is_a_matter_of_the_whole_region():
     seen = told(placing(attempt(reason="Quota")))
     assert weight(seen, lot("p4", "b"), spot=False, now=T0) == 1.0

@@ -123,6 +123,15 @@ def test_a_stockout_beneath_k0rdent_is_no_capacity_and_its_message_is_told():
     assert (K0rdent.read(shown).failure, K0rdent.read(shown).message) == ("NoCapacity", STOCKOUT)
 
 
+@pytest.mark.parametrize(
+    ("worker", "zoneless"), [({}, True), ({"availabilityZone": "use1-az1"}, False), ({"zone": "b"}, False)]
+)
+def test_a_stockout_beneath_k0rdent_is_in_one_zone_only_where_that_was_asked_for(worker, zoneless):
+    shown = seen(condition("Ready", "False"), condition("CAPIClusterSummary", "False", STOCKOUT))
+    assert K0rdent.read(shown | {"spec": {"config": {"worker": worker}}}).zoneless is zoneless
+    assert not K0rdent.read(k0rdent()).zoneless
+
+
 def test_what_k0rdent_has_given_up_is_failed():
     shown = seen(condition("Ready", "False", "timed out", reason="Failed"), condition("CAPIClusterSummary", "False"))
     assert (K0rdent.read(shown).failure, K0rdent.read(shown).message) == ("Failed", "timed out")

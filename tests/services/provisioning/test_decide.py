@@ -179,6 +179,14 @@ def test_one_that_is_not_heard_stays_ready_one_that_has_less_does_not():
     assert isinstance(tell(state, counted(state, 1)), Provisioned)
 
 
+@pytest.mark.parametrize(("zoneless", "zone"), [(True, ""), (False, "z1")])
+def test_what_failed_where_no_zone_was_asked_for_failed_in_no_zone(zoneless, zone):
+    zoned = msgspec.structs.replace(place("aws", 1.5).lots[0], zone="z1")
+    state = tell(None, WISH, Ranked((msgspec.structs.replace(place("aws", 1.5), lots=(zoned,)),)))
+    failed = tell(state, seen(state, failure="NoCapacity", message="no x8", zoneless=zoneless))
+    assert (failed.attempt.reason, failed.attempt.placement.lots[0].zone) == ("NoCapacity", zone)
+
+
 def test_what_lies_beneath_the_back_ends_object_decides_nothing():
     beneath = {"backend": "capi"}
     assert tell(launching(), seen(launching(), reachable=True, **beneath)) == launching()

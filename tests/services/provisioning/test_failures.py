@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from schemas.inventory import Offer
@@ -42,8 +43,8 @@ def failed(reason) -> Attempt:
     return Attempt(number=1, placement=best, reason=reason, message="no", failed_at=T0)
 
 
-def left(reason, spot=Spot.ONLY, after=timedelta(0)) -> set[str]:
-    ranked = rank(ask(spot), MARKET, REACH, (failed(reason),), known=Known(now=T0 + after))
+def left(reason, spot=Spot.ONLY, after=timedelta(0), of=failed) -> set[str]:
+    ranked = rank(ask(spot), MARKET, REACH, (of(reason),), known=Known(now=T0 + after))
     places = {(p.cloud, p.region, p.lots[0].zone, p.lots[0].instance) for p in ranked.placements}
     return {name for name, place in NAMES.items() if place in places}
 
@@ -65,6 +66,17 @@ def left(reason, spot=Spot.ONLY, after=timedelta(0)) -> set[str]:
 )
 def test_a_failure_closes_what_would_fail_alike_and_leaves_the_rest(reason, open_):
     assert left(reason) == open_
+
+
+def nowhere(reason) -> Attempt:
+    """The same, where no zone was asked for."""
+    attempt = failed(reason)
+    lots = tuple(msgspec.structs.replace(lot, zone="") for lot in attempt.placement.lots)
+    return msgspec.structs.replace(attempt, placement=msgspec.structs.replace(attempt.placement, lots=lots))
+
+
+def test_no_capacity_where_no_zone_was_asked_for_closes_the_machine_in_all_zones():
+    assert left("NoCapacity", of=nowhere) == {"type", "region", "cloud"}
 
 
 @pytest.mark.parametrize(
