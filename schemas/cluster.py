@@ -73,6 +73,19 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Its pods ask for it, not a person."""
 
 
+class Upgrading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """It is getting another version of Kubernetes, machine by machine; its wish names the one that all of it has."""
+
+    version: str
+    """The one that it gets."""
+    until: datetime
+    """When people are told that it takes long."""
+    progress: str = ""
+    """How far it is, for people; empty while nothing is known."""
+    late: bool = False
+    """It took longer than that."""
+
+
 class Founded(ClusterState, frozen=True, kw_only=True):
     """What is known from the moment an offer was chosen."""
 
@@ -80,6 +93,7 @@ class Founded(ClusterState, frozen=True, kw_only=True):
     billed_since: datetime
     """Since when it costs what its placement says now."""
     resizing: Resizing | None = None
+    upgrading: Upgrading | None = None
     next_best_per_hour: float | None = None
     """USD, what the next best placement would have cost."""
     refused: str = ""

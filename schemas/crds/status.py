@@ -130,6 +130,8 @@ class ClusterStatus(Shown):
     """The Secret whose key `value` is the kubeconfig."""
     endpoint: str | None = None
     """The URL of its API server, where its back end tells it."""
+    kubernetes_version: str | None = None
+    """The version that all of it runs; what it is getting meanwhile is told by the condition Upgrading."""
     conditions: Annotated[list[Condition], ListMap("type")] = Field(default_factory=list)
     """How far it is, aspect by aspect, e.g. Reachable, AcceleratorsReady, Ready."""
     addons: Annotated[list[AddonStatus], ListMap()] = Field(default_factory=list)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from events.faults import Denied, NotFound
-from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, MACHINEHEALTHCHECKS, find
+from events.kinds import CLUSTERS, MACHINEHEALTHCHECKS, find
 from events.kube import Kube, Object, Resource
 from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
@@ -16,7 +16,6 @@ from schemas.wish import Wish
 from services.clouds import adopting
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.healing import declares, health_check
-from services.clouds.kept import Kept
 from services.clouds.leftovers import leftovers
 from services.clouds.manifests import filled, render
 from services.clouds.marks import GROUP
@@ -33,18 +32,16 @@ from services.clouds.objects import (
     uninstalled,
 )
 from services.clouds.port import labels, owner
+from services.clouds.rolling import control_plane, workers
 from services.clouds.sized import Render, sized
-from services.clouds.spots import sells_spot
+from services.clouds.sources import CLOUD_LABEL, KEY, PREFIX, Source, Sources, cloud_of
 from services.clouds.standing import Standing, of_cluster
-from services.clouds.topology import buys_spot, class_of, grown, infrastructure_of, topology
+from services.clouds.topology import class_of, grown, infrastructure_of, risen, topology
 from services.clouds.values import over
+from services.clouds.versioned import versioned
 
-PREFIX = "alate-capi-"
-"""A template's ConfigMap is named ``alate-capi-<cloud>``, unless the Colony names another."""
-KEY = "cluster.yaml"
 AT_ONCE = 4
 """For how many Clusters what belongs to them is made at a time: of many, each is there itself before that."""
-CLOUD_LABEL = f"{GROUP}/cloud"
 
 
 class Capi:
@@ -55,15 +52,14 @@ class Capi:
 
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
-        self._templates = Kept(kube, CONFIGMAPS, CLOUD_LABEL)
-        self._classes = Kept(kube, CLUSTERCLASSES, CLOUD_LABEL)
-        self.kept = (self._templates, self._classes)
+        self._sources = Sources(kube)
+        self.kept = self._sources.kept
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def reach(self, wish: Wish) -> dict[str, bool]:
         """The clouds that have a ClusterClass or a template; one that can be told so can buy spot machines."""
         await installed(self._kube, CLUSTERS)
-        found = await self._clouds(wish) or await self._clouds(wish, anew=True)
+        found = await self._sources.clouds(wish) or await self._sources.clouds(wish, anew=True)
         if not found:
             wanted = wish.need.template or f"{PREFIX}<cloud>"
             raise Denied(
@@ -75,7 +71,7 @@ class Capi:
 
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the Cluster exists, then all that belongs to it: each owned by the Cluster."""
-        render = await self._renderer(wish, attempt.placement.cloud)
+        render = await self._renderer(wish, await self._sources.of(wish, attempt.placement.cloud))
         ours = labels(wish.name, attempt, uid)
         rendered, others = _split(render(attempt))
         cluster = over(rendered, {"spec": cluster_network(wish.need.network)})
@@ -90,8 +86,8 @@ class Capi:
         """By its topology and its ClusterClass; what has none tells no more than its infrastructure's kind."""
         there = await adopting.standing(self._kube, await newest(self._kube, CLUSTERS), name, tenant)
         called = class_of(there)
-        classes = await self._classed(tenant) if called else ()
-        labelled = (_cloud(each) for each in classes if each["metadata"]["name"] == called)
+        classes = await self._sources.classed(tenant) if called else ()
+        labelled = (cloud_of(each) for each in classes if each["metadata"]["name"] == called)
         told = of_cluster(there, next(labelled, None) or infrastructure_of(there))
         return told._replace(taken_by=adopting.bearer(there))
 
@@ -105,16 +101,13 @@ class Capi:
             clusters, lots = await newest(self._kube, CLUSTERS), attempt.placement.lots
             await adopting.alter(self._kube, clusters, wish, attempt, uid=uid, patch=lambda there: grown(there, lots))
             return
-        cloud = attempt.placement.cloud
-        render = await self._renderer(wish, cloud)
-        found = sized(render, attempt)
+        source = await self._sources.of(wish, attempt.placement.cloud)
+        found = sized(await self._renderer(wish, source), attempt)
         if not found:
             raise Denied("the Cluster API template does not mention ${REPLICAS}: a size cannot be set", "BadTemplate")
-        if await self._class(wish, cloud) is None:
-            await self._pools(await self._template(wish, cloud), wish, attempt, uid)
-        for document, patch in found:
-            meta = document["metadata"] | {"namespace": wish.tenant}
-            await alter(self._kube, await self._kind(document), meta, uid, patch)
+        if isinstance(source, str):
+            await self._pools(source, wish, attempt, uid)
+        await self._patch(found, wish, uid)
 
     async def _pools(self, text: str, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that of all kinds that pools are made of there is what the template says, and nothing of former pools."""
@@ -127,6 +120,35 @@ class Capi:
         for kind in dict.fromkeys(_kind_of(document) for document, pooled in made if pooled):
             wanted = [document for document in others if _kind_of(document) == kind]
             await exactly(self._kube, await self._kind(wanted[0]), wanted)
+
+    async def upgrade(self, wish: Wish, attempt: Attempt, uid: str) -> str:
+        """By the Cluster's topology, which has its own order; where there is none, by the template's objects."""
+        clusters, version = await newest(self._kube, CLUSTERS), wish.need.kubernetes_version
+        meta = {"name": attempt.object_name(wish.name), "namespace": wish.tenant}
+        there = await own(self._kube, clusters, meta, uid)
+        if there["spec"].get("topology"):
+            await alter(self._kube, clusters, meta, uid, risen(there, version))
+        elif attempt.adopts:
+            raise Denied(
+                "an adopted Cluster without a topology has its version in its own machines' objects: set it there"
+            )
+        else:
+            return await self._by_template(there, wish, attempt, uid)
+        return await control_plane(self._kube, there, version) or await workers(self._kube, there, version)
+
+    async def _by_template(self, cluster: Object, wish: Wish, attempt: Attempt, uid: str) -> str:
+        version, text = wish.need.kubernetes_version, await self._sources.template(wish, attempt.placement.cloud)
+        parts = versioned(text, wish, attempt)
+        await self._patch(parts.first, wish, uid)
+        if waits := await control_plane(self._kube, cluster, version):
+            return waits
+        await self._patch(parts.then, wish, uid)
+        return await workers(self._kube, cluster, version)
+
+    async def _patch(self, found: Iterable[tuple[Object, Object]], wish: Wish, uid: str) -> None:
+        for document, patch in found:
+            meta = document["metadata"] | {"namespace": wish.tenant}
+            await alter(self._kube, await self._kind(document), meta, uid, patch)
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         """Delete the Cluster, and its controllers take the rest with it; or hand back the one that was adopted."""
@@ -160,58 +182,14 @@ class Capi:
             endpoint=_endpoint(seen.get("spec", {}).get("controlPlaneEndpoint") or {}),
         )
 
-    async def _clouds(self, wish: Wish, *, anew: bool = False) -> dict[str, bool]:
-        templates = await self._templates.of(wish.tenant, anew=anew)
-        return _clouds(wish, templates) | {
-            _cloud(each): buys_spot(each) for each in await self._labelled(wish, anew=anew)
-        }
-
-    async def _labelled(self, wish: Wish, *, anew: bool = False) -> list[Object]:
-        """The ClusterClasses that say which cloud they are for, and are wanted."""
-        found = await self._classed(wish.tenant, anew=anew)
-        return [each for each in found if wish.need.template in ("", each["metadata"]["name"])]
-
-    async def _classed(self, tenant: str, *, anew: bool = False) -> tuple[Object, ...]:
-        """All ClusterClasses of a namespace that say which cloud they are for."""
-        try:
-            return await self._classes.of(tenant, anew=anew)
-        except NotFound:  # not in the version we speak
-            return await self._older(tenant)
-
-    async def _older(self, namespace: str) -> tuple[Object, ...]:
-        """The same of a Cluster API before v1beta2; none where there are no ClusterClasses at all."""
-        try:
-            return (
-                await self._kube.list(await newest(self._kube, CLUSTERCLASSES), namespace, labels=CLOUD_LABEL)
-            ).items
-        except NotFound:
-            return ()
-
-    async def _renderer(self, wish: Wish, cloud: str) -> Render:
-        """From an attempt to its documents: by the ClusterClass of the cloud, or else by the template."""
-        check, made = await served(self._kube, MACHINEHEALTHCHECKS), await self._class(wish, cloud)
-        if made is not None:
-            version = (await newest(self._kube, CLUSTERS)).version
-            added = None if declares(made) else check
-            return lambda attempt: _healed([topology(made, wish, attempt, version)], added)
-        text = await self._template(wish, cloud)
-        return lambda attempt: _healed(render(text, wish, attempt), check)
-
-    async def _class(self, wish: Wish, cloud: str) -> Object | None:
-        """The ClusterClass of a cloud, where there is one."""
-        return next((each for each in await self._labelled(wish) if _cloud(each) == cloud), None)
-
-    async def _template(self, wish: Wish, cloud: str) -> str:
-        name = wish.need.template or f"{PREFIX}{cloud}"
-        kept = (each for each in await self._templates.of(wish.tenant) if each["metadata"]["name"] == name)
-        try:
-            found = next(kept, None) or await self._kube.get(CONFIGMAPS, name, wish.tenant)
-        except NotFound as missing:
-            raise Denied(f"the template is gone: {missing.message}", NOT_INSTALLED) from missing
-        text = found.get("data", {}).get(KEY)
-        if not isinstance(text, str):
-            raise Denied(f"ConfigMap {wish.tenant}/{name} has no key {KEY}", "BadTemplate")
-        return text
+    async def _renderer(self, wish: Wish, source: Source) -> Render:
+        """From an attempt to its documents."""
+        check = await served(self._kube, MACHINEHEALTHCHECKS)
+        if isinstance(source, str):
+            return lambda attempt: _healed(render(source, wish, attempt), check)
+        version = (await newest(self._kube, CLUSTERS)).version
+        added = None if declares(source) else check
+        return lambda attempt: _healed([topology(source, wish, attempt, version)], added)
 
     async def _kind(self, document: Object) -> Resource:
         try:
@@ -228,18 +206,6 @@ def _endpoint(told: Object) -> str:
 
 TELLING = ("WorkerMachinesReady", "WorkersAvailable", "InfrastructureReady", "ControlPlaneAvailable", "Available")
 """The conditions whose messages say what is being waited for, the most telling first."""
-
-
-def _cloud(labelled: Object) -> str:
-    return str(labelled["metadata"]["labels"][CLOUD_LABEL])
-
-
-def _clouds(wish: Wish, templates: Iterable[Object]) -> dict[str, bool]:
-    return {
-        _cloud(each): sells_spot(each.get("data", {}).get(KEY, ""))
-        for each in templates
-        if KEY in each.get("data", {}) and wish.need.template in ("", each["metadata"]["name"])
-    }
 
 
 def _kind_of(document: Object) -> tuple[str, str]:

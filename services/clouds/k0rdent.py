@@ -5,7 +5,7 @@ from typing import ClassVar
 import msgspec
 
 from events.faults import Denied, NotFound
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CREDENTIALS
+from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, CLUSTERTEMPLATES, CREDENTIALS
 from events.kube import Kube, Object, Resource
 from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
@@ -17,11 +17,12 @@ from services.clouds.kept import Kept
 from services.clouds.leftovers import leftovers
 from services.clouds.lent import KUBECONFIG, lend, suit
 from services.clouds.machines import claim, listed
-from services.clouds.means import MACHINES, POOL, Means, cloud_of, lacking, means
+from services.clouds.means import MACHINES, POOL, Means, cloud_of, following, lacking, means
 from services.clouds.network import NETWORK, cluster_network
 from services.clouds.nodes import pool_of, worker_args
-from services.clouds.objects import alter, ensure, identity, installed
+from services.clouds.objects import alter, ensure, identity, installed, newest, own
 from services.clouds.port import labels, owner
+from services.clouds.rolling import control_plane, workers
 from services.clouds.standing import INSTANCE, Standing, of_deployment
 from services.clouds.values import CHARTS, Config, asks_zone, buys_spot, config, held, over
 
@@ -102,6 +103,15 @@ class K0rdent:
         workers = {"workersNumber": attempt.placement.lots[0].nodes}
         await alter(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"config": workers}})
 
+    async def upgrade(self, wish: Wish, attempt: Attempt, uid: str) -> str:
+        """By another ClusterTemplate: one that k0rdent itself says may follow the present one."""
+        meta, version = {"name": attempt.object_name(wish.name), "namespace": wish.tenant}, wish.need.kubernetes_version
+        there = await own(self._kube, CLUSTERDEPLOYMENTS, meta, uid)
+        template = following(there, (await self._there(wish.tenant))[0], version)
+        await alter(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"template": template}})
+        beneath = await self._kube.get(await newest(self._kube, CLUSTERS), meta["name"], wish.tenant)
+        return await control_plane(self._kube, beneath, version) or await workers(self._kube, beneath, version)
+
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         """Delete the ClusterDeployment, and k0rdent takes the rest with it; or hand back the one that was adopted."""
         if attempt.adopts:
@@ -140,7 +150,8 @@ class K0rdent:
 
     async def _means(self, wish: Wish, *, anew: bool = False) -> dict[str, Means]:
         """What there is to found with, by cloud."""
-        return means(*await self._there(wish.tenant, anew=anew), wish.need.template)
+        there = await self._there(wish.tenant, anew=anew)
+        return means(*there, wish.need.template, wish.need.kubernetes_version)
 
     async def _there(self, tenant: str, *, anew: bool = False) -> tuple[tuple[Object, ...], tuple[Object, ...]]:
         """All templates and credentials of the namespace."""

@@ -10,6 +10,7 @@ from events.faults import Denied
 from events.kube_port import Object
 from services.clouds.marks import GROUP
 from services.clouds.values import CHARTS, Config
+from services.versions import plain
 
 CONFIG = f"{GROUP}/config"
 """The annotation of a Credential that holds, as YAML, what else its clusters need: a project, a subscription."""
@@ -70,16 +71,19 @@ class Means(NamedTuple):
         raise Denied(f"the annotation {CONFIG} of Credential {called} must be a mapping as YAML", "BadConfiguration")
 
 
-def means(templates: Iterable[Object], credentials: Iterable[Object], name: str) -> dict[str, Means]:
-    """What there is for each cloud: the newest valid template, or the one of that name, and a ready credential."""
-    newest, ready = _newest(templates, name), _ready(credentials)
+def means(templates: Iterable[Object], credentials: Iterable[Object], name: str, version: str) -> dict[str, Means]:
+    """What there is for each cloud: the newest valid template, or the one of that name, and a ready credential.
+
+    One of the version of Kubernetes comes before all others, newer ones too.
+    """
+    newest, ready = _newest(templates, name, version), _ready(credentials)
     kinds = {cloud: _kind(credential) for cloud, credential in ready.items()}
     return {cloud: Means(newest[kinds[cloud]], ready[cloud]) for cloud in ready if kinds[cloud] in newest}
 
 
 def lacking(templates: Iterable[Object], credentials: Iterable[Object], name: str) -> str:
     """For people: what there is of each, where nothing fits together."""
-    newest, ready = _newest(templates, name), _ready(credentials)
+    newest, ready = _newest(templates, name, version=""), _ready(credentials)
     return f"(templates for: {_names(newest)}; credentials for: {_names(ready)})"
 
 
@@ -89,9 +93,27 @@ def cloud_of(template: Object | None, credential: Object | None) -> str:
     return told or (_cloud(credential) if credential is not None else "")
 
 
-def _newest(templates: Iterable[Object], name: str) -> dict[str, Object]:
+def following(deployment: Object, templates: Iterable[Object], version: str) -> str:
+    """The template of a version of Kubernetes that a ClusterDeployment has, or may have next. Raises Denied."""
+    has, able = str(deployment["spec"]["template"]), deployment.get("status", {}).get("availableUpgrades") or ()
+    names = [str(each["metadata"]["name"]) for each in templates if _makes(each, version)]
+    fit = [has] if has in names else sorted((name for name in names if name in able), key=_natural)
+    if not fit:
+        raise Denied(
+            f"no valid ClusterTemplate with Kubernetes {version} may follow {has} (k0rdent says: "
+            f"{', '.join(sorted(able)) or 'none may'}): name one in a ClusterTemplateChain, or add another cluster"
+        )
+    return fit[-1]
+
+
+def _makes(template: Object, version: str) -> bool:
+    told = template.get("status", {})
+    return bool(told.get("valid") and plain(str(told.get("k8sVersion", ""))) == version)
+
+
+def _newest(templates: Iterable[Object], name: str, version: str) -> dict[str, Object]:
     valid = [each for each in templates if each.get("status", {}).get("valid") and _wanted(each, name)]
-    newest = sorted(valid, key=lambda template: _natural(template["metadata"]["name"]))
+    newest = sorted(valid, key=lambda one: (_makes(one, version), _natural(one["metadata"]["name"])))
     return {kind: template for template in newest for kind in (*CHARTS, *OWN.values()) if _founds(template, kind)}
 
 

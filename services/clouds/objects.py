@@ -108,8 +108,15 @@ async def exactly(kube: Kube, resource: Resource, wanted: Sequence[Object]) -> N
 
 async def alter(kube: Kube, resource: Resource, meta: Object, uid: str, patch: Object) -> None:
     """See that fields of an object of ours are so. Raises NotFound, TryLater while it is going, Denied if not ours."""
-    await own(kube, resource, meta, uid)
-    await kube.patch(resource, meta["name"], meta["namespace"], patch)
+    if not shows(await own(kube, resource, meta, uid), patch):
+        await kube.patch(resource, meta["name"], meta["namespace"], patch)
+
+
+def shows(there: object, wanted: object) -> bool:
+    """Whether a merge patch of what is wanted would change nothing."""
+    if isinstance(there, dict) and isinstance(wanted, dict):
+        return all(key in there and shows(there[key], value) for key, value in wanted.items())
+    return there == wanted
 
 
 def identity(seen: Object) -> InfraSeen | None:

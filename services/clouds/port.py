@@ -1,4 +1,4 @@
-"""What a back end must be able to do: seven calls and one pure reading, with four named errors."""
+"""What a back end must be able to do: eight calls and one pure reading, with four named errors."""
 
 from types import ModuleType
 from typing import ClassVar, Protocol
@@ -49,6 +49,14 @@ class Cloud(Protocol):
         """See that the attempt's objects ask for the nodes its lots have, and touch nothing else of them.
 
         Raises NotFound where they are not there, Denied, TryLater.
+        """
+        ...
+
+    async def upgrade(self, wish: Wish, attempt: Attempt, uid: str) -> str:
+        """See that the attempt's control plane, then its workers, get the wish's version of Kubernetes.
+
+        Gives how far that is, for people; empty once all of it runs the version. Raises NotFound where its objects
+        are not there, Denied, TryLater.
         """
         ...
 

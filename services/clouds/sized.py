@@ -13,7 +13,7 @@ Render = Callable[[Attempt], list[Object]]
 def sized(render: Render, attempt: Attempt) -> list[tuple[Object, Object]]:
     """Each document that says how many nodes there are, with a merge patch that says so again and nothing else."""
     pairs = zip(render(attempt), render(_larger(attempt)), strict=True)
-    return [(document, patch) for document, other in pairs if (patch := _own(document, other))]
+    return [(document, patch) for document, other in pairs if (patch := differing(document, other))]
 
 
 def _larger(attempt: Attempt) -> Attempt:
@@ -22,13 +22,13 @@ def _larger(attempt: Attempt) -> Attempt:
     return msgspec.structs.replace(attempt, placement=msgspec.structs.replace(placement, lots=lots))
 
 
-def _own(one: Object, other: Object) -> Object:
+def differing(one: Object, other: Object) -> Object:
     """The fields of `one` that differ in `other`; lists as a whole, as a merge patch has them."""
     found: Object = {}
     for key, value in one.items():
         theirs = other.get(key)
         if isinstance(value, dict) and isinstance(theirs, dict):
-            if inner := _own(value, theirs):
+            if inner := differing(value, theirs):
                 found[key] = inner
         elif value != theirs:
             found[key] = value

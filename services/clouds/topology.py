@@ -8,6 +8,7 @@ from events.kube_port import Object
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Pool, Wish
 from services.clouds import nodes
+from services.versions import skips
 
 BAD_CLASS = "BadTemplate"
 NETWORK = {"pods": {"cidrBlocks": ["10.244.0.0/16"]}, "services": {"cidrBlocks": ["10.96.0.0/12"]}}
@@ -60,6 +61,14 @@ def grown(cluster: Object, lots: Iterable[Lot]) -> Object:
         raise Denied("an adopted Cluster without a topology has its size in its own MachineDeployments: set it there")
     wanted = [each | ({"replicas": nodes[each["name"]]} if each["name"] in nodes else {}) for each in pools]
     return {"spec": {"topology": {"workers": {"machineDeployments": wanted}}}}
+
+
+def risen(cluster: Object, version: str) -> Object:
+    """A merge patch by which a topology has a version. Raises Denied where that cannot follow the one it has."""
+    runs = cluster["spec"]["topology"]["version"]
+    if why := skips(runs, runs, version):
+        raise Denied(why)
+    return {"spec": {"topology": {"version": version}}}
 
 
 def topology(cluster_class: Object, wish: Wish, attempt: Attempt, version: str) -> Object:

@@ -12,7 +12,7 @@ from services.capacity import INTERRUPTED
 from services.counts import unmet
 from services.gateway.conditions import Verdict
 from services.gateway.facts import Facts, asked_since, counted, phase
-from services.gateway.tells import message
+from services.gateway.tells import gets, message
 
 UNHEARD = Verdict(
     holds=None, reason="NotHeard", message="its API cannot be heard: what is shown of its nodes is what was seen last"
@@ -30,6 +30,7 @@ def aspects(facts: Facts) -> Mapping[str, Verdict]:
         "AcceleratorsReady": accelerators_ready(facts),
         "AddonsApplied": addons_applied(unapplied(facts)),
         "Resizing": resizing(facts),
+        "Upgrading": upgrading(facts),
         "Ready": ready(facts),
     }
 
@@ -94,6 +95,14 @@ def resizing(facts: Facts) -> Verdict:
         return Verdict(holds=False, reason=ungrown.reason, message=ungrown.message) if ungrown else AS_ASKED
     late = state.resizing is not None and state.resizing.late
     return Verdict(holds=True, reason="Late" if late else "Resizing", message=message(facts))
+
+
+def upgrading(facts: Facts) -> Verdict:
+    """It is getting another version of Kubernetes; it stays ready meanwhile."""
+    going = facts.cluster.upgrading if isinstance(facts.cluster, Founded) else None
+    if going is None:
+        return AS_ASKED
+    return Verdict(holds=True, reason="Late" if going.late else "Upgrading", message=gets(going))
 
 
 def ready(facts: Facts) -> Verdict:

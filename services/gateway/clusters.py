@@ -22,6 +22,7 @@ def cluster_status(facts: Facts, shown: Shown) -> ClusterStatus:
     state, need = facts.cluster, wanted(facts)
     founded = state if isinstance(state, Founded) else None
     seen = counted(facts, founded) if founded else None
+    kubeconfig = getattr(state, "kubeconfig", None)
     return ClusterStatus(
         name=facts.wish.cluster,
         phase=phase(facts),
@@ -33,8 +34,9 @@ def cluster_status(facts: Facts, shown: Shown) -> ClusterStatus:
         accelerators_ready=seen.accelerators if seen else 0,
         accelerators_wanted=need.accelerators,
         pools=pools(facts),
-        kubeconfig_secret=getattr(state, "kubeconfig", None),
+        kubeconfig_secret=kubeconfig,
         endpoint=endpoint(facts, founded) or None if founded else None,
+        kubernetes_version=founded.wish.need.kubernetes_version if founded and kubeconfig else None,
         conditions=shown.conditions(aspects(facts)),
         addons=[_addon(addon) for addon in facts.addons],
         teardown=_teardown(facts.teardown) if facts.teardown else None,

@@ -1,13 +1,13 @@
 """A Colony's status is computed from what its clusters are, by one pure function."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
 from events.kube_port import Object
 from schemas.cluster import Founded, Ready
 from schemas.crds import ClusterStatus, ColonyStatus
 from schemas.inventory import ClusterSeen
-from services.gateway.aspects import AS_ASKED, addons_applied, generation, missing, resizing, unapplied
+from services.gateway.aspects import AS_ASKED, addons_applied, generation, missing, resizing, unapplied, upgrading
 from services.gateway.clusters import cluster_status
 from services.gateway.conditions import Shown, Verdict
 from services.gateway.facts import Facts, asked_since, counted, phase
@@ -38,7 +38,8 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime) -> Object:
     verdicts = {
         "Accepted": _accepted(listed),
         "Ready": _ready(listed, ready),
-        "Resizing": _resizing(listed),
+        "Resizing": _changing(listed, resizing),
+        "Upgrading": _changing(listed, upgrading),
         "AddonsApplied": _addons_applied(listed),
     }
     whole = ColonyStatus(
@@ -49,7 +50,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime) -> Object:
         offer=", ".join(dict.fromkeys(_short(state) for state in offers)) or None,
         price_per_hour=round(sum(s.attempt.placement.price_per_hour for s in offers), 6) if offers else None,
         cost_usd=round(sum(each.cluster.cost_usd for each in listed if each.cluster), 6),
-        message=verdicts["Ready"].message or verdicts["Resizing"].message or None,
+        message=next(filter(None, (verdicts[kind].message for kind in ("Ready", "Resizing", "Upgrading"))), None),
         conditions=shown.conditions(verdicts),
         gpu_inventory=gpu_inventory(_seen_of(listed)) or None,
         clusters=clusters,
@@ -124,9 +125,9 @@ def _ready(facts: tuple[Facts, ...], ready: int) -> Verdict:
     return Verdict(holds=False, reason=why.reason, message=f"{least.wish.cluster}: {why.message}")
 
 
-def _resizing(facts: tuple[Facts, ...]) -> Verdict:
-    """Whether a cluster's pools are getting another size; it stays ready meanwhile."""
-    verdicts = [(each.wish.cluster, verdict) for each in facts if (verdict := resizing(each)) != AS_ASKED]
+def _changing(facts: tuple[Facts, ...], aspect: Callable[[Facts], Verdict]) -> Verdict:
+    """Whether a cluster is getting another size, or version; it stays ready meanwhile."""
+    verdicts = [(each.wish.cluster, verdict) for each in facts if (verdict := aspect(each)) != AS_ASKED]
     going = [(name, verdict) for name, verdict in verdicts if verdict.holds]
     if not verdicts:
         return AS_ASKED

@@ -13,6 +13,7 @@ from schemas.cluster import (
     Releasing,
     Requested,
     Stalled,
+    Upgrading,
     Waiting,
 )
 from schemas.placement import Attempt
@@ -44,11 +45,16 @@ TELLS: dict[type, Callable[[Any], str]] = {
     Placing: lambda s: _moves_on(s, s.attempt) if s.attempt else "",
     Waiting: lambda s: f"{s.message}; the market is asked again at {whole(s.until):%H:%M:%S}Z",
     Stalled: lambda s: s.message,
-    Ready: lambda s: s.ungrown.message if s.ungrown else "",
+    Ready: lambda s: gets(s.upgrading) if s.upgrading else s.ungrown.message if s.ungrown else "",
     Releasing: lambda s: s.held or f"its machines are being given back: {s.because}",
     Released: lambda s: f"released: {s.because}",
 }
 """What the states without a story of their own say."""
+
+
+def gets(upgrading: Upgrading) -> str:
+    """How far it is to another version."""
+    return f"gets Kubernetes {upgrading.version}: {upgrading.progress or 'waiting for the back end'}"
 
 
 def _moves_on(state: Placing, failed: Attempt) -> str:

@@ -18,6 +18,7 @@ from schemas.cluster import (
     Releasing,
     Requested,
     Stalled,
+    Upgrading,
     Waiting,
 )
 from schemas.growth import Ungrown
@@ -84,8 +85,8 @@ WAITS: Mapping[type[ClusterState], Callable[[Any], str]] = {
     Placing: lambda s: _going(s.attempt, s) if s.attempt else "an answer of the market",
     Waiting: lambda s: f"the market, asked again at {_clock(s.until)}: {s.reason}: {s.message}",
     Launching: lambda s: s.held or f"its API to answer, until {_clock(s.deadline)} at the latest",
-    Hibernated: lambda s: "its machines to be gone" if s.resizing else "",
-    Ready: lambda s: BUYS if s.wanted else _size(s) if s.resizing else _more(s.ungrown),
+    Hibernated: lambda s: "its machines to be gone" if s.resizing else _version(s.upgrading),
+    Ready: lambda s: BUYS if s.wanted else _size(s) if s.resizing else _version(s.upgrading) or _more(s.ungrown),
     Provisioned: lambda s: f"all {s.wish.need.accelerators} accelerators, until {_clock(s.deadline)} at the latest",
     Stalled: lambda s: f"another wish, or what is not installed: {s.reason}: {s.message}",
     Releasing: lambda s: _going(s.attempt, s),
@@ -184,6 +185,10 @@ def _size(state: Ready) -> str:
 
 def _more(ungrown: Ungrown | None) -> str:
     return f"more nodes: {ungrown.reason}: {ungrown.message}" if ungrown else ""
+
+
+def _version(upgrading: Upgrading | None) -> str:
+    return f"all of it to run {upgrading.version}{LATE * upgrading.late}" if upgrading else ""
 
 
 def _clock(time: datetime) -> str:

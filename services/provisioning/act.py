@@ -13,6 +13,7 @@ from schemas.inventory import ClusterSeen
 from schemas.placement import Ranked
 from schemas.registry import declared
 from schemas.resize import Bought, Buy, NotBought, Resize, Resized, ResizeRefused
+from schemas.upgrade import Rolling, Upgrade, Upgraded, UpgradeRefused
 from schemas.wish import Adopt
 from services.clouds import backend_for
 from services.clouds.objects import uninstalled
@@ -26,6 +27,8 @@ from services.view import View
 
 STILL_GOING = 5.0
 """Seconds until a release is looked at again, should the word that it is done get lost."""
+STILL_ROLLING = 10.0
+"""Seconds until it is looked again how many machines run another version."""
 UNTIL_INSTALLED = 15.0
 """Seconds until it is looked again for what was not installed."""
 
@@ -110,6 +113,23 @@ class Calls:
             return (ResizeRefused(number, lots, denied.message, denied.reason),)
         return (Resized(number, lots),)
 
+    async def upgrade(self, command: Upgrade) -> tuple[Event, ...]:
+        """Tell the back end the version, and ask how far it is. Raises TryLater until there is anything new to tell."""
+        number, version = command.attempt.number, command.wish.need.kubernetes_version
+        try:
+            backend = backend_for(command.wish, self._clouds)
+            progress = await backend.upgrade(command.wish, command.attempt, command.uid)
+        except NotServed as unserved:
+            raise TryLater(unserved.message, UNTIL_INSTALLED) from unserved
+        except NotFound as missing:
+            raise TryLater(missing.message, STILL_GOING) from missing
+        except Denied as denied:
+            _wait_if_curable(denied)
+            return (UpgradeRefused(number, version, denied.message),)
+        if progress and progress == command.told:
+            raise TryLater(progress, STILL_ROLLING)
+        return (Rolling(number, version, progress) if progress else Upgraded(number, version),)
+
     async def buy(self, command: Buy) -> tuple[Bought | NotBought, ...]:
         """What the market offers for the pools that are to be added, if the back end can add any."""
         try:
@@ -164,6 +184,7 @@ def act(
             Rank: calls.rank,
             Launch: calls.launch,
             Resize: calls.resize,
+            Upgrade: calls.upgrade,
             Buy: calls.buy,
             Release: calls.release,
             Look: calls.look,

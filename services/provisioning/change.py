@@ -7,9 +7,9 @@ from pydantic.alias_generators import to_camel
 
 from schemas.placement import Placement
 from schemas.wish import Adopt, Need, OnRelease, Pool
+from services.versions import WAY
 
-WAY = "set it back, or add another cluster to the Colony and take this one out"
-FREE = ("pools", "max_price_per_hour", "hibernate", "adopt")
+FREE = ("pools", "max_price_per_hour", "hibernate", "adopt", "kubernetes_version")
 """What of a need is looked at by itself."""
 SIZES = ("nodes", "min_nodes", "max_nodes")
 """What of a pool can change."""
@@ -18,7 +18,8 @@ SIZES = ("nodes", "min_nodes", "max_nodes")
 def objection(need: Need, wanted: Need, placement: Placement) -> str:
     """Why a running cluster of `need` cannot become what is `wanted` on `placement`; empty if it can."""
     if frozen := ", ".join(_frozen(need, wanted)):
-        return f"{frozen} cannot change while the cluster runs, only its pools and their nodes can: {WAY}"
+        free = "only its pools, their nodes and kubernetesVersion can"
+        return f"{frozen} cannot change while the cluster runs, {free}: {WAY}"
     had, has = _by_name(need).keys(), _by_name(wanted).keys()
     if need.adopt is not None and had != has:
         return f"an adopted cluster keeps the pools that others gave it, only their nodes can change: {WAY}"

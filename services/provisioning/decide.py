@@ -20,6 +20,7 @@ from schemas.inventory import ClusterSeen
 from schemas.placement import Ranked
 from schemas.resize import Bought, NotBought, Resized, ResizeRefused
 from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.upgrade import Rolling, Upgraded, UpgradeRefused
 from schemas.wish import Wish
 from services.machine import machine, on
 from services.provisioning.demand import ring
@@ -45,9 +46,10 @@ from services.provisioning.going import (
     try_next_seen,
 )
 from services.provisioning.pools import add, do_without
-from services.provisioning.resize import amend, confirm, run_late, take_back
-from services.provisioning.sleep import extend, follow, give_in, rest, stay_awake, wake, wake_larger
+from services.provisioning.resize import amend, confirm, take_back
+from services.provisioning.sleep import extend, follow, give_in, rest, run_over, stay_awake, wake, wake_larger
 from services.provisioning.strays import find, forget, keep
+from services.provisioning.upgrade import advance, arrive, stay
 from services.provisioning.waits import ask_again, ask_soon
 from services.provisioning.wished import let_ask_again, reconsider, request, request_again, try_again
 
@@ -76,7 +78,7 @@ decide = machine(
     on(Ready, ClusterSeen, recount),
     on(Hibernated, ClusterSeen, rest),
     on(Ready, Due, ring),
-    on(Hibernated, Due, run_late),
+    on(Hibernated, Due, run_over),
     on((Launching, Provisioned, Ready, Hibernated), Resized, confirm),
     on(Launching, Bought, add),
     on((Provisioned, Ready), Bought, extend),
@@ -85,6 +87,9 @@ decide = machine(
     on(Launching, ResizeRefused, take_back),
     on((Provisioned, Ready), ResizeRefused, give_in),
     on(Hibernated, ResizeRefused, stay_awake),
+    on((Provisioned, Ready, Hibernated), Rolling, advance),
+    on((Provisioned, Ready, Hibernated), Upgraded, arrive),
+    on((Provisioned, Ready, Hibernated), UpgradeRefused, stay),
     on((Launching, Provisioned, Ready, Hibernated), ReleaseOrdered, let_go),
     on(Placing, ReleaseOrdered, let_go_place),
     on((Requested, Waiting, Stalled), ReleaseOrdered, drop),

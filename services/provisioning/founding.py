@@ -24,9 +24,10 @@ from schemas.inventory import ClusterSeen
 from schemas.placement import Attempt, Ranked
 from services.provisioning.demand import fit, unheard
 from services.provisioning.going import LOST, concerns, try_next
-from services.provisioning.pools import wished
+from services.provisioning.pools import asked_for
 from services.provisioning.resize import enough, settle
 from services.provisioning.strays import find, free_number
+from services.provisioning.upgrade import begin, patience
 from services.provisioning.waits import go_without
 
 LAUNCH_LIMIT = timedelta(minutes=30)
@@ -73,9 +74,10 @@ def rise(state: Launching, seen: InfraSeen, now: datetime) -> ClusterState | Pla
     if not seen.reachable:
         return state
     secret, lent = seen.kubeconfig or f"{state.attempt.object_name(state.wish.name)}-kubeconfig", bool(seen.kubeconfig)
+    risen = begin(state, now)
     if state.wish.need.hibernate:
-        return state.to(Hibernated, kubeconfig=secret, lent=lent)
-    return state.to(Provisioned, kubeconfig=secret, lent=lent, deadline=now + JOIN_LIMIT)
+        return risen.to(Hibernated, kubeconfig=secret, lent=lent)
+    return risen.to(Provisioned, kubeconfig=secret, lent=lent, deadline=now + JOIN_LIMIT)
 
 
 def give_up(state: Launching | Provisioned, _: Due, now: datetime) -> Launching | Provisioned | Placing:
@@ -125,7 +127,8 @@ def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provision
     if enough(state, seen):
         return fit(settle(state, seen), seen, now)
     interruptions = state.interruptions + _on_spot(state)
-    return state.to(Provisioned, deadline=now + JOIN_LIMIT, was_ready=True, interruptions=interruptions)
+    deadline = patience(state, now + JOIN_LIMIT)
+    return state.to(Provisioned, deadline=deadline, was_ready=True, interruptions=interruptions)
 
 
 def _answers(state: ClusterState, market: Ranked) -> bool:
@@ -159,7 +162,7 @@ def _refuse(state: Founded, seen: InfraSeen, now: datetime) -> Placing:
 
 def _give_up(state: Founded, reason: str, message: str, now: datetime) -> Placing:
     failed = msgspec.structs.replace(state.attempt, reason=reason, message=message, failed_at=now)
-    return state.to(Placing, attempt=failed, held="", wish=wished(state))
+    return state.to(Placing, attempt=failed, held="", wish=asked_for(state))
 
 
 def _on_spot(state: Founded) -> bool:

@@ -22,7 +22,7 @@ from schemas.founding import Gone, Held
 from schemas.infra import InfraSeen
 from schemas.teardown import Releasing as ReleaseOrdered
 from services.bill import cost
-from services.provisioning.pools import wished
+from services.provisioning.pools import asked_for
 from services.provisioning.strays import find, forget, is_gone
 
 LOST = "Lost"
@@ -30,7 +30,7 @@ LOST = "Lost"
 
 
 def let_go(state: Launching | Provisioned | Ready | Hibernated, order: ReleaseOrdered) -> Founded | Releasing:
-    return state.to(Releasing, because=order.why, held="", wish=wished(state)) if order.uid == state.uid else state
+    return state.to(Releasing, because=order.why, held="", wish=asked_for(state)) if order.uid == state.uid else state
 
 
 def let_go_place(state: Placing, order: ReleaseOrdered) -> Placing | Releasing | Released:

@@ -38,6 +38,12 @@ def _nodes(lot: Lot, had: Pool | None, pool: Pool | None) -> int:
     return pool.nodes
 
 
+def spared(placement: Placement) -> tuple[int, int]:
+    """One node of each pool of several, and their accelerators."""
+    several = [lot for lot in placement.lots if lot.nodes > 1]
+    return len(several), sum(lot.accelerators_per_node for lot in several)
+
+
 def grows(before: tuple[Lot, ...], lots: tuple[Lot, ...]) -> bool:
     """Whether the back end, which took the one, is asked for more machines by the other."""
     had = {lot.pool: lot.nodes for lot in before}

@@ -12,6 +12,7 @@ from services.machine import Command
 from services.provisioning.change import objection
 from services.provisioning.lots import beside
 from services.provisioning.resize import become
+from services.provisioning.upgrade import shall_run, to
 
 F = TypeVar("F", bound=Founded)
 ENOUGH = 3
@@ -53,6 +54,11 @@ def do_without(state: F, told: NotBought) -> F:
 def wished(state: Founded) -> Wish:
     """All that is asked of it, whether it can become that or not yet."""
     return msgspec.structs.replace(state.wish, need=state.wanted or state.wish.need)
+
+
+def asked_for(state: Founded) -> Wish:
+    """The same, in the version that it gets: what it would be founded as anew."""
+    return to(wished(state), shall_run(state))
 
 
 def addition(command: Buy) -> Wish:

@@ -17,6 +17,7 @@ from services.counts import short, unmet
 from services.machine import Command
 from services.provisioning.change import objection
 from services.provisioning.lots import beside, grows, lacking, undone
+from services.provisioning.upgrade import against, aim, missing, to
 
 F = TypeVar("F", bound=Founded)
 RESIZE_LIMIT = timedelta(minutes=30)
@@ -27,10 +28,12 @@ def amend(state: F, wish: Wish, now: datetime) -> F:
     """Limits, add-ons and the pools' nodes follow the newest wish; what else runs stays as it was founded."""
     if not wish.newer_than(state.wish):
         return state
-    wanted = state.wish.need if wish.deleting else wish.need
     kept = msgspec.structs.replace(wish, need=state.wish.need)
-    if refused := objection(state.wish.need, wanted, beside(state, wanted)):
+    wanted = (kept if wish.deleting else to(wish, state.wish.need.kubernetes_version)).need
+    refused = "" if wish.deleting else against(state, wish.need)
+    if refused := refused or objection(state.wish.need, wanted, beside(state, wanted)):
         return msgspec.structs.replace(state, wish=kept, refused=refused, wanted=None)
+    state = state if wish.deleting else aim(state, wish.need, now)
     if lacking(state, wanted):
         return msgspec.structs.replace(state, wish=kept, refused="", wanted=wanted)
     return become(state, msgspec.structs.replace(wish, need=wanted), beside(state, wanted).lots, now)
@@ -87,7 +90,8 @@ def run_late(state: F, _: Due, now: datetime) -> F:
 
 def enough(state: Founded, seen: ClusterSeen) -> bool:
     """Whether what is there is all that was bought; while that changes, all that was bought before and after."""
-    return seen.known and not any(unmet(state, seen))
+    lacks, (nodes, accelerators) = unmet(state, seen), missing(state)
+    return seen.known and lacks.nodes <= nodes and lacks.accelerators <= accelerators
 
 
 def asks_resize(state: Founded) -> tuple[Command, ...]:

@@ -20,6 +20,7 @@ from services.machine import Command, asks
 from services.provisioning.demand import follows, times
 from services.provisioning.pools import ENOUGH, asks_pools
 from services.provisioning.resize import asks_again, asks_resize, asks_settling
+from services.provisioning.upgrade import asks_upgrade
 
 
 def ask_market(state: Requested | Placing) -> tuple[Command, ...]:
@@ -70,7 +71,13 @@ def todo(state: State) -> tuple[Command, ...]:
     """Beside what each state asks for: pools that are to be added, and, of which nobody is told, an end of strays."""
     asked = _todo(state)
     if isinstance(state, Founded):
-        asked += asks_pools(state)
+        asked += (*asks_pools(state), *asks_upgrade(state))
     if isinstance(state, ClusterState) and state.strays:
         asked += tuple(Release(state.wish, stray, told=None) for stray in state.strays)
-    return asked
+    return (*(each for each in asked if not isinstance(each, Wake)), *_first(asked))
+
+
+def _first(asked: tuple[Command, ...]) -> tuple[Wake, ...]:
+    """An entity has one timer: it stands at the next time that anything of it is due."""
+    wakes = [each for each in asked if isinstance(each, Wake)]
+    return (min(wakes, key=lambda each: each.at),) if wakes else ()

@@ -181,6 +181,7 @@ async def play(stage: Stage) -> None:
     await scaled(stage, bus)
     for pools in (2, 1):
         await widened(stage, pools)
+    await upgraded(stage, "v1.35.0")
     await stage.admin.delete(COLONIES, "written", "default")
     await release(bus, "asked", stage.clock())
     await bus.close()
@@ -249,6 +250,22 @@ async def widened(stage: Stage, pools: int) -> None:
         return conditions["Resizing"] == ("False", generation) and shown["clusters"][0]["nodesReady"] == pools
 
     await stage.until(f"of {pools} pools", settled, "written")
+
+
+async def upgraded(stage: Stage, version: str) -> None:
+    """Somebody gives both clusters another version of Kubernetes; they are ready all the while."""
+    edited = spec()
+    for each in edited["clusters"]:
+        each["kubernetesVersion"] = version
+    wanted = {"metadata": {"name": "written", "namespace": "default"}, "spec": edited}
+    await stage.admin.apply(COLONIES, wanted, manager="kubectl")
+
+    def settled(colony: Object | None) -> bool:
+        shown = (colony or {})["status"]
+        assert {c["type"]: c["status"] for c in shown["conditions"]}["Ready"] == "True", shown
+        return {each["kubernetesVersion"] for each in shown["clusters"]} == {version}
+
+    await stage.until(f"of version {version}", settled, "written")
 
 
 def _whole(colony: Object | None) -> bool:

@@ -37,10 +37,13 @@ ELSEWHERE = (
         for group, plural in (
             ("cluster.x-k8s.io", "machinehealthchecks"),
             ("bootstrap.cluster.x-k8s.io", "kubeadmconfigtemplates"),
-            ("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes"),
             (INFRASTRUCTURE, "devclusters"),
             (INFRASTRUCTURE, "devmachinetemplates"),
         )
+    }
+    | {
+        Right("controlplane.cluster.x-k8s.io", plural, "get"): "the control planes of k0rdent's own templates"
+        for plural in ("k0scontrolplanes", "k0smotroncontrolplanes")
     }
     | {
         Right("", "configmaps", "get"): "a template that is not seen yet is asked for by its name",

@@ -122,6 +122,7 @@ class Cache:
             checks=self._several(key, MACHINEHEALTHCHECKS),
             deployment=deployment,
             template=self.objects[CLUSTERTEMPLATES].get((namespace, spec.get("template", ""))),
+            templates=[each for (there, _), each in self.objects[CLUSTERTEMPLATES].items() if there == namespace],
             credential=self.objects[CREDENTIALS].get((namespace, spec.get("credential", ""))),
         )
 

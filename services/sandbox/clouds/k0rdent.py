@@ -10,7 +10,8 @@ from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, MACHINEDEPLOYMENTS
 from events.kube import Object
 from services.sandbox.clouds.changes import Change, Edit, End, Wait
 from services.sandbox.clouds.conditions import Told, tell, told
-from services.sandbox.clouds.k0rdent_chart import chart, takes_in, workers
+from services.sandbox.clouds.k0rdent_chart import chart, takes_in, upgrades, version, workers
+from services.sandbox.clouds.names import CONTROLPLANES
 from services.sandbox.clouds.objects import deleting, greet, let_go, name, replicas, status, when
 from services.sandbox.clouds.view import Laws, View
 
@@ -61,7 +62,7 @@ def _live(view: View, it: Object, now: datetime) -> Iterator[Change]:
     if deleting(it):
         return
     conditions = _conditions(view, it)
-    said = tuple(_say(it, conditions, now))
+    said = tuple(_say(view, it, conditions, now))
     if said:
         yield from said
         return
@@ -82,11 +83,17 @@ def _made(view: View) -> bool:
 
 
 def _scale(view: View, it: Object) -> Iterator[Change]:
-    """An edit of the config is an upgrade of the release."""
-    wanted = workers(it)
+    """An edit of the config, or another template, is an upgrade of the release: all of its objects at once."""
+    wanted, newest = workers(it), version(view)
     for pool in view.pools:
-        if replicas(pool) != wanted and not deleting(pool):
-            yield Edit(MACHINEDEPLOYMENTS, pool, {"spec": {"replicas": wanted}})
+        if (replicas(pool), pool["spec"]["template"]["spec"]["version"]) != (wanted, newest) and not deleting(pool):
+            yield Edit(
+                MACHINEDEPLOYMENTS,
+                pool,
+                {"spec": {"replicas": wanted, "template": {"spec": {"version": newest}}}},
+            )
+    if view.control is not None and view.control["spec"]["version"] != newest:
+        yield Edit(CONTROLPLANES, view.control, {"spec": {"version": newest}})
 
 
 def _impatience(it: Object, now: datetime) -> Iterator[Change]:
@@ -101,9 +108,13 @@ def _since(it: Object, type_: str) -> datetime | None:
     return when(found[0]["lastTransitionTime"]) if found else None
 
 
-def _say(it: Object, conditions: Sequence[Told], now: datetime) -> Iterator[Change]:
+def _say(view: View, it: Object, conditions: Sequence[Told], now: datetime) -> Iterator[Change]:
     conditions = [*conditions, _ready(it, conditions, now)]
-    yield from tell(CLUSTERDEPLOYMENTS, it, conditions, {"observedGeneration": it["metadata"]["generation"]}, now)
+    fields: Object = {"observedGeneration": it["metadata"]["generation"]}
+    able = [] if deleting(it) else upgrades(view, it)
+    if able or status(it).get("availableUpgrades"):
+        fields["availableUpgrades"] = able
+    yield from tell(CLUSTERDEPLOYMENTS, it, conditions, fields, now)
 
 
 def _conditions(view: View, it: Object) -> list[Told]:
@@ -205,7 +216,7 @@ def _leave(view: View, it: Object, now: datetime) -> Iterator[Change]:
     conditions.append(
         Told("Deleting", "True", "Deleting", waiting) if waiting else Told("Deleting", "True", "Succeeded")
     )
-    said = tuple(_say(it, conditions, now))
+    said = tuple(_say(view, it, conditions, now))
     if said:
         yield from said
     elif view.cluster is None:

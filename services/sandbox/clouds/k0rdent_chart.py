@@ -39,6 +39,24 @@ def workers(it: Object) -> int:
     return len(config["machines"]) if "machines" in config else int(config.get("workersNumber", 2))
 
 
+def version(view: View) -> str:
+    """The version of Kubernetes that the template makes."""
+    return str(status(view.template).get("k8sVersion", VERSION)) if view.template else VERSION
+
+
+def upgrades(view: View, it: Object) -> list[str]:
+    """The templates that may follow the present one, as a ClusterTemplateChain would say: of its chart, and newer."""
+    chart, has = _numbered(str(it["spec"].get("template", "")))
+    valid = [name(each) for each in view.templates if status(each).get("valid")]
+    return sorted(each for each in valid if _numbered(each)[0] == chart and _numbered(each)[1] > has)
+
+
+def _numbered(template: str) -> tuple[str, list[int]]:
+    """The chart's name, and its version behind that: three numbers."""
+    chart, *numbers = template.rsplit("-", 3)
+    return chart, [int(each) if each.isdecimal() else 0 for each in numbers]
+
+
 def _config(it: Object) -> Object:
     return it["spec"].get("config") or {}
 
@@ -109,7 +127,7 @@ def _infra(view: View, it: Object) -> Object:
 def _control(view: View, it: Object) -> Object:
     spec = {
         "replicas": int(_config(it).get("controlPlaneNumber", 1)),
-        "version": status(view.template).get("k8sVersion", VERSION) if view.template else VERSION,
+        "version": version(view),
         "machineTemplate": {"spec": {"infrastructureRef": _machines(f"{name(it)}-control-plane")}},
     }
     return _meta(it, name(it)) | {"spec": spec}
@@ -131,7 +149,7 @@ def _pool(view: View, it: Object) -> Object:
     labels = {CLUSTER_NAME: name(it), DEPLOYMENT_NAME: called}
     machine = {
         "clusterName": name(it),
-        "version": status(view.template).get("k8sVersion", VERSION) if view.template else VERSION,
+        "version": version(view),
         "bootstrap": {"dataSecretName": f"{called}-bootstrap"},
         "infrastructureRef": _machines(called),
     }

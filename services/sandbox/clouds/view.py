@@ -42,6 +42,8 @@ class View:
     checks: Sequence[Object] = ()
     deployment: Object | None = None
     template: Object | None = None
+    templates: Sequence[Object] = ()
+    """All of its namespace."""
     credential: Object | None = None
 
     @property

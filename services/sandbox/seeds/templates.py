@@ -6,7 +6,8 @@ from importlib.resources import files
 from events.kinds import CLUSTERTEMPLATES, CONFIGMAPS, CREDENTIALS
 from events.kube import Object, Resource
 
-VERSION = "v1.34.0"
+VERSION, NEXT = "v1.34.0", "v1.35.0"
+"""Of Kubernetes: what a template makes, and what one makes that may follow it."""
 CLOUD = "alate.dev/cloud"
 """The label by which the back ends know what a template or a credential is for."""
 CAPI_CLOUDS = ("aws", "azure", "gcp", "dev")
@@ -45,6 +46,12 @@ K0RDENT: dict[str, Object] = {
 zones; these do, as an administrator's copy would."""
 ADOPTED = "adopted-cluster-1-0-2"
 """The template for clusters that stand already: its chart makes them known to k0rdent."""
+FOLLOWING = {
+    "aws-standalone-cp-1-0-43": "aws-standalone-cp-1-0-44",
+    "azure-standalone-cp-1-0-45": "azure-standalone-cp-1-0-46",
+    "gcp-standalone-cp-1-0-43": "gcp-standalone-cp-1-0-44",
+}
+"""Each with a later one of the same chart."""
 CHART = {"interval": "10m0s", "sourceRef": {"kind": "HelmRepository", "name": "kcm-templates"}}
 """Where k0rdent's own templates have their charts from; its schema wants both."""
 IDENTITIES = {
@@ -67,24 +74,26 @@ def _meta(namespace: str, name: str, cloud: str) -> Object:
     return {"name": name, "namespace": namespace, "labels": {CLOUD: cloud}}
 
 
-def _templates() -> Iterator[tuple[str, tuple[Object, list[str]]]]:
-    """Each by its name, with the values of its chart and the providers it needs."""
+def _templates() -> Iterator[tuple[str, tuple[Object, list[str], str]]]:
+    """Each by its name, with the values of its chart, the providers it needs, and its version of Kubernetes."""
     for name, config in K0RDENT.items():
         infrastructure = REMOTE if "machines" in config else name.partition("-")[0]
         providers = [f"infrastructure-{infrastructure}", f"bootstrap-{REMOTE}", f"control-plane-{REMOTE}"]
-        yield name, (_WORKERS | config, providers)
+        yield name, (_WORKERS | config, providers, VERSION)
+        if name in FOLLOWING:
+            yield FOLLOWING[name], (_WORKERS | config, providers, NEXT)
     values = {"clusterLabels": {}, "clusterAnnotations": {}, "clusterIdentity": {"name": ""}}
-    yield ADOPTED, (values | {"consecutiveFailureThreshold": 3}, ["infrastructure-internal"])
+    yield ADOPTED, (values | {"consecutiveFailureThreshold": 3}, ["infrastructure-internal"], VERSION)
 
 
-def _template(namespace: str, name: str, values: Object, providers: list[str]) -> Object:
+def _template(namespace: str, name: str, values: Object, providers: list[str], version: str) -> Object:
     return {
         "metadata": _meta(namespace, name, name.partition("-")[0]),
         "spec": {"helm": {"chartSpec": CHART | {"chart": name.rsplit("-", 3)[0]}}, "providers": providers},
         "status": {
             "valid": True,
             "observedGeneration": 1,
-            "k8sVersion": VERSION,
+            "k8sVersion": version,
             "providers": providers,
             "config": values,
         },

@@ -42,6 +42,7 @@ WIDER = msgspec.structs.replace(
     LARGER, pools=(*LARGER.pools, msgspec.structs.replace(NEED.pools[0], name="more", nodes=1))
 )
 ASLEEP = msgspec.structs.replace(LARGER, hibernate=True)
+RISEN = msgspec.structs.replace(LARGER, kubernetes_version="v1.35.0")
 WISH = Wish(
     tenant="acme", colony="train", cluster="a", uid="c1", generation=1,
     need=NEED, addons=(AddonRef("driver", "d1"),),
@@ -82,16 +83,16 @@ class World:
         seen = ClusterSeen(cluster="train-a", uid=uid, attempt=attempt.number, nodes=nodes, accelerators=8 * nodes)
         await self.say(seen, "acme", "train-a")
 
-    async def settled(self, kind: type[cluster.Founded], nodes: int) -> None:
-        """Wait until the cluster is so and of that size, for at most a day."""
+    async def settled(self, kind: type[cluster.Founded], need: Need) -> None:
+        """Wait until the cluster is so and all that is needed, for at most a day."""
         for _ in range(86_400):
             stored = await self.last(KEYS[0])
             if stored is not None and stored.subject == KEYS[0].state(declared(kind).event):
                 state = msgspec.json.decode(stored.data, type=kind)
-                if (state.wish.need.nodes, state.resizing) == (nodes, None):
+                if (state.wish.need, state.resizing, state.upgrading) == (need, None, None):
                     return
             await asyncio.sleep(1)
-        raise AssertionError(f"it never settled at {nodes} nodes")
+        raise AssertionError(f"it never settled as {need}")
 
     async def last(self, key: Key) -> Stored | None:
         return await self.bus.last("EVENTS", key.history)
@@ -136,6 +137,14 @@ class FakeCloud:
         nodes = attempt.placement.nodes
         self._world.done.add(f"{nodes} nodes")
         await self._world.count(uid, attempt, nodes)
+
+    async def upgrade(self, wish: Wish, attempt: Attempt, uid: str) -> str:
+        return await self._life.call(lambda: self._upgrade(wish.need.kubernetes_version))
+
+    async def _upgrade(self, version: str) -> str:
+        known = version in self._world.done
+        self._world.done.add(version)
+        return "" if known else f"0 machines run {version}"
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         await self._life.call(lambda: self._release(attempt))
@@ -244,7 +253,7 @@ async def at_work(mortal: Any, world: World, lives: dict[str, Any]) -> AsyncIter
 
 async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
     """The whole story: wished for, two clouds in vain, founded, fitted out, stripped, fitted out again, grown, wider,
-    asleep, awake, taken back.
+    asleep, awake, upgraded, taken back.
     """
     world = World(MemoryBus(clock=mortal.clock))
     async with at_work(mortal, world, lives):
@@ -258,14 +267,16 @@ async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
         await world.say(msgspec.structs.replace(WISH, generation=3), "acme", "train-a")
         await world.until(KEYS[1], "applied")
         await world.say(msgspec.structs.replace(WISH, generation=4, need=LARGER), "acme", "train-a")
-        await world.settled(cluster.Ready, 3)
+        await world.settled(cluster.Ready, LARGER)
         await world.say(msgspec.structs.replace(WISH, generation=5, need=WIDER), "acme", "train-a")
-        await world.settled(cluster.Ready, 4)
+        await world.settled(cluster.Ready, WIDER)
         await world.say(msgspec.structs.replace(WISH, generation=6, need=ASLEEP), "acme", "train-a")
-        await world.settled(cluster.Hibernated, 0)
+        await world.settled(cluster.Hibernated, ASLEEP)
         await world.say(msgspec.structs.replace(WISH, generation=7, need=LARGER), "acme", "train-a")
-        await world.settled(cluster.Ready, 3)
-        await world.say(msgspec.structs.replace(WISH, generation=8, deleting=True), "acme", "train-a")
+        await world.settled(cluster.Ready, LARGER)
+        await world.say(msgspec.structs.replace(WISH, generation=8, need=RISEN), "acme", "train-a")
+        await world.settled(cluster.Ready, RISEN)
+        await world.say(msgspec.structs.replace(WISH, generation=9, need=RISEN, deleting=True), "acme", "train-a")
         for key, end in zip(KEYS, ("released", "withdrawn", "gone"), strict=True):
             await world.until(key, end)
     return await look(world)
@@ -307,7 +318,7 @@ async def test_the_calm_story_is_the_one_that_is_meant(mortal):
         launched=frozenset({2, 3}),
         standing=frozenset(),
         done=frozenset({
-            "applied d1 on train-a-3-kubeconfig", "withdrawn", "3 nodes", "4 nodes", "0 nodes",
+            "applied d1 on train-a-3-kubeconfig", "withdrawn", "3 nodes", "4 nodes", "0 nodes", "v1.35.0",
             "drained", "swept", "audited",
         }),
         tried=("1 full NoCapacity", "2 lame NoCapacity"),

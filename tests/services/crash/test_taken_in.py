@@ -62,10 +62,10 @@ async def tell(mortal: Any, end: OnRelease, lives: dict[str, Any]) -> HandedBack
         await world.say(taking_in(WISH, end), "acme", "train-a")
         for key, event in zip(KEYS, ("ready", "applied", "armed"), strict=True):
             await world.until(key, event)
-        grown = msgspec.structs.replace(WISH, need=LARGER)
-        await world.say(taking_in(grown, end, generation=2), "acme", "train-a")
-        await world.settled(cluster.Ready, 3)
-        await world.say(taking_in(grown, end, generation=3, deleting=True), "acme", "train-a")
+        grown = taking_in(msgspec.structs.replace(WISH, need=LARGER), end, generation=2)
+        await world.say(grown, "acme", "train-a")
+        await world.settled(cluster.Ready, grown.need)
+        await world.say(msgspec.structs.replace(grown, generation=3, deleting=True), "acme", "train-a")
         for key, event in zip(KEYS, ("released", "withdrawn", "gone"), strict=True):
             await world.until(key, event)
     there = world.theirs.objects

@@ -10,7 +10,7 @@ from itertools import product
 import msgspec
 import pytest
 
-from schemas import addon, cluster, founding, resize, teardown
+from schemas import addon, cluster, founding, resize, teardown, upgrade
 from schemas.entity import Due, State
 from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved
 from schemas.infra import InfraSeen
@@ -51,6 +51,9 @@ WIDER = msgspec.structs.replace(
     FIRST, generation=2, need=Need(pools=(*POOLS, msgspec.structs.replace(POOLS[0], name="more", nodes=1)))
 )
 ASLEEP = msgspec.structs.replace(FIRST, generation=2, need=msgspec.structs.replace(FIRST.need, hibernate=True))
+RISEN = msgspec.structs.replace(
+    FIRST, generation=2, need=msgspec.structs.replace(FIRST.need, kubernetes_version="v1.35.0")
+)
 DELETED = msgspec.structs.replace(FIRST, generation=3, deleting=True)
 ANEW = msgspec.structs.replace(FIRST, generation=4)
 STRANGER = msgspec.structs.replace(FIRST, uid="c9", generation=9)
@@ -77,7 +80,9 @@ GROWN, LEAST, NOTHING = (placement("aws", 10.0, nodes) for nodes in (3, 1, 0))
 MORE = msgspec.structs.replace(CHEAP.lots[0], pool="more", nodes=1)
 TRIED = Attempt(number=1, placement=CHEAP)
 HEARD_BY_CLUSTER = (
-    FIRST, OTHER_NEED, LARGER, ELASTIC, WIDER, ASLEEP, DELETED, ANEW,
+    FIRST, OTHER_NEED, LARGER, ELASTIC, WIDER, ASLEEP, RISEN, DELETED, ANEW,
+    upgrade.Rolling(1, "v1.35.0", "0 of 2 machines run v1.35.0"),
+    upgrade.Upgraded(1, "v1.35.0"), upgrade.UpgradeRefused(1, "v1.35.0", "no template has it"),
     resize.Bought(1, WIDER.need, (MORE,)), resize.NotBought(1, WIDER.need, "no x8 left"),
     resize.Resized(1, (*CHEAP.lots, MORE)), resize.ResizeRefused(1, (*CHEAP.lots, MORE), "no x8 left"),
     *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, LEAST, NOTHING)),
@@ -105,7 +110,9 @@ def taking_in(wish: Wish, end: OnRelease = OnRelease.KEEP) -> Wish:
 
 TAKING = taking_in(FIRST)
 HEARD_BY_ADOPTED = (
-    TAKING, taking_in(LARGER), taking_in(ASLEEP), taking_in(DELETED), taking_in(ANEW),
+    TAKING, taking_in(LARGER), taking_in(ASLEEP), taking_in(RISEN), taking_in(DELETED), taking_in(ANEW),
+    upgrade.Rolling(1, "v1.35.0", "0 of 2 machines run v1.35.0"),
+    upgrade.Upgraded(1, "v1.35.0"), upgrade.UpgradeRefused(1, "v1.35.0", "no topology"),
     taking_in(DELETED, OnRelease.DELETE),
     resize.Bought(1, WIDER.need, (MORE,)), resize.NotBought(1, WIDER.need, "no x8 left"),
     *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, NOTHING)),
@@ -171,6 +178,8 @@ def alike(state: State) -> bytes:
         return msgspec.json.encode(state)
     waits = {"until": T0} if isinstance(state, cluster.Waiting) else {}
     tried = tuple(msgspec.structs.replace(each, placement=CHEAP, failed_at=T0) for each in state.tried)
+    if getattr(state, "upgrading", None) is not None:
+        waits["upgrading"] = msgspec.structs.replace(state.upgrading, until=T0, progress="")
     waits |= {at: T0 for at in ("shrinks_at", "grows_from") if getattr(state, at, None) is not None}
     return msgspec.json.encode(
         msgspec.structs.replace(state, short_since=None, strays=(), cost_usd=0.0, tried=tried, **waits)

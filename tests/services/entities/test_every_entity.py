@@ -7,7 +7,7 @@ from itertools import product
 
 import msgspec
 
-from schemas import addon, cluster, founding, resize, teardown
+from schemas import addon, cluster, founding, resize, teardown, upgrade
 from schemas.entity import Due, Wake
 from schemas.founding import Gone
 from schemas.infra import InfraSeen
@@ -97,7 +97,9 @@ def test_every_state_is_json_that_any_reader_can_read(entity):
 
 def test_every_wait_has_an_end(entity):
     """Nothing that is asked of the world is waited for without a deadline; what is retried or known needs none."""
-    polled = founding.Rank | founding.Look | founding.Release | resize.Buy | resize.Resize | addon.Withdraw
+    polled = (
+        founding.Rank | founding.Look | founding.Release | resize.Buy | resize.Resize | upgrade.Upgrade | addon.Withdraw
+    )
     for state in entity.reached():
         commands = entity.todo(state)
         if commands and not any(isinstance(command, Wake) for command in commands):

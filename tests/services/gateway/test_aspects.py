@@ -18,7 +18,7 @@ from services.gateway.conditions import Shown
 from services.gateway.facts import Facts
 from tests.services.gateway.known import SEEN, WHOLE, WISH, is_, put_on
 
-ASPECTS = ("Placed", "Reachable", "Schedulable", "AcceleratorsReady", "AddonsApplied", "Resizing", "Ready")
+ASPECTS = ("Placed", "Reachable", "Schedulable", "AcceleratorsReady", "AddonsApplied", "Resizing", "Upgrading", "Ready")
 LADDER = ("Placed", "Reachable", "Schedulable", "AcceleratorsReady", "Ready")
 SEENS = (
     None, SEEN, msgspec.structs.replace(SEEN, nodes=0, accelerators=0), msgspec.structs.replace(SEEN, nodes=2),

@@ -58,11 +58,11 @@ def test_a_ready_colony_shows_every_field():
         "acceleratorsReady": 16, "acceleratorsWanted": 16,
         "pools": [{"name": "workers", "nodesReady": 2, "nodesWanted": 2, "acceleratorsReady": 16,
                    "acceleratorsWanted": 16}],
-        "kubeconfigSecret": "train-a-2-kubeconfig",
+        "kubeconfigSecret": "train-a-2-kubeconfig", "kubernetesVersion": "v1.34.0",
         "addons": [{"name": "driver", "phase": "Applied"}], "teardown": {"phase": "Armed"},
         "expiresAt": "2026-01-01T13:00:00Z", "idleSince": "2026-01-01T11:00:00Z", "attempts": 2,
     }]  # fmt: skip
-    assert [c["type"] for c in conditions] == ["Accepted", "Ready", "Resizing", "AddonsApplied"]
+    assert [c["type"] for c in conditions] == ["Accepted", "Ready", "Resizing", "Upgrading", "AddonsApplied"]
     assert conditions[1] == {
         "type": "Ready", "status": "True", "observedGeneration": 3, "lastTransitionTime": "2026-01-01T12:00:00Z",
         "reason": "AllClustersReady", "message": "",
@@ -79,7 +79,7 @@ def test_a_condition_keeps_its_time_until_its_status_changes():
     waiting = shown(Facts(WISH, cluster=is_(cluster.Requested)), colony=before, now=later)
     ready = shown(WHOLE, colony=before, now=later)
     times = [[c["lastTransitionTime"][11:16] for c in each["conditions"]] for each in (waiting, ready)]
-    assert times == [["12:00"] * 4, ["12:00", "12:05", "12:00", "12:05"]]
+    assert times == [["12:00"] * 5, ["12:00", "12:05", "12:00", "12:00", "12:05"]]
 
 
 def test_a_clusters_condition_keeps_its_time_too_and_is_of_the_cluster_of_that_name():
@@ -91,7 +91,7 @@ def test_a_clusters_condition_keeps_its_time_too_and_is_of_the_cluster_of_that_n
         {c["type"]: c["lastTransitionTime"][11:16] for c in each["conditions"]}
         for each in shown(other, short, colony=before, now=later)["clusters"]
     ]
-    kept = dict.fromkeys(("Placed", "Reachable", "AddonsApplied", "Resizing"), "12:00")
+    kept = dict.fromkeys(("Placed", "Reachable", "AddonsApplied", "Resizing", "Upgrading"), "12:00")
     assert times[0] == dict.fromkeys(times[0], "12:05")
     assert times[1] == kept | dict.fromkeys(("Schedulable", "AcceleratorsReady", "Ready"), "12:05")
 
@@ -154,6 +154,27 @@ def test_nodes_that_pods_asked_for_in_vain_are_told_beside_what_is_on_its_way():
     both = shown(held, replace(going, wish=msgspec.structs.replace(going.wish, cluster="b")))
     told = "a: too dear; b: 2 of 4 nodes, 16 of 32 accelerators ready"
     assert conditions(both)["Resizing"] == ("True", "Resizing", told)
+
+
+def upgrading(**fields):
+    going = cluster.Upgrading(version="v1.35.0", until=NOW, **fields)
+    return replace(WHOLE, cluster=is_(cluster.Ready, upgrading=going))
+
+
+def test_one_that_gets_another_version_is_ready_and_tells_how_far_it_is():
+    computed = shown(upgrading(progress="1 of 2 machines run v1.35.0"))
+    told = "a: gets Kubernetes v1.35.0: 1 of 2 machines run v1.35.0"
+    assert (computed["phase"], computed["message"]) == ("Ready", told)
+    assert conditions(computed)["Upgrading"] == ("True", "Upgrading", told)
+    assert computed["clusters"][0]["kubernetesVersion"] == "v1.34.0"
+
+
+def test_one_that_takes_long_to_get_another_version_is_told_as_late():
+    assert conditions(shown(upgrading(late=True)))["Upgrading"][:2] == ("True", "Late")
+
+
+def test_one_that_has_no_api_yet_runs_no_version():
+    assert "kubernetesVersion" not in shown(replace(WHOLE, cluster=is_(cluster.Launching)))["clusters"][0]
 
 
 ASLEEP = msgspec.structs.replace(WISH, need=msgspec.structs.replace(NEED, hibernate=True))

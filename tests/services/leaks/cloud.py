@@ -50,6 +50,12 @@ class Cloud:
             return
         await self._life.call(lambda: self._resize(f"{wish.name}-{attempt.number}", uid, attempt.placement.nodes))
 
+    async def upgrade(self, wish: Wish, attempt: Attempt, uid: str) -> str:
+        if attempt.adopts:
+            raise Denied("its makers keep its version")
+        version = wish.need.kubernetes_version
+        return await self._life.call(lambda: self._upgrade(f"{wish.name}-{attempt.number}", uid, version))
+
     async def release(self, wish: Wish, attempt: Attempt) -> None:
         if attempt.adopts:
             await self._taker.release(wish, attempt)
@@ -99,6 +105,16 @@ class Cloud:
             raise Denied("no such size")
         self._told(thing, nodes)
         self._world.later(20.0, lambda: self._up(name, thing, nodes))
+
+    async def _upgrade(self, name: str, uid: str, version: str) -> str:
+        self._there()
+        thing, dice = self._world.standing.get(name), Random(f"{self._world.seed}/{name}/{version}")
+        if thing is None or thing.uid != uid:
+            raise NotFound("it is not there")
+        if dice.randrange(4) == 0 and not self._world.kind:
+            raise Denied("no such version")
+        asked = thing.versions[version] = thing.versions.get(version, 0) + 1
+        return "" if asked > dice.choice((0, 2, 2, 500)) else f"{asked} machines run {version}"
 
     def _told(self, thing: Thing, nodes: int) -> None:
         thing.nodes = nodes

@@ -10,7 +10,8 @@ CLUSTERS = ("train-a", "train-b", "infer-a")
 THEIRS = {"theirs-1": OnRelease.KEEP, "theirs-2": OnRelease.KEEP, "theirs-3": OnRelease.DELETE}
 """What others made, and what every Colony that takes it in says of its end."""
 WEIGHTS = {
-    "ask": 6, "amend": 2, "resize": 3, "widen": 2, "doze": 2, "end": 3, "order": 2, "vanish": 2, "shrink": 2, "grow": 2,
+    "ask": 6, "amend": 2, "resize": 3, "widen": 2, "doze": 2, "rise": 2, "end": 3, "order": 2, "vanish": 2,
+    "shrink": 2, "grow": 2,
     "queue": 3, "lull": 2,
     "adopt": 3, "unmake": 1, "remake": 1, "strip": 1,
     "repeat": 4, "die": 4, "outage": 3, "uninstall": 1, "market": 2, "full": 2, "pass": 5,

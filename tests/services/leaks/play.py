@@ -114,6 +114,14 @@ class Play:
             pools = sum(pool.nodes for pool in need.pools)
             await self.world.wish(step.who, nodes=pools, hibernate=not need.hibernate)
 
+    async def _rise(self, step: Step) -> None:
+        """It shall run a later version; now and then one that cannot follow."""
+        if step.who in self.world.wishes:
+            need = self.world.wishes[step.who].need
+            minor = int(need.kubernetes_version.split(".")[1]) + (1, 1, 1, 2, -1)[step.dice % 5]
+            nodes = sum(pool.nodes for pool in need.pools)
+            await self.world.wish(step.who, nodes=nodes, hibernate=need.hibernate, version=f"v1.{minor}.0")
+
     async def _end(self, step: Step) -> None:
         await self.world.wish(step.who, deleting=True)
         await self.world.order(step.who)

@@ -28,6 +28,8 @@ TENANT = "acme"
 KINDS = {declared(kind).event: kind for kind in cluster.LIFECYCLE.states}
 ELASTIC = {"train-b": (1, 4), "infer-a": (2, 5)}
 """The fewest and the most nodes of those whose pools follow their pods."""
+FIRST = "v1.34.0"
+"""The version of Kubernetes that is asked for first."""
 LONGEST_END = timedelta(days=2)
 
 
@@ -45,6 +47,8 @@ class Thing:
     going: bool = False
     nodes: int = 0
     """So many it was told to have last."""
+    versions: dict[str, int] = field(default_factory=dict)
+    """Each that it was told to run, with how often it was asked how far it is."""
 
 
 @dataclass
@@ -164,10 +168,12 @@ class World:
         hibernate: bool = False,
         wide: bool = False,
         adopt: str | None = None,
+        version: str = "",
     ) -> None:
         """The next generation of what is wanted; of another Colony, once the last one's is over.
 
-        `adopt`: what others made that shall be taken in; empty: nothing; None: as before.
+        `version`: of Kubernetes; empty: as before. `adopt`: what others made that shall be taken in; empty: nothing;
+        None: as before.
         """
         before, state = self.wishes.get(name), await self.state(name)
         over = before is None or (before.deleting and (state is None or isinstance(state, cluster.Released)))
@@ -184,7 +190,11 @@ class World:
         colony, part = name.split("-")
         self.wishes[name] = Wish(
             tenant=TENANT, colony=colony, cluster=part, uid=uid, generation=1 if over else before.generation + 1,
-            deleting=deleting, need=Need(pools=pools, backend="fake", hibernate=hibernate, adopt=_adopt(adopt, before)),
+            deleting=deleting,
+            need=Need(
+                pools=pools, backend="fake", hibernate=hibernate, adopt=_adopt(adopt, before),
+                kubernetes_version=version or (FIRST if over else before.need.kubernetes_version),
+            ),
         )  # fmt: skip
         await self.say(self.wishes[name], TENANT, name)
 

@@ -15,6 +15,7 @@ from schemas.cluster import (
     Requested,
     Resizing,
     Stalled,
+    Upgrading,
     Waiting,
 )
 from schemas.growth import Ungrown
@@ -141,6 +142,12 @@ def resized(nodes, since, cost) -> Ready:
     return msgspec.structs.replace(
         LIFE[5], attempt=size, since=at(since), billed_since=at(since), cost_usd=cost, resizing=resizing
     )
+
+
+@pytest.mark.parametrize(("late", "more"), [(False, ""), (True, ", which takes longer than it should")])
+def test_one_that_gets_another_version_waits_for_all_of_it(late, more):
+    going = msgspec.structs.replace(LIFE[5], upgrading=Upgrading(version="v1.35.0", until=at(3), late=late))
+    assert account((*LIFE[:5], going), at(4)).waits_for == f"all of it to run v1.35.0{more}"
 
 
 def test_a_changed_size_is_reckoned_piece_by_piece():

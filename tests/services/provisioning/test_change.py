@@ -5,7 +5,8 @@ import pytest
 
 from schemas.placement import Placement
 from schemas.wish import Adopt, Need, Network, OnRelease, Spot
-from services.provisioning.change import WAY, objection
+from services.provisioning.change import objection
+from services.versions import WAY
 from tests.samples import LOT, POOL
 
 NEED = Need(pools=(POOL,))
@@ -57,7 +58,6 @@ def test_what_becomes_of_an_adopted_cluster_can_change_and_which_it_is_cannot():
     ("wanted", "named"),
     [
         (replace(NEED, regions=("r",)), "regions"),
-        (replace(NEED, kubernetes_version="v1.33.0"), "kubernetesVersion"),
         (replace(NEED, network=Network(pods=("10.8.0.0/14",), services=("10.96.0.0/16",))), "network"),
         (replace(NEED, backend="capi", clouds=("gcp",)), "clouds, backend"),
         (replace(NEED, pools=(replace(POOL, accelerator="A100", nodes=9),)), "pools[workers].accelerator"),
@@ -68,7 +68,9 @@ def test_what_becomes_of_an_adopted_cluster_can_change_and_which_it_is_cannot():
     ],
 )  # fmt: skip
 def test_all_else_is_refused_by_name_with_the_way(wanted, named):
-    expected = f"{named} cannot change while the cluster runs, only its pools and their nodes can: {WAY}"
+    expected = (
+        f"{named} cannot change while the cluster runs, only its pools, their nodes and kubernetesVersion can: {WAY}"
+    )
     assert objection(NEED, wanted, PLACEMENT) == expected
 
 

@@ -52,7 +52,7 @@ async def test_what_somebody_changed_is_theirs(kube):
 async def test_another_namespace_can_be_given_the_same(kube):
     await kube.create(NAMESPACES, {"metadata": {"name": "acme"}})
     await seed_tenant(kube, "acme")
-    for resource, number in ((CLUSTERTEMPLATES, 5), (CREDENTIALS, 3), (CONFIGMAPS, 4)):
+    for resource, number in ((CLUSTERTEMPLATES, 8), (CREDENTIALS, 3), (CONFIGMAPS, 4)):
         assert len((await kube.list(resource, "acme")).items) == number
 
 

@@ -1,0 +1,25 @@
+"""Which version of Kubernetes may follow which: up, and no minor version is passed over."""
+
+WAY = "set it back, or add another cluster to the Colony and take this one out"
+"""What to do where something of a running cluster cannot change."""
+
+
+def plain(version: str) -> str:
+    """The version without what a distribution adds to it: ``v1.34.1`` of ``v1.34.1+k0s.0``."""
+    return version.partition("+")[0].partition("-")[0]
+
+
+def skips(runs: str, goal: str, version: str) -> str:
+    """Why a cluster that runs one version, and is getting `goal`, cannot get another; empty if it can."""
+    (major, minor, _), (had, most, _) = _parts(version), _parts(runs)
+    if _parts(version) < _parts(goal):
+        return f"kubernetesVersion never goes down, and {goal} is there or on its way: {WAY}"
+    if (major, minor) <= (had, most + 1):
+        return ""
+    first = f"ask for {version} once all of it runs {goal}" if goal != runs else f"ask for a v{had}.{most + 1} first"
+    return f"kubernetesVersion goes up one minor version at a time, and {runs} runs: {first}"
+
+
+def _parts(version: str) -> tuple[int, int, int]:
+    major, minor, patch = plain(version).removeprefix("v").split(".")
+    return int(major), int(minor), int(patch)
