@@ -1,7 +1,8 @@
 """Founds clusters through plain Cluster API: from a ClusterClass, or from manifests a user keeps in a ConfigMap."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import ClassVar
 
 import msgspec
@@ -102,21 +103,30 @@ class Capi:
             await adopting.alter(self._kube, clusters, wish, attempt, uid=uid, patch=lambda there: grown(there, lots))
             return
         source = await self._sources.of(wish, attempt.placement.cloud)
-        found = sized(await self._renderer(wish, source), attempt)
+        render = await self._renderer(wish, source)
+        found = sized(render, attempt)
         if not found:
             raise Denied("the Cluster API template does not mention ${REPLICAS}: a size cannot be set", "BadTemplate")
+        meta = {"name": attempt.object_name(wish.name), "namespace": wish.tenant}
+        there = await own(self._kube, await newest(self._kube, CLUSTERS), meta, uid)
+        mark = partial(_name, wish=wish, ours=labels(wish.name, attempt, uid), owners=_owned_by(there))
         if isinstance(source, str):
-            await self._pools(source, wish, attempt, uid)
+            await self._pools(filled(source, wish, attempt), mark)
         await self._patch(found, wish, uid)
+        await self._heal(render(attempt), mark)
 
-    async def _pools(self, text: str, wish: Wish, attempt: Attempt, uid: str) -> None:
+    async def _heal(self, rendered: list[Object], mark: Callable[[Object], None]) -> None:
+        """See that it is watched over: where the kind was not served when it was launched, nobody was."""
+        for document in rendered:
+            if document["kind"] == MACHINEHEALTHCHECKS.kind:
+                mark(document)
+                await ensure(self._kube, await self._kind(document), document)
+
+    async def _pools(self, made: list[tuple[Object, bool]], mark: Callable[[Object], None]) -> None:
         """See that of all kinds that pools are made of there is what the template says, and nothing of former pools."""
-        made, ours = filled(text, wish, attempt), labels(wish.name, attempt, uid)
-        cluster, others = _split([document for document, _ in made])
-        meta = cluster["metadata"] | {"namespace": wish.tenant}
-        there = await own(self._kube, await self._kind(cluster), meta, uid)
+        _, others = _split([document for document, _ in made])
         for document in others:
-            _name(document, wish, ours, _owned_by(there))
+            mark(document)
         for kind in dict.fromkeys(_kind_of(document) for document, pooled in made if pooled):
             wanted = [document for document in others if _kind_of(document) == kind]
             await exactly(self._kube, await self._kind(wanted[0]), wanted)

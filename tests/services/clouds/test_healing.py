@@ -68,6 +68,19 @@ async def test_where_the_kind_is_not_served_the_cluster_is_founded_without(serve
     assert (await Capi(server).leftovers("default", wish.name))["clusters"] == 1
 
 
+@pytest.mark.parametrize("of_a_class", [False, True], ids=["template", "class"])
+async def test_one_that_is_not_there_is_made_with_the_next_size(server, wish, of_a_class):
+    if of_a_class:
+        await server.create(CLUSTERCLASSES, cluster_class())
+    await Capi(server).launch(wish, ATTEMPT, UID)
+    await server.delete(MACHINEHEALTHCHECKS, "train-a-1", "default")
+    for _ in range(2):
+        await Capi(server).resize(wish, ATTEMPT, UID)
+    (made,) = await checks(server)
+    assert made["metadata"]["labels"]["alate.dev/uid"] == UID
+    assert [each["kind"] for each in made["metadata"]["ownerReferences"]] == ["Cluster"]
+
+
 async def test_another_size_leaves_it_alone(server, wish):
     await Capi(server).launch(wish, ATTEMPT, UID)
     (before,) = await checks(server)

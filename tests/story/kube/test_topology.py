@@ -28,6 +28,7 @@ metadata: {name: gpus}
 spec:
   template:
     spec:
+      rollout: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}} # no webhook does it
       kubeadmConfigSpec:
         clusterConfiguration:
           apiServer: {certSANs: [localhost, 127.0.0.1]}
