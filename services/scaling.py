@@ -37,6 +37,15 @@ def hibernating(colony: Object, cluster: str, *, hibernate: bool) -> Patch:
     ]
 
 
+def upgrading(colony: Object, cluster: str, version: str) -> Patch:
+    """The JSON patch that gives a cluster another version of Kubernetes. Raises NoSuchPool."""
+    at = f"/spec/clusters/{_cluster(colony, cluster)}"
+    return [
+        _is(at, cluster),
+        {"op": "add", "path": f"{at}/kubernetesVersion", "value": version},
+    ]
+
+
 def extending(colony: Object, cluster: str, life: timedelta) -> Patch:
     """The JSON patch that lets a cluster live so long from when it was first ready; empty where it lives longer.
 

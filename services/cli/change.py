@@ -1,5 +1,6 @@
 """What a person changes of a running cluster is written into its Colony, and can be waited for."""
 
+import re
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import NamedTuple
@@ -12,9 +13,11 @@ from services.bad import BadInput, Failed
 from services.cli.ask import current, told
 from services.cli.show import Write, dumped
 from services.cli.where import Where
-from services.scaling import MANAGER, NoSuchPool, Patch, TooLate, extending, hibernating, scaling
+from services.scaling import MANAGER, NoSuchPool, Patch, TooLate, extending, hibernating, scaling, upgrading
 
 Say = Callable[[str], object]
+VERSION = re.compile(r"v1\.[0-9]+\.[0-9]+")
+"""As a Colony takes it."""
 
 
 class Change(NamedTuple):
@@ -47,6 +50,21 @@ def sleep(namespace: str, target: str) -> Change:
 def wake(namespace: str, target: str) -> Change:
     """The machines it had. Raises BadInput."""
     return _turned(namespace, target, "shall wake", _ready, hibernate=False)
+
+
+def risen(namespace: str, target: str, version: str) -> Change:
+    """A later version of Kubernetes. Raises BadInput."""
+    colony, cluster = _names(target)
+    if not VERSION.fullmatch(version):
+        raise BadInput(f"{version} is no version of Kubernetes: write v1.MINOR.PATCH, such as v1.35.1")
+
+    def reached(shown: Object) -> bool:
+        return bool(shown.get("kubernetesVersion") == version)
+
+    return Change(
+        namespace, colony, cluster, f"shall run Kubernetes {version}",
+        lambda seen: upgrading(seen, cluster, version), reached,
+    )  # fmt: skip
 
 
 def longer(namespace: str, target: str, life: str) -> Change:

@@ -76,6 +76,29 @@ def wake(  # noqa: PLR0913 - what a person can say of it
     _run(change.wake(namespace, target), folder, kubeconfig, output, wait=wait)
 
 
+def upgrade(  # noqa: PLR0913 - what a person can say of it
+    target: Target,
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="Of Kubernetes: one minor version up at most.")],
+    *,
+    output: Output = Plain.TABLE,
+    wait: Wait = False,
+    namespace: Namespace = "default",
+    folder: Dir = HERE,
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Give a running cluster a later version of Kubernetes, machine by machine; it stays ready meanwhile.
+
+    \b
+      alate upgrade train/main v1.35.1 --wait
+      alate upgrade train/main v1.35.1 -o json
+    It goes up one minor version at a time, and never down. Exit code 1 if that is refused while it is waited for,
+    2 for bad input.
+    """
+    from services.cli import change
+
+    _run(change.risen(namespace, target, version), folder, kubeconfig, output, wait=wait)
+
+
 def extend(  # noqa: PLR0913 - what a person can say of it
     target: Target,
     life: Annotated[str, typer.Argument(metavar="TIME", help="Its time to live, from when it was first ready.")],

@@ -6,7 +6,7 @@ import pytest
 
 from events.faults import Denied
 from events.kinds import COLONIES
-from services.scaling import MANAGER, NoSuchPool, TooLate, extending, hibernating, scaling
+from services.scaling import MANAGER, NoSuchPool, TooLate, extending, hibernating, scaling, upgrading
 from tests.services.clouds.conftest import server
 
 __all__ = ["server"]
@@ -112,3 +112,15 @@ async def test_whoever_applies_the_colony_takes_the_number_over_again(server):
 def test_what_is_not_there_is_told_with_what_is(cluster, pool, sentence):
     with pytest.raises(NoSuchPool, match=sentence):
         scaling(colony("a", "b"), cluster, {pool: 3})
+
+
+async def test_only_the_cluster_that_is_named_gets_another_version(server):
+    made = await server.create(COLONIES, colony("a", "b"))
+    for _ in range(2):
+        shown = await write(server, upgrading(made, "b", "v1.35.1"))
+    assert [each["kubernetesVersion"] for each in shown["spec"]["clusters"]] == ["v1.34.0", "v1.35.1"]
+
+
+def test_the_version_of_a_cluster_that_is_not_there_is_told_by_name():
+    with pytest.raises(NoSuchPool, match="Colony train has no cluster c: it has a, b"):
+        upgrading(colony("a", "b"), "c", "v1.35.1")

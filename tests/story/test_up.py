@@ -87,6 +87,8 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack, tm
     for life in ("3h", "2h"):  # a life never gets shorter
         longer = (await stack.alate("extend", "train/main", life, "--wait", "-o", "json")).json
         assert longer["spec"]["clusters"][0]["timeToLive"] == "3h"
+    risen = (await stack.alate("upgrade", "train/main", "v1.35.0", "--wait", "-o", "json")).json
+    assert (risen["status"]["phase"], risen["status"]["clusters"][0]["kubernetesVersion"]) == ("Ready", "v1.35.0")
     asleep = (await stack.alate("hibernate", "train/main", "--wait", "-o", "json")).json
     assert (asleep["status"]["phase"], asleep["status"]["pricePerHour"]) == ("Hibernated", 0)
     assert await accelerators(stack) == 0
