@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from events.kinds import (
+    CLUSTERCLASSES,
     CLUSTERDEPLOYMENTS,
     CLUSTERS,
     CLUSTERTEMPLATES,
@@ -26,6 +27,7 @@ WATCHED: tuple[Resource, ...] = (
     CLUSTERTEMPLATES,
     CREDENTIALS,
     CLUSTERDEPLOYMENTS,
+    CLUSTERCLASSES,
     CLUSTERS,
     CONTROLPLANES,
     DEVCLUSTERS,
@@ -123,6 +125,7 @@ class Cache:
             deployment=deployment,
             template=self.objects[CLUSTERTEMPLATES].get((namespace, spec.get("template", ""))),
             templates=[each for (there, _), each in self.objects[CLUSTERTEMPLATES].items() if there == namespace],
+            of_class=self.objects[CLUSTERCLASSES].get((namespace, _class_of(cluster))),
             credential=self.objects[CREDENTIALS].get((namespace, spec.get("credential", ""))),
         )
 
@@ -156,6 +159,9 @@ class Cache:
         """The clusters an object belongs to."""
         if resource in (CLUSTERTEMPLATES, CREDENTIALS):
             return tuple(key for key in self.objects[CLUSTERDEPLOYMENTS] if key[0] == at(of)[0])
+        if resource is CLUSTERCLASSES:
+            clusters = self.objects[CLUSTERS].items()
+            return tuple(key for key, each in clusters if (key[0], _class_of(each)) == at(of))
         if resource in (CLUSTERS, CLUSTERDEPLOYMENTS):
             return (at(of),)
         if resource in _PARTS:
@@ -175,6 +181,12 @@ def _reference(cluster: Object, resource: Resource) -> At | None:
     if ref.get("kind") != resource.kind:
         return None
     return at(cluster)[0], str(ref["name"])
+
+
+def _class_of(cluster: Object | None) -> str:
+    """The name of the ClusterClass of a Cluster's topology; empty where it has none."""
+    told = cluster["spec"].get("topology", {}) if cluster else {}
+    return str(told.get("classRef", {}).get("name") or told.get("class", ""))
 
 
 def is_faults(of: Object) -> bool:

@@ -11,6 +11,7 @@ from services.sandbox.clouds.capi_infra import infra
 from services.sandbox.clouds.capi_machine import machines
 from services.sandbox.clouds.capi_pools import pools
 from services.sandbox.clouds.capi_sets import sets
+from services.sandbox.clouds.capi_topology import topology
 from services.sandbox.clouds.changes import Change, Wait
 from services.sandbox.clouds.k0rdent import deployment
 from services.sandbox.clouds.view import Laws, View
@@ -18,7 +19,7 @@ from services.sandbox.clouds.view import Laws, View
 Controller = Callable[[View, datetime, Laws], Iterator[Change]]
 
 CONTROLLERS: tuple[Controller, ...] = (
-    deployment, cluster, infra, control, pools, sets, health, fates, machines,
+    deployment, topology, cluster, infra, control, pools, sets, health, fates, machines,
 )  # fmt: skip
 """Who adds up comes before who is added up: so every step in between is seen, as by a watch."""
 BUSY = CONTROLLERS[::-1]

@@ -45,6 +45,8 @@ class View:
     templates: Sequence[Object] = ()
     """All of its namespace."""
     credential: Object | None = None
+    of_class: Object | None = None
+    """The ClusterClass of its topology."""
 
     @property
     def started(self) -> bool:

@@ -7,9 +7,12 @@ from tests.contracts.clouds.house import House
 from tests.services.sandbox.clouds.conftest import sandbox
 
 __all__ = ["sandbox"]
+OF_A_CLASS = "capi of a class"
+"""The same back end, where a ClusterClass is there beside the templates."""
 
 
-@pytest.fixture(params=sorted(kinds()))
+@pytest.fixture(params=[*sorted(kinds()), OF_A_CLASS])
 def house(request, sandbox):
     """A house over one back end; it goes to work within the test, for a fixture has no virtual time."""
-    return House(sandbox, request.param)
+    of_a_class = request.param == OF_A_CLASS
+    return House(sandbox, "capi" if of_a_class else request.param, of_a_class=of_a_class)

@@ -11,7 +11,7 @@ import msgspec
 
 from events.bus import Message, Stored
 from events.faults import Denied, NotFound, TryLater
-from events.kinds import COLONIES, SECRETS
+from events.kinds import CLUSTERCLASSES, COLONIES, SECRETS
 from events.kube import Kube, Object, Request, Resource, Response, Transport
 from events.memory import MemoryBus
 from events.meters import Meters
@@ -23,6 +23,7 @@ from services.clouds import backends
 from services.compose import SERVICES, Ports
 from services.sandbox.clouds.bill import Billed, machines_ever
 from services.sandbox.seeds.plant import plant
+from tests.samples import cluster_class
 from tests.services.sandbox.clouds.conftest import Sandbox, clock
 
 WORK = ("gateway", "inventory", "provisioning", "addons", "teardown")
@@ -79,8 +80,8 @@ class Gate:
 class House:
     """What a scenario holds in its hands: a management cluster, a market, and all our services over one back end."""
 
-    def __init__(self, sandbox: Sandbox, backend: str) -> None:
-        self.sandbox, self.backend = sandbox, backend
+    def __init__(self, sandbox: Sandbox, backend: str, *, of_a_class: bool = False) -> None:
+        self.sandbox, self.backend, self.of_a_class = sandbox, backend, of_a_class
         self.kube = sandbox.kube
         """A person's way in, which is never shut."""
         self.gate = Gate(sandbox.kube.transport)
@@ -105,6 +106,8 @@ class House:
         """Services, clouds and whatever else run as long as the block lasts; whoever ends of itself ends the test."""
         for region, price in REGIONS.items():
             await self.offer(region, price)
+        if self.of_a_class:
+            await self.plant(CLUSTERCLASSES, cluster_class())
         async with self.sandbox.running(*(SERVICES[name](self.ports).run() for name in WORK), *more):
             yield
 

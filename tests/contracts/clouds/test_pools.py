@@ -67,6 +67,8 @@ async def test_a_pool_that_is_taken_out_gives_its_machines_back_and_leaves_nothi
         assert [lot.pool for lot in ready.attempt.placement.lots] == ["more"]
         assert (await house.life(), len(await house.paid())) == (FOUNDED, 2)
         (pool,) = await house.sandbox.all(MACHINEDEPLOYMENTS)
+        if house.of_a_class:
+            return  # what its pools are made of is the class's matter
         made_of = pool["spec"]["template"]["spec"]["bootstrap"]["configRef"]
         kind = await find(house.kube, f"{made_of['apiGroup']}/v1beta2", made_of["kind"])
         assert [each["metadata"]["name"] for each in await house.sandbox.all(kind)] == [made_of["name"]]

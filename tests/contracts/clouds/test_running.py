@@ -100,8 +100,8 @@ async def test_one_that_is_labelled_by_hand_is_none_the_worse(house):
 
 
 async def test_nodes_that_are_taken_out_by_hand_come_back(house):
-    if house.backend not in SIZES:
-        pytest.skip(f"nobody has said where {house.backend} keeps its size")
+    if house.backend not in SIZES or house.of_a_class:
+        pytest.skip("it keeps its size elsewhere, or its topology sets that right before anyone could miss a node")
     resource, name, patch = SIZES[house.backend]
     async with running(house):
         await house.kube.patch(resource, name, "default", {"spec": patch}, manager="person")
