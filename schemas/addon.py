@@ -42,7 +42,11 @@ class Applying(AddonState, frozen=True, kw_only=True):
     """Its objects are being written, then waited for."""
 
     until: datetime
-    """When it counts as degraded."""
+    """When it has taken too long."""
+    message: str = ""
+    """What it lacks before it can be written, as it is told to people."""
+    overdue: bool = False
+    """It has taken too long: it is asked once more, then it is degraded."""
 
 
 @state("addon", "applied", owner=OWNER)
@@ -133,6 +137,13 @@ class Failed(msgspec.Struct, frozen=True):
     message: str
 
 
+class Awaits(msgspec.Struct, frozen=True):
+    """It is not there yet: why, or, empty, that there is nothing people would have to mend."""
+
+    digest: str
+    message: str = ""
+
+
 class Removed(msgspec.Struct, frozen=True):
     """Nothing of it is left on the cluster but what others need."""
 
@@ -149,6 +160,10 @@ class Apply(msgspec.Struct, frozen=True):
     addon: str
     digest: str
     kubeconfig: str
+    told: str = ""
+    """What it lacks, as it was told already."""
+    overdue: bool = False
+    """Whatever it still waits for is told, for it is waited for no longer."""
 
 
 class Withdraw(msgspec.Struct, frozen=True):

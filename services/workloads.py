@@ -11,6 +11,10 @@ Open = Callable[[str], Awaitable[Kube]]
 """From a kubeconfig's text to a client."""
 
 
+class Keyless(TryLater):
+    """The Secret is there, the kubeconfig in it is not yet."""
+
+
 class Workloads:
     """Opens founded clusters."""
 
@@ -20,11 +24,11 @@ class Workloads:
         self._open: dict[tuple[str, str], tuple[str, Kube]] = {}
 
     async def open(self, tenant: str, secret: str) -> Kube:
-        """The cluster's API. Raises NotFound if its Secret is gone, TryLater while it holds no kubeconfig."""
+        """The cluster's API. Raises NotFound if its Secret is gone, Keyless while it holds no kubeconfig."""
         found = await self._management.get(SECRETS, secret, tenant)
         encoded = found.get("data", {}).get("value")
         if not encoded:
-            raise TryLater(f"Secret {tenant}/{secret} holds no kubeconfig under the key value yet")
+            raise Keyless(f"Secret {tenant}/{secret} holds no kubeconfig under the key value yet")
         version = found["metadata"]["resourceVersion"]
         kept = self._open.get((tenant, secret))
         if kept and kept[0] == version:

@@ -5,18 +5,22 @@ import yaml
 from events.faults import Denied, NotFound, TryLater
 from events.kinds import COLONIES, find
 from events.kube import Kube, Object, Resource
-from schemas.addon import Apply, Failed, Removed, Settled, Withdraw
+from schemas.addon import Apply, Awaits, Failed, Removed, Settled, Withdraw
 from schemas.wish import cluster_name, digest
-from services.addons.belongings import Belonging, belonging, forget, note, noted, others
+from services.addons.belongings import Belonging, belonging, forget, groups, note, noted, others
 from services.addons.health import health
 from services.addons.withdrawing import LABEL, Withdrawal
 from services.machine import Event
 from services.runtime import Act, acts
-from services.workloads import Workloads
+from services.workloads import Keyless, Workloads
 
 MANAGER = "alate-addons"
 LOOK_AGAIN = 1.0
 """Seconds between two looks at what is coming up or going."""
+
+
+class Lacks(TryLater):
+    """What it cannot be written without is not there, and may never come by itself: people are told."""
 
 
 class Calls:
@@ -27,17 +31,27 @@ class Calls:
         self._workloads = workloads
 
     async def apply(self, command: Apply) -> tuple[Event, ...]:
-        """Write the add-on's objects. Raises TryLater until they are healthy."""
+        """Write the add-on's objects. Raises TryLater until they are healthy, but for what is to be told."""
+        lacking = command.told
         try:
-            text = await self._manifests(command)
-            if digest(text) != command.digest:
-                raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", LOOK_AGAIN)
-            kube, wanted = await _reached(self._workloads, command), documents(text)
-            await note(kube, command.addon, map(belonging, wanted))
-            await _wait(kube, [await _write(kube, document, command.addon) for document in wanted])
+            kube, written = await self._write(command)
+            lacking = ""
+            await _wait(kube, written)
         except (Denied, NotFound) as refused:
             return (Failed(command.digest, refused.message),)
+        except TryLater as later:
+            return _awaits(command, later, lacking)
         return (Settled(command.digest),)
+
+    async def _write(self, command: Apply) -> tuple[Kube, list[tuple[Resource, Object]]]:
+        """All of its objects, noted before. Raises Lacks where one cannot be written yet."""
+        text = await self._manifests(command)
+        if digest(text) != command.digest:
+            raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", LOOK_AGAIN)
+        kube, wanted = await _reached(self._workloads, command), documents(text)
+        has = tuple(map(belonging, wanted))
+        await note(kube, command.addon, has)
+        return kube, [await _write(kube, document, command.addon, groups(has)) for document in wanted]
 
     async def withdraw(self, command: Withdraw) -> tuple[Event, ...]:
         """Take the add-on's objects away, the last first. Raises TryLater as long as any is going."""
@@ -91,19 +105,31 @@ def documents(text: str) -> list[Object]:
     return [document for document in yaml.safe_load_all(text) if document]
 
 
+def _awaits(command: Apply, later: TryLater, lacking: str) -> tuple[Event, ...]:
+    """What people are to know that they do not know yet. Raises the wait again where that is nothing."""
+    if isinstance(later, Lacks):
+        lacking = later.message
+    if command.overdue:
+        return (Awaits(command.digest, later.message),)
+    if lacking == command.told:
+        raise later
+    return (Awaits(command.digest, lacking),)
+
+
 async def _reached(workloads: Workloads, command: Apply) -> Kube:
     try:
         return await workloads.open(command.tenant, command.kubeconfig)
-    except NotFound as missing:
-        raise TryLater(missing.message, LOOK_AGAIN) from missing
+    except (NotFound, Keyless) as missing:
+        raise Lacks(missing.message, LOOK_AGAIN) from missing
 
 
-async def _write(kube: Kube, document: Object, addon: str) -> tuple[Resource, Object]:
-    """Server-side apply of one object; a kind that is not served yet (its CRD may be on its way) is waited for."""
+async def _write(kube: Kube, document: Object, addon: str, brought: frozenset[str]) -> tuple[Resource, Object]:
+    """Server-side apply of one object; a kind of a group that the add-on brings itself is on its way."""
     try:
         resource = await find(kube, document["apiVersion"], document["kind"])
     except NotFound as missing:
-        raise TryLater(missing.message, LOOK_AGAIN) from missing
+        wait = TryLater if document["apiVersion"].partition("/")[0] in brought else Lacks
+        raise wait(missing.message, LOOK_AGAIN) from missing
     meta = document.setdefault("metadata", {})
     meta["labels"] = meta.get("labels", {}) | {LABEL: addon}
     if resource.namespaced:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from events.faults import NotFound
-from events.kinds import CONFIGMAPS
+from events.kinds import CONFIGMAPS, CRDS
 from events.kube import Kube, Object
 from services.clouds.marks import GROUP, MANAGER
 
@@ -35,6 +35,11 @@ def belonging(document: Object) -> Belonging:
     return Belonging(
         document["apiVersion"], document["kind"], meta.get("namespace", "default"), str(meta.get("name", ""))
     )
+
+
+def groups(has: Iterable[Belonging]) -> frozenset[str]:
+    """The API groups of which it brings kinds itself: a definition's name is that of its kind and its group."""
+    return frozenset(one.name.partition(".")[2] for one in has if one.kind == CRDS.kind)
 
 
 async def noted(kube: Kube, addon: str) -> tuple[Belonging, ...]:

@@ -10,6 +10,7 @@ from schemas.addon import (
     AddonState,
     Applied,
     Applying,
+    Awaits,
     Degraded,
     Failed,
     Planned,
@@ -26,6 +27,8 @@ from services.machine import machine, on
 A = TypeVar("A", bound=AddonState)
 HEALTHY_WITHIN = timedelta(minutes=10)
 RETRY_AFTER = timedelta(minutes=5)
+LAST_LOOK = timedelta(minutes=1)
+"""How long an answer may take that says what it still waits for."""
 
 
 def plan(_: None, wanted: Wanted, now: datetime) -> Planned | Applying:
@@ -63,9 +66,22 @@ def fail(state: Applying, failed: Failed, now: datetime) -> Applying | Degraded:
     return state.to(Degraded, message=failed.message, retry_at=now + RETRY_AFTER)
 
 
-def degrade(state: Applying, _: Due, now: datetime) -> Applying | Degraded:
-    message = f"not healthy within {HEALTHY_WITHIN.total_seconds() / 60:.0f} minutes"
-    return state.to(Degraded, message=message, retry_at=now + RETRY_AFTER) if now >= state.until else state
+def tell(state: Applying, awaits: Awaits, now: datetime) -> Applying | Degraded:
+    """What it lacks is told while it is waited for; once it is overdue, that is why it is degraded."""
+    if awaits.digest != state.digest:
+        return state
+    if state.overdue:
+        return _degrade(state, awaits.message, now)
+    return msgspec.structs.replace(state, message=awaits.message)
+
+
+def look_again(state: Applying, _: Due, now: datetime) -> Applying | Degraded:
+    """It is asked what it still waits for; where no answer comes, it is degraded for what was told last."""
+    if now < state.until:
+        return state
+    if state.overdue:
+        return _degrade(state, state.message, now)
+    return msgspec.structs.replace(state, overdue=True, until=now + LAST_LOOK)
 
 
 def retry(state: Degraded, _: Due, now: datetime) -> Degraded | Applying:
@@ -86,7 +102,7 @@ def withdraw(
         return state
     as_of = max(state.as_of, unwanted.as_of)
     if unwanted.lost:
-        return state.to(Withdrawn, dropped=unwanted.dropped, as_of=as_of)
+        return state.to(Withdrawn, dropped=unwanted.dropped, message="", as_of=as_of)
     return state.to(Withdrawing, dropped=unwanted.dropped, stays=unwanted.stays, as_of=as_of)
 
 
@@ -120,7 +136,12 @@ def _late(state: AddonState, unwanted: Unwanted) -> bool:
 
 
 def _apply(state: AddonState, now: datetime) -> Applying:
-    return state.to(Applying, until=now + HEALTHY_WITHIN)
+    return state.to(Applying, until=now + HEALTHY_WITHIN, message="", overdue=False)
+
+
+def _degrade(state: Applying, why: str, now: datetime) -> Degraded:
+    late = f"not healthy within {HEALTHY_WITHIN.total_seconds() / 60:.0f} minutes"
+    return state.to(Degraded, message=f"{late}: {why}" if why else late, retry_at=now + RETRY_AFTER)
 
 
 def _known(state: A, wanted: Wanted) -> A:
@@ -141,7 +162,8 @@ decide = machine(
     on(Applying, Wanted, change),
     on(Applying, Settled, settle),
     on(Applying, Failed, fail),
-    on(Applying, Due, degrade),
+    on(Applying, Awaits, tell),
+    on(Applying, Due, look_again),
     on(Degraded, Due, retry),
     on(Planned, Unwanted, skip),
     on((Applying, Applied, Degraded), Unwanted, withdraw),

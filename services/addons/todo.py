@@ -1,12 +1,21 @@
 """What each state of an add-on asks for."""
 
-from schemas.addon import AddonState, Apply, Applying, Degraded, Withdraw, Withdrawing
+from schemas.addon import Apply, Applying, Degraded, Withdraw, Withdrawing
 from schemas.entity import Wake
 from services.machine import asks
 
 
-def apply(state: AddonState) -> Apply:
-    return Apply(state.tenant, state.colony, state.cluster, state.addon, state.digest, state.kubeconfig)
+def apply(state: Applying) -> Apply:
+    return Apply(
+        state.tenant,
+        state.colony,
+        state.cluster,
+        state.addon,
+        state.digest,
+        state.kubeconfig,
+        state.message,
+        state.overdue,
+    )
 
 
 todo = asks(

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from schemas.addon import AddonState, Degraded, Withdrawn
+from schemas.addon import AddonState, Applying, Degraded, Withdrawn
 from schemas.cluster import ClusterState, Founded, Placing
 from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, OfferStatus, TeardownStatus
 from schemas.placement import Attempt
@@ -82,7 +82,7 @@ def _attempt(attempt: Attempt) -> AttemptStatus:
 
 
 def _addon(state: AddonState) -> AddonStatus:
-    message = state.message if isinstance(state, Degraded | Withdrawn) else None
+    message = state.message if isinstance(state, Applying | Degraded | Withdrawn) else None
     return AddonStatus(name=state.addon, phase=type(state).__name__, message=message or None)
 
 

@@ -44,6 +44,7 @@ WORDS: Mapping[type, Words] = {
     cluster.Released: lambda s: f"cost ${s.cost_usd:.4f}",
     cluster.Waiting: lambda s: f"{s.message}; the market is asked again at {s.until:%H:%M:%S}",
     cluster.Stalled: lambda s: f"{s.reason}: {s.message}",
+    addon.Applying: lambda s: s.message,
     addon.Degraded: lambda s: s.message,
     teardown.Warned: lambda s: f"goes at {s.until:%H:%M:%S}: {s.why}",
     teardown.Draining: lambda s: f"because {s.why}",

@@ -1,20 +1,31 @@
 """An add-on is put on a real (sandboxed) cluster, waited for, and taken away, whatever is missing meanwhile."""
 
+import asyncio
 import base64
+import json
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 
+import msgspec
 import pytest
 
+from events.bus import Message
 from events.faults import NotFound, TryLater
 from events.kinds import COLONIES, CONFIGMAPS, CRDS, DEPLOYMENTS, SECRETS, find
 from events.kube import Kube
-from schemas.addon import Apply, Failed, Removed, Settled, Withdraw
+from events.memory import MemoryBus
+from events.meters import Meters
+from schemas.addon import Apply, Awaits, Failed, Removed, Settled, Withdraw
+from schemas.cluster import Ready
 from schemas.crds import manifest
+from schemas.placement import Attempt, Placement
+from schemas.registry import declared
 from schemas.subjects import Key
-from schemas.wish import digest
+from schemas.wish import AddonRef, Need, Wish, digest
 from services.addons.act import act
+from services.addons.service import service
+from services.runtime import Runtime
 from services.sandbox.api.app import Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport
@@ -22,6 +33,7 @@ from services.workloads import Workloads
 
 pytestmark = pytest.mark.looptime
 
+START = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = Key("addon", "acme", "train-a.driver")
 CONFIG = """
 apiVersion: v1
@@ -63,6 +75,8 @@ spec:
     storage: true
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 """
+UNSEEN = "Deployment/driver: its controller has not looked at it yet"
+UNSERVED = "the API server does not serve example.org/v1: is its CRD installed?"
 OTHER = CONFIG.replace("settings", "theirs")
 BAD = """
 apiVersion: v1
@@ -72,13 +86,25 @@ metadata:
 """
 
 
+def clock() -> datetime:
+    return START + timedelta(seconds=asyncio.get_running_loop().time())
+
+
+class Silent:
+    """An API server that nobody reaches."""
+
+    async def send(self, _):
+        raise TryLater("nobody answers")
+
+
 class House:
     """A management cluster and one workload cluster, reached through its Secret."""
 
     def __init__(self, api: Api) -> None:
         self.management = self._kube(api, "management")
         self.workload = self._kube(api, "w")
-        self.act = act(self.management, Workloads(self.management, self._open))
+        self.workloads = Workloads(self.management, self._open)
+        self.act = act(self.management, self.workloads)
         self.digest = ""
 
     def _kube(self, api: Api, cluster: str) -> Kube:
@@ -104,8 +130,8 @@ class House:
             SECRETS, {"metadata": {"name": "k", "namespace": "default"}, "data": data}, manager="me"
         )
 
-    async def apply(self):
-        return await self.act(KEY, Apply("default", "train", "train-a", "driver", self.digest, "k"))
+    async def apply(self, told: str = "", *, overdue: bool = False):
+        return await self.act(KEY, Apply("default", "train", "train-a", "driver", self.digest, "k", told, overdue))
 
     async def put_on(self, **addons: str) -> None:
         """The Colony asks for these, and they are on the cluster."""
@@ -137,7 +163,7 @@ class House:
 @pytest.fixture
 async def house():
     numbers = count(1)
-    api = Api(MemoryJournal(), lambda: datetime(2026, 1, 1, tzinfo=UTC), lambda: f"uid-{next(numbers)}")
+    api = Api(MemoryJournal(), lambda: START, lambda: f"uid-{next(numbers)}")
     await api.start()
     await api.found("w")
     made = House(api)
@@ -172,10 +198,93 @@ async def test_what_is_not_healthy_yet_is_waited_for(house):
     assert await house.apply() == (Settled(house.digest),)
 
 
-async def test_a_kind_that_is_not_served_yet_is_waited_for(house):
+async def test_a_kind_that_is_not_served_is_told_once_then_waited_for(house):
     await house.colony(UNKNOWN)
-    with pytest.raises(TryLater, match="example"):
+    assert await house.apply() == (Awaits(house.digest, UNSERVED),)
+    assert await house.apply("something else") == (Awaits(house.digest, UNSERVED),)
+    with pytest.raises(TryLater, match=UNSERVED):
+        await house.apply(UNSERVED)
+
+
+async def test_what_was_lacking_and_is_there_is_no_more_told(house):
+    await house.colony(DEPLOYMENT)
+    assert await house.apply(UNSERVED) == (Awaits(house.digest),)
+    with pytest.raises(TryLater, match="Deployment/driver"):
         await house.apply()
+
+
+async def history(house, seconds):
+    """What is said of the add-on, by the service as it runs, within so many seconds."""
+    addons, bus = service(house.management, house.workloads), MemoryBus(clock=clock)
+    runtime = Runtime(addons, bus, clock=clock, meters=Meters(), jitter=lambda: 0.5)
+    running = asyncio.create_task(runtime.run())
+    wish = Wish(
+        tenant="default", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=()),
+        addons=(AddonRef("driver", house.digest),),
+    )  # fmt: skip
+    attempt = Attempt(number=1, placement=Placement(cloud="own", region="r", lots=()))
+    up = Ready(
+        uid="c1.1", correlation="c1", wish=wish, since=START, attempt=attempt, attempts=1, billed_since=START,
+        kubeconfig="k",
+    )  # fmt: skip
+    await bus.publish(Message(declared(Ready).at("default", "train-a"), msgspec.json.encode(up)))
+    await asyncio.sleep(seconds)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    said = await bus.read("EVENTS", Key("addon", "default", "train-a.driver").history)
+    return [(one.subject.split(".")[1], json.loads(one.data).get("message", "")) for one in said]
+
+
+@pytest.mark.parametrize(
+    ("manifests", "told", "why"),
+    [(UNKNOWN, [("applying", UNSERVED)] * 2, UNSERVED), (DEPLOYMENT, [("applying", "")], UNSEEN)],
+)
+async def test_what_never_becomes_healthy_says_why_and_is_degraded_for_it_in_ten_minutes(house, manifests, told, why):
+    await house.colony(manifests)
+    degraded = ("degraded", f"not healthy within 10 minutes: {why}")
+    assert await history(house, 660) == [("applying", ""), *told, degraded]
+
+
+async def test_what_is_healthy_at_once_is_said_in_two_words(house):
+    await house.colony(CONFIG)
+    assert await history(house, 660) == [("applying", ""), ("applied", "")]
+
+
+async def test_a_cluster_that_never_answers_is_no_wait_without_an_end(house):
+    await house.colony(CONFIG)
+    house.workload = Kube(Silent(), random=lambda: 0.5)
+    said = await history(house, 660)
+    assert said == [("applying", "")] * 2 + [("degraded", "not healthy within 10 minutes: nobody answers")]
+
+
+async def test_a_kind_of_a_group_that_the_addon_brings_itself_is_waited_for_without_a_word(house):
+    await house.colony(f"{UNKNOWN}---{KIND}")
+    with pytest.raises(TryLater, match=UNSERVED):
+        await house.apply()
+
+
+@pytest.mark.parametrize(
+    ("manifests", "why"),
+    [(UNKNOWN, UNSERVED), (DEPLOYMENT, UNSEEN)],
+)
+async def test_what_is_overdue_says_whatever_it_waits_for(house, manifests, why):
+    await house.colony(manifests)
+    assert await house.apply(overdue=True) == (Awaits(house.digest, why),)
+    assert await house.apply(why, overdue=True) == (Awaits(house.digest, why),)
+
+
+async def test_what_is_healthy_at_the_last_look_is_settled(house):
+    await house.colony(CONFIG)
+    assert await house.apply(UNSERVED, overdue=True) == (Settled(house.digest),)
+
+
+async def test_while_the_cluster_does_not_answer_what_was_told_stands(house):
+    await house.colony(CONFIG)
+    house.workload = Kube(Silent(), random=lambda: 0.5)
+    with pytest.raises(TryLater, match="nobody answers"):
+        await house.apply(UNSERVED)
+    assert await house.apply(UNSERVED, overdue=True) == (Awaits(house.digest, "nobody answers"),)
 
 
 async def test_what_the_api_server_refuses_is_failed_with_its_words(house):
@@ -200,14 +309,19 @@ async def test_a_colony_without_the_addon_has_failed_it(house):
     assert isinstance(failed, Failed)
 
 
-@pytest.mark.parametrize("missing", ["secret", "value"])
-async def test_a_cluster_that_cannot_be_reached_yet_is_waited_for(house, missing):
+@pytest.mark.parametrize(
+    ("missing", "why"), [("secret", "k"), ("value", "Secret default/k holds no kubeconfig under the key value yet")]
+)
+async def test_a_cluster_that_cannot_be_opened_is_told_once_then_waited_for(house, missing, why):
     await house.colony(CONFIG)
     await house.management.delete(SECRETS, "k", "default")
     if missing == "value":
         await house.secret("")
-    with pytest.raises(TryLater):
-        await house.apply()
+    (awaits,) = await house.apply()
+    assert isinstance(awaits, Awaits)
+    assert why in awaits.message
+    with pytest.raises(TryLater, match="k"):
+        await house.apply(awaits.message)
 
 
 async def test_withdrawing_takes_away_everything_and_is_done_when_it_is_gone(house):
@@ -297,8 +411,7 @@ async def test_without_a_colony_it_is_still_known_what_there_is(house):
 
 async def test_what_an_object_cannot_be_written_for_was_noted_before(house):
     await house.colony(f"{CONFIG}---{UNKNOWN}")
-    with pytest.raises(TryLater, match="example"):
-        await house.apply()
+    assert await house.apply() == (Awaits(house.digest, UNSERVED),)
     await house.colony()
     assert await house.off() == ""
     assert await house.there() == set()

@@ -8,6 +8,7 @@ from schemas.addon import (
     Applied,
     Apply,
     Applying,
+    Awaits,
     Degraded,
     Failed,
     Planned,
@@ -20,7 +21,7 @@ from schemas.addon import (
     Withdrawn,
 )
 from schemas.entity import Due, Wake
-from services.addons.decide import HEALTHY_WITHIN, RETRY_AFTER, decide
+from services.addons.decide import HEALTHY_WITHIN, LAST_LOOK, RETRY_AFTER, decide
 from services.addons.todo import todo
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -75,14 +76,56 @@ def test_other_contents_while_the_cluster_is_away_are_for_the_cluster_that_was()
     assert (type(state), state.digest, state.kubeconfig) == (Applying, "d2", "k1")
 
 
-def test_what_is_not_healthy_in_time_is_degraded_and_tried_again_later():
+LATE = T0 + HEALTHY_WITHIN
+
+
+def overdue(*told):
+    return tell(tell(None, wanted(), *told), Due(), now=LATE)
+
+
+def test_what_it_lacks_is_told_and_no_more_once_it_is_there():
+    state = tell(None, wanted(), Awaits("d1", "no such kind"))
+    assert (type(state), state.message, state.until) == (Applying, "no such kind", LATE)
+    assert todo(state)[0].told == "no such kind"
+    assert tell(state, Awaits("d1", "no such kind")) == state
+    assert tell(state, Awaits("d2", "late")) is state
+    assert tell(state, Awaits("d1")) == tell(None, wanted())
+
+
+def test_what_takes_too_long_is_asked_once_more_what_it_waits_for():
     state = tell(None, wanted())
-    assert tell(state, Due(), now=T0 + HEALTHY_WITHIN - timedelta(seconds=1)) is state
-    late = T0 + HEALTHY_WITHIN
-    degraded = tell(state, Due(), now=late)
-    assert (type(degraded), degraded.message) == (Degraded, "not healthy within 10 minutes")
-    assert tell(degraded, Due(), now=late) is degraded
-    assert isinstance(tell(degraded, Due(), now=late + RETRY_AFTER), Applying)
+    assert tell(state, Due(), now=LATE - timedelta(seconds=1)) is state
+    last = overdue()
+    assert isinstance(last, Applying)
+    assert todo(last) == (
+        Apply("acme", "train", "train-a", "driver", "d1", "k1", overdue=True), Wake(LATE + LAST_LOOK),
+    )  # fmt: skip
+    assert tell(last, Due(), now=LATE) is last
+    assert isinstance(tell(last, Settled("d1"), now=LATE), Applied)
+
+
+def test_what_is_not_healthy_in_time_is_degraded_for_what_it_waits_for_and_tried_again_later():
+    degraded = tell(overdue(), Awaits("d1", "0 of 1 ready"), now=LATE)
+    assert (type(degraded), degraded.message) == (Degraded, "not healthy within 10 minutes: 0 of 1 ready")
+    assert tell(degraded, Due(), now=LATE) is degraded
+    again = tell(degraded, Due(), now=LATE + RETRY_AFTER)
+    assert (type(again), again.message, again.overdue) == (Applying, "", False)
+
+
+@pytest.mark.parametrize(("told", "why"), [("", ""), ("no such kind", ": no such kind")])
+def test_where_nobody_can_say_what_it_waits_for_it_is_degraded_all_the_same(told, why):
+    degraded = tell(overdue(Awaits("d1", told)), Due(), now=LATE + LAST_LOOK)
+    assert (type(degraded), degraded.message) == (Degraded, f"not healthy within 10 minutes{why}")
+
+
+def test_other_contents_lack_nothing_yet_and_have_all_their_time():
+    state = tell(overdue(Awaits("d1", "no such kind")), wanted("d2", minute=11), now=LATE)
+    assert (state.message, state.overdue, state.until) == ("", False, LATE + HEALTHY_WITHIN)
+
+
+@pytest.mark.parametrize("told", [Awaits("d1", "no such kind"), Failed("d1", "bad")])
+def test_of_what_is_lost_with_its_cluster_nothing_was_left(told):
+    assert tell(None, wanted(), told, Unwanted("u1", lost=True)).message == ""
 
 
 def test_what_cannot_be_applied_says_why_and_is_tried_again_later():

@@ -167,7 +167,8 @@ def dropped(minute: int, *, lost: bool = False) -> addon.Unwanted:
 HEARD_BY_ADDON = (
     wanted("d1"), wanted("d1", "k1", 1), wanted("d2", "k1", 2), wanted("d2", "", 3), wanted("d2", "k2", 4),
     addon.Unwanted(UID), addon.Unwanted(UID, lost=True), addon.Settled("d1"), addon.Settled("d2"),
-    addon.Failed("d1", "bad"), addon.Failed("d2", "bad"), addon.Removed(), addon.Removed("a kind others use"), Due(),
+    addon.Failed("d1", "bad"), addon.Failed("d2", "bad"), addon.Awaits("d1", "no such kind"), addon.Awaits("d1"),
+    addon.Awaits("d2", "no Secret"), addon.Removed(), addon.Removed("a kind others use"), Due(),
     addon.Unwanted(UID, stays=True), dropped(5), dropped(5, lost=True), wanted("d1", "k1", 6), wanted("d2", "k1", 7),
 )  # fmt: skip
 

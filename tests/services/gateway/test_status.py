@@ -289,8 +289,12 @@ def test_addons_that_are_not_applied_as_asked_are_waited_for_by_name():
     for one in (put_on(addon.Applying), put_on(addon.Degraded), put_on(addon.Applied, digest="old")):
         computed = shown(replace(WHOLE, addons=(one,)))
         assert conditions(computed)["AddonsApplied"] == ("False", "Waiting", "waiting for a/driver")
-    (told,) = shown(replace(WHOLE, addons=(put_on(addon.Degraded),)))["clusters"][0]["addons"]
-    assert told == {"name": "driver", "phase": "Degraded", "message": "bad manifest"}
+
+
+@pytest.mark.parametrize("kind", [addon.Applying, addon.Degraded, addon.Withdrawn])
+def test_an_addon_says_what_it_waits_for_what_went_wrong_or_what_was_left(kind):
+    (told,) = shown(replace(WHOLE, addons=(put_on(kind),)))["clusters"][0]["addons"]
+    assert told == {"name": "driver", "phase": kind.__name__, "message": "bad manifest"}
 
 
 def test_what_cannot_be_followed_while_it_runs_is_refused_but_ready():
