@@ -9,6 +9,11 @@ def plain(version: str) -> str:
     return version.partition("+")[0].partition("-")[0]
 
 
+def same_minor(one: str, other: str) -> bool:
+    """Whether two versions differ in their patch alone: ``v1.34.0`` and ``1.34.3+k0s.0``."""
+    return _minor(one) == _minor(other)
+
+
 def skips(runs: str, goal: str, version: str) -> str:
     """Why a cluster that runs one version, and is getting `goal`, cannot get another; empty if it can."""
     (major, minor, _), (had, most, _) = _parts(version), _parts(runs)
@@ -23,3 +28,7 @@ def skips(runs: str, goal: str, version: str) -> str:
 def _parts(version: str) -> tuple[int, int, int]:
     major, minor, patch = plain(version).removeprefix("v").split(".")
     return int(major), int(minor), int(patch)
+
+
+def _minor(version: str) -> str:
+    return plain(version).removeprefix("v").rpartition(".")[0]

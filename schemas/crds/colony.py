@@ -99,7 +99,7 @@ class ClusterSpec(Written):
     max_price_per_hour: Annotated[float, Field(gt=0)] | None = None
     """Wait rather than pay more (USD per hour for the whole cluster)."""
     kubernetes_version: Annotated[str, Field(max_length=63, pattern=r"^v1\.[0-9]+\.[0-9]+$")] = "v1.34.0"
-    """Which Kubernetes, e.g. v1.34.0."""
+    """Which Kubernetes, e.g. v1.34.0; k0rdent's templates may differ in the patch, a named one in all of it."""
     network: NetworkSpec | None = None
     """Which addresses it gives out; not said: those of its template."""
     backend: Label | None = None

@@ -44,12 +44,8 @@ class K0rdent:
         await installed(self._kube, CLUSTERDEPLOYMENTS)
         found = await self._means(wish) or await self._means(wish, anew=True)
         if not found:
-            named = f" {wish.need.template}" if wish.need.template else ""
-            raise Denied(
-                f"namespace {wish.tenant} has no valid ClusterTemplate{named} with a ready Credential of the same cloud"
-                f" {lacking(*await self._there(wish.tenant), wish.need.template)}",
-                NOT_INSTALLED,
-            )
+            lacks = lacking(*await self._there(wish.tenant), wish.need.template, wish.need.kubernetes_version)
+            raise Denied(f"namespace {wish.tenant} has {lacks}", NOT_INSTALLED)
         return {cloud: not one.own and buys_spot(cloud, one.values) for cloud, one in found.items()}
 
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:

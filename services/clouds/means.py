@@ -10,7 +10,7 @@ from events.faults import Denied
 from events.kube_port import Object
 from services.clouds.marks import GROUP
 from services.clouds.values import CHARTS, Config
-from services.versions import plain
+from services.versions import plain, same_minor
 
 CONFIG = f"{GROUP}/config"
 """The annotation of a Credential that holds, as YAML, what else its clusters need: a project, a subscription."""
@@ -74,17 +74,24 @@ class Means(NamedTuple):
 def means(templates: Iterable[Object], credentials: Iterable[Object], name: str, version: str) -> dict[str, Means]:
     """What there is for each cloud: the newest valid template, or the one of that name, and a ready credential.
 
-    One of the version of Kubernetes comes before all others, newer ones too.
+    One of the very version of Kubernetes comes before newer ones; of another minor version it must have been named.
     """
     newest, ready = _newest(templates, name, version), _ready(credentials)
     kinds = {cloud: _kind(credential) for cloud, credential in ready.items()}
     return {cloud: Means(newest[kinds[cloud]], ready[cloud]) for cloud in ready if kinds[cloud] in newest}
 
 
-def lacking(templates: Iterable[Object], credentials: Iterable[Object], name: str) -> str:
-    """For people: what there is of each, where nothing fits together."""
+def lacking(templates: tuple[Object, ...], credentials: tuple[Object, ...], name: str, version: str) -> str:
+    """For people: what is not there, where nothing fits together, and what is."""
+    if means(templates, credentials, name, ""):
+        there = sorted({_version(each) for each in _valid(templates, name)} - {""})
+        return f"no ClusterTemplate with Kubernetes {version}, only with {', '.join(there)}: ask for one of these"
     newest, ready = _newest(templates, name, version=""), _ready(credentials)
-    return f"(templates for: {_names(newest)}; credentials for: {_names(ready)})"
+    named = f" {name}" if name else ""
+    return (
+        f"no valid ClusterTemplate{named} with a ready Credential of the same cloud "
+        f"(templates for: {_names(newest)}; credentials for: {_names(ready)})"
+    )
 
 
 def cloud_of(template: Object | None, credential: Object | None) -> str:
@@ -106,13 +113,27 @@ def following(deployment: Object, templates: Iterable[Object], version: str) -> 
     return fit[-1]
 
 
+def _valid(templates: Iterable[Object], name: str) -> list[Object]:
+    return [each for each in templates if each.get("status", {}).get("valid") and _wanted(each, name)]
+
+
 def _makes(template: Object, version: str) -> bool:
-    told = template.get("status", {})
-    return bool(told.get("valid") and plain(str(told.get("k8sVersion", ""))) == version)
+    return bool(template.get("status", {}).get("valid") and plain(_version(template)) == version)
+
+
+def _version(template: Object) -> str:
+    """Of Kubernetes; empty where the template leaves it open."""
+    return str(template.get("status", {}).get("k8sVersion") or "")
+
+
+def _suits(template: Object, version: str) -> bool:
+    told = _version(template)
+    return not (told and version) or same_minor(told, version)
 
 
 def _newest(templates: Iterable[Object], name: str, version: str) -> dict[str, Object]:
-    valid = [each for each in templates if each.get("status", {}).get("valid") and _wanted(each, name)]
+    """By what they found; `version`: of Kubernetes, which a template that was named need not have; empty: of any."""
+    valid = [each for each in _valid(templates, name) if name or _suits(each, version)]
     newest = sorted(valid, key=lambda one: (_makes(one, version), _natural(one["metadata"]["name"])))
     return {kind: template for template in newest for kind in (*CHARTS, *OWN.values()) if _founds(template, kind)}
 

@@ -174,6 +174,21 @@ async def test_k0rdent_founds_in_the_version_that_is_asked_for_where_a_template_
     assert await template_of(server) == "aws-standalone-cp-1-0-44"
 
 
+@pytest.mark.parametrize(("version", "founds"), [("v1.34.7", True), ("v1.33.0", False), ("v1.99.0", False)])
+async def test_k0rdent_founds_in_the_minor_version_asked_for_or_says_what_there_is(server, wish, version, founds):
+    if founds:
+        assert "aws" in await K0rdent(server).reach(to(wish, version))
+        return
+    there = rf"no ClusterTemplate with Kubernetes {version}, only with v1\.34\.0, v1\.35\.0: ask for one of these"
+    with pytest.raises(Denied, match=there):
+        await K0rdent(server).reach(to(wish, version))
+
+
+async def test_a_template_that_is_named_brings_its_version(server, wish):
+    need = msgspec.structs.replace(wish.need, kubernetes_version="v1.33.0", template="aws-standalone-cp-1-0-43")
+    assert await K0rdent(server).reach(msgspec.structs.replace(wish, need=need)) == {"aws": True}
+
+
 async def test_machines_and_control_planes_of_v1beta1_are_read_as_well(server, wish):
     capi = await launched(Capi, server, wish)
     await head_runs(server, NEW + "+k0s.0")
