@@ -28,6 +28,9 @@ ACCELERATORS: Mapping[str, tuple[str, ...]] = {
 }
 """Canonical names, each with what else it is called; spelling is compared as `_plain` sees it."""
 
+AMD = ("MI300X",)
+"""All others are NVIDIA's."""
+
 _MAKERS = re.compile(r"^(nvidia|amd)?(geforce|tesla|instinct)?")
 
 
@@ -41,6 +44,11 @@ _CANONICAL = {_plain(name): canonical for canonical, others in ACCELERATORS.item
 def canonical(name: str) -> str | None:
     """The one name of an accelerator: ``H100`` for ``h100-sxm`` or ``Nvidia H100``; None if it is unknown."""
     return _CANONICAL.get(_plain(name))
+
+
+def resource(name: str) -> str:
+    """Under which name a node's kubelet counts an accelerator, by its canonical name."""
+    return "amd.com/gpu" if name in AMD else "nvidia.com/gpu"
 
 
 def nearest(name: str) -> tuple[str, ...]:

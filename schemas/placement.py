@@ -8,7 +8,20 @@ from schemas.entity import EPOCH
 from schemas.wish import own_name
 
 
-class Lot(msgspec.Struct, frozen=True, kw_only=True):
+class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an autoscaler knows of a pool whose size it sets."""
+
+    least: int
+    """Nodes."""
+    most: int
+    """Nodes."""
+    cpu: float = 0.0
+    """vCPUs of a node; 0: not known."""
+    memory_gib: float = 0.0
+    """Of a node (GiB); 0: not known."""
+
+
+class Lot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The machines bought for one pool: all of one kind, in one place."""
 
     pool: str
@@ -20,6 +33,18 @@ class Lot(msgspec.Struct, frozen=True, kw_only=True):
     price_per_hour: float
     """USD, one node."""
     spot: bool
+    group: NodeGroup | None = None
+    """None: it has the nodes that are asked of its back end; else so many as were counted last."""
+
+    @property
+    def least(self) -> int:
+        """So many nodes are enough."""
+        return self.group.least if self.group else self.nodes
+
+    @property
+    def most(self) -> int:
+        """So many nodes it may come to without anyone asking us."""
+        return max(self.nodes, self.group.most) if self.group else self.nodes
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +68,11 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     def price_per_hour(self) -> float:
         """USD, the whole cluster."""
         return round(sum(lot.price_per_hour * lot.nodes for lot in self.lots), 6)
+
+    @property
+    def most_per_hour(self) -> float:
+        """USD, the whole cluster at the largest size it may come to without anyone asking us."""
+        return round(sum(lot.price_per_hour * lot.most for lot in self.lots), 6)
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

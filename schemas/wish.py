@@ -16,6 +16,13 @@ class Spot(StrEnum):
     ONLY = "only"
 
 
+class ScaledBy(StrEnum):
+    """Who decides how many nodes a pool has between its bounds, once the cluster runs."""
+
+    ALATE = "Alate"
+    CLUSTER_AUTOSCALER = "ClusterAutoscaler"
+
+
 class OnRelease(StrEnum):
     """What becomes of a cluster that others made, once it is asked for no more."""
 
@@ -117,6 +124,12 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """None: it is founded."""
     network: Network | None = None
     """None: as its template has it."""
+    scaled_by: ScaledBy = ScaledBy.ALATE
+
+    @property
+    def autoscaled(self) -> bool:
+        """Its pools begin with `nodes`, the fewest they may have; from then on an autoscaler sets their size."""
+        return self.scaled_by is ScaledBy.CLUSTER_AUTOSCALER
 
     @property
     def adopts(self) -> str:

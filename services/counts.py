@@ -23,7 +23,7 @@ def unmet(state: Founded, seen: ClusterSeen) -> Lacking:
     """What is short of what is enough now: of all that was bought, or of what stays while that changes."""
     resizing, lots = state.resizing, state.attempt.placement.lots
     if resizing is None:
-        return short(state, seen, lots)
+        return short(state, seen, [msgspec.structs.replace(lot, nodes=lot.least) for lot in lots])
     if not resizing.least:
         return Lacking(max(resizing.nodes - seen.nodes, 0), max(resizing.accelerators - seen.accelerators, 0))
     return short(state, seen, [msgspec.structs.replace(lot, nodes=resizing.least.get(lot.pool, 0)) for lot in lots])

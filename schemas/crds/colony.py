@@ -9,7 +9,7 @@ from schemas.crds.network import NetworkSpec
 from schemas.crds.nodes import NodeLabels, TaintSpec
 from schemas.crds.status import ColonyStatus
 from schemas.crds.written import COMMIT, Accelerator, Distinct, Duration, Label, ListMap, Moment, Places, Span, Written
-from schemas.wish import OnRelease, Spot, cluster_name
+from schemas.wish import OnRelease, ScaledBy, Spot, cluster_name
 
 LONGEST_NAME = 50
 """Of Colony and cluster together: objects made for it add a suffix, and a label of Kubernetes has 63."""
@@ -114,6 +114,8 @@ class ClusterSpec(Written):
     """How long before its end that is said."""
     hibernate: bool = False
     """Give the machines of all pools back, and keep the rest; they come back when this is false again."""
+    scaled_by: Annotated[ScaledBy, Field(strict=False)] = ScaledBy.ALATE
+    """Who sets the nodes between minNodes and maxNodes: alate, or the cluster autoscaler of Cluster API (capi)."""
     adopt: AdoptSpec | None = None
     """Take in a cluster that stands already instead of founding one; its pools are written as they are."""
     addons: Annotated[list[AddonSpec], Field(max_length=64), ListMap()] = Field(default_factory=list)
@@ -128,9 +130,28 @@ class ClusterSpec(Written):
     @model_validator(mode="after")
     def _one_elastic_of_a_kind(self) -> "ClusterSpec":
         """Which of two pools of the same accelerator should grow for a pod would be a guess."""
-        kinds = [pool.accelerator for pool in self.pools if pool.elastic]
+        follows = self.scaled_by is ScaledBy.ALATE
+        kinds = [pool.accelerator for pool in self.pools if pool.elastic and follows]
         if twice := [kind for kind in dict.fromkeys(kinds) if kinds.count(kind) > 1]:
             raise ValueError(f"pools with {twice[0]} have minNodes or maxNodes more than once: only one of them may")
+        return self
+
+    @model_validator(mode="after")
+    def _autoscaled(self) -> "ClusterSpec":
+        """What would be undone by the autoscaler, or not be known to it, is not promised."""
+        if self.scaled_by is ScaledBy.ALATE:
+            return self
+        if self.hibernate or self.adopt:
+            field = "hibernate" if self.hibernate else "adopt"
+            raise ValueError(f"{field} cannot be with scaledBy ClusterAutoscaler: must be left out, or scaledBy Alate")
+        for pool in self.pools:
+            if pool.max_nodes in (None, pool.nodes):
+                raise ValueError(f"pool {pool.name} has no room to grow: scaledBy ClusterAutoscaler needs its maxNodes")
+            if pool.min_nodes not in (None, pool.nodes):
+                raise ValueError(
+                    f"pool {pool.name} would begin with nodes {pool.nodes}, and scaledBy ClusterAutoscaler with "
+                    f"minNodes {pool.min_nodes}: must be the same"
+                )
         return self
 
 

@@ -41,6 +41,7 @@ class K0rdent:
     async def reach(self, wish: Wish) -> dict[str, bool]:
         """The clouds with a valid template and a ready credential, one's own machines and clusters among them."""
         _one_pool(len(wish.need.pools))
+        _own_size(wish)
         await installed(self._kube, CLUSTERDEPLOYMENTS)
         found = await self._means(wish) or await self._means(wish, anew=True)
         if not found:
@@ -197,6 +198,12 @@ def _object(wish: Wish, attempt: Attempt, uid: str, found: Means, told: Config) 
 def _one_pool(pools: int) -> None:
     if pools > 1:
         raise Denied("k0rdent's templates make one pool a cluster: use one pool, or the backend capi", "OnePool")
+
+
+def _own_size(wish: Wish) -> None:
+    if wish.need.autoscaled:
+        told = "k0rdent sets the number of nodes itself: use scaledBy Alate, or the backend capi"
+        raise Denied(told, "BadConfiguration")
 
 
 BACKEND = K0rdent

@@ -1,5 +1,6 @@
 """A user's own Cluster API manifests are filled in with what was bought."""
 
+from collections.abc import Iterable, Sequence
 from string import Template
 
 import yaml
@@ -9,8 +10,9 @@ from events.kinds import MACHINEDEPLOYMENTS
 from events.kube_port import Object
 from schemas.documents import documents
 from schemas.placement import Attempt, Lot
-from schemas.wish import Wish
+from schemas.wish import Pool, Wish
 from services.clouds import nodes
+from services.clouds.autoscaling import handed_over
 from services.clouds.spots import on_spot
 from services.clouds.values import over
 
@@ -25,8 +27,8 @@ def render(text: str, wish: Wish, attempt: Attempt) -> list[Object]:
 
 def filled(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Object, bool]]:
     """The same, each with whether it is one pool's."""
-    _whole(text, wish)
     lots = attempt.placement.lots
+    _whole(text, [nodes.pool_of(wish, lot) for lot in lots])
     try:
         texts = [
             (Template(part).substitute(_values(wish, attempt, lot)), lot, POOL in part)
@@ -34,31 +36,42 @@ def filled(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Object, bool]]
             for lot in (lots if POOL in part else lots[:1])
         ]
         found = ((each, lot, pooled) for part, lot, pooled in texts for each in documents(part) if each)
-        made = ((_marked(each, lot), lot, pooled) for each, lot, pooled in found)
-        return [(on_spot(each) if pooled and lot.spot else each, pooled) for each, lot, pooled in made]
+        made = ((_marked(each, lot, nodes.pool_of(wish, lot)), lot, pooled) for each, lot, pooled in found)
+        whole = [(on_spot(each) if pooled and lot.spot else each, pooled) for each, lot, pooled in made]
     except (KeyError, ValueError, yaml.YAMLError) as wrong:
         raise Denied(f"the Cluster API template cannot be filled in: {wrong}", "BadTemplate") from wrong
+    _scalable(lots, [document for document, _ in whole])
+    return whole
 
 
-def _whole(text: str, wish: Wish) -> None:
+def _whole(text: str, pools: Sequence[Pool]) -> None:
     """A template that cannot say what is asked of pools and nodes would make others. Raises Denied."""
-    if POOL not in text and len(wish.need.pools) > 1:
+    if POOL not in text and len(pools) > 1:
         raise Denied(f"the Cluster API template does not mention {POOL}: it makes one pool a cluster", "BadTemplate")
     asked = {"${NODE_LABELS}": "labels", "${NODE_TAINTS}": "taints"}
-    lost = [
-        mark for mark, field in asked.items() if mark not in text and any(getattr(p, field) for p in wish.need.pools)
-    ]
+    lost = [mark for mark, field in asked.items() if mark not in text and any(getattr(p, field) for p in pools)]
     if lost:
         raise Denied(
             f"the Cluster API template does not mention {' and '.join(lost)}, which a pool needs", "BadTemplate"
         )
 
 
-def _marked(document: Object, lot: Lot) -> Object:
+def _scalable(lots: Iterable[Lot], made: Iterable[Object]) -> None:
+    """An autoscaler must have something whose replicas it can set. Raises Denied."""
+    pools = sum(lot.group is not None for lot in lots)
+    if pools > sum(document.get("kind") == MACHINEDEPLOYMENTS.kind for document in made):
+        told = (
+            "the Cluster API template makes no MachineDeployment for each pool, which scaledBy ClusterAutoscaler needs"
+        )
+        raise Denied(told, "BadTemplate")
+
+
+def _marked(document: Object, lot: Lot, pool: Pool) -> Object:
     """A pool's document; where it makes machines, their nodes will tell which pool they are of."""
     if document.get("kind") != MACHINEDEPLOYMENTS.kind:
         return document
-    return over(document, {"spec": {"template": {"metadata": {"labels": {nodes.SYNCED: lot.pool}}}}})
+    own = handed_over(document, lot, pool)
+    return over(own, {"spec": {"template": {"metadata": {"labels": {nodes.SYNCED: lot.pool}}}}})
 
 
 def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
@@ -70,7 +83,7 @@ def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
         "REGION": attempt.placement.region,
         "ZONE": lot.zone,
         "POOL": lot.pool,
-        "REPLICAS": str(lot.nodes),
+        "REPLICAS": str(lot.least),
         "INSTANCE_TYPE": lot.instance,
         "SPOT": str(lot.spot).lower(),
         "DISK_GIB": str(nodes.disk(pool)),

@@ -15,9 +15,17 @@ SYNCED = "alate.node.cluster.x-k8s.io/pool"
 """The same of a Machine: Cluster API sees to it that a node bears its Machine's labels of that domain."""
 
 
+ACCELERATOR = "cluster-api/accelerator"
+"""The label by which the cluster autoscaler knows a node whose accelerators cannot be counted yet: without it, it
+takes the node for one that has none, and adds another."""
+
+
 def pool_of(wish: Wish, lot: Lot) -> Pool:
-    """What was asked of the machines that were bought."""
-    return next(pool for pool in wish.need.pools if pool.name == lot.pool)
+    """What was asked of the machines that were bought, and what else their nodes must tell."""
+    pool = next(pool for pool in wish.need.pools if pool.name == lot.pool)
+    if lot.group is None:
+        return pool
+    return msgspec.structs.replace(pool, labels=((ACCELERATOR, lot.accelerator), *pool.labels))
 
 
 def pool_told(labels: Mapping[str, str]) -> str:

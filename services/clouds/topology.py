@@ -8,6 +8,7 @@ from events.kube_port import Object
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Pool, Wish
 from services.clouds import nodes
+from services.clouds.autoscaling import annotations
 from services.versions import skips
 
 BAD_CLASS = "BadTemplate"
@@ -73,7 +74,7 @@ def risen(cluster: Object, version: str) -> Object:
 
 def topology(cluster_class: Object, wish: Wish, attempt: Attempt, version: str) -> Object:
     """The Cluster, in a version of the API (``v1beta2``, ``v1beta1``). Raises Denied if the class cannot say it."""
-    _whole(cluster_class, wish)
+    _whole(cluster_class, wish, attempt.placement.lots)
     called, first = cluster_class["metadata"]["name"], attempt.placement.lots[0]
     return {
         "apiVersion": f"cluster.x-k8s.io/{version}",
@@ -95,13 +96,17 @@ def topology(cluster_class: Object, wish: Wish, attempt: Attempt, version: str) 
 
 
 def _pool(cluster_class: Object, wish: Wish, attempt: Attempt, lot: Lot) -> Object:
+    """Replicas that are not said are the autoscaler's: Cluster API lets them be (its issue 10343)."""
+    told = annotations(lot, nodes.pool_of(wish, lot))
     return {
         "class": _worker(cluster_class, lot.pool),
         "name": lot.pool,
-        "replicas": lot.nodes,
-        "metadata": {"labels": {nodes.POOL: lot.pool, nodes.SYNCED: lot.pool}},
+        "metadata": {"labels": {nodes.POOL: lot.pool, nodes.SYNCED: lot.pool}}
+        | ({"annotations": told} if told else {}),
         "variables": {"overrides": list(_variables(cluster_class, wish, attempt.placement, lot))},
-    } | ({"failureDomain": lot.zone} if lot.zone else {})
+        **({"replicas": lot.nodes} if lot.group is None else {}),
+        **({"failureDomain": lot.zone} if lot.zone else {}),
+    }
 
 
 def _variables(cluster_class: Object, wish: Wish, at: Placement, lot: Lot) -> Iterator[Object]:
@@ -130,12 +135,12 @@ def _workers(cluster_class: Object) -> list[Object]:
     return list(cluster_class["spec"].get("workers", {}).get("machineDeployments", ()))
 
 
-def _whole(cluster_class: Object, wish: Wish) -> None:
+def _whole(cluster_class: Object, wish: Wish, lots: Iterable[Lot]) -> None:
     called, declared = cluster_class["metadata"]["name"], _declared(cluster_class)
     if not _workers(cluster_class):
         raise Denied(f"ClusterClass {called} has no class of machineDeployments", BAD_CLASS)
     asked = [*NEEDED]
-    asked += ["nodeLabels"] if any(pool.labels for pool in wish.need.pools) else []
+    asked += ["nodeLabels"] if any(nodes.pool_of(wish, lot).labels for lot in lots) else []
     asked += ["nodeTaints"] if any(pool.taints for pool in wish.need.pools) else []
     if lost := ", ".join(name for name in asked if name not in declared):
         raise Denied(f"ClusterClass {called} declares no variable {lost}: the machines could not be told", BAD_CLASS)

@@ -60,6 +60,7 @@ def _need(cluster: ClusterSpec, backend: str) -> Need:
         backend=cluster.backend or backend,
         template=cluster.template or "",
         hibernate=cluster.hibernate,
+        scaled_by=cluster.scaled_by,
         adopt=_adopt(cluster.adopt) if cluster.adopt else None,
         network=_network(cluster.network) if cluster.network else None,
     )

@@ -25,10 +25,16 @@ def objection(need: Need, wanted: Need, placement: Placement) -> str:
         return f"an adopted cluster keeps the pools that others gave it, only their nodes can change: {WAY}"
     if (new := ", ".join(sorted(has - had))) and (old := ", ".join(sorted(had - has))):
         return f"pool {new} cannot take the place of {old} at once: add it first, and take {old} out once it is there"
-    price, most = placement.price_per_hour, wanted.max_price_per_hour
-    if most is not None and price > most:
+    if fixed := ", ".join(_begun(need, wanted)):
         return (
-            f"{wanted.nodes} nodes of what it runs on cost {price:g} USD per hour, more than maxPricePerHour {most:g}: "
+            f"of pool {fixed} nodes and minNodes cannot change while the cluster runs, the autoscaler decides between "
+            "minNodes and maxNodes: set them back, or change maxNodes"
+        )
+    price, most = placement.most_per_hour, wanted.max_price_per_hour
+    if most is not None and price > most:
+        nodes = sum(lot.most for lot in placement.lots) if wanted.autoscaled else wanted.nodes
+        return (
+            f"{nodes} nodes of what it runs on cost {price:g} USD per hour, more than maxPricePerHour {most:g}: "
             "raise that, or ask for fewer nodes"
         )
     return ""
@@ -42,6 +48,12 @@ def _frozen(need: Need, wanted: Need) -> Iterator[str]:
     had, has = _by_name(need), _by_name(wanted)
     for name in had.keys() & has.keys():
         yield from (f"pools[{name}].{field}" for field in _differing(had[name], has[name], SIZES))
+
+
+def _begun(need: Need, wanted: Need) -> Iterator[str]:
+    """The pools that an autoscaler has, and that shall begin anew with another size."""
+    has = _by_name(wanted) if need.autoscaled else {}
+    return (pool.name for pool in need.pools if pool.name in has and pool.least != has[pool.name].least)
 
 
 def _differing(one: msgspec.Struct, other: msgspec.Struct, but: tuple[str, ...]) -> Iterator[str]:

@@ -59,7 +59,8 @@ def unheard(state: Ready) -> Ready:
 
 def follows(state: Ready) -> bool:
     """Whether its size is its pods' matter now: a change that a person asked for comes to its end first."""
-    mine = any(pool.elastic for pool in state.wish.need.pools) and not state.wish.deleting
+    need = state.wish.need
+    mine = any(pool.elastic for pool in need.pools) and not need.autoscaled and not state.wish.deleting
     return mine and (state.resizing is None or state.resizing.demanded)
 
 

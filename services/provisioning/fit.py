@@ -11,6 +11,7 @@ from schemas.placement import Lot
 from schemas.wish import Need, Pool, Spot
 from services.jurisdictions import country, within
 from services.provisioning.allowance import cpu_for_pods, gib_for_pods
+from services.provisioning.autoscaled import group
 from services.provisioning.failures import Mark, marks
 from services.provisioning.holds import Stock
 from services.provisioning.market import Entry, Place
@@ -138,17 +139,18 @@ def left(ask: Ask, entry: Entry) -> int | None:
     return None if offer.limit is None else offer.limit - ask.known.held.get(stock, 0)
 
 
-def lot(pool: Pool, entry: Entry) -> Lot:
-    """What is bought for a pool."""
+def lot(pool: Pool, entry: Entry, *, scaled: bool = False) -> Lot:
+    """What is bought for a pool; where an autoscaler sets its size, the fewest nodes it may have."""
     return Lot(
         pool=pool.name,
         instance=entry.instance,
         zone=entry.zone,
         accelerator=entry.offer.accelerator,
         accelerators_per_node=entry.offer.accelerators,
-        nodes=pool.nodes,
+        nodes=pool.least if scaled else pool.nodes,
         price_per_hour=entry.price,
         spot=entry.spot,
+        group=group(pool, entry.offer) if scaled else None,
     )
 
 

@@ -22,6 +22,7 @@ from schemas.founding import Gone, LaunchFailed
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Attempt, Ranked
+from services.provisioning.autoscaled import count
 from services.provisioning.demand import fit, unheard
 from services.provisioning.going import LOST, concerns, try_next
 from services.provisioning.pools import asked_for
@@ -115,7 +116,7 @@ def complete(state: Provisioned, seen: ClusterSeen, now: datetime) -> Provisione
     if state.lent and not state.was_ready and seen.refusal:
         told = f"the kubeconfig in Secret {state.kubeconfig} does not open its cluster: {seen.refusal}"
         return _give_up(state, "Denied", told, now)
-    return fit(settle(state.to(Ready), seen), seen, now) if enough(state, seen) else state
+    return fit(settle(count(state.to(Ready), seen, now), seen), seen, now) if enough(state, seen) else state
 
 
 def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisioned:
@@ -125,7 +126,7 @@ def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provision
     if not seen.known:
         return unheard(state)
     if enough(state, seen):
-        return fit(settle(state, seen), seen, now)
+        return fit(settle(count(state, seen, now), seen), seen, now)
     interruptions = state.interruptions + _on_spot(state)
     deadline = patience(state, now + JOIN_LIMIT)
     return state.to(Provisioned, deadline=deadline, was_ready=True, interruptions=interruptions)

@@ -27,10 +27,10 @@ def holds(state: State) -> Attempt | None:
 
 
 def nodes(attempt: Attempt) -> Counter[Stock]:
-    """How many machines of each kind an attempt takes."""
+    """How many machines of each kind an attempt takes, or may take any moment."""
     taken: Counter[Stock] = Counter()
     for lot in attempt.placement.lots:
-        taken[attempt.placement.cloud, attempt.placement.region, lot.zone, lot.instance] += lot.nodes
+        taken[attempt.placement.cloud, attempt.placement.region, lot.zone, lot.instance] += lot.most
     return taken
 
 

@@ -26,12 +26,25 @@ def sized(lots: Iterable[Lot], had: Need, need: Need) -> tuple[Lot, ...]:
     """The same machines, as many as each pool asks for now."""
     before, now = ({pool.name: pool for pool in each.pools} for each in (had, need))
     counts = ((lot, 0 if need.hibernate else _nodes(lot, before.get(lot.pool), now.get(lot.pool))) for lot in lots)
-    return tuple(msgspec.structs.replace(lot, nodes=nodes) for lot, nodes in counts)
+    bounded = ((_bounded(lot, now.get(lot.pool)), nodes) for lot, nodes in counts)
+    return tuple(msgspec.structs.replace(lot, nodes=nodes) for lot, nodes in bounded)
+
+
+def asked(lots: Iterable[Lot]) -> tuple[Lot, ...]:
+    """What of them the back end is told: not what an autoscaler has made of it."""
+    return tuple(msgspec.structs.replace(lot, nodes=lot.least) for lot in lots)
+
+
+def _bounded(lot: Lot, pool: Pool | None) -> Lot:
+    """The same with the bounds that are asked for now."""
+    if lot.group is None or pool is None:
+        return lot
+    return msgspec.structs.replace(lot, group=msgspec.structs.replace(lot.group, least=pool.least, most=pool.most))
 
 
 def _nodes(lot: Lot, had: Pool | None, pool: Pool | None) -> int:
     """What a person says counts when it is said; from then on, within its limits, what the pods ask for."""
-    if had is None or pool is None:
+    if had is None or pool is None or lot.group is not None:
         return lot.nodes
     if pool.elastic and lot.nodes and had.nodes == pool.nodes:
         return min(max(lot.nodes, pool.least), pool.most)
@@ -40,21 +53,23 @@ def _nodes(lot: Lot, had: Pool | None, pool: Pool | None) -> int:
 
 def spared(placement: Placement) -> tuple[int, int]:
     """One node of each pool of several, and their accelerators."""
-    several = [lot for lot in placement.lots if lot.nodes > 1]
+    several = [lot for lot in placement.lots if lot.least > 1]
     return len(several), sum(lot.accelerators_per_node for lot in several)
 
 
 def grows(before: tuple[Lot, ...], lots: tuple[Lot, ...]) -> bool:
     """Whether the back end, which took the one, is asked for more machines by the other."""
-    had = {lot.pool: lot.nodes for lot in before}
-    return bool(before) and any(lot.nodes > had.get(lot.pool, 0) for lot in lots)
+    had = {lot.pool: lot.most for lot in before}
+    return bool(before) and any(lot.most > had.get(lot.pool, 0) for lot in lots)
 
 
 def undone(need: Need, back: Resizing) -> Need:
     """What it is that had the lots before: where there were no machines at all, it hibernates."""
-    had, nodes = back.pools or need.pools, {lot.pool: lot.nodes for lot in back.before}
+    had, nodes = back.pools or need.pools, {lot.pool: lot.least for lot in back.before}
+    most = {lot.pool: lot.group.most for lot in back.before if lot.group}
     if not any(nodes.values()):
         return msgspec.structs.replace(need, hibernate=True, pools=had)
     kept = {pool.name: pool.nodes for pool in had if pool.least <= nodes[pool.name] <= pool.most}
-    pools = tuple(msgspec.structs.replace(pool, nodes=(nodes | kept)[pool.name]) for pool in had)
+    sizes = ((pool, (nodes | kept)[pool.name], most.get(pool.name, pool.max_nodes)) for pool in had)
+    pools = tuple(msgspec.structs.replace(pool, nodes=size, max_nodes=limit) for pool, size, limit in sizes)
     return msgspec.structs.replace(need, hibernate=False, pools=pools)

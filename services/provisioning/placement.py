@@ -17,6 +17,7 @@ from schemas.market import CapacitySeen
 from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Need, Pool, Spot, Wish
 from services.capacity import dearer
+from services.provisioning.autoscaled import at_largest
 from services.provisioning.combine import Combination, in_limits, in_turns
 from services.provisioning.exclusions import exclusions
 from services.provisioning.failures import closed, memory, remembered
@@ -33,7 +34,7 @@ UNIT_PRICE: Callable[[Entry], float] = itemgetter(0)
 def ask(wish: Wish, reach: Reach, tried: Sequence[Attempt] = (), *, known: Known = NOTHING) -> Ask:
     """What a wish asks the market, with what its failures have closed to it."""
     counting = (mark for attempt in tried if remembered(attempt, known.now) for mark in closed(attempt))
-    return Ask(wish.need, reach, wish.need.max_price_per_hour, frozenset(counting), known)
+    return Ask(at_largest(wish.need), reach, wish.need.max_price_per_hour, frozenset(counting), known)
 
 
 def rank(  # noqa: PLR0913 - the wish, and everything it is held against
@@ -89,7 +90,8 @@ def _best(asked: Ask, market: Market) -> Iterator[Placement]:
 
 
 def _placement(asked: Ask, place: Place, entries: Combination) -> Placement:
-    lots = tuple(lot(pool, entry) for pool, entry in zip(asked.need.pools, entries, strict=True))
+    scaled = asked.need.autoscaled
+    lots = tuple(lot(pool, entry, scaled=scaled) for pool, entry in zip(asked.need.pools, entries, strict=True))
     return Placement(cloud=place[0], region=place[1], lots=lots)
 
 
@@ -148,8 +150,9 @@ def _order(place: Place, pools: Sequence[Pool], entries: Combination, price: Cal
 def _why_none(asked: Ask, market: Market, tried: Sequence[Attempt]) -> tuple[str, str]:
     """Which of the things that stand in the way, taken away, would let something through."""
     dearest = replace(asked, cap=None)
-    if (costs := [placement.price_per_hour for placement in _best(dearest, market)]) and asked.cap is not None:
-        return "PriceCap", f"the cheapest offer costs ${min(costs):.2f} an hour, the cap is ${asked.cap:.2f}"
+    if (costs := [placement.most_per_hour for placement in _best(dearest, market)]) and asked.cap is not None:
+        size = " at its largest size" if asked.need.autoscaled else ""
+        return "PriceCap", f"the cheapest offer costs ${min(costs):.2f} an hour{size}, the cap is ${asked.cap:.2f}"
     again = replace(dearest, closed=frozenset())
     if asked.closed and _any(again, market):
         last = _most_hopeful([attempt for attempt in tried if remembered(attempt, asked.known.now)])

@@ -70,7 +70,7 @@ def addition(command: Buy) -> Wish:
         pools=tuple(pool for pool in need.pools if pool.name not in there),
         clouds=(beside.cloud,),
         regions=(beside.region,),
-        max_price_per_hour=None if most is None else max(round(most - beside.price_per_hour, 6), 0.0),
+        max_price_per_hour=None if most is None else max(round(most - beside.most_per_hour, 6), 0.0),
     )
     return msgspec.structs.replace(command.wish, need=alone)
 

@@ -16,7 +16,7 @@ from services.bill import cost
 from services.counts import short, unmet
 from services.machine import Command
 from services.provisioning.change import objection
-from services.provisioning.lots import beside, grows, lacking, undone
+from services.provisioning.lots import asked, beside, grows, lacking, undone
 from services.provisioning.upgrade import against, aim, missing, to
 
 F = TypeVar("F", bound=Founded)
@@ -54,7 +54,7 @@ def confirm(state: F, told: Resized, now: datetime) -> F:
     """The back end took a size; if that is not the newest one any more, it has to be told again."""
     if told.attempt != state.attempt.number:
         return state
-    newest = told.lots == state.attempt.placement.lots
+    newest = asked(told.lots) == asked(state.attempt.placement.lots)
     resizing = state.resizing or (None if newest else _resizing(state, state.attempt.placement.lots, now))
     return state if resizing is None else _set(state, msgspec.structs.replace(resizing, ordered=newest))
 
@@ -62,7 +62,8 @@ def confirm(state: F, told: Resized, now: datetime) -> F:
 def take_back(state: F, told: ResizeRefused, now: datetime) -> F:
     """It goes on as it was; where even that is refused, it is left to people."""
     resizing, lots = state.resizing, state.attempt.placement.lots
-    if resizing is None or resizing.ordered or (told.attempt, told.lots) != (state.attempt.number, lots):
+    newest = (told.attempt, asked(told.lots)) == (state.attempt.number, asked(lots))
+    if resizing is None or resizing.ordered or not newest:
         return state
     refused = state.refused if resizing.demanded else told.message
     if resizing.before in ((), lots):
@@ -121,21 +122,26 @@ def begin(
     state: F, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...], pools: tuple[Pool, ...] = ()
 ) -> F:
     """From now on it has these lots: what it cost until now is billed at the old price."""
+    resizing = msgspec.structs.replace(_resizing(state, lots, now), before=before, pools=pools)
+    return _set(rebilled(state, lots, now), resizing)
+
+
+def rebilled(state: F, lots: tuple[Lot, ...], now: datetime) -> F:
+    """From now on it costs what these lots cost."""
     placement = state.attempt.placement
     return msgspec.structs.replace(
         state,
         attempt=msgspec.structs.replace(state.attempt, placement=msgspec.structs.replace(placement, lots=lots)),
         cost_usd=cost(state, placement, state.billed_since, now),
         billed_since=now,
-        resizing=msgspec.structs.replace(_resizing(state, lots, now), before=before, pools=pools),
     )
 
 
 def _resizing(state: Founded, lots: tuple[Lot, ...], now: datetime) -> Resizing:
     """What never was whole has to be that first; what was, stays ready with what it keeps in any case."""
     whole = state.resizing if _was_whole(state) else None
-    had = (whole.least if whole else {}) or {lot.pool: lot.nodes for lot in state.attempt.placement.lots}
-    least = {lot.pool: min(had.get(lot.pool, 0), lot.nodes) if _was_whole(state) else lot.nodes for lot in lots}
+    had = (whole.least if whole else {}) or {lot.pool: lot.least for lot in state.attempt.placement.lots}
+    least = {lot.pool: min(had.get(lot.pool, 0), lot.least) if _was_whole(state) else lot.least for lot in lots}
     nodes = sum(least.values())
     accelerators = sum(least[lot.pool] * lot.accelerators_per_node for lot in lots)
     if whole is not None and not whole.least:  # of a time when it was said of all pools together

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.accelerators import ACCELERATORS, canonical, nearest
+from schemas.accelerators import ACCELERATORS, canonical, nearest, resource
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,10 @@ def test_no_name_is_claimed_twice():
     assert len(names) == len(set(names))
     for canonical_name, others in ACCELERATORS.items():
         assert {canonical(name) for name in (canonical_name, *others)} == {canonical_name}
+
+
+def test_an_accelerator_is_counted_under_its_makers_name():
+    assert [resource(name) for name in ("H100", "MI300X")] == ["nvidia.com/gpu", "amd.com/gpu"]
 
 
 def test_the_nearest_names_come_best_first():

@@ -6,7 +6,7 @@ from datetime import datetime
 from events.kinds import MACHINEDEPLOYMENTS, MACHINESETS
 from events.kube import Object
 from services.sandbox.clouds.capi_roll import current, roll, set_of
-from services.sandbox.clouds.capi_scale import generation, motion, rolling, selector
+from services.sandbox.clouds.capi_scale import defaulted, generation, motion, rolling, selector
 from services.sandbox.clouds.changes import Adopt, Change, End, Make
 from services.sandbox.clouds.conditions import Told, paused, ready, tell, told, up_to_date
 from services.sandbox.clouds.names import CLUSTER_NAME, DEPLOYMENT_NAME
@@ -35,7 +35,11 @@ def pools(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
 
 def _pool(view: View, it: Object, now: datetime) -> Iterator[Change]:
     """Exactly one thing: the first that is not yet so."""
-    greeting = (*greet(MACHINEDEPLOYMENTS, it, POOL_FINALIZER, now), *paused(MACHINEDEPLOYMENTS, it, now))
+    greeting = (
+        *defaulted(it),
+        *greet(MACHINEDEPLOYMENTS, it, POOL_FINALIZER, now),
+        *paused(MACHINEDEPLOYMENTS, it, now),
+    )
     if greeting or not view.started or not label(it, CLUSTER_NAME):
         yield from greeting[:1]
         return

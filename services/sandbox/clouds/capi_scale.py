@@ -1,9 +1,14 @@
 """What every controller of machines says alike: where it is going, whom it selects."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from events.kinds import MACHINEDEPLOYMENTS
 from events.kube import Object
+from services.sandbox.clouds.changes import Change, Edit
 from services.sandbox.clouds.conditions import Told
+from services.sandbox.clouds.objects import annotation
+
+BOUNDS = tuple(f"cluster.x-k8s.io/cluster-api-autoscaler-node-group-{bound}-size" for bound in ("min", "max"))
 
 
 def motion(have: int, wanted: int) -> list[Told]:
@@ -14,6 +19,13 @@ def motion(have: int, wanted: int) -> list[Told]:
         else Told("ScalingDown", "False", "NotScalingDown"),
         Told("ScalingUp", "True", "ScalingUp", up) if have < wanted else Told("ScalingUp", "False", "NotScalingUp"),
     ]
+
+
+def defaulted(it: Object) -> Iterator[Change]:
+    """The fewest replicas an autoscaler may give it, where nobody said how many: as Cluster API's webhook has it."""
+    least, most = (annotation(it, bound) for bound in BOUNDS)
+    if "replicas" not in it["spec"] and least and most:
+        yield Edit(MACHINEDEPLOYMENTS, it, {"spec": {"replicas": int(least)}})
 
 
 def rolling(version: str, behind: Sequence[Object]) -> Told:

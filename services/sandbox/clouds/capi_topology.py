@@ -17,7 +17,7 @@ from services.sandbox.clouds.names import (
     SPOT,
     ZONE,
 )
-from services.sandbox.clouds.objects import deleting, label, name, replicas, status
+from services.sandbox.clouds.objects import annotation, deleting, label, name, replicas, status
 from services.sandbox.clouds.view import Laws, View
 
 OWNED = "topology.cluster.x-k8s.io/owned"
@@ -89,7 +89,12 @@ def _pools(view: View, it: Object) -> Iterator[Change]:
 
 
 def _sized(there: Object, pool: Object, version: str) -> Iterator[Change]:
-    wanted: Object = {"replicas": pool.get("replicas", 1)} if replicas(there) != pool.get("replicas", 1) else {}
+    """Replicas that are not said are an autoscaler's."""
+    wanted: Object = {"replicas": pool["replicas"]} if replicas(there) != pool.get("replicas", replicas(there)) else {}
+    notes = pool.get("metadata", {}).get("annotations", {})
+    if any(annotation(there, key) != value for key, value in notes.items()):
+        yield Edit(MACHINEDEPLOYMENTS, there, {"metadata": {"annotations": notes}})
+        return
     if version and there["spec"]["template"]["spec"]["version"] != version:
         wanted["template"] = {"spec": {"version": version}}
     if wanted:
@@ -104,7 +109,7 @@ def _pool(it: Object, called: str, pool: Object, version: str) -> Object:
         ZONE: str(pool.get("failureDomain", "")),
     }
     labels = {CLUSTER_NAME: name(it), DEPLOYMENT_NAME: called}
-    asked = pool.get("metadata", {}).get("labels", {})
+    asked, noted = (pool.get("metadata", {}).get(part, {}) for part in ("labels", "annotations"))
     machine = {
         "clusterName": name(it),
         "version": version,
@@ -113,11 +118,12 @@ def _pool(it: Object, called: str, pool: Object, version: str) -> Object:
     }
     spec = {
         "clusterName": name(it),
-        "replicas": pool.get("replicas", 1),
+        **({"replicas": pool["replicas"]} if "replicas" in pool else {}),
         "selector": {"matchLabels": labels},
         "template": {"metadata": {"labels": asked | labels, "annotations": notes}, "spec": machine},
     }
-    return _meta(it, called) | {"spec": spec}
+    made = _meta(it, called)
+    return made | {"metadata": made["metadata"] | {"annotations": noted}, "spec": spec}
 
 
 def _meta(it: Object, called: str) -> Object:

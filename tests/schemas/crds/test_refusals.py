@@ -156,6 +156,40 @@ def test_of_one_accelerator_one_pool_grows(written, cluster, pool):
     assert refusal(written) == f"{CLUSTER}: {sentence}"
 
 
+@pytest.mark.parametrize(
+    ("more", "sizes", "sentence"),
+    [
+        ({}, {}, "pool gpu has no room to grow: scaledBy ClusterAutoscaler needs its maxNodes"),
+        ({}, {"maxNodes": 2}, "pool gpu has no room to grow: scaledBy ClusterAutoscaler needs its maxNodes"),
+        (
+            {},
+            {"minNodes": 1, "maxNodes": 4},
+            "pool gpu would begin with nodes 2, and scaledBy ClusterAutoscaler with minNodes 1: must be the same",
+        ),
+        (
+            {"hibernate": True},
+            {"maxNodes": 4},
+            "hibernate cannot be with scaledBy ClusterAutoscaler: must be left out, or scaledBy Alate",
+        ),
+        (
+            {"adopt": {"name": "theirs"}},
+            {"maxNodes": 4},
+            "adopt cannot be with scaledBy ClusterAutoscaler: must be left out, or scaledBy Alate",
+        ),
+    ],
+)
+def test_what_an_autoscaler_would_undo_or_not_know_is_refused(written, cluster, more, sizes, sentence):
+    cluster |= {"scaledBy": "ClusterAutoscaler"} | more
+    cluster["pools"][0] |= {"name": "gpu", "nodes": 2} | sizes
+    assert refusal(written) == f"{CLUSTER}: {sentence}"
+
+
+def test_of_one_accelerator_an_autoscaler_may_have_many_pools(written, cluster, pool):
+    pool |= {"nodes": 2, "maxNodes": 4}
+    cluster |= {"scaledBy": "ClusterAutoscaler", "pools": [pool, pool | {"name": "other"}]}
+    assert len(read_colony(written).spec.clusters[0].pools) == 2
+
+
 def test_an_unknown_field_is_refused_with_the_nearest_known_one(written, pool):
     pool["acceleratorPerNode"] = 8
     assert refusal(written) == f"{POOL}.acceleratorPerNode is no known field: did you mean acceleratorsPerNode?"

@@ -89,6 +89,12 @@ def test_every_field_of_a_cluster_is_in_its_wish():
     )  # fmt: skip
 
 
+def test_who_sets_the_size_between_the_bounds_is_in_the_wish():
+    pools = [SMALL["pools"][0] | {"maxNodes": 4}]
+    theirs, ours = wishes(colony(SMALL | {"pools": pools, "scaledBy": "ClusterAutoscaler"}, FULL), "capi")
+    assert (theirs.need.autoscaled, ours.need.autoscaled) == (True, False)
+
+
 def test_what_is_not_said_is_left_to_the_defaults_and_the_installation():
     (wish,) = wishes(colony(SMALL), "k0rdent")
     assert (wish.need.backend, wish.need.template, wish.need.max_price_per_hour) == ("k0rdent", "", None)

@@ -1,0 +1,38 @@
+"""A cluster whose size an autoscaler sets is bought for its largest size, and costs what is counted of it."""
+
+from datetime import datetime
+
+import msgspec
+
+from schemas.cluster import Ready
+from schemas.inventory import ClusterSeen, Offer
+from schemas.placement import NodeGroup
+from schemas.wish import Need, Pool
+from services.counts import by_pool
+from services.provisioning.resize import rebilled
+
+
+def at_largest(need: Need) -> Need:
+    """What such a cluster may come to: every pool as large as it may be."""
+    if not need.autoscaled:
+        return need
+    pools = (msgspec.structs.replace(pool, nodes=pool.most, min_nodes=pool.least) for pool in need.pools)
+    return msgspec.structs.replace(need, pools=tuple(pools))
+
+
+def group(pool: Pool, offer: Offer) -> NodeGroup:
+    """What an autoscaler is told of a pool on machines of this offer."""
+    return NodeGroup(least=pool.least, most=pool.most, cpu=offer.cpu, memory_gib=offer.memory_gib)
+
+
+def count(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
+    """What is there is what it costs, never less than the fewest nodes it may have: those are being made again."""
+    lots = state.attempt.placement.lots
+    there = by_pool(state, seen, [lot.pool for lot in lots])
+    counted = tuple(
+        msgspec.structs.replace(lot, nodes=max(there[lot.pool].nodes, lot.least))
+        if lot.group is not None and lot.pool in there
+        else lot
+        for lot in lots
+    )
+    return state if counted == lots else rebilled(state, counted, now)
