@@ -1,6 +1,7 @@
 """Provisioning's calls on the world: the market, and the back ends."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import msgspec
 
@@ -103,11 +104,8 @@ class Calls:
         number, lots = command.attempt.number, command.attempt.placement.lots
         try:
             await self._stall.room(command)
-            await backend_for(command.wish, self._clouds).resize(command.wish, command.attempt, command.uid)
-        except NotServed as unserved:
-            raise TryLater(unserved.message, UNTIL_INSTALLED) from unserved
-        except NotFound as missing:
-            raise TryLater(missing.message, STILL_GOING) from missing
+            with _until_there():
+                await backend_for(command.wish, self._clouds).resize(command.wish, command.attempt, command.uid)
         except Denied as denied:
             _wait_if_curable(denied)
             return (ResizeRefused(number, lots, denied.message, denied.reason),)
@@ -117,12 +115,9 @@ class Calls:
         """Tell the back end the version, and ask how far it is. Raises TryLater until there is anything new to tell."""
         number, version = command.attempt.number, command.wish.need.kubernetes_version
         try:
-            backend = backend_for(command.wish, self._clouds)
-            progress = await backend.upgrade(command.wish, command.attempt, command.uid)
-        except NotServed as unserved:
-            raise TryLater(unserved.message, UNTIL_INSTALLED) from unserved
-        except NotFound as missing:
-            raise TryLater(missing.message, STILL_GOING) from missing
+            with _until_there():
+                backend = backend_for(command.wish, self._clouds)
+                progress = await backend.upgrade(command.wish, command.attempt, command.uid)
         except Denied as denied:
             _wait_if_curable(denied)
             return (UpgradeRefused(number, version, denied.message),)
@@ -190,6 +185,17 @@ def act(
             Look: calls.look,
         }
     )
+
+
+@contextmanager
+def _until_there() -> Iterator[None]:
+    """What is not served, or is not there, is looked for again in a while: others see that it is gone."""
+    try:
+        yield
+    except NotServed as unserved:
+        raise TryLater(unserved.message, UNTIL_INSTALLED) from unserved
+    except NotFound as missing:
+        raise TryLater(missing.message, STILL_GOING) from missing
 
 
 def _refused(command: Launch, denied: Denied) -> LaunchFailed | Held:
