@@ -5,6 +5,7 @@ import yaml
 
 from events.kinds import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS, find
 from schemas.subjects import Key
+from services.clouds.autoscaling import CAPACITY, GROUP
 from tests.services.clouds.test_topology import told
 from tests.story.kube.factory import factory
 from tests.story.kube.test_cluster_api import KEY, NAME, colony
@@ -60,6 +61,9 @@ spec:
   - {name: region, required: true, schema: {openAPIV3Schema: {type: string}}}
   - {name: instanceType, required: true, schema: {openAPIV3Schema: {type: string}}}
   - {name: spot, required: false, schema: {openAPIV3Schema: {type: boolean}}}
+  - name: nodeLabels
+    required: false
+    schema: {openAPIV3Schema: {type: object, additionalProperties: {type: string}}}
 """
 
 
@@ -89,7 +93,9 @@ async def test_a_cluster_of_a_class_is_founded_scaled_and_ended(factory):
     await factory.kube.apply(COLONIES, colony(1), manager="somebody")
     await factory.has_workers(1)
     topology = (await factory.kube.get(CLUSTERS, NAME, "default"))["spec"]["topology"]
-    assert told(topology["variables"]) == {"region": "here", "instanceType": "in-memory", "spot": False}
+    assert told(topology["variables"]) == {
+        "region": "here", "instanceType": "in-memory", "spot": False, "nodeLabels": {"alate.dev/pool": "md"},
+    }  # fmt: skip
 
     for workers in (3, 1):
         await factory.kube.apply(COLONIES, colony(workers), manager="somebody")
@@ -97,6 +103,55 @@ async def test_a_cluster_of_a_class_is_founded_scaled_and_ended(factory):
         await factory.tell_their_pools(*["md"] * workers)
         (pool,) = (await factory.kube.list(MACHINEDEPLOYMENTS, "default")).items
         assert pool["spec"]["replicas"] == workers
+
+    await factory.gone("train")
+    await taken_away(factory.kube)
+    await factory.clean(frozenset({KEY, Key("teardown", *KEY[1:])}))
+
+
+async def deployment(factory):
+    """The pool's MachineDeployment, once Cluster API's topology controller has made it."""
+
+    async def look():
+        return bool((await factory.kube.list(MACHINEDEPLOYMENTS, "default")).items)
+
+    await factory.services.until(look, 60)
+    (pool,) = (await factory.kube.list(MACHINEDEPLOYMENTS, "default")).items
+    return pool
+
+
+@pytest.mark.kube
+@pytest.mark.timeout(600)
+async def test_of_a_class_an_autoscaler_sets_the_replicas_and_neither_alate_nor_cluster_api_takes_them_back(factory):
+    """Cluster API's webhooks do not run here: the fewest, which they fill in, are written in the autoscaler's name."""
+    await offered(factory.kube)
+    asked = colony(1)
+    (cluster,) = asked["spec"]["clusters"]
+    cluster["scaledBy"], cluster["pools"][0]["maxNodes"] = "ClusterAutoscaler", 3
+    await factory.kube.apply(COLONIES, asked, manager="somebody")
+    made = await deployment(factory)
+    told = made["metadata"]["annotations"]
+    assert told.items() >= {
+        f"{GROUP}-min-size": "1", f"{GROUP}-max-size": "3", f"{CAPACITY}/cpu": "4", f"{CAPACITY}/memory": "16384Mi",
+        f"{CAPACITY}/gpu-type": "nvidia.com/gpu", f"{CAPACITY}/gpu-count": "8",
+        f"{CAPACITY}/labels": "alate.dev/pool=md,cluster-api/accelerator=H100",
+    }.items()  # fmt: skip
+    assert "replicas" not in made["spec"]
+
+    for workers in (1, 3, 2):
+        patch = {"spec": {"replicas": workers}}
+        await factory.kube.patch(MACHINEDEPLOYMENTS, made["metadata"]["name"], "default", patch, manager="autoscaler")
+        await factory.has_workers(workers)
+        assert (await deployment(factory))["spec"]["replicas"] == workers
+
+    cluster["pools"][0]["maxNodes"] = 5
+    await factory.kube.apply(COLONIES, asked, manager="somebody")
+
+    async def wider():
+        return (await deployment(factory))["metadata"]["annotations"][f"{GROUP}-max-size"] == "5"
+
+    await factory.services.until(wider, 60)
+    assert (await deployment(factory))["spec"]["replicas"] == 2
 
     await factory.gone("train")
     await taken_away(factory.kube)
