@@ -175,7 +175,10 @@ POOLS = st.lists(
 
 
 def everything(asked, offers, refused=frozenset()):
-    """Every price at which the pools can be had, by trying all machines for all pools in every region."""
+    """Every price at which the pools can be had, by trying all machines for all pools in every region.
+
+    What was refused where no zone was asked for is refused in every zone.
+    """
     kinds = {Spot.NEVER: (False,), Spot.PREFERRED: (False, True), Spot.ONLY: (True,)}
     for place in {(o.cloud, o.region) for o in offers if o.cloud in REACH}:
         here = [o for o in offers if (o.cloud, o.region) == place]
@@ -186,7 +189,7 @@ def everything(asked, offers, refused=frozenset()):
                 for spot in kinds[each.spot]
                 if o.accelerator == each.accelerator
                 and (not spot or (o.spot_price is not None and REACH[o.cloud]))
-                and (*place, o.zone, o.instance, spot) not in refused
+                and refused.isdisjoint((*place, zone, o.instance, spot) for zone in (o.zone, ""))
             ]
             for each in asked.need.pools
         ]
