@@ -115,7 +115,7 @@ async def alter(kube: Kube, resource: Resource, meta: Object, uid: str, patch: O
 def shows(there: object, wanted: object) -> bool:
     """Whether a merge patch of what is wanted would change nothing."""
     if isinstance(there, dict) and isinstance(wanted, dict):
-        return all(key in there and shows(there[key], value) for key, value in wanted.items())
+        return all(shows(there.get(key), value) for key, value in wanted.items())
     return there == wanted
 
 

@@ -46,8 +46,8 @@ from services.provisioning.going import (
     try_next_seen,
 )
 from services.provisioning.pools import add, do_without
-from services.provisioning.resize import amend, confirm, take_back
-from services.provisioning.sleep import extend, follow, give_in, rest, run_over, stay_awake, wake, wake_larger
+from services.provisioning.resize import amend, confirm, run_over, take_back
+from services.provisioning.sleep import extend, follow, give_in, rest, stay_awake, wake, wake_larger
 from services.provisioning.strays import find, forget, keep
 from services.provisioning.upgrade import advance, arrive, stay
 from services.provisioning.waits import ask_again, ask_soon

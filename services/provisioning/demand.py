@@ -16,8 +16,7 @@ from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen, Demand
 from schemas.placement import Lot
 from schemas.wish import Need, Pool
-from services.provisioning.resize import begin, run_late, taken
-from services.provisioning.upgrade import overrun
+from services.provisioning.resize import begin, run_over, taken
 
 PAUSE = timedelta(minutes=10)
 """From the last use to fewer nodes; from a refusal to asking for more again."""
@@ -49,7 +48,7 @@ def ring(state: Ready, due: Due, now: datetime) -> Ready:
         return _resize(state, shrunk(state.wish.need, state.attempt.placement.lots), now)
     if state.grows_from is not None and now >= state.grows_from:
         return msgspec.structs.replace(state, grows_from=None)
-    return run_late(overrun(state, due, now), due, now)
+    return run_over(state, due, now)
 
 
 def unheard(state: Ready) -> Ready:

@@ -152,13 +152,10 @@ def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime)
 
 def _refuse(state: Founded, seen: InfraSeen, now: datetime) -> Placing:
     """What failed where no zone was asked for failed in none: the region is meant."""
-    placing = _give_up(state, seen.failure, seen.message, now)
-    if not seen.zoneless or placing.attempt is None:
-        return placing
-    at = placing.attempt.placement
-    lots = tuple(msgspec.structs.replace(lot, zone="") for lot in at.lots)
-    failed = msgspec.structs.replace(placing.attempt, placement=msgspec.structs.replace(at, lots=lots))
-    return msgspec.structs.replace(placing, attempt=failed)
+    at = state.attempt.placement
+    lots = tuple(msgspec.structs.replace(lot, zone="") if seen.zoneless else lot for lot in at.lots)
+    tried = msgspec.structs.replace(state.attempt, placement=msgspec.structs.replace(at, lots=lots))
+    return _give_up(msgspec.structs.replace(state, attempt=tried), seen.failure, seen.message, now)
 
 
 def _give_up(state: Founded, reason: str, message: str, now: datetime) -> Placing:

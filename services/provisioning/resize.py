@@ -17,7 +17,7 @@ from services.counts import short, unmet
 from services.machine import Command
 from services.provisioning.change import objection
 from services.provisioning.lots import asked, beside, grows, lacking, undone
-from services.provisioning.upgrade import against, aim, missing, to
+from services.provisioning.upgrade import against, aim, missing, overrun, to
 
 F = TypeVar("F", bound=Founded)
 RESIZE_LIMIT = timedelta(minutes=30)
@@ -87,6 +87,11 @@ def run_late(state: F, _: Due, now: datetime) -> F:
     if resizing is None or now < resizing.until:
         return state
     return msgspec.structs.replace(state, resizing=msgspec.structs.replace(resizing, late=True))
+
+
+def run_over(state: F, due: Due, now: datetime) -> F:
+    """Another size, or another version, takes longer than it should."""
+    return run_late(overrun(state, due, now), due, now)
 
 
 def enough(state: Founded, seen: ClusterSeen) -> bool:

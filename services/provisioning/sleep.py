@@ -5,7 +5,6 @@ from datetime import datetime
 import msgspec
 
 from schemas.cluster import Founded, Hibernated, Provisioned, Ready
-from schemas.entity import Due
 from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen
 from schemas.resize import Bought, ResizeRefused
@@ -14,8 +13,7 @@ from services.provisioning.demand import PAUSE
 from services.provisioning.founding import JOIN_LIMIT, is_of
 from services.provisioning.lots import grows
 from services.provisioning.pools import add
-from services.provisioning.resize import amend, run_late, settle, take_back
-from services.provisioning.upgrade import overrun
+from services.provisioning.resize import amend, settle, take_back
 
 
 def follow(state: Provisioned | Ready, wish: Wish, now: datetime) -> Founded | Hibernated:
@@ -52,11 +50,6 @@ def stay_awake(state: Hibernated, told: ResizeRefused, now: datetime) -> Hiberna
 
 def rest(state: Hibernated, seen: ClusterSeen) -> Hibernated:
     return settle(state, seen) if is_of(state, seen) and seen.known else state
-
-
-def run_over(state: Hibernated, due: Due, now: datetime) -> Hibernated:
-    """Another size, or another version, takes longer than it should."""
-    return run_late(overrun(state, due, now), due, now)
 
 
 def _asleep(state: Provisioned | Ready) -> Founded | Hibernated:

@@ -73,10 +73,8 @@ def arrive(state: R, told: Upgraded) -> R:
     """All of it runs the version: so its wish says, and whatever is still to be bought for it."""
     if not _concerns(state, told):
         return state
-    need = msgspec.structs.replace(state.wish.need, kubernetes_version=told.version)
     wanted = state.wanted and msgspec.structs.replace(state.wanted, kubernetes_version=told.version)
-    wish = msgspec.structs.replace(state.wish, need=need)
-    return msgspec.structs.replace(state, wish=wish, wanted=wanted, upgrading=None)
+    return msgspec.structs.replace(state, wish=to(state.wish, told.version), wanted=wanted, upgrading=None)
 
 
 def stay(state: R, told: UpgradeRefused) -> R:

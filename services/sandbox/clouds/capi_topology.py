@@ -12,6 +12,7 @@ from services.sandbox.clouds.names import (
     CONTROLPLANES,
     DEPLOYMENT_NAME,
     DEVCLUSTERS,
+    FOR_CLOUD,
     INSTANCE,
     REGION,
     SPOT,
@@ -22,8 +23,6 @@ from services.sandbox.clouds.view import Laws, View
 
 OWNED = "topology.cluster.x-k8s.io/owned"
 """The label of what a topology made."""
-OURS = "alate.dev/cloud"
-"""Where a ClusterClass says whose machines it founds clusters on."""
 
 
 def topology(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
@@ -42,7 +41,7 @@ def _refer(view: View, it: Object) -> Iterator[Change]:
     """The Cluster names its parts."""
     if it["spec"].get("infrastructureRef"):
         return
-    notes = {CLOUD: label(view.of_class, OURS) if view.of_class else "", REGION: str(_told(it).get("region", ""))}
+    notes = {CLOUD: label(view.of_class, FOR_CLOUD) if view.of_class else "", REGION: str(_told(it).get("region", ""))}
     refs = {
         field: {"apiGroup": kind.group, "kind": kind.kind, "name": name(it)}
         for field, kind in (("infrastructureRef", DEVCLUSTERS), ("controlPlaneRef", CONTROLPLANES))

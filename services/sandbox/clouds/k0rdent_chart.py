@@ -11,6 +11,7 @@ from services.sandbox.clouds.names import (
     CONTROLPLANES,
     DEPLOYMENT_NAME,
     DEVCLUSTERS,
+    FOR_CLOUD,
     INSTANCE,
     REGION,
     SPOT,
@@ -27,8 +28,8 @@ STANDING = "internal"
 """The provider of clusters that stand already."""
 REMOTE = "k0sproject-k0smotron"
 """The provider of machines that are there already, reached over SSH."""
-OURS, OFFERED = "alate.dev/cloud", "alate.dev/instance"
-"""Where a Credential says whose machines it opens, and a cluster as what they were offered."""
+OFFERED = "alate.dev/instance"
+"""Where a cluster says as what its machines were offered."""
 SPOT_FIELDS = ("spotMarketOptions", "spotVMOptions")
 """How AWS and Azure machine templates ask for spot; Google's says ``provisioningModel: Spot``."""
 
@@ -68,7 +69,7 @@ def _annotations(it: Object) -> Object:
 def _cloud(view: View) -> str:
     providers = status(view.template).get("providers", ()) if view.template else ()
     found = next((str(one).removeprefix(PROVIDER) for one in providers if str(one).startswith(PROVIDER)), "")
-    return label(view.credential, OURS) if found == REMOTE and view.credential else found
+    return label(view.credential, FOR_CLOUD) if found == REMOTE and view.credential else found
 
 
 def takes_in(view: View) -> bool:

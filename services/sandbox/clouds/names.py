@@ -29,6 +29,8 @@ EXIT_CODE = f"{SANDBOX}/exit-code"
 BILL = f"{SANDBOX}/bill"
 """Label of the ConfigMaps that are the book of machines."""
 
+FOR_CLOUD = "alate.dev/cloud"
+"""The label by which the back ends know what a class, a template or a credential is for."""
 CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
 DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"

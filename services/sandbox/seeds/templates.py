@@ -5,11 +5,10 @@ from importlib.resources import files
 
 from events.kinds import CLUSTERTEMPLATES, CONFIGMAPS, CREDENTIALS
 from events.kube import Object, Resource
+from services.sandbox.clouds.names import FOR_CLOUD
 
 VERSION, NEXT = "v1.34.0", "v1.35.0"
 """Of Kubernetes: what a template makes, and what one makes that may follow it."""
-CLOUD = "alate.dev/cloud"
-"""The label by which the back ends know what a template or a credential is for."""
 CAPI_CLOUDS = ("aws", "azure", "gcp", "dev")
 
 REMOTE = "k0sproject-k0smotron"
@@ -71,7 +70,7 @@ def tenant(namespace: str) -> list[tuple[Resource, Object]]:
 
 
 def _meta(namespace: str, name: str, cloud: str) -> Object:
-    return {"name": name, "namespace": namespace, "labels": {CLOUD: cloud}}
+    return {"name": name, "namespace": namespace, "labels": {FOR_CLOUD: cloud}}
 
 
 def _templates() -> Iterator[tuple[str, tuple[Object, list[str], str]]]:
