@@ -84,6 +84,7 @@ class HttpTransport:
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._session: aiohttp.ClientSession | None = None
         self._sockets = Sockets()
+        self._closed = False
 
     async def send(self, request: Request) -> Response:
         """Ask once, or twice if the credentials were refused and others are there."""
@@ -105,6 +106,7 @@ class HttpTransport:
 
     async def close(self) -> None:
         """Let go of every connection."""
+        self._closed = True
         if self._session is not None:
             await self._session.close()
             await self._sockets.close()
@@ -136,6 +138,8 @@ class HttpTransport:
             )
 
     def _connected(self, access: Access) -> aiohttp.ClientSession:
+        if self._closed:  # a rotated kubeconfig closes the way that somebody else still goes
+            raise TryLater(f"the way to {access.server} was closed")
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 # No limit: every watch holds one.

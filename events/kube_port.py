@@ -65,7 +65,7 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Let go of every connection; whoever asks afterwards, or was about to, meets `TryLater`."""
         ...
 
 

@@ -103,6 +103,18 @@ async def test_a_watch_whose_headers_never_come_is_given_up(api, reach):
             await lines(reach(api.url, answer=0.2).transport)
 
 
+@pytest.mark.parametrize("before", [0, 1])
+async def test_a_way_that_was_closed_is_a_matter_of_time(api, kube, before):
+    """A rotated kubeconfig closes the way that somebody else still goes: between two of his questions, too."""
+    for _ in range(before):
+        await kube.list(CONFIGMAPS)
+    await kube.close()
+    with pytest.raises(TryLater, match=f"the way to {api.url} was closed"):
+        await kube.list(CONFIGMAPS)
+    with pytest.raises(TryLater, match=f"the way to {api.url} was closed"):
+        await lines(kube.transport)
+
+
 async def test_leaving_a_watch_midway_lets_go_of_its_connection(api, kube):
     await api.say("a")
     async for _ in (watch := kube.watch(CONFIGMAPS)):

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from events.faults import Denied, NotFound
+from events.faults import Denied, NotFound, TryLater
 from events.kinds import CONFIGMAPS, NODES, find
 from events.kube import Changed, Kube, Listed
 from services.sandbox.api.app import Api
@@ -63,3 +63,9 @@ async def test_kinds_are_discovered(sandbox):
     assert await find(sandbox, "v1", "Node") == NODES
     with pytest.raises(NotFound, match="is its CRD installed"):
         await find(sandbox, "nobody.io/v1", "Widget")
+
+
+async def test_a_way_that_was_closed_is_a_matter_of_time(sandbox):
+    await sandbox.close()
+    with pytest.raises(TryLater, match="the way to /clusters/management was closed"):
+        await sandbox.list(CONFIGMAPS)

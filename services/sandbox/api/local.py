@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 
+from events.faults import TryLater
 from events.kube import Request, Response
 from services.sandbox.api.app import Api
 from services.sandbox.api.status import bad_request
@@ -17,6 +18,7 @@ class LocalTransport:
         self._api = api
         self._prefix = f"/clusters/{cluster}"
         self._token = {"Authorization": f"Bearer {token}"} if token else {}
+        self._closed = False
 
     async def send(self, request: Request) -> Response:
         """Ask once."""
@@ -38,8 +40,11 @@ class LocalTransport:
                     yield line
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing is held; still, nobody goes this way any more, as over HTTPS."""
+        self._closed = True
 
     async def _ask(self, request: Request) -> Response | Watch:
+        if self._closed:
+            raise TryLater(f"the way to {self._prefix} was closed")
         headers = {**self._token, **request.headers}
         return await self._api.handle(replace(request, path=self._prefix + request.path, headers=headers))

@@ -35,9 +35,8 @@ class Inside:
 
     async def look(self) -> None:
         """See what is there now."""
-        for place in tuple(self.stage.world.planes):
-            kube = self.stage.world.kube(place)
-            with suppress(TryLater):  # it may be away for a while
+        for kube in [self.stage.world.kube(place) for place in self.stage.world.planes]:
+            with suppress(TryLater):  # it may be away for a while, and gone for good while we look
                 for resource in (NODES, PODS, CONFIGMAPS, JOBS):
                     listed = (await kube.list(resource)).items
                     self.last |= {f"{resource.kind}/{each['metadata']['name']}": each for each in listed}
