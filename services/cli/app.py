@@ -117,7 +117,9 @@ def up(
 def request(  # noqa: PLR0913 - what a person can ask for
     name: Annotated[str | None, typer.Argument(help="Name of the Colony, if no file says it.")] = None,
     *,
-    file: Annotated[Path | None, typer.Option("-f", "--file", help="A YAML file of Colonies.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", help="A YAML file of Colonies; - is standard input.")
+    ] = None,
     gpus: Annotated[int, typer.Option(help="How many accelerators, all nodes together.")] = 8,
     accelerator: Annotated[str, typer.Option(help="Which, e.g. H100.")] = "H100",
     per_node: Annotated[int, typer.Option(help="How many of them each node holds.")] = 8,

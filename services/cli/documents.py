@@ -1,5 +1,6 @@
 """What people write is read from a YAML file here, whichever kind it is."""
 
+import sys
 from pathlib import Path
 
 import yaml
@@ -9,26 +10,41 @@ from events.kube import Object
 from schemas import documents as read
 from services.bad import BadInput
 
+STANDARD_INPUT = Path("-")
+
 
 def documents(file: Path, kind: str, api: str = COLONIES.api_version) -> list[Object]:
-    """The objects of a kind in a file, in its order. Raises BadInput."""
+    """The objects of a kind in a file, or on standard input for `-`, in their order. Raises BadInput."""
+    called = "standard input" if file == STANDARD_INPUT else str(file)
     try:
-        found = [each for each in read.documents(file.read_text()) if each is not None]
+        found = [each for document in read.documents(_text(file)) for each in _listed(document)]
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{file} cannot be read ({error}): name a file with a {kind} in it") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise BadInput(f"{called} cannot be read ({why}): name a file with a {kind} in it") from error
     except yaml.YAMLError as error:
-        raise BadInput(f"{file} is not YAML ({_where(error)}): must be a {kind}, as in the README") from error
+        raise BadInput(f"{called} is not YAML ({_where(error)}): must be a {kind}, as in the README") from error
     if not found:
-        raise BadInput(f"{file} is empty: must hold a {kind}, as in the README")
-    return [_of_kind(each, file, kind, api) for each in found]
+        raise BadInput(f"{called} is empty: must hold a {kind}, as in the README")
+    return [_of_kind(each, called, kind, api) for each in found]
 
 
-def _of_kind(document: object, file: Path, kind: str, api: str) -> Object:
+def _text(file: Path) -> str:
+    return sys.stdin.read() if file == STANDARD_INPUT else file.read_text("utf-8")
+
+
+def _listed(document: object) -> list[object]:
+    """What `kubectl get -o yaml` writes of several is one List."""
+    if isinstance(document, dict) and document.get("kind") == "List" and isinstance(document.get("items"), list):
+        return list(document["items"])
+    return [] if document is None else [document]
+
+
+def _of_kind(document: object, called: str, kind: str, api: str) -> Object:
     if not isinstance(document, dict) or document.get("kind") != kind:
         other = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise BadInput(f"{file} holds a {other}: must be a {kind} (apiVersion {api})")
+        raise BadInput(f"{called} holds a {other}: must be a {kind} (apiVersion {api})")
     if document.get("apiVersion") != api:
-        raise BadInput(f"{file} holds a {kind} of apiVersion {document.get('apiVersion')}: must be of {api}")
+        raise BadInput(f"{called} holds a {kind} of apiVersion {document.get('apiVersion')}: must be of {api}")
     return document
 
 

@@ -50,7 +50,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime) -> Object:
         offer=", ".join(dict.fromkeys(_short(state) for state in offers)) or None,
         price_per_hour=round(sum(s.attempt.placement.price_per_hour for s in offers), 6) if offers else None,
         cost_usd=round(sum(each.cluster.cost_usd for each in listed if each.cluster), 6),
-        message=next(filter(None, (verdicts[kind].message for kind in ("Ready", "Resizing", "Upgrading"))), None),
+        message=next(filter(None, (verdicts[kind].message for kind in TOLD)), None),
         conditions=shown.conditions(verdicts),
         gpu_inventory=gpu_inventory(_seen_of(listed)) or None,
         clusters=clusters,
@@ -90,6 +90,8 @@ def _phase(facts: tuple[Facts, ...]) -> str:
     return min(phases, key=lambda one: ORDER.index(one) if one in ORDER else -1) if phases else "Empty"
 
 
+TOLD = ("Accepted", "Ready", "Resizing", "Upgrading")
+"""Whose message is the Colony's: what somebody wrote and has to mend comes first."""
 ORDER = (
     "Stalled",
     "Waiting",
@@ -107,10 +109,16 @@ ORDER = (
 
 
 def _accepted(facts: tuple[Facts, ...]) -> Verdict:
-    complaint = next((each.refused for each in facts if each.refused), "")
-    answers = (e.cluster for e in facts if isinstance(e.cluster, Founded) and not asked_since(e))
-    complaint = complaint or next((state.refused for state in answers if state.refused), "")
+    complaint = "; ".join(_complaints(facts))
     return Verdict(not complaint, "Refused" if complaint else "Accepted", complaint)
+
+
+def _complaints(facts: tuple[Facts, ...]) -> Iterator[str]:
+    for each in facts:
+        state = each.cluster
+        why = state.refused if isinstance(state, Founded) and not asked_since(each) else each.refused
+        if why:
+            yield f"{each.wish.cluster}: {why}"
 
 
 def _ready(facts: tuple[Facts, ...], ready: int) -> Verdict:

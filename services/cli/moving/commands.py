@@ -48,7 +48,7 @@ def moving() -> None:
 @app.command()
 def exalsius(
     *,
-    file: Annotated[Path, typer.Option("-f", "--file", help="A YAML file of exalsius Colonies.")],
+    file: Annotated[Path, typer.Option("-f", "--file", help="A YAML file of exalsius Colonies; - is standard input.")],
     catalog: Catalogs = None,
     accelerator: Annotated[str, typer.Option(help="Which machines of one's own have, where nobody tells.")] = "",
     per_node: Annotated[int, typer.Option(min=0, help="How many of them each has.")] = 0,
@@ -60,6 +60,7 @@ def exalsius(
 
     \b
       alate import exalsius -f theirs.yaml > colony.yaml
+      kubectl get colonies.infra.exalsius.ai -A -o yaml | alate import exalsius -f - > colony.yaml
       alate import exalsius -f theirs.yaml --catalog prices/ -o json | jq '.colonies[].left'
       alate import exalsius -f theirs.yaml --accelerator H100 --per-node 8 > colony.yaml
     Each cluster stays on its cloud, region and template: take those lines out, and it goes where it is cheapest.

@@ -12,7 +12,7 @@ from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output,
 
 def plan(  # noqa: PLR0913 - what, and held against which market
     *,
-    file: Annotated[Path, typer.Option("-f", "--file", help="A YAML file of Colonies.")],
+    file: Annotated[Path, typer.Option("-f", "--file", help="A YAML file of Colonies; - is standard input.")],
     catalog: Annotated[
         list[str] | None,
         typer.Option(help="Plan with these prices (file, folder or URL; may be repeated) instead of a running stack."),

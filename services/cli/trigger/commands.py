@@ -25,7 +25,7 @@ def trigger() -> None:
 @app.command(name="test")
 def try_out(
     *,
-    file: Annotated[Path, typer.Option("-f", "--file", help="A YAML file of Triggers.")],
+    file: Annotated[Path, typer.Option("-f", "--file", help="A YAML file of Triggers; - is standard input.")],
     event: Annotated[Path, typer.Option("-e", "--event", help="A CloudEvent as JSON, its payload under `data`.")],
     output: Output = Plain.TABLE,
 ) -> None:

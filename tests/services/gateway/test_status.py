@@ -299,8 +299,9 @@ def test_an_addon_says_what_it_waits_for_what_went_wrong_or_what_was_left(kind):
 
 def test_what_cannot_be_followed_while_it_runs_is_refused_but_ready():
     computed = shown(replace(WHOLE, cluster=is_(cluster.Ready, refused="pools stay as they are")))
-    assert conditions(computed)["Accepted"] == ("False", "Refused", "pools stay as they are")
+    assert conditions(computed)["Accepted"] == ("False", "Refused", "a: pools stay as they are")
     assert conditions(computed)["Ready"][0] == "True"
+    assert computed["message"] == "a: pools stay as they are"
 
 
 def test_a_colony_that_cannot_be_read_says_why():
