@@ -1,0 +1,122 @@
+"""One management cluster and one cluster of a Colony, between which add-ons are put on and taken off."""
+
+import base64
+from contextlib import suppress
+
+from events.faults import NotFound, TryLater
+from events.kinds import COLONIES, CONFIGMAPS, CRDS, SECRETS, find
+from events.kube import Kube
+from schemas.addon import Apply, Settled, Withdraw
+from schemas.subjects import Key
+from schemas.wish import digest
+from services.addons.act import act
+from services.sandbox.api.app import Api
+from services.sandbox.api.local import LocalTransport
+from services.workloads import Workloads
+
+KEY = Key("addon", "acme", "train-a.driver")
+CONFIG = """
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+data: {size: small}
+"""
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: driver
+  namespace: kube-system
+spec:
+  selector: {matchLabels: {app: driver}}
+  template:
+    metadata: {labels: {app: driver}}
+    spec: {containers: [{name: main, image: driver}]}
+"""
+UNKNOWN = """
+apiVersion: example.org/v1
+kind: Gadget
+metadata:
+  name: one
+"""
+KIND = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: gadgets.example.org
+spec:
+  group: example.org
+  scope: Namespaced
+  names: {plural: gadgets, singular: gadget, kind: Gadget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"""
+UNSERVED = "the API server does not serve example.org/v1: is its CRD installed?"
+OTHER = CONFIG.replace("settings", "theirs")
+
+
+class House:
+    """A management cluster and one workload cluster, reached through its Secret."""
+
+    def __init__(self, api: Api) -> None:
+        self.management = self._kube(api, "management")
+        self.workload = self._kube(api, "w")
+        self.workloads = Workloads(self.management, self._open)
+        self.act = act(self.management, self.workloads)
+        self.digest = ""
+
+    def _kube(self, api: Api, cluster: str) -> Kube:
+        return Kube(LocalTransport(api, cluster), random=lambda: 0.5)
+
+    async def _open(self, kubeconfig: str) -> Kube:
+        assert kubeconfig == "the way there"
+        return self.workload
+
+    async def colony(self, manifests: str = "", **more: str) -> None:
+        """Its add-ons: ``driver``, and more by name."""
+        pools = [{"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1}]
+        asked = ({"driver": manifests} if manifests else {}) | more
+        addons = [{"name": name, "manifests": text} for name, text in asked.items()]
+        spec = {"clusters": [{"name": "a", "pools": pools, "addons": addons}]}
+        meta = {"name": "train", "namespace": "default"}
+        await self.management.apply(COLONIES, {"metadata": meta, "spec": spec}, manager="me")
+        self.digest = digest(manifests)
+
+    async def secret(self, value: str = "the way there") -> None:
+        data = {"value": base64.b64encode(value.encode()).decode()} if value else {}
+        await self.management.apply(
+            SECRETS, {"metadata": {"name": "k", "namespace": "default"}, "data": data}, manager="me"
+        )
+
+    async def apply(self, told: str = "", *, overdue: bool = False):
+        return await self.act(KEY, Apply("default", "train", "train-a", "driver", self.digest, "k", told, overdue))
+
+    async def put_on(self, **addons: str) -> None:
+        """The Colony asks for these, and they are on the cluster."""
+        await self.colony(**addons)
+        for name, text in addons.items():
+            done = await self.act(KEY, Apply("default", "train", "train-a", name, digest(text), "k"))
+            assert done == (Settled(digest(text)),)
+
+    async def withdraw(self, addon: str = "driver", *, dropped: bool = False, stays: bool = False):
+        return await self.act(KEY, Withdraw("default", "train", "train-a", addon, "k", dropped, stays))
+
+    async def off(self, addon: str = "driver", *, dropped: bool = True, stays: bool = True) -> str:
+        """Withdraw until it is done; gives what was left."""
+        for _ in range(5):
+            with suppress(TryLater):
+                ((removed),) = await self.withdraw(addon, dropped=dropped, stays=stays)
+                return removed.left
+        raise AssertionError("it is going for ever")
+
+    async def there(self) -> set[str]:
+        """What is on the cluster of all that these tests put there."""
+        listed = [*(await self.workload.list(CONFIGMAPS)).items, *(await self.workload.list(CRDS)).items]
+        with suppress(NotFound):
+            gadgets = await find(self.workload, "example.org/v1", "Gadget")
+            listed += (await self.workload.list(gadgets)).items
+        return {each["metadata"]["name"] for each in listed}
