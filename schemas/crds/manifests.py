@@ -44,7 +44,8 @@ def _has(document: object, path: tuple[str, ...]) -> bool:
     return isinstance(document, str) and bool(document)
 
 
-def _refuse_incomplete(text: str) -> str:
+def objects(text: str) -> list[dict[str, Any]]:
+    """The Kubernetes objects of an add-on, in the order they are written. Raises ValueError with what is wrong."""
     found = _documents(text)
     if not found:
         raise ValueError("must hold at least one Kubernetes object")
@@ -53,6 +54,11 @@ def _refuse_incomplete(text: str) -> str:
     for number, document in enumerate(found, 1):
         if lacking := [".".join(path) for path in _NEEDED if not _has(document, path)]:
             raise ValueError(f"must hold Kubernetes objects, but document {number} has no {', '.join(lacking)}")
+    return found
+
+
+def _refuse_incomplete(text: str) -> str:
+    objects(text)
     return text
 
 

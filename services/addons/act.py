@@ -1,13 +1,12 @@
 """Addons' calls on the world: writing an add-on's objects, waiting for them, taking them away."""
 
-import yaml
-
 from events.faults import Denied, NotFound, TryLater
-from events.kinds import COLONIES, find
+from events.kinds import find
 from events.kube import Kube, Object, Resource
 from schemas.addon import Apply, Awaits, Failed, Removed, Settled, Withdraw
-from schemas.wish import cluster_name, digest
-from services.addons.belongings import Belonging, belonging, forget, groups, note, noted, others
+from schemas.wish import digest
+from services.addons import asked
+from services.addons.belongings import Belonging, belonging, forget, groups, note, noted, noters
 from services.addons.health import health
 from services.addons.withdrawing import LABEL, Withdrawal
 from services.machine import Event
@@ -45,10 +44,10 @@ class Calls:
 
     async def _write(self, command: Apply) -> tuple[Kube, list[tuple[Resource, Object]]]:
         """All of its objects, noted before. Raises Lacks where one cannot be written yet."""
-        text = await self._manifests(command)
+        text = await asked.manifests(self._management, command)
         if digest(text) != command.digest:
             raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", LOOK_AGAIN)
-        kube, wanted = await _reached(self._workloads, command), documents(text)
+        kube, wanted = await _reached(self._workloads, command), asked.documents(command, command.addon, text)
         has = tuple(map(belonging, wanted))
         await note(kube, command.addon, has)
         return kube, [await _write(kube, document, command.addon, groups(has)) for document in wanted]
@@ -60,8 +59,8 @@ class Calls:
             had = await noted(kube, command.addon) or await self._written(command)
         except NotFound:  # no cluster, no Colony, or no such add-on in it: nothing that could be taken away
             return (Removed(),)
-        asked = await self._asked(command) if command.dropped else frozenset[str]()
-        off = Withdrawal(kube, command.addon, command.stays, await others(kube, command.addon), asked)
+        stay = await asked.others(self._management, command) if command.dropped else {}
+        off = Withdrawal(kube, command.addon, command.stays, stay, await noters(kube))
         told = [why for one in reversed(had) if (why := await off.left(one)) is not None]
         if going := told.count(""):
             raise TryLater(f"{going} objects of {command.addon} are going", LOOK_AGAIN)
@@ -70,39 +69,14 @@ class Calls:
 
     async def _written(self, command: Withdraw) -> tuple[Belonging, ...]:
         """What it is made of by the Colony: of those put on before notes were taken. Raises NotFound."""
-        return tuple(map(belonging, documents(await self._manifests(command))))
-
-    async def _asked(self, command: Withdraw) -> frozenset[str]:
-        """The add-ons that the Colony asks for on the cluster now."""
-        try:
-            return frozenset(one["name"] for one in await self._listed(command))
-        except NotFound:
-            return frozenset()
-
-    async def _manifests(self, command: Apply | Withdraw) -> str:
-        """What the Colony says the add-on is made of. Raises NotFound."""
-        for one in await self._listed(command):
-            if one["name"] == command.addon:
-                return str(one["manifests"])
-        where = f"{command.tenant}/{command.colony}"
-        raise NotFound(f"the Colony {where} has no add-on {command.addon} on {command.cluster} any more")
-
-    async def _listed(self, command: Apply | Withdraw) -> list[Object]:
-        """The cluster's add-ons as the Colony lists them. Raises NotFound without a Colony."""
-        spec = (await self._management.get(COLONIES, command.colony, command.tenant))["spec"]
-        named = (each for each in spec["clusters"] if cluster_name(command.colony, each["name"]) == command.cluster)
-        return [one for each in named for one in each.get("addons", ())]
+        text = await asked.manifests(self._management, command)
+        return tuple(map(belonging, asked.documents(command, command.addon, text)))
 
 
 def act(management: Kube, workloads: Workloads) -> Act:
     """The one place where addons meets the world."""
     calls = Calls(management, workloads)
     return acts({Apply: calls.apply, Withdraw: calls.withdraw})
-
-
-def documents(text: str) -> list[Object]:
-    """The objects of an add-on, in the order they are written."""
-    return [document for document in yaml.safe_load_all(text) if document]
 
 
 def _awaits(command: Apply, later: TryLater, lacking: str) -> tuple[Event, ...]:

@@ -25,6 +25,12 @@ class Belonging(NamedTuple):
     """``default`` where none is written; means nothing to kinds without namespaces."""
     name: str
 
+    def same(self, other: "Belonging", *, namespaced: bool) -> bool:
+        """Whether both name one object: by any version of its kind."""
+        group, theirs = (one.api_version.rpartition("/")[0] for one in (self, other))
+        within = self.namespace == other.namespace or not namespaced
+        return within and (group, self.kind, self.name) == (theirs, other.kind, other.name)
+
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
 
@@ -60,10 +66,10 @@ async def note(kube: Kube, addon: str, more: Iterable[Belonging]) -> None:
     await kube.apply(CONFIGMAPS, {"metadata": meta, "data": {KEY: msgspec.json.encode(all_).decode()}}, manager=MANAGER)
 
 
-async def others(kube: Kube, addon: str) -> frozenset[Belonging]:
-    """What the other add-ons of the cluster have."""
+async def noters(kube: Kube) -> frozenset[str]:
+    """The add-ons that have anything on the cluster."""
     notes = (await kube.list(CONFIGMAPS, NAMESPACE, labels=LABEL)).items
-    return frozenset(one for each in notes if each["metadata"]["name"] != _name(addon) for one in _read(each))
+    return frozenset(each["metadata"]["labels"][LABEL] for each in notes)
 
 
 async def forget(kube: Kube, addon: str) -> None:

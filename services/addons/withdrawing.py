@@ -1,5 +1,6 @@
 """Of what an add-on has on a cluster each object is taken away, but for what others need where the cluster goes on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from events.faults import NotFound
@@ -20,26 +21,30 @@ class Withdrawal:
     addon: str
     stays: bool
     """The cluster goes on: a kind of objects that others have is left, for it would take these with it."""
-    others: frozenset[Belonging]
-    """What other add-ons have as well."""
-    asked: frozenset[str]
-    """The add-ons that stay; what else there is of add-ons is going by itself."""
+    asked: Mapping[str, tuple[Belonging, ...]]
+    """The add-ons that stay, each with all it is made of."""
+    known: frozenset[str]
+    """The add-ons that have anything on the cluster; of those, what does not stay is going by itself."""
 
     async def left(self, one: Belonging) -> str | None:
         """Ask for one object's end. None once it is gone, empty while it is going; why, if it is left."""
-        if one in self.others:
-            return f"{one} belongs to another add-on as well"
         try:
             resource = await find(self.kube, one.api_version, one.kind)
             namespace = one.namespace if resource.namespaced else None
             there = await self.kube.get(resource, one.name, namespace)
+            if self._shared(one, resource):
+                return f"{one} belongs to another add-on as well"
             if one.kind == CRDS.kind and self.stays and (users := await self._users(there)):
-                waits = all(user and user not in self.asked for user in users)
+                waits = all(user in self.known and user not in self.asked for user in users)
                 return "" if waits else f"{one} is left: {len(users)} objects of that kind are others'"
             await self.kube.delete(resource, one.name, namespace, uid=there["metadata"]["uid"])
         except NotFound:
             return None
         return ""
+
+    def _shared(self, one: Belonging, resource: Resource) -> bool:
+        theirs = (each for has in self.asked.values() for each in has)
+        return any(one.same(each, namespaced=resource.namespaced) for each in theirs)
 
     async def _users(self, definition: Object) -> list[str]:
         """Of each object of a kind that is not this add-on's: whose it is, empty if no add-on's."""

@@ -1,11 +1,15 @@
 """One management cluster and one cluster of a Colony, between which add-ons are put on and taken off."""
 
+import asyncio
 import base64
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import count
+from random import Random
 
 from events.faults import NotFound, TryLater
 from events.kinds import COLONIES, CONFIGMAPS, CRDS, SECRETS, find
-from events.kube import Kube
+from events.kube import Kube, Request, Response
 from schemas.addon import Apply, Settled, Withdraw
 from schemas.subjects import Key
 from schemas.wish import digest
@@ -59,18 +63,51 @@ UNSERVED = "the API server does not serve example.org/v1: is its CRD installed?"
 OTHER = CONFIG.replace("settings", "theirs")
 
 
+async def straight() -> None:
+    """Nothing is met on the way."""
+
+
+class Road(LocalTransport):
+    """The way to an API server, on which something may be met, there and back."""
+
+    meets = staticmethod(straight)
+
+    async def send(self, request: Request) -> Response:
+        await self.meets()
+        response = await super().send(request)
+        await self.meets()
+        return response
+
+
 class House:
     """A management cluster and one workload cluster, reached through its Secret."""
 
     def __init__(self, api: Api) -> None:
-        self.management = self._kube(api, "management")
-        self.workload = self._kube(api, "w")
+        self._roads = [Road(api, cluster) for cluster in ("management", "w")]
+        self.management, self.workload = (Kube(road, random=lambda: 0.5) for road in self._roads)
         self.workloads = Workloads(self.management, self._open)
         self.act = act(self.management, self.workloads)
         self.digest = ""
 
-    def _kube(self, api: Api, cluster: str) -> Kube:
-        return Kube(LocalTransport(api, cluster), random=lambda: 0.5)
+    def meets(self, what: Callable[[], Awaitable[None]]) -> None:
+        """From now on every call meets it on the way there and back."""
+        for road in self._roads:
+            road.meets = what
+
+    def uneven(self, seed: int) -> None:
+        """Every call takes its time: none knows who is first."""
+        dice = Random(seed)  # noqa: S311 - the order of calls is no secret
+        self.meets(lambda: asyncio.sleep(dice.random()))
+
+    def cut(self, at: int) -> None:
+        """One call comes to nothing, or is not heard to be done, as if whoever made it had died there."""
+        calls = count(1)
+
+        async def may_be_cut() -> None:
+            if next(calls) == at:
+                raise TryLater("cut")
+
+        self.meets(may_be_cut)
 
     async def _open(self, kubeconfig: str) -> Kube:
         assert kubeconfig == "the way there"

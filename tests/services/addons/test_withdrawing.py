@@ -1,13 +1,27 @@
 """Of what an add-on has on a cluster all is taken away, and nothing that is not its own."""
 
+import asyncio
+
 import pytest
 
 from events.faults import TryLater
-from events.kinds import COLONIES, find
+from events.kinds import COLONIES, CONFIGMAPS, find
 from schemas.addon import Awaits
 from tests.services.addons.house import CONFIG, KIND, OTHER, UNKNOWN, UNSERVED
 
 pytestmark = pytest.mark.looptime
+
+ENDS = pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param({}, id="taken out of the Colony"),
+        pytest.param({"dropped": False}, id="the cluster is handed back"),
+        pytest.param({"dropped": False, "stays": False}, id="the cluster ends"),
+    ],
+)
+TWO_VERSIONS = KIND + (
+    KIND[KIND.index("  - name: v1") :].replace("v1", "v2").replace("storage: true", "storage: false")
+)
 
 
 async def test_what_the_colony_lists_no_more_is_taken_away_and_the_others_stand(house):
@@ -51,6 +65,13 @@ async def test_a_kind_of_which_only_addons_that_go_too_have_objects_is_waited_fo
     assert await house.there() == {"alate-addon-jobs"}
 
 
+async def test_a_kind_whose_object_bears_the_name_of_an_addon_that_is_nowhere_is_left(house):
+    await house.put_on(driver=KIND, jobs=UNKNOWN)
+    await house.colony()
+    assert await house.workload.delete(CONFIGMAPS, "alate-addon-jobs", "kube-system")
+    assert "1 objects of that kind are others'" in await house.off()
+
+
 async def test_where_the_cluster_ends_a_kind_goes_with_all_its_objects(house):
     await house.put_on(driver=KIND, jobs=UNKNOWN)
     assert await house.off(dropped=False, stays=False) == ""
@@ -62,6 +83,88 @@ async def test_what_another_addon_has_as_well_is_left(house):
     await house.colony(jobs=OTHER)
     assert await house.off() == "ConfigMap theirs belongs to another add-on as well"
     assert await house.there() == {"theirs", "alate-addon-jobs"}
+
+
+@ENDS
+@pytest.mark.parametrize("first", ["driver", "jobs"])
+async def test_what_two_addons_have_goes_when_both_are_taken_off_whoever_is_first(house, first, how):
+    await house.put_on(driver=f"{CONFIG}---{OTHER}", jobs=OTHER)
+    await house.colony()
+    for addon in sorted(("driver", "jobs"), key=first.__ne__):
+        assert await house.off(addon, **how) == ""
+    assert await house.there() == set()
+
+
+@ENDS
+@pytest.mark.parametrize("seed", range(8))
+async def test_what_two_addons_have_goes_when_both_are_taken_off_at_once(house, how, seed):
+    await house.put_on(driver=OTHER, jobs=OTHER)
+    await house.colony()
+    house.uneven(seed)
+    assert await asyncio.gather(house.off("driver", **how), house.off("jobs", **how)) == ["", ""]
+    assert await house.there() == set()
+
+
+@ENDS
+@pytest.mark.parametrize("at", range(1, 25))
+async def test_a_crash_at_any_call_changes_nothing_of_what_is_left(house, how, at):
+    await house.put_on(driver=f"{KIND}---{OTHER}", jobs=f"{OTHER}---{UNKNOWN}", stays=CONFIG)
+    await house.colony(stays=CONFIG)
+    house.cut(at)
+    assert await asyncio.gather(house.off("driver", **how), house.off("jobs", **how)) == ["", ""]
+    assert await house.there() == {"settings", "alate-addon-stays"}
+
+
+async def test_what_two_addons_have_goes_where_the_colony_that_lists_them_goes(house):
+    await house.put_on(driver=OTHER, jobs=OTHER)
+    await house.management.patch(COLONIES, "train", "default", {"metadata": {"finalizers": ["alate.dev/clusters"]}})
+    await house.management.delete(COLONIES, "train", "default")
+    assert await house.off() == ""
+    assert await house.there() == {"alate-addon-jobs"}
+
+
+async def test_where_the_cluster_is_handed_back_a_colony_that_lists_an_addon_holds_nothing(house):
+    await house.put_on(driver=OTHER, jobs=OTHER)
+    assert await house.off(dropped=False) == ""
+    assert await house.there() == {"alate-addon-jobs"}
+
+
+async def test_what_two_addons_have_goes_with_the_last_of_them(house):
+    await house.put_on(driver=OTHER, jobs=OTHER)
+    await house.colony(jobs=OTHER)
+    assert await house.off() == "ConfigMap theirs belongs to another add-on as well"
+    await house.colony()
+    assert await house.off("jobs") == ""
+    assert await house.there() == set()
+
+
+async def test_what_moves_to_another_addon_is_left_before_that_one_has_it(house):
+    await house.put_on(driver=OTHER, jobs=CONFIG)
+    await house.colony(jobs=f"{CONFIG}---{OTHER}")
+    assert await house.off() == "ConfigMap theirs belongs to another add-on as well"
+    assert await house.there() == {"settings", "theirs", "alate-addon-jobs"}
+
+
+async def test_what_another_addon_had_once_and_asks_for_no_more_is_not_held_by_it(house):
+    await house.put_on(driver=OTHER, jobs=OTHER)
+    await house.colony(jobs=CONFIG)
+    assert await house.off() == ""
+    assert await house.there() == {"alate-addon-jobs"}
+
+
+async def test_one_object_by_two_versions_of_its_kind_belongs_to_both(house):
+    newer = UNKNOWN.replace("/v1", "/v2")
+    await house.put_on(own=TWO_VERSIONS, driver=UNKNOWN, jobs=newer)
+    await house.colony(own=TWO_VERSIONS, jobs=newer)
+    assert await house.off() == "Gadget one belongs to another add-on as well"
+
+
+async def test_while_the_colony_cannot_be_read_nothing_is_taken_that_may_be_anothers(house):
+    await house.put_on(driver=OTHER, jobs=OTHER)
+    await house.colony(jobs="{")
+    with pytest.raises(TryLater, match="add-on jobs of the Colony default/train must be YAML"):
+        await house.withdraw(dropped=True, stays=True)
+    assert "theirs" in await house.there()
 
 
 async def test_without_a_colony_it_is_still_known_what_there_is(house):
