@@ -131,6 +131,8 @@ class Ready(Founded, frozen=True, kw_only=True):
     kubeconfig: str
     shrinks_at: datetime | None = None
     """When pools go to the fewest nodes they may have, unless something is used before."""
+    lulls: dict[str, datetime] = msgspec.field(default_factory=dict)
+    """Which pools those are, and since when nothing of each is used; empty: all of them."""
     grows_from: datetime | None = None
     """What its pods ask for is not followed before: the last time it was refused."""
     ungrown: Ungrown | None = None

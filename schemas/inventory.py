@@ -143,6 +143,8 @@ class NodeSeen(Level, frozen=True, kw_only=True):
     """It is not cordoned."""
     pods: int = 0
     """How many there are on it that have not finished."""
+    takers: int = 0
+    """How many of them hold accelerators."""
     resources: dict[str, Amount] = {}
     """By name: cpu, memory, ephemeral-storage, pods, and each accelerator's."""
     models: dict[str, Amount] = {}
@@ -167,6 +169,10 @@ class PoolSeen(msgspec.Struct, frozen=True, kw_only=True):
     """Ready ones."""
     accelerators: int = 0
     """Allocatable on them."""
+    pods: int = 0
+    """How many pods hold accelerators there, on nodes that are not ready too."""
+    idle_since: datetime | None = None
+    """When the last of them was let go; None while one is held, none is there, or a pod holds or waits elsewhere."""
 
 
 @level("inventory.cluster.{tenant}.{cluster}", owner=OWNER)

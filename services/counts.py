@@ -1,6 +1,7 @@
 """What is there is held against what there shall be, pool by pool as far as nodes tell which pool they are of."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
@@ -48,6 +49,14 @@ def by_pool(state: Founded, seen: ClusterSeen, names: Sequence[str]) -> Mapping[
     if len(names) == 1:
         return {names[0]: _sum((free, pools.get(names[0], NOTHING)))}
     return {} if free.nodes else {name: pools.get(name, NOTHING) for name in names}
+
+
+def idle_since(state: Founded, seen: ClusterSeen, name: str) -> datetime | None:
+    """Since when nothing of a pool is used: nothing of the whole cluster, where any node may be of it."""
+    pools = _told(state, seen)
+    if name not in pools or _untold(seen, pools).nodes:
+        return seen.idle_since
+    return pools[name].idle_since or seen.idle_since
 
 
 def _told(state: Founded, seen: ClusterSeen) -> Mapping[str, PoolSeen]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from schemas.inventory import Amount, ClusterSeen, Demand, ModelAmount, NodeSeen, PoolSeen, Trouble
 
 NOTHING = (0, 0, 0)
+NO_POOL = PoolSeen()
 NAMED = 3
 """How many of the nodes that are not right are named."""
 POOLS = 32
@@ -38,8 +39,8 @@ class Part(NamedTuple):
     """Nodes that are not right, each with its first reason."""
     used: Mapping[str, int] = {}
     """Ready nodes on which accelerators are held, by model."""
-    pools: Mapping[str, tuple[int, int]] = {}
-    """Nodes and accelerators by the pool's name, of the nodes that say it."""
+    pools: Mapping[str, PoolSeen] = {}
+    """By name, of the nodes that say it."""
 
 
 def part(nodes: Iterable[NodeSeen]) -> Part:
@@ -53,7 +54,7 @@ def part(nodes: Iterable[NodeSeen]) -> Part:
         models=_models([{name: _one(amount) for name, amount in node.models.items()} for node in ready]),
         wrong=tuple((node.node, node.degraded[0].reason) for node in everyone if node.degraded),
         used=Counter(node.accelerator for node in ready if any(held.allocated for held in node.models.values())),
-        pools=_pools((node.pool, (1, node.accelerators)) for node in ready if node.pool and not node.control_plane),
+        pools=_pools((node.pool, _of_pool(node)) for node in everyone if node.pool and not node.control_plane),
     )
 
 
@@ -98,16 +99,39 @@ def cluster_seen(
         models=nodes.models,
         used=dict(sorted(nodes.used.items())),
         demand=takers.demand,
-        pools={name: PoolSeen(nodes=n, accelerators=a) for name, (n, a) in sorted(nodes.pools.items())[:POOLS]},
+        pools=_lulled(nodes.pools, takers, before.pools if before is not None and same else {}, now),
         degraded=tuple(_troubles(sorted(nodes.wrong))),
     )
 
 
-def _pools(some: Iterable[tuple[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    for name, (nodes, accelerators) in some:
-        had = found.get(name, (0, 0))
-        found[name] = (had[0] + nodes, had[1] + accelerators)
+def _lulled(
+    pools: Mapping[str, PoolSeen], takers: Takers, before: Mapping[str, PoolSeen], now: datetime
+) -> dict[str, PoolSeen]:
+    """Each pool, idle since then if it was idle then; none is, while some pod may be on any or about to be."""
+    placed = takers.live == sum(pool.pods for pool in pools.values())
+
+    def lulled(name: str, pool: PoolSeen) -> PoolSeen:
+        idle = placed and pool.accelerators and not pool.pods
+        since = before.get(name, NO_POOL).idle_since or now
+        return msgspec.structs.replace(pool, idle_since=since if idle else None)
+
+    there = ((name, pool) for name, pool in sorted(pools.items()) if pool != NO_POOL)
+    return {name: lulled(name, pool) for name, pool in islice(there, POOLS)}
+
+
+def _of_pool(node: NodeSeen) -> PoolSeen:
+    if not (node.ready and node.present):
+        return PoolSeen(pods=node.takers)
+    return PoolSeen(nodes=1, accelerators=node.accelerators, pods=node.takers)
+
+
+def _pools(some: Iterable[tuple[str, PoolSeen]]) -> dict[str, PoolSeen]:
+    found: dict[str, PoolSeen] = {}
+    for name, more in some:
+        had = found.get(name, NO_POOL)
+        found[name] = PoolSeen(
+            nodes=had.nodes + more.nodes, accelerators=had.accelerators + more.accelerators, pods=had.pods + more.pods
+        )
     return found
 
 

@@ -153,7 +153,7 @@ def node_seen(
     slices = tuple(dra)
     models, more = _models(node, resources, slices)
     devices = slices or (_alive(node, live) if any(pod.devices for pod in live) else node.devices)
-    first = next(iter(devices), None)
+    first, claimants = next(iter(devices), None), {name for each in slices for name in each.allocated_to}
     troubles += [*node.troubles, *node.told.troubles, *more, *pools, *(pod.trouble for pod in live if pod.trouble)]
     return NodeSeen(
         uid=uid,
@@ -165,6 +165,7 @@ def node_seen(
         pool=node.pool,
         schedulable=node.schedulable,
         pods=len(live),
+        takers=sum(bool(pod.accelerators) or pod.name in claimants for pod in live),
         resources=resources,
         models=models,
         devices=devices,

@@ -1,11 +1,11 @@
 """How many nodes elastic pools shall have follows from the pods that found no node, and from how long nothing is used.
 
 A pod of which the scheduler said that it fits nowhere lets its pool grow by the nodes such pods would fill, less those
-that nothing is on. Which machine goes is the back end's choice, so none is given back while any is in use: when nothing
-of the cluster was used for `PAUSE`, its elastic pools go to the fewest they may have.
+that nothing is on. Which machine of a pool goes is the back end's choice, so none is given back while any of it is in
+use: when nothing of a pool was used for `PAUSE`, it goes to the fewest it may have, whatever the others do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 import msgspec
@@ -16,11 +16,13 @@ from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen, Demand
 from schemas.placement import Lot
 from schemas.wish import Need, Pool
+from services.counts import idle_since
 from services.provisioning.resize import begin, run_over, taken
 
 PAUSE = timedelta(minutes=10)
 """From the last use to fewer nodes; from a refusal to asking for more again."""
 Lots = tuple[Lot, ...]
+Lulls = Mapping[str, datetime]
 
 
 def fit(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
@@ -32,20 +34,23 @@ def fit(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
     more = grown(need, lots, seen)
     if more != lots and state.grows_from is None:
         return _resize(state, more, now)
-    idle = seen.idle_since if shrunk(need, lots) != lots else None
+    lulls = {name: since for name in _spare(need, lots) if (since := idle_since(state, seen, name))}
     ungrown = _too_dear(need, lots, seen) if more == lots else state.ungrown  # else it was refused, and waits
-    return msgspec.structs.replace(state, shrinks_at=_pauses(state, idle), ungrown=ungrown)
+    return msgspec.structs.replace(state, lulls=lulls, shrinks_at=_pauses(state, lulls), ungrown=ungrown)
 
 
-def _pauses(state: Ready, idle: datetime | None) -> datetime | None:
+def _pauses(state: Ready, lulls: Lulls) -> datetime | None:
     """Until when it keeps its nodes; one whose back end has just refused a size asks it for none before its time."""
-    return max(idle + PAUSE, state.grows_from or idle) if idle else None
+    first = min(lulls.values(), default=None)
+    return max(first + PAUSE, state.grows_from or first) if first else None
 
 
 def ring(state: Ready, due: Due, now: datetime) -> Ready:
     """It is time to tell that a change takes long, to have fewer nodes, or to follow its pods again."""
     if follows(state) and state.shrinks_at is not None and now >= state.shrinks_at:
-        return _resize(state, shrunk(state.wish.need, state.attempt.placement.lots), now)
+        need, lots = state.wish.need, state.attempt.placement.lots
+        idle = [name for name, since in state.lulls.items() if now >= since + PAUSE]
+        return _resize(state, shrunk(lots, need, idle or _spare(need, lots)), now)
     if state.grows_from is not None and now >= state.grows_from:
         return msgspec.structs.replace(state, grows_from=None)
     return run_over(state, due, now)
@@ -53,7 +58,7 @@ def ring(state: Ready, due: Due, now: datetime) -> Ready:
 
 def unheard(state: Ready) -> Ready:
     """What may be in use without anyone knowing is not taken away."""
-    return state if state.shrinks_at is None else msgspec.structs.replace(state, shrinks_at=None)
+    return state if state.shrinks_at is None else msgspec.structs.replace(state, shrinks_at=None, lulls={})
 
 
 def follows(state: Ready) -> bool:
@@ -70,10 +75,16 @@ def times(state: Ready) -> tuple[datetime, ...]:
     return tuple(sorted(at for at in (state.shrinks_at, state.grows_from, late_at) if at is not None))
 
 
-def shrunk(need: Need, lots: Lots) -> Lots:
-    """The lots when nothing is used."""
-    least = {pool.name: pool.least for pool in need.pools if pool.elastic}
+def shrunk(lots: Lots, need: Need, idle: Collection[str]) -> Lots:
+    """The lots when nothing of these pools is used."""
+    least = {pool.name: pool.least for pool in need.pools if pool.elastic and pool.name in idle}
     return tuple(msgspec.structs.replace(lot, nodes=min(lot.nodes, least.get(lot.pool, lot.nodes))) for lot in lots)
+
+
+def _spare(need: Need, lots: Lots) -> tuple[str, ...]:
+    """The pools that could have fewer nodes."""
+    least = {pool.name: pool.least for pool in need.pools if pool.elastic}
+    return tuple(lot.pool for lot in lots if lot.nodes > least.get(lot.pool, lot.nodes))
 
 
 def grown(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
@@ -149,4 +160,4 @@ def _too_dear(need: Need, lots: Lots, seen: ClusterSeen) -> Ungrown | None:
 def _resize(state: Ready, lots: Lots, now: datetime) -> Ready:
     changed = begin(state, lots, now, before=taken(state))
     resizing = msgspec.structs.replace(changed.resizing, demanded=True) if changed.resizing else None
-    return msgspec.structs.replace(changed, resizing=resizing, shrinks_at=None, ungrown=None)
+    return msgspec.structs.replace(changed, resizing=resizing, shrinks_at=None, lulls={}, ungrown=None)

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from events.kinds import NODES, PODS
@@ -70,13 +71,65 @@ def test_ready_nodes_are_counted_by_the_pool_that_either_label_tells(make):
         make.node("other"),
     ])  # fmt: skip
     whole = make.whole(book)
-    assert whole.pools == {"a": PoolSeen(nodes=2, accelerators=15), "b": PoolSeen(nodes=1, accelerators=8)}
+    assert whole.pools == {
+        "a": PoolSeen(nodes=2, accelerators=15, idle_since=make.T0),
+        "b": PoolSeen(nodes=1, accelerators=8, idle_since=make.T0),
+    }
     assert (whole.nodes, make.only(book, "a1").pool, make.only(book, "other").pool) == (4, "a", "")
     make.drop(book, NODES, of_pool(make, "b1", "b"))
-    assert make.whole(book).pools == {"a": PoolSeen(nodes=2, accelerators=15)}
+    assert list(make.whole(book).pools) == ["a"]
 
 
 def test_however_many_pools_nodes_tell_of_only_so_many_are_said(make):
     book = make.book([of_pool(make, f"n{each}", f"p{each:03}") for each in range(POOLS + 8)])
     whole = make.whole(book)
     assert (list(whole.pools), whole.nodes) == ([f"p{each:03}" for each in range(POOLS)], POOLS + 8)
+
+
+def lulls(make, book, before=None, now=T0):
+    book.changed()
+    whole = book.cluster(before, now)
+    return {name: pool.idle_since for name, pool in whole.pools.items()}, whole
+
+
+def pair(make, *pods, **more):
+    return make.book([of_pool(make, "a1", "a", **more), of_pool(make, "b1", "b")], pods)
+
+
+def test_each_pool_is_idle_since_its_own_last_accelerator_was_let_go(make):
+    held = make.pod("held", "a1", gpu=1)
+    book = pair(make, held)
+    found, first = lulls(make, book)
+    assert (found, first.idle_since) == ({"a": None, "b": T0}, None)
+    make.drop(book, PODS, held)
+    assert lulls(make, book, first, LATER)[0] == {"a": LATER, "b": T0}
+
+
+def test_a_pod_on_a_node_that_is_not_ready_keeps_its_pool_from_being_idle(make):
+    book = pair(make, make.pod("held", "a2", gpu=1))
+    make.add(book, NODES, of_pool(make, "a2", "a", ready=False, allocatable={make.GPU: "0"}))
+    found, whole = lulls(make, book)
+    assert (found, whole.pools["a"].pods, whole.pools["a"].nodes) == ({"a": None, "b": T0}, 1, 1)
+
+
+@pytest.mark.parametrize("on", ["", "n3", "unseen"], ids=["no node yet", "a node of no pool", "a node not seen"])
+def test_no_pool_is_idle_while_a_pod_may_be_or_come_to_be_on_any(make, on):
+    book = pair(make, make.pod("held", on, gpu=1))
+    make.add(book, NODES, make.node("n3"))
+    assert lulls(make, book)[0] == {"a": None, "b": None}
+
+
+def test_pods_that_have_finished_or_want_no_accelerator_keep_no_pool_busy(make):
+    book = pair(make, make.pod("done", "a1", gpu=1, phase="Succeeded"), make.pod("web", "a1", cpu=1))
+    assert lulls(make, book)[0] == {"a": T0, "b": T0}
+
+
+def test_a_pool_without_an_accelerator_to_take_is_not_idle(make):
+    assert lulls(make, pair(make, allocatable={make.GPU: "0"}))[0] == {"a": None, "b": T0}
+
+
+def test_a_pool_that_is_idle_stays_so_since_then_only_for_the_same_attempt(make):
+    book = pair(make)
+    _, first = lulls(make, book)
+    other = msgspec.structs.replace(first, attempt=2)
+    assert lulls(make, book, other, LATER)[0] == {"a": LATER, "b": LATER}

@@ -303,7 +303,7 @@ async def test_a_claim_tells_who_holds_which_device(dynamic, make):
     await dynamic.settled()
     seen, whole = await dynamic.last(NodeSeen, "n1"), await dynamic.last(ClusterSeen)
     assert [each.allocated_to for each in seen.devices] == [(), ("default/train",)]
-    assert (whole.allocated, whole.pods, whole.idle_since) == (1, 1, None)
+    assert (seen.takers, whole.allocated, whole.pods, whole.idle_since) == (1, 1, 1, None)
     await asyncio.sleep(0)
 
 

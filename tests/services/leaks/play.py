@@ -7,7 +7,7 @@ from random import Random
 from events.bus import Unavailable
 from events.meters import Meters
 from schemas.cluster import Founded
-from schemas.inventory import Demand
+from schemas.inventory import Demand, PoolSeen
 from services.provisioning.service import service
 from services.runtime import Runtime
 from tests.services.crash.conftest import Died, Life, MortalBus, clock
@@ -153,9 +153,18 @@ class Play:
             await self.world.counted(thing, thing.nodes, demand=(Demand(accelerators=8, pods=1 + step.dice % 6),))
 
     async def _lull(self, step: Step) -> None:
-        """Nothing is used any more."""
+        """Nothing is used any more; now and then of one of its pools alone."""
         for thing in self._standing(step.who):
-            await self.world.counted(thing, thing.nodes, idle_since=clock())
+            if step.dice % 2:
+                await self.world.counted(thing, thing.nodes, idle_since=clock())
+            else:
+                await self.world.counted(thing, thing.nodes, pools=self._one_idle(step.who, thing.nodes))
+
+    def _one_idle(self, who: str, nodes: int) -> dict[str, PoolSeen]:
+        wish = self.world.wishes.get(who)
+        others = len(wish.need.pools) - 1 if wish is not None else 0
+        busy = {"more": PoolSeen(nodes=others, accelerators=8 * others, pods=1)} if others else {}
+        return busy | {"gpu": PoolSeen(nodes=nodes - others, accelerators=8 * (nodes - others), idle_since=clock())}
 
     def _standing(self, who: str) -> list[Thing]:
         return [thing for thing in self.world.ours.values() if thing.cluster == who]

@@ -12,7 +12,7 @@ from schemas.entity import Due, Wake
 from schemas.founding import Look
 from schemas.growth import Ungrown
 from schemas.infra import InfraSeen
-from schemas.inventory import ClusterSeen, Demand
+from schemas.inventory import ClusterSeen, Demand, PoolSeen
 from schemas.placement import Lot, Placement, Ranked
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Pool, Wish
@@ -269,4 +269,62 @@ def test_pools_without_bounds_are_left_as_they_are():
     state = tell(READY, wished(2, fixed))
     assert tell(state, seen(2, 2, 8), seen(2, idle_since=T0)) is state
     assert todo(state) == ()
-    assert shrunk(fixed, (LOT,)) == (LOT,)
+    assert shrunk((LOT,), fixed, ("gpu",)) == (LOT,)
+
+
+OTHER = replace(POOL, name="other", nodes=3)
+BOTH = replace(WISH, need=Need(pools=(POOL, OTHER)))
+LOTS = (LOT, replace(LOT, pool="other", nodes=3))
+
+
+def two(gpu=None, other=None, *, untold=0, nodes=(2, 3), **shown):
+    """Two pools, each with since when it is idle; and ready nodes that do not tell their pool."""
+    pools = {
+        name: PoolSeen(nodes=many, accelerators=8 * many, idle_since=idle)
+        for (name, idle), many in zip((("gpu", gpu), ("other", other)), nodes, strict=True)
+    }
+    return replace(seen(sum(nodes) + untold, **shown), pools=pools)
+
+
+PAIR = tell(None, BOTH, Ranked((Placement(cloud="aws", region="r", lots=LOTS),)), UP, two())
+
+
+def sizes(state):
+    return [lot.nodes for lot in state.attempt.placement.lots]
+
+
+def test_a_pool_of_which_nothing_is_used_goes_to_its_least_while_another_is_at_work():
+    state = tell(PAIR, two(other=T0))
+    assert (state.lulls, Wake(T0 + PAUSE) in todo(state)) == ({"other": T0}, True)
+    assert tell(state, Due(), now=T0 + PAUSE - timedelta(seconds=1)) is state
+    less = tell(state, Due(), now=T0 + PAUSE)
+    assert (type(less), sizes(less), less.lulls) == (Ready, [2, 1], {})
+    settled = tell(less, Resized(1, less.attempt.placement.lots), two(other=T0, nodes=(2, 1)))
+    assert (settled.resizing, settled.shrinks_at) == (None, None)
+
+
+def test_pools_that_fall_idle_one_after_the_other_are_given_back_one_after_the_other():
+    later = T0 + timedelta(minutes=4)
+    first = tell(PAIR, two(gpu=later, other=T0), Due(), now=T0 + PAUSE)
+    assert sizes(first) == [2, 1]
+    state = tell(first, two(gpu=later, other=T0))
+    assert (state.lulls, state.shrinks_at) == ({"gpu": later}, later + PAUSE)
+    assert sizes(tell(state, Due(), now=later + PAUSE)) == [1, 1]
+
+
+@pytest.mark.parametrize("word", [two(), two(other=T0, untold=1), two(other=T0, known=False)],
+                         ids=["used again", "any node may be of it", "not heard"])  # fmt: skip
+def test_a_pool_of_which_anything_may_be_used_keeps_its_nodes(word):
+    state = tell(PAIR, two(other=T0), word)
+    assert (state.lulls, state.shrinks_at) == ({}, None)
+    assert sizes(tell(state, Due(), now=T0 + PAUSE)) == [2, 3]
+
+
+def test_where_nodes_do_not_tell_their_pool_the_whole_cluster_has_to_be_idle():
+    state = tell(PAIR, two(untold=1, idle_since=T0))
+    assert state.lulls == {"gpu": T0, "other": T0}
+    assert sizes(tell(state, Due(), now=T0 + PAUSE)) == [1, 1]
+
+
+def test_what_an_earlier_release_told_of_a_lull_was_of_every_pool():
+    assert sizes(tell(replace(PAIR, shrinks_at=T0), Due())) == [1, 1]
