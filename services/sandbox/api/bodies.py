@@ -66,8 +66,9 @@ def _json(body: bytes) -> object:
 
 
 def _yaml(body: bytes) -> object:
+    """As Kubernetes does: YAML is turned into JSON first, whose keys are text and whose numbers are finite."""
     try:
-        found: object = yaml.load(body, Loader=_Plain)  # noqa: S506 - a SafeLoader, less its timestamps
-    except yaml.YAMLError as error:
+        found = yaml.load(body, Loader=_Plain)  # noqa: S506 - a SafeLoader, less its timestamps
+        return msgspec.json.decode(msgspec.json.encode(found))
+    except (yaml.YAMLError, TypeError) as error:
         raise bad_request(f"the body is no YAML: {error}") from None
-    return found

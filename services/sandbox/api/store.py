@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import lru_cache
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -57,11 +57,13 @@ class Key(NamedTuple):
         return "kube." + ".".join(token(t) if t else "_" for t in tokens)
 
 
-class Entry(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Entry:
     """An object as it is shown: its bytes carry its resourceVersion."""
 
     revision: int
     data: bytes
+    decoded: Object | None = None
 
     def object(self) -> Object:
         """A fresh copy, free to change."""
@@ -70,7 +72,15 @@ class Entry(NamedTuple):
 
     def read(self) -> Object:
         """The same, shared with others who read it: not to be changed."""
-        return _decoded(self.data)
+        return self.decoded or self.known(self.object())
+
+    def known(self, read: Object) -> Object:
+        """What these bytes say; from now on nobody changes it."""
+        self.decoded = read
+        _recent.append(self)
+        if len(_recent) > RECENT:
+            _recent.popleft().decoded = None
+        return read
 
     def at(self, revision: int) -> bytes:
         """The same shape, shown at another revision."""
@@ -161,7 +171,7 @@ class Store:
                 pass
 
     async def put(self, key: Key, new: Object) -> Entry:
-        """Write an object (without a resourceVersion); to be called `alone`."""
+        """Write an object (without a resourceVersion), to be changed no more; to be called `alone`."""
         data = _encode(new)
         if len(data) > LARGEST:
             raise Refused(413, "RequestEntityTooLarge", f"the object is too large: {len(data)} bytes, limit {LARGEST}")
@@ -169,6 +179,7 @@ class Store:
 
         def show(revision: int) -> None:
             done.append(Entry(revision, _with_revision(data, revision)))
+            done[0].known({**new, "metadata": {"resourceVersion": str(revision), **new["metadata"]}})
             self._show(key, done[0], done[0])
 
         await self._order.write(self._journal.append(key.subject, data), show)
@@ -225,10 +236,8 @@ class Store:
         self.clusters.setdefault(key.cluster, {}).setdefault(key.topic[1:], {})[key[3:]] = entry
 
 
-@lru_cache(maxsize=RECENT)
-def _decoded(data: bytes) -> Object:
-    found: Object = _decode(data)
-    return found
+_recent: deque[Entry] = deque()
+"""Those that stay decoded."""
 
 
 def encode(new: object) -> bytes:

@@ -15,6 +15,7 @@ from events.kube import Request, Response
 from services.sandbox.api.app import Api
 from services.sandbox.api.journal import Journal, MemoryJournal
 from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.store import Entry
 from tests.contracts.api.kinds import SPEC, STATUS
 
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
@@ -176,6 +177,12 @@ class World:
 
     async def __aexit__(self, *_: object) -> None:
         await self.api.close()
+        for entry in self.entries():  # what was decoded, or never encoded, is what its bytes say; nobody changed it
+            assert entry.read() == entry.object()
+
+    def entries(self) -> list[Entry]:
+        tables = [table for each in self.api._store.clusters.values() for table in each.values()]
+        return [entry for table in tables for entry in table.values()]
 
 
 @pytest.fixture

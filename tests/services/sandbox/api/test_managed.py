@@ -125,6 +125,12 @@ async def test_apply_without_a_manager_is_invalid(client):
     assert "fieldManager: Required value" in refused.said
 
 
+async def test_keys_in_yaml_are_text_as_in_json(client):
+    body = b"{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {1: first}}"
+    made = await client.apply("/api/v1/namespaces/default/configmaps/one", b"# a comment, so no JSON\n" + body)
+    assert made["data"] == {"1": "first"}
+
+
 async def test_apply_takes_yaml(client):
     made = await client.apply(ONE, b"spec:\n  color: red\nmetadata:\n  annotations: {at: 2030-01-01T00:00:00Z}\n")
     assert made["metadata"]["annotations"] == {"at": "2030-01-01T00:00:00Z"}

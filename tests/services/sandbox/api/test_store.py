@@ -1,7 +1,9 @@
 """What the store keeps to look back on is bounded, and what it hands out to read is one object for all."""
 
+import pytest
+
 from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.store import LARGEST, WEIGHT, Key, Store
+from services.sandbox.api.store import LARGEST, RECENT, WEIGHT, Entry, Key, Store
 
 KEY = Key("c", "", "configmaps", "default", "big")
 
@@ -32,9 +34,27 @@ async def test_small_changes_are_kept_up_to_their_number():
 
 
 async def test_an_object_is_decoded_once_for_all_who_read_it():
-    store = Store(MemoryJournal())
-    await written(store, 1, 1)
-    entry = store.get(KEY)
+    entry = await stored()
     assert entry.read() is entry.read()
     assert entry.object() == entry.read()
     assert entry.object() is not entry.read()
+
+
+async def test_an_object_written_just_now_is_not_decoded_to_be_read(monkeypatch):
+    entry = await stored()
+    monkeypatch.setattr(Entry, "object", lambda _: pytest.fail("it was decoded"))
+    assert entry.read()["data"] == {"text": "x"}
+
+
+async def test_an_object_of_a_while_ago_is_decoded_anew_and_reads_the_same():
+    entry = await stored()
+    before = entry.read()
+    await written(Store(MemoryJournal()), RECENT, 1)
+    assert entry.read() == before
+    assert entry.read() is not before
+
+
+async def stored() -> Entry:
+    store = Store(MemoryJournal())
+    await written(store, 1, 1)
+    return store.get(KEY)
