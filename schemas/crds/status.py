@@ -184,6 +184,8 @@ class ColonyStatus(Shown):
     """USD spent so far, all clusters."""
     message: str | None = None
     """What it waits for, or what went wrong."""
+    kubeconfig_secret: str | None = None
+    """The Secret whose key `value` is a kubeconfig with a context for each cluster that can be reached."""
     conditions: Annotated[list[Condition], ListMap("type")] = Field(default_factory=list)
     """Its aspects, for kubectl wait."""
     gpu_inventory: Annotated[list[GpuStatus], ListMap("model")] | None = None

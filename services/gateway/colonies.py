@@ -6,7 +6,7 @@ from datetime import datetime
 
 import structlog
 
-from events.faults import Denied, NotFound
+from events.faults import Denied, NotFound, TryLater
 from events.kinds import COLONIES
 from events.kube import Kube, Object
 from events.telemetry import NOWHERE, Trace
@@ -17,12 +17,14 @@ from schemas.wish import Wish, own_name
 from services.clouds.marks import GROUP
 from services.gateway import status
 from services.gateway.books import BACKENDS, Books, Name
-from services.gateway.marks import release_of, trace_of
+from services.gateway.facts import Facts
+from services.gateway.kubeconfigs import Kubeconfigs
+from services.gateway.marks import MANAGER, release_of, trace_of
+from services.gateway.opening import Sources, Told, sources
 from services.gateway.wishes import dropping, no_more, wishes
 from services.levels import Levels
 
 FINALIZER = f"{GROUP}/teardown"
-MANAGER = "alate-gateway"
 FEW = 2
 """So many new Colonies at once show a status before anything else, which is what people see first."""
 
@@ -40,6 +42,7 @@ class Colonies:
         self._backend = backend
         self._taken = 0
         """New ones that are followed for the first time now."""
+        self.kubeconfigs = Kubeconfigs(kube)
         self.objects: dict[Name, Object] = {}
         """The newest that the watch has shown, or a write of ours was answered."""
 
@@ -69,6 +72,7 @@ class Colonies:
         """Bring one Colony and the bus together. Level-driven: does nothing where nothing is to be done."""
         colony = self.objects.get(name)
         if colony is None:
+            self.kubeconfigs.forget(name)
             await self._orphans(name)
             return
         try:
@@ -88,7 +92,7 @@ class Colonies:
 
         Never both side by side: one write would make the API server start anew with the other.
         """
-        meta, shown = colony["metadata"], self._status(colony, asked, self._refusals(asked))
+        meta, shown = colony["metadata"], self._status(colony, self._facts(asked, self._refusals(asked)))
         self._taken += 1
         try:
             if few := self._taken <= FEW:
@@ -104,13 +108,29 @@ class Colonies:
         """Show what is, and say what is wanted: neither waits for the other, nor is stopped by its failure."""
         refusals = self._refusals(asked)
         wanted = tuple(wish for wish in asked if not refusals[wish.name])
-        shows = self._show(colony, self._status(colony, asked, refusals))
+        tells = self._tell(colony, self._facts(asked, refusals))
         for failed in await asyncio.gather(
-            self._order(colony["metadata"], asked, wanted), shows, return_exceptions=True
+            self._order(colony["metadata"], asked, wanted), tells, return_exceptions=True
         ):
             if failed is not None:
                 raise failed
         await self._let_go(colony, wanted)
+
+    async def _tell(self, colony: Object, facts: list[Facts]) -> None:
+        """Show what is, once the kubeconfig of all clusters is as it is shown; as it was known, if that is to wait."""
+        meta, late = colony["metadata"], None
+        try:
+            await self._open(meta, sources(facts))
+        except TryLater as why:
+            late = why
+        if self.kubeconfigs.told(meta) is not None:
+            await self._show(colony, self._status(colony, facts))
+        if late:
+            raise late
+
+    async def _open(self, meta: Object, wanted: Sources) -> None:
+        unfounded = not any(state.attempts for state in self._own(meta))
+        await self.kubeconfigs.keep(meta, wanted, unfounded=unfounded)
 
     async def _order(self, meta: Object, asked: tuple[Wish, ...], wanted: tuple[Wish, ...]) -> None:
         """Say what is wanted, and that whatever is not asked for any more shall go."""
@@ -124,9 +144,12 @@ class Colonies:
     def _refusals(self, asked: tuple[Wish, ...]) -> dict[str, str]:
         return {wish.name: self._collision(wish) for wish in asked}
 
-    def _status(self, colony: Object, asked: tuple[Wish, ...], refusals: dict[str, str]) -> Object:
-        facts = [self._books.facts(wish, refusals[wish.name]) for wish in asked]
-        return status.status(colony, facts, self._clock())
+    def _facts(self, asked: tuple[Wish, ...], refusals: dict[str, str]) -> list[Facts]:
+        return [self._books.facts(wish, refusals[wish.name]) for wish in asked]
+
+    def _status(self, colony: Object, facts: list[Facts]) -> Object:
+        told = self.kubeconfigs.told(colony["metadata"]) or Told()
+        return status.status(colony, facts, self._clock(), told)
 
     async def _wish(self, wish: Wish, trace: Trace) -> None:
         """Say what is wanted of a cluster; of one to be founded anew, only once the proof of its end is there."""
@@ -195,6 +218,7 @@ class Colonies:
         states = self._own(meta)
         known = {state.wish.name for state in states}
         if all(map(self._books.over, states)) and all(wish.name in known for wish in asked):
+            await self._open(meta, {})  # its spec may have been no Colony's any more, and the rest was never looked at
             for state in states:
                 await self._forget(state)
             await self._finalizers(meta, [one for one in meta["finalizers"] if one != FINALIZER])

@@ -7,6 +7,9 @@ from events.telemetry import TRACEPARENT, TRACESTATE, Trace, extract
 from services.clouds.marks import GROUP
 from services.gateway.wishes import EVENT, RELEASE
 
+MANAGER = "alate-gateway"
+"""Whose fields those are that the gateway writes."""
+
 
 def marks(event: str, trace: Trace) -> Mapping[str, str]:
     """The annotations of a Colony made of this event, which came in this trace. Made again, they are the same."""

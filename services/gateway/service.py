@@ -87,6 +87,7 @@ class Gateway:
                 group.create_task(self._watch())
                 group.create_task(self._intake.run())
                 group.create_task(self._measure())
+                group.create_task(self._colonies.kubeconfigs.follow(self._touch))
         finally:
             self.ready.clear()  # what was put off comes to nobody any more
             await self._mail.close()

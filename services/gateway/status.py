@@ -12,6 +12,9 @@ from services.gateway.clusters import cluster_status
 from services.gateway.conditions import Shown, Verdict
 from services.gateway.facts import Facts, asked_since, counted, phase
 from services.gateway.gpus import gpu_inventory
+from services.gateway.opening import Told
+
+NOTHING = Told()
 
 
 def refused(colony: Object, message: str, now: datetime) -> Object:
@@ -27,8 +30,8 @@ def refused(colony: Object, message: str, now: datetime) -> Object:
     return _dumped(status)
 
 
-def status(colony: Object, facts: Iterable[Facts], now: datetime) -> Object:
-    """What the Colony shows now. `now` stamps conditions that change, nothing else."""
+def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = NOTHING) -> Object:
+    """What the Colony shows now. `now` stamps conditions that change, nothing else; `told` of its kubeconfig."""
     listed = tuple(facts)
     shown = _shown(colony, now)
     clusters = list(_clusters(colony, listed, shown))
@@ -41,7 +44,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime) -> Object:
         "Resizing": _changing(listed, resizing),
         "Upgrading": _changing(listed, upgrading),
         "AddonsApplied": _addons_applied(listed),
-    }
+    } | ({"KubeconfigWritten": told.verdict} if told.verdict else {})
     whole = ColonyStatus(
         phase="Deleting" if deleting else _phase(listed),
         observed_generation=shown.generation,
@@ -51,6 +54,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime) -> Object:
         price_per_hour=round(sum(s.attempt.placement.price_per_hour for s in offers), 6) if offers else None,
         cost_usd=round(sum(each.cluster.cost_usd for each in listed if each.cluster), 6),
         message=next(filter(None, (verdicts[kind].message for kind in TOLD)), None),
+        kubeconfig_secret=told.secret,
         conditions=shown.conditions(verdicts),
         gpu_inventory=gpu_inventory(_seen_of(listed)) or None,
         clusters=clusters,

@@ -15,12 +15,14 @@ from events.cloudevents import CloudEvent, encode
 from events.faults import NotFound
 from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, MACHINES, SECRETS, TRIGGERS
 from events.kube import Kube, Object
+from events.kube_file import parsed
 from events.meters import Meters
 from services.clouds import backends
 from services.compose import SERVICES, Ports
 from services.outbound.service import Receivers
 from services.prices import read_folder
 from services.sandbox.api.app import MANAGEMENT, Api
+from services.sandbox.api.kubeconfig import kubeconfig
 from services.sandbox.api.local import LocalTransport
 from services.sandbox.clouds.clouds import Clouds
 from services.sandbox.clouds.pace import Pace
@@ -47,7 +49,7 @@ class Inside:
 
     async def found(self, place: str) -> str:
         await self.api.found(place)
-        return place
+        return kubeconfig("https://inside", place, "an authority")
 
     async def drop(self, place: str) -> None:
         if place in self.api.clusters:
@@ -56,9 +58,9 @@ class Inside:
     def kube(self, place: str) -> Kube:
         return Kube(LocalTransport(self.api, place), random=random.random)
 
-    async def open(self, kubeconfig: str) -> Kube:
-        """A kubeconfig here is the name of the place."""
-        return self.kube(kubeconfig)
+    async def open(self, text: str) -> Kube:
+        """The way to the place that the kubeconfig names."""
+        return self.kube(parsed(text, "it")["current-context"])
 
 
 @dataclass

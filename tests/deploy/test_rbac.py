@@ -65,6 +65,8 @@ FURNITURE = (
     (CLAIMS, {"metadata": {"name": "x", "namespace": "default"}, "spec": {}}),
 )
 """One of each kind that is watched only where there is some of it."""
+CHANGES = ("create", "patch", "delete")
+"""What the one who keeps Secrets may do with them."""
 NOTHING: dict[str, list[Right]] = {name: [] for name in SERVICES}
 
 
@@ -128,8 +130,9 @@ def test_what_the_story_leaves_out_is_shipped_for_its_reason():
 def test_no_role_is_wide():
     rights = {right for name in SERVICES for right in shipped(name)}
     assert not [right for right in rights if "*" in right]
-    assert {right.verb for right in rights if right.resource == "secrets"} == {"get", "list"}
-    assert [name for name in SERVICES if Right("", "secrets", "list") in shipped(name)] == ["teardown"]
+    assert {right.verb for right in rights if right.resource == "secrets"} == {"get", "list", *CHANGES}
+    for verb, only in (("list", "teardown"), *((verb, "gateway") for verb in CHANGES)):
+        assert [name for name in SERVICES if Right("", "secrets", verb) in shipped(name)] == [only]
 
 
 def test_nobody_but_the_services_is_bound_to_anything():

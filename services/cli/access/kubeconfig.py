@@ -1,19 +1,16 @@
 """`alate kubeconfig` makes one kubeconfig of a Colony's clusters, as their Secrets are now."""
 
-import base64
-import binascii
 from pathlib import Path
 from typing import NamedTuple
-
-import yaml
 
 from events.faults import NotFound
 from events.kinds import COLONIES, SECRETS
 from events.kube import Kube, Object
-from events.kube_file import Chosen, bad, chosen, parsed, sealed, together
+from events.kube_file import Chosen, together
 from services.bad import Failed
 from services.cli.show import Write, dumped
 from services.cli.where import Where
+from services.contexts import context, opens, written
 from services.private import write_private
 
 
@@ -34,15 +31,14 @@ async def make(where: Where, wanted: Wanted, *, write: Write, tell: Write) -> No
     found: dict[str, Chosen] = {}
     async with where.kube() as kube:
         for name, shown in (await _clusters(kube, wanted)).items():
-            context, one = f"{wanted.colony}/{name}", await _held(kube, wanted.namespace, shown)
+            called, one = context(wanted.colony, name), await _held(kube, wanted.namespace, shown)
             if one is None:
-                tell(f"{context} is left out: {shown.get('phase', 'Pending')}, without a kubeconfig yet\n")
+                tell(f"{called} is left out: {shown.get('phase', 'Pending')}, without a kubeconfig yet\n")
             else:
-                found[context] = one
+                found[called] = one
     if not found:
         raise Failed(f"no kubeconfig of colony/{wanted.colony} is there yet: `alate get colonies -w` shows when it is")
-    document = together(found)
-    text = dumped(document) if wanted.as_json else yaml.safe_dump(document, sort_keys=False)
+    text = dumped(together(found)) if wanted.as_json else written(found)
     if wanted.file is None:
         write(text)
     else:
@@ -72,11 +68,4 @@ async def _held(kube: Kube, namespace: str, shown: Object) -> Chosen | None:
         secret = await kube.get(SECRETS, name, namespace) if name else {}
     except NotFound:
         return None
-    encoded, source = secret.get("data", {}).get("value"), f"Secret {namespace}/{name}"
-    if not encoded:
-        return None
-    try:
-        text = base64.b64decode(encoded, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError) as error:
-        raise bad(f"{source} holds no text under the key value: expected a kubeconfig") from error
-    return sealed(chosen(parsed(text, source), source))
+    return opens(secret, f"Secret {namespace}/{name}")

@@ -1,6 +1,7 @@
 """Every object our adapters write, and every example we ship, is accepted by the real server under the real schemas."""
 
 import re
+from base64 import b64decode
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 import yaml
 
+from events.faults import NotFound
 from events.kinds import (
     CLUSTERCLASSES,
     CLUSTERDEPLOYMENTS,
@@ -18,6 +20,7 @@ from events.kinds import (
     CRDS,
     MACHINEDEPLOYMENTS,
     MACHINEHEALTHCHECKS,
+    SECRETS,
 )
 from events.kube import Kube, Object, Request, Response, Transport
 from schemas.crds import manifest
@@ -28,6 +31,9 @@ from services.clouds.healing import SPELT, health_check
 from services.clouds.k0rdent import K0rdent
 from services.clouds.port import Cloud
 from services.clouds.topology import topology
+from services.gateway.kubeconfigs import Kubeconfigs
+from services.gateway.opening import Source, secret_name
+from services.sandbox.api.kubeconfig import kubeconfig
 from services.sandbox.seeds.plant import plant
 from services.sandbox.seeds.templates import tenant
 from tests.contracts.api import sides
@@ -195,6 +201,31 @@ async def test_our_definition_serves_and_every_example_applies(name, example, st
     example["metadata"]["namespace"] = namespace
     made = await kube.apply(COLONIES, example, manager="person")
     assert made["metadata"]["generation"] == 1
+    assert kube.transport.warnings == []
+
+
+async def test_the_kubeconfig_of_a_whole_colony_is_taken_changed_and_deleted(strict, real):
+    kube, namespace = strict
+    await _define(real, kube, [manifest()])
+    example = next(each for name, each in _examples() if name == "colony.yaml")
+    example["metadata"]["namespace"] = namespace
+    meta = (await kube.apply(COLONIES, example, manager="person"))["metadata"]
+    kept, name = Kubeconfigs(kube), secret_name(meta)
+    shapes = []
+    for token in ("first", "rotated"):
+        text = kubeconfig("https://gpu", "gpu", "ca", token)
+        wanted = {"metadata": {"name": "gpu", "namespace": namespace}, "stringData": {"value": text}}
+        await kube.apply(SECRETS, wanted, manager="back end")
+        await kept.keep(meta, {"train/gpu": Source("gpu", unheard=bool(shapes))}, unfounded=False)
+        shapes.append(await kube.get(SECRETS, name, namespace))
+        assert token in b64decode(shapes[-1]["data"]["value"]).decode()
+    assert {each["metadata"]["ownerReferences"][0]["uid"] for each in shapes} == {meta["uid"]}
+    assert {each["type"] for each in shapes} == {"alate.dev/kubeconfig"}
+    await Kubeconfigs(kube).keep(meta, {"train/gpu": Source("gpu")}, unfounded=False)
+    assert await kube.get(SECRETS, name, namespace) == shapes[-1]
+    await kept.keep(meta, {}, unfounded=False)
+    with pytest.raises(NotFound):
+        await kube.get(SECRETS, name, namespace)
     assert kube.transport.warnings == []
 
 

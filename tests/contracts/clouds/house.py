@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 
 from events.bus import Message, Stored
-from events.faults import Denied, NotFound, TryLater
+from events.faults import NotFound, TryLater
 from events.kinds import CLUSTERCLASSES, COLONIES, SECRETS
 from events.kube import Kube, Object, Request, Resource, Response, Transport
+from events.kube_file import chosen, parsed
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas.cluster import LIFECYCLE, ClusterState
@@ -95,9 +96,7 @@ class House:
         )  # fmt: skip
 
     async def _inside(self, kubeconfig: str) -> Kube:
-        if not kubeconfig.startswith("kubeconfig of "):
-            raise Denied("it is no kubeconfig", "BadKubeconfig")
-        place = kubeconfig.split()[2]
+        place = chosen(parsed(kubeconfig, "it"), "it").cluster["server"].rpartition("/")[2]
         gate = self._insides[kubeconfig] = Gate(self.sandbox.world.kube(place).transport)
         return Kube(gate, random=lambda: 0.5)
 
@@ -152,16 +151,19 @@ class House:
     async def edit_by_hand(self, name: str, patch: Object) -> None:
         await self.kube.patch(self._watched, name, "default", patch, manager="person")
 
-    async def rotate(self, secret: str) -> None:
-        """A cluster gets another kubeconfig; the one before is good for nothing any more."""
-        old = b64decode((await self.kube.get(SECRETS, secret, "default"))["data"]["value"]).decode()
-        value = b64encode(f"{old} rotated".encode()).decode()
+    async def rotate(self, secret: str, *, refused: bool = True) -> None:
+        """A cluster gets another kubeconfig; the one before is good for nothing any more, if it is `refused`."""
+        old = await self._held(secret)
+        value = b64encode(old.replace("token: ", "token: another-").encode()).decode()
         await self.kube.patch(SECRETS, secret, "default", {"data": {"value": value}}, manager="person")
-        self._insides[old].turn(open_=False)
+        self._insides[old].turn(open_=not refused)
 
-    def shut(self, kubeconfig: str) -> None:
-        """Nobody answers where a kubeconfig leads, until somebody opens it anew."""
-        self._insides[kubeconfig].turn(open_=False)
+    async def shut(self, secret: str) -> None:
+        """Nobody answers where a Secret's kubeconfig leads, until somebody opens it anew."""
+        self._insides[await self._held(secret)].turn(open_=False)
+
+    async def _held(self, secret: str) -> str:
+        return b64decode((await self.kube.get(SECRETS, secret, "default"))["data"]["value"]).decode()
 
     async def shown(self, name: str = "train") -> Object:
         """What the Colony's status says of the cluster."""

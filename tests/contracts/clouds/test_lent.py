@@ -7,6 +7,7 @@ import pytest
 
 from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, CONFIGMAPS, CREDENTIALS, NAMESPACES, NODES, PODS, PVCS, SECRETS
 from schemas.cluster import Ready, Waiting
+from services.sandbox.api.kubeconfig import kubeconfig
 from tests.contracts.clouds.house import INSTANCE, House
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
@@ -52,13 +53,13 @@ def node(number, gpus=8):
     }
 
 
-async def stands(house, gpus=8, kubeconfig=""):
+async def stands(house, gpus=8, told=""):
     """A cluster of two machines in a basement, for nothing; gives the way in."""
     text = await house.sandbox.world.found(PLACE)
     inside = house.sandbox.world.kube(PLACE)
     for number in range(SIZE):
         await inside.create(NODES, node(number, gpus))
-    await keep(house, kubeconfig or text)
+    await keep(house, told or text)
     await house.plant(CREDENTIALS, CREDENTIAL)
     await house.offer("cellar", 0.0, cloud="basement", limit=SIZE)
     return inside
@@ -140,12 +141,13 @@ async def spaces(inside, name):
 
 async def test_a_kubeconfig_that_opens_nothing_is_a_refusal_of_that_cloud_alone(house):
     async with house.at_work():
-        await stands(house, kubeconfig="nonsense")
+        await stands(house, told="nonsense")
         await house.ask(nodes=SIZE)
         ready = await house.until(Ready)
         assert where(ready)[0] == "aws"
         (failed,) = ready.tried
-        told = f"the kubeconfig in Secret {SECRET} does not open its cluster: it is no kubeconfig"
+        why = "it holds no mapping: expected clusters, contexts and users"
+        told = f"the kubeconfig in Secret {SECRET} does not open its cluster: {why}"
         assert (failed.placement.cloud, failed.reason, failed.message) == ("basement", "Denied", told)
         await house.ask(nodes=SIZE, name="other")
         other = await house.until(Ready, name="other")
@@ -164,7 +166,7 @@ async def test_one_that_lacks_accelerators_is_never_ready(house):
 
 async def test_one_that_does_not_answer_is_passed_over_when_its_time_is_up(house):
     async with house.at_work():
-        await stands(house, kubeconfig="kubeconfig of elsewhere.nowhere")
+        await stands(house, told=kubeconfig("https://sandbox", "elsewhere.nowhere", ""))
         await house.ask(nodes=SIZE)
         ready = await house.until(Ready)
         assert [(each.placement.cloud, each.reason) for each in ready.tried] == [("basement", "NeverReady")]
@@ -176,7 +178,7 @@ async def test_one_that_is_away_stays_what_it_was_and_is_given_back_all_the_same
         await stands(house)
         await house.ask(nodes=SIZE)
         before = await house.until(Ready)
-        house.shut(f"kubeconfig of {PLACE}")
+        await house.shut(SECRET)
         await asyncio.sleep(3600)
         assert await house.state() == before
         await house.let_go()

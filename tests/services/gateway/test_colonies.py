@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from events.bus import Unavailable
-from events.faults import Denied
+from events.faults import Denied, NotFound
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import cluster, teardown
@@ -38,6 +38,9 @@ class FakeKube:
     def __init__(self):
         self.applied, self.patched, self.colony, self.bears = [], [], None, True
         self.fault, self.takes = None, 0.0
+
+    async def get(self, resource, name, namespace):
+        raise NotFound(f"{resource.plural} {namespace}/{name} is not there")
 
     async def apply(self, _, wanted, *, manager, subresource=None):
         await asyncio.sleep(self.takes)

@@ -12,7 +12,9 @@ from schemas.growth import Ungrown
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Need
+from services.gateway import opening
 from services.gateway.facts import Facts
+from services.gateway.opening import Told
 from services.gateway.status import refused, same, status
 from tests import samples
 from tests.services.gateway.known import (
@@ -114,6 +116,13 @@ def resizing(**fields):
     known = is_(cluster.Ready, wish=RESIZED, attempt=bought, resizing=msgspec.structs.replace(RESIZING, **fields))
     told = InfraSeen(cluster="train-a", uid="u1", attempt=2, message="InsufficientInstanceCapacity")
     return replace(WHOLE, wish=RESIZED, cluster=known, infra=told)
+
+
+def test_the_kubeconfig_of_all_clusters_is_told_as_it_is_known():
+    taken = opening.taken({"name": "train"})
+    told = [status(COLONY, (WHOLE,), NOW, each) for each in (Told(), Told("s", opening.WRITTEN), taken)]
+    assert [each.get("kubeconfigSecret") for each in told] == [None, "s", None]
+    assert [conditions(each).get("KubeconfigWritten", ("",))[0] for each in told] == ["", "True", "False"]
 
 
 def test_one_that_is_resized_is_ready_and_tells_how_far_it_is():

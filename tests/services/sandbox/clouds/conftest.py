@@ -14,6 +14,7 @@ from events.kinds import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, MAC
 from events.kube import Changed, Kube, Object, Resource
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
+from services.sandbox.api.kubeconfig import kubeconfig
 from services.sandbox.api.local import LocalTransport
 from services.sandbox.clouds.clouds import Clouds
 from services.sandbox.clouds.names import CONTROL_PLANE, CONTROLPLANES, DEVCLUSTERS
@@ -49,7 +50,7 @@ class LocalWorld:
 
     async def found(self, place: str) -> str:
         await self._api.found(place)
-        return f"kubeconfig of {place}"
+        return kubeconfig("https://sandbox", place, "an authority")
 
     async def drop(self, place: str) -> None:
         if place in self._api.clusters:
