@@ -4,10 +4,10 @@ from pathlib import Path
 
 from events.credentials import seed
 from events.faults import Denied
-from events.jetstream_prompt import PromptClient
+from events.jetstream_tries import TryingClient
 
 
-class KeyedClient(PromptClient):
+class KeyedClient(TryingClient):
     """nats-py's client, which by itself reads the seed for every signature, but once only whose it is.
 
     What it takes over is private to nats-py; tests/events/test_jetstream_key.py changes keys of a real server.

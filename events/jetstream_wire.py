@@ -62,10 +62,12 @@ class Wire:
         self._patience = patience
         self._random = random
         self._reconnects = self.tries()
+        self._started_by = math.inf
         self.closed = False
 
     async def start(self) -> None:
         """Connect and listen; raises `Unavailable` or `Denied` with one clear sentence."""
+        self._started_by = self._loop.time() + CONNECT
         try:
             async with asyncio.timeout(CONNECT):
                 await self._connect()
@@ -73,6 +75,7 @@ class Wire:
             self.closed = True
             await self.client.close()
             raise Unavailable(f"no NATS at {self.place}: {self._trouble or error or 'no answer'}") from error
+        self._started_by = math.inf
         self._inbox = self.client.new_inbox() + "."
         await self.client.listen(self._inbox + "*", self._answered)
         self._up.set()
@@ -271,6 +274,10 @@ class Wire:
         if not self._trouble.startswith(REFUSAL) or said.startswith(REFUSAL):
             self._trouble = said
         _log.log(logging.DEBUG if self.closed else logging.WARNING, "NATS at %s: %s", self.place, said)
+        if self._loop.time() > self._started_by:
+            # Python 3.11's wait_for, which nats-py waits with, may swallow the cancellation of a time-out
+            # (https://github.com/python/cpython/issues/86296): nats-py would go on trying for ever.
+            raise TimeoutError
 
 
 async def dial(url: str, name: str, credentials: Credentials, patience: float) -> Wire:

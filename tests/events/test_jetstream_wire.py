@@ -1,6 +1,7 @@
 """Every question gets its answer, or a name for why not."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -142,3 +143,29 @@ async def test_a_server_that_is_away_is_dialled_less_and_less_often_until_it_is_
     assert waits == [pytest.approx(wait) for wait in (0.075, 0.15, 0.3, 0.6, 1.2, 1.5, 1.5, 1.5)]
     await still._came_up()
     assert still.client.options["reconnect_time_wait"] == FIRST
+
+
+class Stubborn:
+    """A client whose connecting is cancelled at the one moment at which asyncio keeps it to itself."""
+
+    def __init__(self):
+        self.options = {}
+        self.left = False
+
+    async def connect(self, *_, error_cb, **__):
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(1.0)
+            await error_cb(OSError("refused"))
+
+    async def close(self):
+        self.left = True
+
+
+@pytest.mark.looptime
+async def test_a_server_that_never_lets_in_is_given_up_though_the_time_out_was_swallowed(still):
+    still.client = Stubborn()
+    with pytest.raises(Unavailable, match="refused"):
+        await still.start()
+    assert still.client.left
+    assert asyncio.get_running_loop().time() <= jetstream_wire.CONNECT + 1.0
