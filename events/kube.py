@@ -1,12 +1,10 @@
 """The Kubernetes API as services use it: faults instead of status codes, lists and watches that never lie."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Literal, TypeVar
 
 import msgspec
 
-from events.faults import TryLater
 from events.kube_faults import Expired, fault_of
 from events.kube_port import Changed, Listed, Lost, Object, Request, Resource, Response, Sight, Transport
 from events.kube_watch import Watch
@@ -27,8 +25,6 @@ __all__ = [
 
 PAGE = 500
 """Objects per page of a list: what kubectl asks for."""
-TIMEOUT = 15.0
-"""Seconds in which any single answer must be there."""
 PATCHES = {
     "merge": "application/merge-patch+json",
     "json": "application/json-patch+json",
@@ -55,15 +51,14 @@ _object: msgspec.json.Decoder[Object] = msgspec.json.Decoder(dict)
 
 
 class Kube:
-    """One API server. Every call raises the faults of `events.faults`, and ends within `timeout` seconds."""
+    """One API server. Every call raises the faults of `events.faults`; its transport sees that every call ends."""
 
-    def __init__(self, transport: Transport, *, random: Callable[[], float], timeout: float = TIMEOUT) -> None:
-        """`random` gives 0 to 1 and spreads retries; `timeout` is in seconds and per request."""
+    def __init__(self, transport: Transport, *, random: Callable[[], float]) -> None:
+        """`random` gives 0 to 1 and spreads retries."""
         self.transport = transport
         self.discovered: dict[str, tuple[Resource, ...]] = {}
         """What `events.kinds.find` knows of this server, by apiVersion."""
         self._random = random
-        self._timeout = timeout
 
     async def read(self, path: str) -> Object:
         """Any document by its path, e.g. ``/version``."""
@@ -175,11 +170,7 @@ class Kube:
         return await self._ask(request, _object)
 
     async def _ask(self, request: Request, decoder: msgspec.json.Decoder[T]) -> T:
-        try:
-            async with asyncio.timeout(self._timeout):
-                response = await self.transport.send(request)
-        except TimeoutError as error:
-            raise TryLater(f"{request.method} {request.path} had no answer in {self._timeout:g} s") from error
+        response = await self.transport.send(request)
         if response.status >= 300:
             raise fault_of(request, response)
         try:

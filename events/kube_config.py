@@ -12,7 +12,7 @@ from typing import Protocol
 
 from events.kube_borrow import borrow
 from events.kube_file import Chosen, bad, chosen, merged, parsed, sealed, unfolded
-from events.kube_http import Access, Credentials, HttpTransport
+from events.kube_http import ANSWER, Access, Credentials, HttpTransport
 
 Clock = Callable[[], datetime]
 
@@ -45,7 +45,9 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-async def transport(path: str | None, context: str | None = None, *, clock: Clock = _now) -> HttpTransport:
+async def transport(
+    path: str | None, context: str | None = None, *, clock: Clock = _now, answer: float = ANSWER
+) -> HttpTransport:
     """The API server of a kubeconfig (several paths with ``:``), or of the pod we run in.
 
     Without `path`: KUBECONFIG, else ``~/.kube/config``, else the service account of the pod.
@@ -53,12 +55,12 @@ async def transport(path: str | None, context: str | None = None, *, clock: Cloc
     """
     files = _places(path or os.environ.get("KUBECONFIG") or "~/.kube/config")
     if path is None and not any(file.exists() for file in files):
-        return await _opened(partial(_in_cluster, files, clock), clock)
+        return await _opened(partial(_in_cluster, files, clock), clock, answer)
 
     async def load() -> Access:
         return await _access(chosen(*merged(files), context), clock)
 
-    return await _opened(load, clock)
+    return await _opened(load, clock, answer)
 
 
 async def transport_of(kubeconfig_yaml: str, *, source: str = "the kubeconfig", clock: Clock = _now) -> HttpTransport:
@@ -77,10 +79,10 @@ def _places(paths: str) -> tuple[Path, ...]:
     return tuple(Path(part).expanduser() for part in paths.split(os.pathsep) if part)
 
 
-async def _opened(load: Callable[[], Awaitable[Access]], clock: Clock) -> HttpTransport:
+async def _opened(load: Callable[[], Awaitable[Access]], clock: Clock, answer: float = ANSWER) -> HttpTransport:
     credentials = Credentials(load, clock)
     await credentials.current()
-    return HttpTransport(credentials)
+    return HttpTransport(credentials, answer=answer)
 
 
 async def _in_cluster(looked_for: tuple[Path, ...], clock: Clock) -> Access:

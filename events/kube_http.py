@@ -14,6 +14,7 @@ from yarl import URL
 from events.faults import Denied, TryLater
 from events.kube_port import Request, Response
 from events.kube_sockets import Sockets
+from events.kube_turns import Turns
 
 ANSWER = 15.0
 """Seconds until an answer must be there; of a watch, its headers."""
@@ -66,7 +67,10 @@ class Credentials:
 
     async def _read(self) -> Access:
         try:
-            return await self._load()
+            async with asyncio.timeout(ANSWER):
+                return await self._load()
+        except TimeoutError as late:  # a plug-in that a kubeconfig names may hang
+            raise TryLater(f"the credentials could not be read in {ANSWER:g} s") from late
         except Denied as fault:
             if self._access is None:
                 raise
@@ -81,7 +85,7 @@ class HttpTransport:
         self.credentials = credentials
         self._answer = answer
         self._idle = idle
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = Turns(AT_ONCE, answer)
         self._session: aiohttp.ClientSession | None = None
         self._sockets = Sockets()
         self._closed = False
@@ -89,14 +93,14 @@ class HttpTransport:
     async def send(self, request: Request) -> Response:
         """Ask once, or twice if the credentials were refused and others are there."""
         access = await self.credentials.current()
-        with _faults(access.server):
-            async with self._turns, asyncio.timeout(self._answer), self._open(access, request) as answer:
+        with _faults(access.server, request):
+            async with self._turns.taken(), self._open(access, request) as answer:
                 return Response(answer.status, answer.headers, await answer.read())
 
     async def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
         """One line a time; see `events.kube_port.Transport`."""
         access = await self.credentials.current()
-        with _faults(access.server):
+        with _faults(access.server, request):
             async with self._open(access, request) as answer:
                 if answer.status != 200:
                     yield Response(answer.status, answer.headers, await answer.read())
@@ -174,7 +178,7 @@ def _parted(text: bytes) -> list[bytes]:
 
 
 @contextmanager
-def _faults(server: str) -> Iterator[None]:
+def _faults(server: str, request: Request) -> Iterator[None]:
     try:
         yield
     except aiohttp.ClientConnectorCertificateError as error:
@@ -186,7 +190,7 @@ def _faults(server: str) -> Iterator[None]:
     except aiohttp.ClientConnectorError as error:
         raise TryLater(f"{server} cannot be reached: {error.os_error}") from error
     except TimeoutError as error:  # before ClientError: aiohttp's time-outs are both
-        raise TryLater(f"{server} gave no answer in time", after=0.0) from error
+        raise TryLater(f"{server} gave no answer to {request.method} {request.path} in time", after=0.0) from error
     except (aiohttp.ClientError, OSError) as error:
         raise TryLater(f"the connection to {server} broke: {error}", after=0.0) from error
 

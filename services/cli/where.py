@@ -69,7 +69,7 @@ def of_environment() -> Credentials:
 @asynccontextmanager
 async def management(kubeconfig: str) -> AsyncIterator[Kube]:
     """The API server of a kubeconfig. Raises Denied("BadKubeconfig")."""
-    kube = Kube(await transport(kubeconfig), random=random.random, timeout=PATIENCE)
+    kube = Kube(await transport(kubeconfig, answer=PATIENCE), random=random.random)
     try:
         yield kube
     finally:

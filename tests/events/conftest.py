@@ -198,8 +198,8 @@ async def reach() -> AsyncIterator[Callable[..., Kube]]:
     """Makes clients of a URL; closes them."""
     made: list[Kube] = []
 
-    def client(url: str, *, timeout: float = 15.0, **times: float) -> Kube:
-        made.append(Kube(direct(url, **times), random=lambda: 0.0, timeout=timeout))
+    def client(url: str, **times: float) -> Kube:
+        made.append(Kube(direct(url, **times), random=lambda: 0.0))
         return made[-1]
 
     yield client
