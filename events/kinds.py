@@ -49,9 +49,39 @@ async def find(kube: Kube, api_version: str, kind: str) -> Resource:
     raise NotFound(f"the API server has no kind {kind} in {api_version}: is its CRD installed?")
 
 
+async def served(kube: Kube, *verbs: str) -> tuple[Resource, ...]:
+    """Every kind that can be asked for all of `verbs`, once: where a group has several versions, by the preferred."""
+    found: dict[tuple[str, str], Resource] = {}
+    for api_version in ("v1", *await _versions(kube)):
+        for item in await _items(kube, api_version):
+            if {*verbs} <= {*item["verbs"]} and "/" not in item["name"]:
+                group, _, version = api_version.rpartition("/")
+                found.setdefault((group, item["name"]), _resource(group, version, item))
+    return tuple(found.values())
+
+
+async def _versions(kube: Kube) -> tuple[str, ...]:
+    """Of each group all versions, the preferred first."""
+    groups = (await kube.read("/apis"))["groups"]
+    each = (version["groupVersion"] for one in groups for version in (one["preferredVersion"], *one["versions"]))
+    return tuple(dict.fromkeys(each))
+
+
+async def _items(kube: Kube, api_version: str) -> list[Object]:
+    """What a version serves; nothing once it is served no more."""
+    try:
+        return list((await kube.read(_root(api_version)))["resources"])
+    except NotFound:
+        return []
+
+
+def _root(api_version: str) -> str:
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+
+
 async def _discover(kube: Kube, api_version: str) -> tuple[Resource, ...]:
     try:
-        document = await kube.read(f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}")
+        document = await kube.read(_root(api_version))
     except NotFound as fault:
         raise NotFound(f"the API server does not serve {api_version}: is its CRD installed?") from fault
     group, _, version = api_version.rpartition("/")

@@ -6,9 +6,10 @@ from events.kube import Kube, Object, Resource
 from schemas.addon import Apply, Awaits, Failed, Removed, Settled, Withdraw
 from schemas.wish import digest
 from services.addons import asked
-from services.addons.belongings import Belonging, belonging, forget, groups, note, noted, noters
+from services.addons.belongings import LABEL, Belonging, belonging, groups
 from services.addons.health import health
-from services.addons.withdrawing import LABEL, Withdrawal
+from services.addons.notes import forget, note, noted, notes
+from services.addons.withdrawing import Withdrawal
 from services.machine import Event
 from services.runtime import Act, acts
 from services.workloads import Keyless, Workloads
@@ -56,12 +57,12 @@ class Calls:
         """Take the add-on's objects away, the last first. Raises TryLater as long as any is going."""
         try:
             kube = await self._workloads.open(command.tenant, command.kubeconfig)
-            had = await noted(kube, command.addon) or await self._written(command)
+            had = (await noted(kube, command.addon)).has or await self._written(command)
         except NotFound:  # no cluster, no Colony, or no such add-on in it: nothing that could be taken away
             return (Removed(),)
         stay = await asked.others(self._management, command) if command.dropped else {}
-        off = Withdrawal(kube, command.addon, command.stays, stay, await noters(kube))
-        told = [why for one in reversed(had) if (why := await off.left(one)) is not None]
+        off = Withdrawal(kube, command.addon, command.stays, stay, await notes(kube))
+        told = await off.left(had)
         if going := told.count(""):
             raise TryLater(f"{going} objects of {command.addon} are going", LOOK_AGAIN)
         await forget(kube, command.addon)

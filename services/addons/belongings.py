@@ -1,19 +1,14 @@
-"""What an add-on has on a cluster is noted there, so that it can be taken away when nobody else knows it any more."""
+"""What an add-on has on a cluster is told object by object, as its manifests name them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import msgspec
+from events.kinds import CRDS, find
+from events.kube import Kube, Object, Resource
+from services.clouds.marks import GROUP
 
-from events.faults import NotFound
-from events.kinds import CONFIGMAPS, CRDS
-from events.kube import Kube, Object
-from services.clouds.marks import GROUP, MANAGER
-
-NAMESPACE = "kube-system"
-LABEL = f"{GROUP}/belongings"
-"""On the notes; its value is the add-on."""
-KEY = "objects"
+LABEL = f"{GROUP}/addon"
+"""On every object of an add-on; its value is the add-on."""
 
 
 class Belonging(NamedTuple):
@@ -48,41 +43,12 @@ def groups(has: Iterable[Belonging]) -> frozenset[str]:
     return frozenset(one.name.partition(".")[2] for one in has if one.kind == CRDS.kind)
 
 
-async def noted(kube: Kube, addon: str) -> tuple[Belonging, ...]:
-    """What an add-on has, in the order it was written; empty where nothing was noted."""
-    try:
-        return _read(await kube.get(CONFIGMAPS, _name(addon), NAMESPACE))
-    except NotFound:
-        return ()
+def owner(seen: Object) -> str:
+    """Whose an object is; empty if no add-on's."""
+    return str((seen["metadata"].get("labels") or {}).get(LABEL, ""))
 
 
-async def note(kube: Kube, addon: str, more: Iterable[Belonging]) -> None:
-    """See that these are noted, beside what was before; done before they are written, so that none is forgotten."""
-    before = await noted(kube, addon)
-    all_ = tuple(dict.fromkeys((*before, *more)))
-    if all_ == before:
-        return
-    meta = {"name": _name(addon), "namespace": NAMESPACE, "labels": {LABEL: addon}}
-    await kube.apply(CONFIGMAPS, {"metadata": meta, "data": {KEY: msgspec.json.encode(all_).decode()}}, manager=MANAGER)
-
-
-async def noters(kube: Kube) -> frozenset[str]:
-    """The add-ons that have anything on the cluster."""
-    notes = (await kube.list(CONFIGMAPS, NAMESPACE, labels=LABEL)).items
-    return frozenset(each["metadata"]["labels"][LABEL] for each in notes)
-
-
-async def forget(kube: Kube, addon: str) -> None:
-    """Take the note away: nothing of it is there any more."""
-    try:
-        await kube.delete(CONFIGMAPS, _name(addon), NAMESPACE)
-    except NotFound:
-        return
-
-
-def _name(addon: str) -> str:
-    return f"alate-addon-{addon}"
-
-
-def _read(kept: Object) -> tuple[Belonging, ...]:
-    return msgspec.json.decode(kept["data"][KEY], type=tuple[Belonging, ...])
+async def look(kube: Kube, one: Belonging) -> tuple[Resource, Object]:
+    """The object as it is. Raises NotFound."""
+    resource = await find(kube, one.api_version, one.kind)
+    return resource, await kube.get(resource, one.name, one.namespace if resource.namespaced else None)

@@ -1,16 +1,15 @@
-"""Of what an add-on has on a cluster each object is taken away, but for what others need where the cluster goes on."""
+"""Of what an add-on has on a cluster all is taken away that it brought, but for what others need."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from events.faults import NotFound
-from events.kinds import CRDS, find
+from events.kinds import CRDS, NAMESPACES
 from events.kube import Kube, Object, Resource
-from services.addons.belongings import Belonging
-from services.clouds.marks import GROUP
-
-LABEL = f"{GROUP}/addon"
-"""On every object of an add-on; its value is the add-on."""
+from services.addons.belongings import LABEL, Belonging, look, owner
+from services.addons.notes import Note
+from services.addons.within import within
 
 
 @dataclass(frozen=True)
@@ -20,41 +19,83 @@ class Withdrawal:
     kube: Kube
     addon: str
     stays: bool
-    """The cluster goes on: a kind of objects that others have is left, for it would take these with it."""
+    """The cluster goes on: what would take others' objects with it is left as long as there are any."""
     asked: Mapping[str, tuple[Belonging, ...]]
     """The add-ons that stay, each with all it is made of."""
-    known: frozenset[str]
-    """The add-ons that have anything on the cluster; of those, what does not stay is going by itself."""
+    notes: Mapping[str, Note]
+    """What every add-on has on the cluster; those that do not stay are going by themselves."""
 
-    async def left(self, one: Belonging) -> str | None:
-        """Ask for one object's end. None once it is gone, empty while it is going; why, if it is left."""
+    async def left(self, has: Iterable[Belonging]) -> list[str]:
+        """Ask for the end of all, the last first. Why each is left that is; an empty word for each that is going.
+
+        A namespace is looked into once all else is gone.
+        """
+        last_first = tuple(reversed(tuple(has)))
+        told = await self._told(one for one in last_first if one.kind != NAMESPACES.kind)
+        if "" not in told:
+            told += await self._told(one for one in last_first if one.kind == NAMESPACES.kind)
+        return told
+
+    async def _told(self, has: Iterable[Belonging]) -> list[str]:
+        return [why for one in has if (why := await self._end(one)) is not None]
+
+    async def _end(self, one: Belonging) -> str | None:
+        """None once it is gone."""
         try:
-            resource = await find(self.kube, one.api_version, one.kind)
-            namespace = one.namespace if resource.namespaced else None
-            there = await self.kube.get(resource, one.name, namespace)
-            if self._shared(one, resource):
-                return f"{one} belongs to another add-on as well"
-            if one.kind == CRDS.kind and self.stays and (users := await self._users(there)):
-                waits = all(user in self.known and user not in self.asked for user in users)
-                return "" if waits else f"{one} is left: {len(users)} objects of that kind are others'"
-            await self.kube.delete(resource, one.name, namespace, uid=there["metadata"]["uid"])
+            resource, there = await look(self.kube, one)
         except NotFound:
             return None
+        why = await self._kept(one, resource, there)
+        if why is not None:
+            return why
+        meta = there["metadata"]
+        with suppress(NotFound):
+            await self.kube.delete(resource, meta["name"], meta.get("namespace"), uid=meta["uid"])
         return ""
 
-    def _shared(self, one: Belonging, resource: Resource) -> bool:
-        theirs = (each for has in self.asked.values() for each in has)
-        return any(one.same(each, namespaced=resource.namespaced) for each in theirs)
+    async def _kept(self, one: Belonging, resource: Resource, there: Object) -> str | None:
+        """Why it is not ended, empty if others' end is waited for; None if it shall end now."""
+        if self._shared(one, resource):
+            return f"{one} belongs to another add-on as well"
+        if any(one in note.found for note in self.notes.values()):
+            await self._hand_back(resource, there)
+            return f"{one} is left: it was there before"
+        if not self.stays or one.kind not in TAKES_ALONG:
+            return None
+        inner, where = TAKES_ALONG[one.kind]
+        others = [user for each in await inner(self.kube, there) if (user := owner(each)) != self.addon]
+        if not others:
+            return None
+        waits = all(user in self.notes and user not in self.asked for user in others)
+        return "" if waits else f"{one} is left: {len(others)} objects {where} are others'"
 
-    async def _users(self, definition: Object) -> list[str]:
-        """Of each object of a kind that is not this add-on's: whose it is, empty if no add-on's."""
-        spec = definition["spec"]
-        version = next(each["name"] for each in spec["versions"] if each["served"])
-        names, namespaced = spec["names"], spec["scope"] == "Namespaced"
-        kind = Resource(spec["group"], version, names["plural"], names["kind"], namespaced)
-        try:
-            listed = (await self.kube.list(kind)).items
-        except NotFound:  # it is not served yet, or no more
-            return []
-        owners = [each["metadata"].get("labels", {}).get(LABEL, "") for each in listed]
-        return [owner for owner in owners if owner != self.addon]
+    def _shared(self, one: Belonging, resource: Resource) -> bool:
+        """Another one that stays has it as well, or something in it."""
+        theirs = [each for has in self.asked.values() for each in has]
+        inside = one.kind == NAMESPACES.kind and any(one.name == each.namespace for each in theirs)
+        return inside or any(one.same(each, namespaced=resource.namespaced) for each in theirs)
+
+    async def _hand_back(self, resource: Resource, there: Object) -> None:
+        """It is no add-on's any more."""
+        meta = there["metadata"]
+        if owner(there):
+            no_label = {"metadata": {"labels": {LABEL: None}}}
+            await self.kube.patch(resource, meta["name"], meta.get("namespace"), no_label)
+
+
+async def _of_kind(kube: Kube, definition: Object) -> Iterable[Object]:
+    """Every object of a kind."""
+    spec = definition["spec"]
+    version = next(each["name"] for each in spec["versions"] if each["served"])
+    names, namespaced = spec["names"], spec["scope"] == "Namespaced"
+    try:
+        return (await kube.list(Resource(spec["group"], version, names["plural"], names["kind"], namespaced))).items
+    except NotFound:  # it is not served yet, or no more
+        return ()
+
+
+TAKES_ALONG: Mapping[str, tuple[Callable[[Kube, Object], Awaitable[Iterable[Object]]], str]] = {
+    CRDS.kind: (_of_kind, "of that kind"),
+    NAMESPACES.kind: (within, "in it"),
+}
+"""What ends with an object of a kind, and how that is said."""

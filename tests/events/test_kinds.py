@@ -53,3 +53,28 @@ async def test_core_kinds_are_looked_up_under_api(api, kube):
     api.say_raw(b'{"resources":[{"name":"pods","kind":"Pod","namespaced":true}]}')
     assert await kinds.find(kube, "v1", "Pod") == kinds.PODS
     assert api.asked[0].path == "/api/v1"
+
+
+async def test_all_kinds_that_can_be_asked_for_something_are_found_once_by_the_preferred_version(api, kube):
+    newer, older = ({"groupVersion": f"demo.io/{version}"} for version in ("v2", "v1"))
+    api.say_raw(json.dumps({"groups": [{"preferredVersion": newer, "versions": [older, newer]}]}).encode())
+    pods = {"name": "pods", "kind": "Pod", "namespaced": True, "verbs": ["delete", "get", "list"]}
+    api.say_raw(json.dumps({"resources": [pods, pods | {"name": "pods/log"}]}).encode())
+    widgets = {"name": "widgets", "kind": "Widget", "namespaced": True, "verbs": ["delete", "list"]}
+    seen_alone = {"name": "shadows", "kind": "Shadow", "namespaced": True, "verbs": ["list"]}
+    api.say_raw(json.dumps({"resources": [widgets, seen_alone]}).encode())
+    api.say_raw(json.dumps({"resources": [widgets, widgets | {"name": "plants", "kind": "Plant"}]}).encode())
+    found = await kinds.served(kube, "list", "delete")
+    assert [one.path("n") for one in found] == [
+        "/api/v1/namespaces/n/pods",
+        "/apis/demo.io/v2/namespaces/n/widgets",
+        "/apis/demo.io/v1/namespaces/n/plants",
+    ]
+
+
+async def test_of_a_version_that_is_served_no_more_no_kinds_are_found(api, kube):
+    gone = {"groupVersion": "demo.io/v1"}
+    api.say_raw(json.dumps({"groups": [{"preferredVersion": gone, "versions": [gone]}]}).encode())
+    api.say_raw(b'{"resources":[]}')
+    api.refuse(404, "NotFound", "the server could not find the requested resource")
+    assert await kinds.served(kube, "list") == ()

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import msgspec
 
+from events import kinds
 from events.bus import Bus
 from events.kinds import CAPI, CLUSTERDEPLOYMENTS, COLONIES, CONFIGMAPS, SECRETS
-from events.kube import Kube, Object, Request, Resource
+from events.kube import Kube, Object, Request
 from events.kube_config import transport_of
 from schemas.registry import Stream
 
@@ -28,7 +29,9 @@ Objects = frozenset[tuple[str, str]]
 async def objects(kube: Kube) -> Objects:
     """Every object of every kind that can be listed, except the clouds' own books."""
     found: set[tuple[str, str]] = set()
-    for resource in await _resources(kube):
+    for resource in await kinds.served(kube, "list"):
+        if resource.plural in NOT_COUNTED:
+            continue
         listed = await kube.list(resource)
         found |= {(resource.plural, _path(item)) for item in listed.items if not _is_bill(item)}
     return frozenset(found)
@@ -79,21 +82,6 @@ async def _is_served(kubeconfig: Path, cluster: str) -> bool:
         return (await server.send(Request("GET", "/version"))).status != 404
     finally:
         await server.close()
-
-
-async def _resources(kube: Kube) -> list[Resource]:
-    groups = (await kube.read("/apis"))["groups"]
-    versions = [("", "v1"), *((group["name"], group["preferredVersion"]["version"]) for group in groups)]
-    return [resource for group, version in versions for resource in await _listable(kube, group, version)]
-
-
-async def _listable(kube: Kube, group: str, version: str) -> list[Resource]:
-    document = await kube.read(f"/apis/{group}/{version}" if group else f"/api/{version}")
-    return [
-        Resource(group, version, item["name"], item["kind"], item["namespaced"])
-        for item in document["resources"]
-        if "list" in item["verbs"] and "/" not in item["name"] and item["name"] not in NOT_COUNTED
-    ]
 
 
 def _path(item: Object) -> str:

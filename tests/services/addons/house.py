@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
 from random import Random
+from typing import Any
 
 from events.faults import NotFound, TryLater
-from events.kinds import COLONIES, CONFIGMAPS, CRDS, SECRETS, find
+from events.kinds import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, SECRETS, find
 from events.kube import Kube, Request, Response
 from schemas.addon import Apply, Settled, Withdraw
 from schemas.subjects import Key
@@ -18,6 +19,7 @@ from services.sandbox.api.app import Api
 from services.sandbox.api.local import LocalTransport
 from services.workloads import Workloads
 
+SEEDED = {"default", "kube-system", "kube-public", "kube-node-lease"}
 KEY = Key("addon", "acme", "train-a.driver")
 CONFIG = """
 apiVersion: v1
@@ -60,6 +62,17 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 """
 UNSERVED = "the API server does not serve example.org/v1: is its CRD installed?"
+SPACE = """
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: space
+"""
+INSIDE = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: inside, namespace: space}
+"""
 OTHER = CONFIG.replace("settings", "theirs")
 
 
@@ -152,8 +165,15 @@ class House:
 
     async def there(self) -> set[str]:
         """What is on the cluster of all that these tests put there."""
-        listed = [*(await self.workload.list(CONFIGMAPS)).items, *(await self.workload.list(CRDS)).items]
+        listed = [each for kind in (CONFIGMAPS, CRDS, NAMESPACES) for each in (await self.workload.list(kind)).items]
         with suppress(NotFound):
             gadgets = await find(self.workload, "example.org/v1", "Gadget")
             listed += (await self.workload.list(gadgets)).items
-        return {each["metadata"]["name"] for each in listed}
+        return {each["metadata"]["name"] for each in listed} - SEEDED
+
+    async def has(self, kind: str, name: str, **more: Any) -> None:
+        """Somebody made it in the namespace ``space``, or has the namespace itself."""
+        api_version = {"Lease": "coordination.k8s.io/v1", "Gadget": "example.org/v1"}.get(kind, "v1")
+        resource = await find(self.workload, api_version, kind)
+        meta = {"name": name} | ({"namespace": "space"} if resource.namespaced else {})
+        await self.workload.create(resource, {"metadata": meta | more.pop("metadata", {})} | more)

@@ -1,13 +1,14 @@
 """Of what an add-on has on a cluster all is taken away, and nothing that is not its own."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
-from events.faults import TryLater
-from events.kinds import COLONIES, CONFIGMAPS, find
+from events.faults import Denied, TryLater
+from events.kinds import COLONIES, CONFIGMAPS, NAMESPACES, find
 from schemas.addon import Awaits
-from tests.services.addons.house import CONFIG, KIND, OTHER, UNKNOWN, UNSERVED
+from tests.services.addons.house import CONFIG, INSIDE, KIND, OTHER, SPACE, UNKNOWN, UNSERVED
 
 pytestmark = pytest.mark.looptime
 
@@ -19,6 +20,7 @@ ENDS = pytest.mark.parametrize(
         pytest.param({"dropped": False, "stays": False}, id="the cluster ends"),
     ],
 )
+OWNED = [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "u"}]
 TWO_VERSIONS = KIND + (
     KIND[KIND.index("  - name: v1") :].replace("v1", "v2").replace("storage: true", "storage: false")
 )
@@ -177,6 +179,108 @@ async def test_without_a_colony_it_is_still_known_what_there_is(house):
 async def test_what_an_object_cannot_be_written_for_was_noted_before(house):
     await house.colony(f"{CONFIG}---{UNKNOWN}")
     assert await house.apply() == (Awaits(house.digest, UNSERVED),)
+    await house.colony()
+    assert await house.off() == ""
+    assert await house.there() == set()
+
+
+async def test_a_namespace_goes_with_all_that_is_the_addons_own(house):
+    await house.put_on(driver=f"{SPACE}---{INSIDE}")
+    await house.colony()
+    assert await house.off() == ""
+    assert await house.there() == set()
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "Secret", "Gadget"])
+async def test_a_namespace_with_anything_of_others_in_it_is_left_and_that_is_said(house, kind):
+    await house.put_on(driver=f"{SPACE}---{INSIDE}", jobs=KIND)
+    await house.colony(jobs=KIND)
+    await house.has(kind, "theirs")
+    assert await house.off() == "Namespace space is left: 1 objects in it are others'"
+    there = await house.there()
+    assert "space" in there
+    assert "inside" not in there
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "more"),
+    [
+        ("ServiceAccount", "default", {}),
+        ("ConfigMap", "kube-root-ca.crt", {}),
+        ("Lease", "leader", {}),
+        ("Secret", "token", {"type": "kubernetes.io/service-account-token"}),
+        ("ConfigMap", "owned", {"metadata": {"ownerReferences": OWNED}}),
+        ("ConfigMap", "copied", {"metadata": {"labels": {"alate.dev/addon": "driver"}}}),
+    ],
+)
+async def test_a_namespace_is_not_held_by_what_is_in_it_of_itself(house, kind, name, more):
+    await house.put_on(driver=SPACE)
+    await house.colony()
+    with suppress(Denied):  # Kubernetes was faster
+        await house.has(kind, name, **more)
+    assert await house.off() == ""
+    assert await house.there() == set()
+
+
+async def test_a_namespace_in_which_another_addon_has_something_is_left(house):
+    await house.put_on(driver=SPACE, jobs=INSIDE)
+    await house.colony(jobs=INSIDE)
+    assert await house.off() == "Namespace space belongs to another add-on as well"
+    assert await house.there() == {"space", "inside", "alate-addon-jobs"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_a_namespace_in_which_an_addon_has_something_that_goes_too_goes(house, seed):
+    await house.put_on(driver=SPACE, jobs=INSIDE)
+    await house.colony()
+    house.uneven(seed)
+    assert await asyncio.gather(house.off("driver"), house.off("jobs")) == ["", ""]
+    assert await house.there() == set()
+
+
+async def test_where_the_cluster_ends_a_namespace_goes_with_all_that_is_in_it(house):
+    await house.put_on(driver=SPACE)
+    await house.has("ConfigMap", "theirs")
+    assert await house.off(dropped=False, stays=False) == ""
+    assert await house.there() == set()
+
+
+@ENDS
+async def test_a_namespace_that_was_there_before_is_left_without_a_trace(house, how):
+    await house.has("Namespace", "space")
+    before = await house.workload.get(NAMESPACES, "space")
+    for _ in range(2):
+        await house.put_on(driver=f"{SPACE}---{INSIDE}")
+        await house.colony()
+        assert await house.off(**how) == "Namespace space is left: it was there before"
+        assert await house.there() == {"space"}
+    after = await house.workload.get(NAMESPACES, "space")
+    assert after["metadata"]["labels"] == before["metadata"]["labels"]
+
+
+async def test_what_was_there_before_two_addons_had_it_outlives_both(house):
+    await house.has("Namespace", "space")
+    await house.put_on(driver=SPACE)
+    await house.put_on(driver=SPACE, jobs=SPACE)
+    await house.colony(jobs=SPACE)
+    assert await house.off() == "Namespace space belongs to another add-on as well"
+    await house.colony()
+    assert await house.off("jobs") == "Namespace space is left: it was there before"
+
+
+async def test_what_a_cluster_comes_with_is_left_though_an_addon_writes_it(house):
+    mine = INSIDE.replace("inside", "coredns").replace(" space", " kube-system")
+    await house.workload.create(CONFIGMAPS, {"metadata": {"name": "coredns", "namespace": "kube-system"}})
+    await house.put_on(driver=mine)
+    await house.colony()
+    assert await house.off() == "ConfigMap coredns is left: it was there before"
+    assert await house.there() == {"coredns"}
+
+
+async def test_what_was_noted_by_an_earlier_release_is_taken_away(house):
+    await house.put_on(driver=CONFIG)
+    note = {"data": {"found": None}}
+    await house.workload.patch(CONFIGMAPS, "alate-addon-driver", "kube-system", note)
     await house.colony()
     assert await house.off() == ""
     assert await house.there() == set()
