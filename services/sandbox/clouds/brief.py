@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from events.kube import Object, Resource
 from services.sandbox.api.patch import merge
-from services.sandbox.clouds.capi import step
+from services.sandbox.clouds.capi import order, step
 from services.sandbox.clouds.changes import Bill, Change, Edit, Found, Join, Say, Write
 from services.sandbox.clouds.objects import deleting
 from services.sandbox.clouds.view import Laws, View
@@ -34,7 +34,7 @@ class Draft:
 
 def brief(view: View, now: datetime, laws: Laws) -> tuple[Change, ...]:
     """The next step; at no pace at all with those that would follow it, until something is made, or is to end."""
-    wanted = step(view, now, laws)
+    wanted = step(view, now, laws, turns := order(laws))
     deeds: list[Change] = []
     drafts: Drafts = {}
     for _ in range(BREATHS if laws.clock.instant else 0):
@@ -42,7 +42,7 @@ def brief(view: View, now: datetime, laws: Laws) -> tuple[Change, ...]:
             break
         deeds += (each for each in wanted if isinstance(each, DEEDS))
         drafts = _drafted(drafts, wanted)
-        wanted = step(_after(view, drafts), now, laws)
+        wanted = step(_after(view, drafts), now, laws, turns)
     # What is done comes before what is said of it; each may be done again, should the saying fail.
     return (*deeds, *(Write(each.resource, each.of, each.patch, each.status) for each in drafts.values())) or wanted
 

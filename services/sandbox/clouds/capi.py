@@ -1,5 +1,6 @@
 """All controllers of one cluster look in one order, so that the same objects always lead to the same changes."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
@@ -26,12 +27,21 @@ BUSY = CONTROLLERS[::-1]
 """Where nothing takes time, who adds up finds the others done: as in a real work queue that is never empty."""
 
 
-def step(view: View, now: datetime, laws: Laws) -> tuple[Change, ...]:
-    """What the first controller with anything to do wants done; if there is none, the waits of all."""
+def order(laws: Laws) -> deque[Controller]:
+    """Whose turn it is, and who comes next."""
+    return deque(BUSY if laws.clock.instant else CONTROLLERS)
+
+
+def step(view: View, now: datetime, laws: Laws, turns: deque[Controller]) -> tuple[Change, ...]:
+    """What the first controller with anything to do wants done; if there is none, the waits of all.
+
+    Whoever has nothing to do goes to the end of the queue: who spoke is asked first, should it be looked at again.
+    """
     waits: list[Change] = []
-    for controller in BUSY if laws.clock.instant else CONTROLLERS:
+    for controller in tuple(turns):
         wanted = tuple(controller(view, now, laws))
         if changes := tuple(one for one in wanted if not isinstance(one, Wait)):
             return changes
         waits += wanted
+        turns.rotate(-1)
     return tuple(waits)

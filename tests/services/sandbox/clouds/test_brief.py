@@ -1,13 +1,18 @@
 """Where nothing takes time the same end is reached in fewer writes."""
 
 import asyncio
+from collections import deque
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from events.kinds import CLUSTERS
+from services.sandbox.clouds.capi import step
+from services.sandbox.clouds.changes import Say, Wait
 from services.sandbox.clouds.conditions import told
 from services.sandbox.clouds.pace import Pace
+from services.sandbox.clouds.view import Laws, View
 
 pytestmark = pytest.mark.looptime
 
@@ -59,3 +64,31 @@ async def test_at_no_pace_what_is_said_right_after_an_edit_is_of_that_edit(sandb
 def test_a_pace_is_instant_only_without_any_delay():
     assert Pace().times(0).instant
     assert not Pace(0, 0, 0, 0, 0.1).instant
+
+
+def test_who_spoke_is_asked_first_when_asked_again():
+    turns = deque([silent, speaking, nobody])
+    assert step(View("default", "c"), NOW, Laws(), turns) == SAID
+    assert turns == deque([speaking, nobody, silent])
+
+
+def test_where_nobody_speaks_all_were_asked_and_all_their_waits_are_told():
+    turns = deque([silent, silent])
+    assert step(View("default", "c"), NOW, Laws(), turns) == (Wait(NOW), Wait(NOW))
+    assert turns == deque([silent, silent])
+
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+SAID = (Say(CLUSTERS, {}, {"phase": "Pending"}),)
+
+
+def silent(*_):
+    yield Wait(NOW)
+
+
+def speaking(*_):
+    yield from (Wait(NOW), *SAID)
+
+
+def nobody(*_):
+    raise AssertionError("somebody before has spoken")
