@@ -15,6 +15,7 @@ from services.gateway.gpus import gpu_inventory
 from services.gateway.opening import Told
 
 NOTHING = Told()
+KUBECONFIG = "KubeconfigWritten"
 
 
 def refused(colony: Object, message: str, now: datetime) -> Object:
@@ -44,7 +45,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = N
         "Resizing": _changing(listed, resizing),
         "Upgrading": _changing(listed, upgrading),
         "AddonsApplied": _addons_applied(listed),
-    } | ({"KubeconfigWritten": told.verdict} if told.verdict else {})
+    } | ({KUBECONFIG: told.verdict} if told.verdict else {})
     whole = ColonyStatus(
         phase="Deleting" if deleting else _phase(listed),
         observed_generation=shown.generation,
@@ -53,7 +54,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = N
         offer=", ".join(dict.fromkeys(_short(state) for state in offers)) or None,
         price_per_hour=round(sum(s.attempt.placement.price_per_hour for s in offers), 6) if offers else None,
         cost_usd=round(sum(each.cluster.cost_usd for each in listed if each.cluster), 6),
-        message=next(filter(None, (verdicts[kind].message for kind in TOLD)), None),
+        message=next((verdicts[kind].message for kind in TOLD if kind in verdicts and verdicts[kind].message), None),
         kubeconfig_secret=told.secret,
         conditions=shown.conditions(verdicts),
         gpu_inventory=gpu_inventory(_seen_of(listed)) or None,
@@ -94,7 +95,7 @@ def _phase(facts: tuple[Facts, ...]) -> str:
     return min(phases, key=lambda one: ORDER.index(one) if one in ORDER else -1) if phases else "Empty"
 
 
-TOLD = ("Accepted", "Ready", "Resizing", "Upgrading")
+TOLD = ("Accepted", "Ready", "Resizing", "Upgrading", KUBECONFIG)
 """Whose message is the Colony's: what somebody wrote and has to mend comes first."""
 ORDER = (
     "Stalled",

@@ -162,12 +162,15 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_kubectl_alone(stack, 
     assert title.split() == ["NAME", "PHASE", "READY", "ACCELERATORS", "OFFER", "PRICE/H", "AGE", "MESSAGE"]
     assert row.split()[:4] == ["byhand", "Ready", "1/1", "8/8"]
 
-    path = "{.status.clusters[0].kubeconfigSecret}"
-    secret = (await stack.kubectl("get", "colony", "byhand", "-o", f"jsonpath={path}")).out
-    decoded = "go-template={{.data.value | base64decode}}"
-    (tmp_path / "founded").write_text((await stack.kubectl("get", "secret", secret, "-o", decoded)).out)
-    nodes = await stack.kubectl("--kubeconfig", tmp_path / "founded", "get", "nodes")
-    assert nodes.out.count(" Ready ") == 2, nodes
+    for path, options in (
+        ("{.status.clusters[0].kubeconfigSecret}", ()),
+        ("{.status.kubeconfigSecret}", ("--context", "byhand/main")),
+    ):
+        secret = (await stack.kubectl("get", "colony", "byhand", "-o", f"jsonpath={path}")).out
+        decoded = "go-template={{.data.value | base64decode}}"
+        (tmp_path / "founded").write_text((await stack.kubectl("get", "secret", secret, "-o", decoded)).out)
+        nodes = await stack.kubectl("--kubeconfig", tmp_path / "founded", *options, "get", "nodes")
+        assert nodes.out.count(" Ready ") == 2, nodes
 
     assert (await stack.kubectl("delete", "colony", "byhand", "--timeout=60s")).code == 0
 

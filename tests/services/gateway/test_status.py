@@ -123,6 +123,7 @@ def test_the_kubeconfig_of_all_clusters_is_told_as_it_is_known():
     told = [status(COLONY, (WHOLE,), NOW, each) for each in (Told(), Told("s", opening.WRITTEN), taken)]
     assert [each.get("kubeconfigSecret") for each in told] == [None, "s", None]
     assert [conditions(each).get("KubeconfigWritten", ("",))[0] for each in told] == ["", "True", "False"]
+    assert [each.get("message") for each in told] == [None, None, taken.verdict.message]
 
 
 def test_one_that_is_resized_is_ready_and_tells_how_far_it_is():
