@@ -37,12 +37,16 @@ class Way:
         self.beyond, self.calls = beyond, []
         self.last, self.refused = {}, {}
         """By number of the call: "before" or "after" it. By method: the status of the answer."""
+        self.meanwhile = {}
+        """By method: what somebody does once, just before it."""
 
     async def send(self, request):
         self.calls.append(request.method)
         when = self.last.get(len(self.calls))
         if when == "before":
             raise Away
+        if request.method in self.meanwhile:
+            await self.meanwhile.pop(request.method)
         if request.method in self.refused:
             return Response(self.refused[request.method], {}, b'{"message": "no", "reason": "Forbidden"}')
         answer = await self.beyond.send(request)
@@ -298,6 +302,17 @@ async def test_what_another_replica_has_written_is_not_written_again(sandbox):
         house.way.calls.clear()
         assert (await house.keep(GPU)).secret == NAME
         assert house.writes == []
+
+
+async def test_what_was_read_before_another_wrote_is_not_written_over_it(sandbox):
+    async with lived(sandbox) as house:
+        await house.keep(GPU)
+        house.way.meanwhile = {"PATCH": house.holds(NAME, "newer")}
+        with pytest.raises(TryLater):
+            await house.keep(GPU | PREP)
+        assert await house.opens() == {NAME: "newer"}
+        await house.keep(GPU | PREP)
+        assert await house.opens() == {"train/gpu": "a", "train/prep": "b"}
 
 
 @pytest.mark.parametrize("before", [{}, GPU, GPU | PREP], ids=["none", "one", "two"])
