@@ -1,5 +1,6 @@
 """What a person or a program wants, one cluster at a time, as the gateway reads it off a Colony."""
 
+from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 
@@ -195,6 +196,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The id of the event that asked for it, where one did: the wish itself is replaced by the next, its id is kept."""
     release: str = ""
     """The id of the event that lets it go, where one did."""
+    asked_at: datetime | None = None
+    """When it was last asked for in so many words: what ended of itself before is founded again."""
     commit: str = ""
     """The commit whose status tells how it stands, as ``<forge>:<repository>@<hash>``; empty: none."""
 
@@ -208,12 +211,14 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.uid == other.uid and (self.generation, self.deleting) > (other.generation, other.deleting)
 
     def asks_anew(self, over: "Wish") -> bool:
-        """Whether a cluster that is over, or going, shall be founded again because of this."""
-        return self.newer_than(over) and not self.deleting and (over.deleting or not self.asks_as(over))
+        """Whether a cluster that is over, or going, shall be founded again because of this.
 
-    def asks_as(self, other: "Wish") -> bool:
-        """Whether both ask for the same cluster under the same limits."""
-        return (self.need, self.limits, self.addons) == (other.need, other.limits, other.addons)
+        An edit of it buys nothing; that takes the word for it, or one that comes after the word that it shall go.
+        """
+        if over.deleting:
+            return self.newer_than(over) and not self.deleting
+        follows = self.uid == over.uid and self.generation >= over.generation and not self.deleting
+        return follows and self.asked_at is not None and (over.asked_at is None or self.asked_at > over.asked_at)
 
 
 def cluster_name(colony: str, cluster: str) -> str:

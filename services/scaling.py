@@ -1,7 +1,7 @@
 """A change to a running cluster is written into its Colony as one patch, which fails where that has moved since."""
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from events.kube_port import Object
@@ -13,8 +13,8 @@ MANAGER = "alate-scale"
 """The field manager: whoever applies the Colony takes the number over again."""
 
 
-class TooLate(ValueError):
-    """The cluster ends; the message says what to do instead."""
+class Untimely(ValueError):
+    """The cluster ends, or has not ended; the message says what to do instead."""
 
 
 class NoSuchPool(ValueError):
@@ -22,15 +22,15 @@ class NoSuchPool(ValueError):
 
 
 def scaling(colony: Object, cluster: str, nodes: Mapping[str, int]) -> Patch:
-    """The JSON patch that gives pools of a cluster so many nodes. Raises NoSuchPool."""
-    place = _cluster(colony, cluster)
-    pools = colony["spec"]["clusters"][place]["pools"]
+    """The JSON patch that gives pools of a cluster so many nodes. Raises NoSuchPool, Untimely."""
+    place = _living(colony, cluster)
+    pools = _spec(colony, place)["pools"]
     return [step for name, wanted in nodes.items() for step in _steps(place, pools, cluster, name, wanted)]
 
 
 def hibernating(colony: Object, cluster: str, *, hibernate: bool) -> Patch:
-    """The JSON patch that lets a cluster hibernate, or wakes it. Raises NoSuchPool."""
-    at = f"/spec/clusters/{_cluster(colony, cluster)}"
+    """The JSON patch that lets a cluster hibernate, or wakes it. Raises NoSuchPool, Untimely."""
+    at = f"/spec/clusters/{_living(colony, cluster)}"
     return [
         _is(at, cluster),
         {"op": "add", "path": f"{at}/hibernate", "value": hibernate},
@@ -38,8 +38,8 @@ def hibernating(colony: Object, cluster: str, *, hibernate: bool) -> Patch:
 
 
 def upgrading(colony: Object, cluster: str, version: str) -> Patch:
-    """The JSON patch that gives a cluster another version of Kubernetes. Raises NoSuchPool."""
-    at = f"/spec/clusters/{_cluster(colony, cluster)}"
+    """The JSON patch that gives a cluster another version of Kubernetes. Raises NoSuchPool, Untimely."""
+    at = f"/spec/clusters/{_living(colony, cluster)}"
     return [
         _is(at, cluster),
         {"op": "add", "path": f"{at}/kubernetesVersion", "value": version},
@@ -49,14 +49,13 @@ def upgrading(colony: Object, cluster: str, version: str) -> Patch:
 def extending(colony: Object, cluster: str, life: timedelta) -> Patch:
     """The JSON patch that lets a cluster live so long from when it was first ready; empty where it lives longer.
 
-    Raises NoSuchPool, TooLate.
+    Raises NoSuchPool, Untimely.
     """
     place = _cluster(colony, cluster)
-    written = colony["spec"]["clusters"][place].get("timeToLive")
+    written = _spec(colony, place).get("timeToLive")
     if written is None or durations.parse(written) >= life:
         return []
-    if _ends(colony, cluster):
-        raise TooLate(f"cluster {cluster} of Colony {colony['metadata']['name']} is on its way out: ask for a new one")
+    _living(colony, cluster)
     at = f"/spec/clusters/{place}"
     return [
         _is(at, cluster),
@@ -65,11 +64,40 @@ def extending(colony: Object, cluster: str, life: timedelta) -> Patch:
     ]
 
 
+def again(colony: Object, cluster: str, now: datetime) -> Patch:
+    """The JSON patch that has a cluster founded again whose own end has come. Raises NoSuchPool, Untimely."""
+    place = _cluster(colony, cluster)
+    if not _ends(colony, cluster):
+        raise Untimely(
+            f"cluster {cluster} of Colony {colony['metadata']['name']} has not ended: there is nothing to do"
+        )
+    at, written = f"/spec/clusters/{place}", _spec(colony, place).get("askedAt")
+    later = max(now, datetime.fromisoformat(written) + timedelta(seconds=1)) if written else now
+    return [
+        _is(at, cluster),
+        {"op": "add", "path": f"{at}/askedAt", "value": f"{later.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"},
+    ]
+
+
 def _ends(colony: Object, name: str) -> bool:
-    """Its teardown has begun: another time to live would found it anew once it is gone."""
+    """Its teardown has begun, or is over."""
     shown: Object = next((each for each in colony.get("status", {}).get("clusters", ()) if each["name"] == name), {})
     going = shown.get("teardown", {}).get("phase", "Armed") not in ("Armed", "Warned")
     return going or shown.get("phase") in ("Releasing", "Released")
+
+
+def _living(colony: Object, name: str) -> int:
+    """The place of a cluster that does not end. Raises NoSuchPool, Untimely."""
+    place = _cluster(colony, name)
+    if _ends(colony, name):
+        of = colony["metadata"]["name"]
+        raise Untimely(f"cluster {name} of Colony {of} is on its way out: `alate again {of}/{name}` founds it again")
+    return place
+
+
+def _spec(colony: Object, place: int) -> Object:
+    found: Object = colony["spec"]["clusters"][place]
+    return found
 
 
 def _cluster(colony: Object, name: str) -> int:

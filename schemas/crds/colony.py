@@ -112,6 +112,8 @@ class ClusterSpec(Written):
     """It goes when no accelerator was in use for so long."""
     warn_before: Duration = Field("5m", validate_default=True)
     """How long before its end that is said."""
+    asked_at: Moment | None = None
+    """Once its own end has come (timeToLive, idleAfter), another edit founds nothing: a later time here founds it."""
     hibernate: bool = False
     """Give the machines of all pools back, and keep the rest; they come back when this is false again."""
     scaled_by: Annotated[ScaledBy, Field(strict=False)] = ScaledBy.ALATE

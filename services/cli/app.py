@@ -10,7 +10,7 @@ import typer
 
 from services.bad import BadInput
 from services.cli.access.commands import kubeconfig
-from services.cli.changes import extend, hibernate, scale, upgrade, wake
+from services.cli.changes import again, extend, hibernate, scale, upgrade, wake
 from services.cli.events.commands import app as events
 from services.cli.moving.commands import adopt
 from services.cli.moving.commands import app as moving
@@ -276,3 +276,4 @@ app.command()(upgrade)
 app.command()(extend)
 app.command()(hibernate)
 app.command()(wake)
+app.command()(again)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from contextlib import aclosing
+from datetime import datetime
 from typing import NamedTuple
 
 from events.faults import NotFound
@@ -13,7 +14,7 @@ from services.bad import BadInput, Failed
 from services.cli.ask import current, told
 from services.cli.show import Write, dumped
 from services.cli.where import Where
-from services.scaling import MANAGER, NoSuchPool, Patch, TooLate, extending, hibernating, scaling, upgrading
+from services.scaling import MANAGER, NoSuchPool, Patch, Untimely, again, extending, hibernating, scaling, upgrading
 
 Say = Callable[[str], object]
 VERSION = re.compile(r"v1\.[0-9]+\.[0-9]+")
@@ -29,7 +30,7 @@ class Change(NamedTuple):
     said: str
     """The same, for people: what the cluster shall do."""
     patch: Callable[[Object], Patch]
-    """Of the Colony; empty: it is as asked. Raises NoSuchPool, TooLate."""
+    """Of the Colony; empty: it is as asked. Raises NoSuchPool, Untimely."""
     reached: Callable[[Object], bool]
     """Whether a cluster's status shows it."""
 
@@ -78,6 +79,12 @@ def longer(namespace: str, target: str, life: str) -> Change:
     return Change(namespace, colony, cluster, said, lambda seen: extending(seen, cluster, span), _unwarned)
 
 
+def once_more(namespace: str, target: str, now: datetime) -> Change:
+    """The cluster again, whose own end has come. Raises BadInput."""
+    colony, cluster = _names(target)
+    return Change(namespace, colony, cluster, "is asked for again", lambda seen: again(seen, cluster, now), _ready)
+
+
 def _turned(namespace: str, target: str, said: str, reached: Callable[[Object], bool], *, hibernate: bool) -> Change:
     colony, cluster = _names(target)
     return Change(
@@ -117,7 +124,7 @@ async def _patched(kube: Kube, asked: Change) -> Object:
         colony = await kube.get(COLONIES, name, namespace)
         patch = asked.patch(colony)
         return await kube.patch(COLONIES, name, namespace, patch, kind="json", manager=MANAGER) if patch else colony
-    except TooLate as late:
+    except Untimely as late:
         raise Failed(str(late)) from late
     except NoSuchPool as wrong:
         raise BadInput(str(wrong)) from wrong

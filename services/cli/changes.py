@@ -2,6 +2,7 @@
 # ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -120,6 +121,28 @@ def extend(  # noqa: PLR0913 - what a person can say of it
     from services.cli import change
 
     _run(change.longer(namespace, target, life), folder, kubeconfig, output, wait=wait)
+
+
+def again(  # noqa: PLR0913 - what a person can say of it
+    target: Target,
+    *,
+    output: Output = Plain.TABLE,
+    wait: Wait = False,
+    namespace: Namespace = "default",
+    folder: Dir = HERE,
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Found a cluster again whose own end has come: its time was up, or it was idle.
+
+    \b
+      alate again train/main --wait
+      alate again train/main -o json
+    Nothing else buys it again, whatever is edited, but a later askedAt in its Colony or another request for that.
+    Exit code 1 if it has not ended, 2 for bad input.
+    """
+    from services.cli import change
+
+    _run(change.once_more(namespace, target, datetime.now(UTC)), folder, kubeconfig, output, wait=wait)
 
 
 def _run(asked: "Change", folder: Path, kubeconfig: Path | None, output: Plain, *, wait: bool) -> None:

@@ -138,7 +138,7 @@ class Colonies:
             await self._wish(wish, release_of(meta) if wish.release else trace_of(meta))
         names = {wish.name for wish in asked}
         for state in self._own(meta):
-            if state.wish.name not in names and not isinstance(state, Released):
+            if state.wish.name not in names and not (isinstance(state, Released) and state.wish.deleting):
                 await self._say(no_more(state.wish, meta["generation"]))
 
     def _refusals(self, asked: tuple[Wish, ...]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from schemas.addon import AddonState
-from schemas.cluster import ClusterState, Founded
+from schemas.cluster import ClusterState, Founded, Released
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Placement
@@ -51,6 +51,8 @@ def wanted(facts: Facts) -> Need | Placement:
 def asked_since(facts: Facts) -> bool:
     """Something else was asked of the cluster than what was decided on yet."""
     state, wish = facts.cluster, facts.wish
+    if isinstance(state, Released):
+        return wish.asks_anew(state.wish)
     return state is not None and wish.newer_than(state.wish) and wish.need != state.wish.need
 
 

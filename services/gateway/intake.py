@@ -24,7 +24,7 @@ from schemas.wish import ClusterRequested, ColonyExtended, ColonyReleased, Colon
 from services.clouds.marks import GROUP
 from services.gateway.marks import marks, release_marks
 from services.scaling import MANAGER as SCALER
-from services.scaling import NoSuchPool, TooLate, extending, scaling
+from services.scaling import NoSuchPool, Untimely, extending, scaling
 
 T = TypeVar("T")
 C = TypeVar("C", ColonyScaled, ColonyExtended)
@@ -92,7 +92,7 @@ class Intake:
             log.info("intake.put_off", subject=subject, attempt=delivery.attempt, reason=str(later))
             tries = Patience(self._jitter, FIRST, LONGEST, failures=delivery.attempt - 1)
             await delivery.retry(tries.failed(later.after))
-        except (Malformed, Refused, NoSuchPool, TooLate, msgspec.DecodeError, Denied, NotFound) as why:
+        except (Malformed, Refused, NoSuchPool, Untimely, msgspec.DecodeError, Denied, NotFound) as why:
             await self._refuse(delivery, str(why))
         except Unavailable:
             raise
@@ -194,8 +194,17 @@ def read_release(delivery: Delivery) -> tuple[CloudEvent, ColonyReleased]:
 
 def read_request(delivery: Delivery) -> Object:
     """The Colony a message asks for. Raises msgspec.DecodeError, Refused, Malformed."""
-    stored = delivery.stored
-    return _readable(lambda: colony_of(read_event(delivery), names_of(stored.subject)[2:], extract(stored.headers)))
+    return _readable(lambda: _requested(delivery))
+
+
+def _requested(delivery: Delivery) -> Object:
+    """The same request asks at the same time, however late it is heard: what ended meanwhile is not founded by it."""
+    event, stored = read_event(delivery), delivery.stored
+    colony = colony_of(event, names_of(stored.subject)[2:], extract(stored.headers))
+    asked_at = min(event.time or stored.time, stored.time)
+    for cluster in colony["spec"]["clusters"]:
+        cluster.setdefault("askedAt", msgspec.to_builtins(asked_at))
+    return colony
 
 
 def _readable(read: Callable[[], T]) -> T:

@@ -33,9 +33,7 @@ def message(facts: Facts) -> str:
         return state.refused or (f"hibernates once {_left(facts, state)}" if state.resizing else "hibernates")
     if isinstance(state, Founded) and (state.refused or state.wanted or state.resizing or not isinstance(state, Ready)):
         return state.refused or _progress(facts, state)
-    if isinstance(state, Ready) and asked_since(facts):
-        return ON_ITS_WAY
-    return TELLS.get(type(state), lambda _: "")(state)
+    return _at_rest(facts)
 
 
 ON_ITS_WAY = "waiting for provisioning"
@@ -59,6 +57,16 @@ def gets(upgrading: Upgrading) -> str:
 
 def _moves_on(state: Placing, failed: Attempt) -> str:
     return state.held or f"the next offer is looked for: {failed.message or failed.reason}"
+
+
+def _at_rest(facts: Facts) -> str:
+    state, wish = facts.cluster, facts.wish
+    if isinstance(state, Ready | Released) and asked_since(facts):
+        return ON_ITS_WAY
+    if not isinstance(state, Released) or state.wish.deleting or wish.deleting:
+        return TELLS.get(type(state), lambda _: "")(state)
+    again = f"`alate again {wish.colony}/{wish.cluster}` does, or a later askedAt"
+    return f"its end has come ({state.because}): no edit founds it again, but {again}"
 
 
 def _stuck(facts: Facts) -> str:

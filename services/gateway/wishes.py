@@ -27,6 +27,7 @@ def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
             need=_need(cluster, backend),
             limits=_limits(cluster),
             addons=tuple(AddonRef(addon.name, digest(addon.manifests)) for addon in cluster.addons),
+            asked_at=cluster.asked_at,
             event=meta.annotations.get(EVENT, ""),
             release=meta.annotations.get(RELEASE, "") if meta.deletion_timestamp else "",
             commit=colony.spec.commit or "",

@@ -21,6 +21,7 @@ from schemas.cluster import (
 from schemas.founding import Gone, Held
 from schemas.infra import InfraSeen
 from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.wish import Wish
 from services.bill import cost
 from services.provisioning.pools import asked_for
 from services.provisioning.strays import find, forget, is_gone
@@ -30,19 +31,29 @@ LOST = "Lost"
 
 
 def let_go(state: Launching | Provisioned | Ready | Hibernated, order: ReleaseOrdered) -> Founded | Releasing:
-    return state.to(Releasing, because=order.why, held="", wish=asked_for(state)) if order.uid == state.uid else state
+    if order.uid != state.uid:
+        return state
+    return state.to(Releasing, because=order.why, held="", wish=_asked_before(order, asked_for(state)))
 
 
 def let_go_place(state: Placing, order: ReleaseOrdered) -> Placing | Releasing | Released:
     if order.uid != state.uid:
         return state
+    wish = _asked_before(order, state.wish)
     if state.attempt is None or state.billed_since is None:
-        return state.to(Released, because=order.why)
-    return state.to(Releasing, because=order.why, attempt=state.attempt, billed_since=state.billed_since)
+        return state.to(Released, because=order.why, wish=wish)
+    return state.to(Releasing, because=order.why, wish=wish, attempt=state.attempt, billed_since=state.billed_since)
 
 
 def drop(state: Requested | Waiting | Stalled, order: ReleaseOrdered) -> Requested | Waiting | Stalled | Released:
-    return state.to(Released, because=order.why) if order.uid == state.uid else state
+    if order.uid != state.uid:
+        return state
+    return state.to(Released, because=order.why, wish=_asked_before(order, state.wish))
+
+
+def _asked_before(order: ReleaseOrdered, wish: Wish) -> Wish:
+    """The wish as it ends: whoever asked for it after its end was decided asks for the next."""
+    return msgspec.structs.replace(wish, asked_at=order.wish.asked_at)
 
 
 def hold(state: Launching | Placing | Releasing, held: Held) -> Launching | Placing | Releasing:

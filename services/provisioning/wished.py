@@ -13,9 +13,9 @@ def request(_: None, wish: Wish) -> Requested | Released:
 
 
 def request_again(state: Released, wish: Wish) -> Released | Requested:
-    """It is wanted anew: by another Colony of the name, after a deletion, or because what is asked has changed."""
+    """It is wanted anew: by another Colony of the name, after a deletion, or because it is asked for once more."""
     if wish.uid == state.wish.uid and not wish.asks_anew(state.wish):
-        # Where its Colony changed elsewhere, what ran out of time or work is not founded again.
+        # However its Colony changes, what ran out of time or work is bought again for no edit.
         deleted = wish.deleting and wish.newer_than(state.wish)
         return msgspec.structs.replace(state, wish=wish) if deleted else state
     if wish.deleting:

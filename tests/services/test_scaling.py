@@ -1,12 +1,12 @@
 """A number of nodes is written where it was seen and nowhere else, and what is not there is told by name."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from events.faults import Denied
 from events.kinds import COLONIES
-from services.scaling import MANAGER, NoSuchPool, TooLate, extending, hibernating, scaling, upgrading
+from services.scaling import MANAGER, NoSuchPool, Untimely, again, extending, hibernating, scaling, upgrading
 from tests.services.clouds.conftest import server
 
 __all__ = ["server"]
@@ -79,8 +79,41 @@ def test_what_lives_for_ever_lives_long_enough():
 @pytest.mark.parametrize("end", ["Draining", "Cleaning", "Releasing", "Verifying", "Stuck", "Gone"])
 def test_what_is_on_its_way_out_would_be_founded_anew_so_it_is_refused(end):
     going = mortal(teardown={"phase": end})
-    with pytest.raises(TooLate, match="cluster b of Colony train is on its way out: ask for a new one"):
+    with pytest.raises(Untimely, match="cluster b of Colony train is on its way out: `alate again train/b`"):
         extending(going, "b", timedelta(hours=12))
+
+
+CHANGES = {
+    "scale": lambda seen: scaling(seen, "b", {"gpu": 3}),
+    "hibernate": lambda seen: hibernating(seen, "b", hibernate=True),
+    "wake": lambda seen: hibernating(seen, "b", hibernate=False),
+    "upgrade": lambda seen: upgrading(seen, "b", "v1.35.1"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_to_what_is_over_is_refused_with_the_way_to_have_it_again(change):
+    with pytest.raises(Untimely, match="`alate again train/b` founds it again"):
+        change(mortal(phase="Released"))
+
+
+NOW = datetime(2026, 1, 1, 12, 0, 0, 5, tzinfo=UTC)
+
+
+async def test_only_the_cluster_that_is_named_and_over_is_asked_for_again_each_time_later(server):
+    made = await server.create(COLONIES, mortal())
+    status = {"status": mortal(phase="Released")["status"]}
+    over = await server.patch(COLONIES, "train", "default", status, subresource="status")
+    assert made["spec"] == over["spec"]
+    first = await write(server, again(over, "b", NOW))
+    second = await write(server, again(first, "b", NOW - timedelta(days=1)))
+    asked = [[each.get("askedAt") for each in shown["spec"]["clusters"]] for shown in (first, second)]
+    assert asked == [[None, "2026-01-01T12:00:00Z"], [None, "2026-01-01T12:00:01Z"]]
+
+
+def test_what_has_not_ended_is_not_asked_for_again():
+    with pytest.raises(Untimely, match="cluster b of Colony train has not ended: there is nothing to do"):
+        again(mortal(teardown={"phase": "Warned"}), "b", NOW)
 
 
 @pytest.mark.parametrize("end", ["Armed", "Warned"])

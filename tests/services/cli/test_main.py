@@ -34,6 +34,7 @@ def alate(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
                 "extend",
                 "hibernate",
                 "wake",
+                "again",
                 "delete",
                 "events",
             )

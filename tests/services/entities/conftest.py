@@ -55,7 +55,8 @@ RISEN = msgspec.structs.replace(
     FIRST, generation=2, need=msgspec.structs.replace(FIRST.need, kubernetes_version="v1.35.0")
 )
 DELETED = msgspec.structs.replace(FIRST, generation=3, deleting=True)
-ANEW = msgspec.structs.replace(FIRST, generation=4)
+ANEW = msgspec.structs.replace(FIRST, generation=4, asked_at=T0)
+AGAIN = msgspec.structs.replace(OTHER_NEED, generation=9, asked_at=INSTANTS[1])
 STRANGER = msgspec.structs.replace(FIRST, uid="c9", generation=9)
 
 
@@ -296,7 +297,7 @@ ENTITIES = {
         (STRANGER, *(of_another(e) for e in HEARD_BY_CLUSTER if hasattr(e, "uid") and not at_large(e))),
         earlier_for_cluster, cluster_world,
         lambda s: teardown.Releasing(uid=s.uid, wish=DELETED, why="Deleted", deadline=T0),
-        msgspec.structs.replace(ANEW, generation=9, need=Need(pools=POOLS, max_price_per_hour=8.0)),
+        AGAIN,
         INSTANTS[::2],  # tens of thousands of states otherwise
     ),
     "adopted": Entity(
@@ -304,7 +305,7 @@ ENTITIES = {
         (STRANGER, *(of_another(e) for e in HEARD_BY_ADOPTED if hasattr(e, "uid") and not at_large(e))),
         earlier_for_adopted, cluster_world,
         lambda s: teardown.Releasing(uid=s.uid, wish=DELETED, why="Deleted", deadline=T0),
-        msgspec.structs.replace(ANEW, generation=9, need=Need(pools=POOLS, max_price_per_hour=8.0)),
+        AGAIN,
         INSTANTS[::2],
     ),
     "teardown": Entity(

@@ -266,14 +266,33 @@ async def test_one_that_was_said_too_early_is_said_again(house):
     house.colony(("a", 2), generation=2)
     await house.follow()
     bigger, times = await house.said(), await house.times_said()
-    old = msgspec.structs.replace(bigger, generation=1, need=msgspec.structs.replace(bigger.need, regions=("r",)))
-    await house.is_(Released, old, because="TimeToLive")
+    old = msgspec.structs.replace(bigger, generation=1, deleting=True)
+    await house.is_(Released, old, because="Deleted")
     await house.is_(teardown.Gone, old, "teardown")
     await house.follow()
     assert await house.times_said() == times + 1
     await house.is_(Requested, bigger)
     await house.follow()
     assert await house.times_said() == times + 1
+
+
+async def test_what_ended_of_itself_and_is_taken_out_is_asked_for_no_more_so_it_can_be_put_in_again(house):
+    house.colony(("a", 1), ("b", 1))
+    await house.follow()
+    wish = await house.said("train-b")
+    await house.is_(Released, wish, uid="c1.1", because="TimeToLive")
+    await house.is_(teardown.Gone, wish, "teardown", uid="c1.1")
+    house.colony(("a", 1), generation=2)
+    await house.follow()
+    gone = await house.said("train-b")
+    assert (gone.deleting, gone.generation) == (True, 2)
+    await house.is_(Released, gone, uid="c1.1", because="TimeToLive")
+    house.colony(("a", 1), generation=3)
+    await house.follow()
+    assert await house.said("train-b") == gone
+    house.colony(("a", 1), ("b", 1), generation=4)
+    await house.follow()
+    assert await house.said("train-b") == msgspec.structs.replace(wish, generation=4)
 
 
 async def test_what_ran_out_of_time_is_not_said_again_for_a_change_elsewhere(house):

@@ -90,13 +90,29 @@ async def house():
 async def test_a_request_becomes_a_colony_that_says_where_it_came_from(house):
     assert await house(ASKED | {"origin": "slurm"}) == ""
     ((kind, manager, colony),) = house.kube.applied
-    assert (kind, manager, colony["spec"]) == ("Colony", "alate-intake", SPEC)
+    (asked,) = SPEC["clusters"]
+    assert (kind, manager) == ("Colony", "alate-intake")
+    assert colony["spec"] == {"clusters": [asked | {"askedAt": "2026-01-01T00:00:00Z"}]}
     assert colony["metadata"] == {
         "name": "train",
         "namespace": "acme",
         "labels": {"alate.dev/origin": "slurm"},
         "annotations": {"alate.dev/event-id": "e1"},
     }
+
+
+async def test_a_request_that_says_when_it_asks_is_taken_at_its_word(house):
+    (asked,) = SPEC["clusters"]
+    earlier = asked | {"askedAt": "2025-12-24T18:00:00Z"}
+    assert await house(ASKED | {"spec": {"clusters": [earlier]}}) == ""
+    assert house.kube.applied[0][2]["spec"]["clusters"] == [earlier]
+
+
+async def test_a_request_from_the_future_asks_when_it_came_in(house):
+    late = encode(CloudEvent(id="e4", source="/me", type="x", time=datetime(2999, 1, 1, tzinfo=UTC), data=b"{}"))[0]
+    assert await house(headers=late, data=ASKED) == ""
+    (asked,) = house.kube.applied[0][2]["spec"]["clusters"]
+    assert datetime.fromisoformat(asked["askedAt"]) <= wall_clock()
 
 
 async def test_a_request_in_structured_mode_is_taken_too(house):

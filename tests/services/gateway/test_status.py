@@ -31,6 +31,9 @@ from tests.services.gateway.known import (
     put_on,
 )
 
+OTHER = msgspec.structs.replace(WISH, generation=4, need=msgspec.structs.replace(NEED, max_price_per_hour=1.0))
+ENDED = "its end has come (Idle): no edit founds it again, but `alate again train/a` does, or a later askedAt"
+
 
 def shown(*facts, colony=COLONY, now=NOW):
     return status(colony, facts, now)
@@ -266,7 +269,12 @@ def test_time_alone_changes_nothing():
                   teardown=is_(teardown.Stuck, message="Releasing has taken too long")),
             "Releasing has taken too long: no Cluster API",
         ),
-        (Facts(WISH, cluster=is_(cluster.Released)), "released: Deleted"),
+        (Facts(msgspec.structs.replace(WISH, deleting=True), cluster=is_(cluster.Released)), "released: Deleted"),
+        (Facts(OTHER, cluster=is_(cluster.Released, because="Idle")), ENDED),
+        (
+            Facts(msgspec.structs.replace(WISH, asked_at=NOW), cluster=is_(cluster.Released, because="Idle")),
+            "waiting for provisioning",
+        ),
         (WHOLE, ""),
     ],
 )  # fmt: skip

@@ -75,11 +75,11 @@ class Play:
         await asyncio.sleep(step.pause)
 
     async def _ask(self, step: Step) -> None:
-        await self.world.wish(step.who, nodes=1 + step.dice % 3, adopt="")
+        await self.world.wish(step.who, nodes=1 + step.dice % 3, adopt="", again=True)
 
     async def _adopt(self, step: Step) -> None:
         """What others made shall be taken in, be it another Colony's already."""
-        await self.world.wish(step.who, adopt=_of_theirs(step))
+        await self.world.wish(step.who, adopt=_of_theirs(step), again=True)
 
     async def _unmake(self, step: Step) -> None:
         """Its makers delete it."""

@@ -169,11 +169,12 @@ class World:
         wide: bool = False,
         adopt: str | None = None,
         version: str = "",
+        again: bool = False,
     ) -> None:
         """The next generation of what is wanted; of another Colony, once the last one's is over.
 
         `version`: of Kubernetes; empty: as before. `adopt`: what others made that shall be taken in; empty: nothing;
-        None: as before.
+        None: as before. `again`: it is asked for now, so that it is founded if it is over.
         """
         before, state = self.wishes.get(name), await self.state(name)
         over = before is None or (before.deleting and (state is None or isinstance(state, cluster.Released)))
@@ -190,7 +191,7 @@ class World:
         colony, part = name.split("-")
         self.wishes[name] = Wish(
             tenant=TENANT, colony=colony, cluster=part, uid=uid, generation=1 if over else before.generation + 1,
-            deleting=deleting,
+            deleting=deleting, asked_at=clock() if again else before and before.asked_at,
             need=Need(
                 pools=pools, backend="fake", hibernate=hibernate, adopt=_adopt(adopt, before),
                 kubernetes_version=version or (FIRST if over else before.need.kubernetes_version),

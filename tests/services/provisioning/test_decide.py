@@ -15,7 +15,7 @@ from schemas.infra import InfraSeen
 from schemas.inventory import REFUSED, ClusterSeen, Trouble
 from schemas.placement import Lot, Placement, Ranked
 from schemas.teardown import Releasing as ReleaseOrdered
-from schemas.wish import Adopt, Need, Pool, Wish
+from schemas.wish import AddonRef, Adopt, Limits, Need, Pool, Wish
 from services.provisioning.decide import decide
 from services.provisioning.founding import JOIN_LIMIT, LAUNCH_LIMIT
 from services.provisioning.todo import todo
@@ -248,13 +248,49 @@ def test_what_the_lost_cluster_had_does_not_make_its_successor_ready():
     assert tell(whole, counted(state, 0, attempt=1)) is whole
 
 
-def test_what_ran_out_of_time_is_not_founded_again_by_a_change_elsewhere_in_its_colony():
-    state = ready()
-    gone = tell(state, ReleaseOrdered(uid=state.uid, wish=WISH, why="TimeToLive", deadline=T0), Gone(1))
+def ended(wish=WISH, heard=WISH):
+    """Its time was up; `heard` is what its end was decided on."""
+    state = tell(ready(), wish)
+    return tell(state, ReleaseOrdered(uid=state.uid, wish=heard, why="TimeToLive", deadline=T0), Gone(1))
+
+
+LATER = msgspec.structs.replace(WISH, generation=2, asked_at=T0)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {},
+        {"need": Need(pools=NEED.pools, regions=("r",))},
+        {"limits": Limits(time_to_live=9e9)},
+        {"addons": (AddonRef("driver", "d1"),)},
+        {"event": "e2"},
+    ],
+    ids=str,
+)
+def test_what_ended_of_itself_is_founded_again_by_no_edit(edit):
+    gone = ended()
     assert isinstance(gone, Released)
-    assert tell(gone, msgspec.structs.replace(WISH, generation=2)) is gone
-    other = msgspec.structs.replace(WISH, generation=2, need=Need(pools=NEED.pools, regions=("r",)))
-    assert isinstance(tell(gone, other), Requested)
+    assert tell(gone, msgspec.structs.replace(WISH, generation=2, **edit)) is gone
+
+
+def test_what_ended_of_itself_is_founded_again_once_it_is_asked_for_later():
+    anew = tell(ended(), LATER)
+    assert (type(anew), anew.uid, anew.wish) == (Requested, "c1.2", LATER)
+
+
+def test_what_was_asked_for_before_it_ended_is_not_founded_again_however_often_that_is_heard():
+    gone = ended(wish=LATER, heard=LATER)
+    for edit in ({}, {"generation": 3}, {"generation": 3, "asked_at": T0 - timedelta(1)}, {"asked_at": None}):
+        assert tell(gone, msgspec.structs.replace(LATER, **edit)) is gone
+    older = msgspec.structs.replace(LATER, generation=1, asked_at=T0 + timedelta(1))
+    assert tell(gone, older) is gone
+
+
+def test_what_is_asked_for_once_its_end_is_decided_is_founded_again():
+    gone = ended(wish=LATER, heard=WISH)
+    assert isinstance(tell(gone, LATER), Requested)
+    assert isinstance(tell(ended(), msgspec.structs.replace(LATER, deleting=True)), Released)
 
 
 def test_what_is_asked_for_again_while_it_goes_is_not_taken_for_its_end():
