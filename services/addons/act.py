@@ -8,7 +8,7 @@ from schemas.wish import digest
 from services.addons import asked
 from services.addons.belongings import LABEL, Belonging, belonging, groups
 from services.addons.health import health
-from services.addons.notes import forget, note, noted, notes
+from services.addons.notes import Note, forget, note, noted, notes
 from services.addons.withdrawing import Withdrawal
 from services.machine import Event
 from services.runtime import Act, acts
@@ -34,24 +34,34 @@ class Calls:
         """Write the add-on's objects. Raises TryLater until they are healthy, but for what is to be told."""
         lacking = command.told
         try:
-            kube, written = await self._write(command)
+            kube, wanted = await self._wanted(command)
+            has = tuple(map(belonging, wanted))
+            had = await note(kube, command.addon, has)
+            written = [await _write(kube, document, command.addon, groups(has)) for document in wanted]
             lacking = ""
+            told = await self._prune(kube, command, had, has)
             await _wait(kube, written)
+            _all_gone(command.addon, told)
         except (Denied, NotFound) as refused:
             return (Failed(command.digest, refused.message),)
         except TryLater as later:
             return _awaits(command, later, lacking)
         return (Settled(command.digest),)
 
-    async def _write(self, command: Apply) -> tuple[Kube, list[tuple[Resource, Object]]]:
-        """All of its objects, noted before. Raises Lacks where one cannot be written yet."""
+    async def _wanted(self, command: Apply) -> tuple[Kube, list[Object]]:
+        """The cluster, and what shall be there. Raises Lacks without a way to it."""
         text = await asked.manifests(self._management, command)
         if digest(text) != command.digest:
             raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", LOOK_AGAIN)
-        kube, wanted = await _reached(self._workloads, command), asked.documents(command, command.addon, text)
-        has = tuple(map(belonging, wanted))
-        await note(kube, command.addon, has)
-        return kube, [await _write(kube, document, command.addon, groups(has)) for document in wanted]
+        return await _reached(self._workloads, command), asked.documents(command, command.addon, text)
+
+    async def _prune(self, kube: Kube, command: Apply, had: Note, has: tuple[Belonging, ...]) -> list[str]:
+        """Ask for the end of what it had before and has no more; see `Withdrawal.left`."""
+        stale = [one for one in had.has if one not in has]
+        if not stale:
+            return []
+        stay = {**await asked.others(self._management, command), command.addon: has}
+        return await Withdrawal(kube, command.addon, stays=True, asked=stay, notes=await notes(kube)).left(stale)
 
     async def withdraw(self, command: Withdraw) -> tuple[Event, ...]:
         """Take the add-on's objects away, the last first. Raises TryLater as long as any is going."""
@@ -63,8 +73,7 @@ class Calls:
         stay = await asked.others(self._management, command) if command.dropped else {}
         off = Withdrawal(kube, command.addon, command.stays, stay, await notes(kube))
         told = await off.left(had)
-        if going := told.count(""):
-            raise TryLater(f"{going} objects of {command.addon} are going", LOOK_AGAIN)
+        _all_gone(command.addon, told)
         await forget(kube, command.addon)
         return (Removed("; ".join(told)),)
 
@@ -110,6 +119,12 @@ async def _write(kube: Kube, document: Object, addon: str, brought: frozenset[st
     if resource.namespaced:
         meta.setdefault("namespace", "default")
     return resource, await kube.apply(resource, document, manager=MANAGER)
+
+
+def _all_gone(addon: str, told: list[str]) -> None:
+    """Raises TryLater while any object is going."""
+    if going := told.count(""):
+        raise TryLater(f"{going} objects of {addon} are going", LOOK_AGAIN)
 
 
 async def _wait(kube: Kube, written: list[tuple[Resource, Object]]) -> None:

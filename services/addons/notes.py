@@ -40,13 +40,15 @@ async def notes(kube: Kube) -> Mapping[str, Note]:
     return {each["metadata"]["labels"][LABEL]: _read(each) for each in kept}
 
 
-async def note(kube: Kube, addon: str, more: Iterable[Belonging]) -> None:
+async def note(kube: Kube, addon: str, more: Iterable[Belonging]) -> Note:
     """See that these are noted, beside what was before; done before they are written, so that none is forgotten."""
     before = await noted(kube, addon)
     new = tuple(dict.fromkeys(one for one in more if one not in before.has))
-    if new:
-        found = (*before.found, *await _found(kube, new))
-        await _keep(kube, addon, Note((*before.has, *new), found))
+    if not new:
+        return before
+    all_ = Note((*before.has, *new), (*before.found, *await _found(kube, new)))
+    await _keep(kube, addon, all_)
+    return all_
 
 
 async def forget(kube: Kube, addon: str) -> None:

@@ -1,10 +1,9 @@
-"""Of what an add-on has on a cluster all is taken away that it brought, but for what others need."""
+"""Of what an add-on has on a cluster is taken away what it brought and needs no more, but for what others need."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
-from events.faults import NotFound
+from events.faults import Denied, NotFound
 from events.kinds import CRDS, NAMESPACES
 from events.kube import Kube, Object, Resource
 from services.addons.belongings import LABEL, Belonging, look, owner
@@ -21,7 +20,7 @@ class Withdrawal:
     stays: bool
     """The cluster goes on: what would take others' objects with it is left as long as there are any."""
     asked: Mapping[str, tuple[Belonging, ...]]
-    """The add-ons that stay, each with all it is made of."""
+    """The add-ons that stay, each with all it is made of; with this one, where it loses but a part."""
     notes: Mapping[str, Note]
     """What every add-on has on the cluster; those that do not stay are going by themselves."""
 
@@ -49,8 +48,13 @@ class Withdrawal:
         if why is not None:
             return why
         meta = there["metadata"]
-        with suppress(NotFound):
+        try:
             await self.kube.delete(resource, meta["name"], meta.get("namespace"), uid=meta["uid"])
+        except NotFound:
+            return None
+        except Denied as denied:  # another incarnation bears the name: it is looked at the next time
+            if denied.reason != "Conflict":
+                raise
         return ""
 
     async def _kept(self, one: Belonging, resource: Resource, there: Object) -> str | None:
@@ -60,10 +64,13 @@ class Withdrawal:
         if any(one in note.found for note in self.notes.values()):
             await self._hand_back(resource, there)
             return f"{one} is left: it was there before"
+        if not owner(there):
+            return f"{one} is left: it bears the label of no add-on"
         if not self.stays or one.kind not in TAKES_ALONG:
             return None
         inner, where = TAKES_ALONG[one.kind]
-        others = [user for each in await inner(self.kube, there) if (user := owner(each)) != self.addon]
+        users = map(owner, await inner(self.kube, there))
+        others = [user for user in users if user != self.addon or user in self.asked]
         if not others:
             return None
         waits = all(user in self.notes and user not in self.asked for user in others)

@@ -149,8 +149,16 @@ class House:
         """The Colony asks for these, and they are on the cluster."""
         await self.colony(**addons)
         for name, text in addons.items():
-            done = await self.act(KEY, Apply("default", "train", "train-a", name, digest(text), "k"))
-            assert done == (Settled(digest(text)),)
+            await self.on(name, text)
+
+    async def on(self, addon: str, manifests: str) -> None:
+        """Apply until it is done."""
+        for _ in range(5):
+            with suppress(TryLater):
+                command = Apply("default", "train", "train-a", addon, digest(manifests), "k")
+                assert await self.act(KEY, command) == (Settled(digest(manifests)),)
+                return
+        raise AssertionError("it is coming up for ever")
 
     async def withdraw(self, addon: str = "driver", *, dropped: bool = False, stays: bool = False):
         return await self.act(KEY, Withdraw("default", "train", "train-a", addon, "k", dropped, stays))

@@ -7,7 +7,7 @@ import pytest
 
 from events.faults import Denied, TryLater
 from events.kinds import COLONIES, CONFIGMAPS, NAMESPACES, find
-from schemas.addon import Awaits
+from schemas.addon import Awaits, Settled
 from tests.services.addons.house import CONFIG, INSIDE, KIND, OTHER, SPACE, UNKNOWN, UNSERVED
 
 pytestmark = pytest.mark.looptime
@@ -21,6 +21,7 @@ ENDS = pytest.mark.parametrize(
     ],
 )
 OWNED = [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "u"}]
+NEWER = UNKNOWN.replace("/v1", "/v2")
 TWO_VERSIONS = KIND + (
     KIND[KIND.index("  - name: v1") :].replace("v1", "v2").replace("storage: true", "storage: false")
 )
@@ -155,9 +156,8 @@ async def test_what_another_addon_had_once_and_asks_for_no_more_is_not_held_by_i
 
 
 async def test_one_object_by_two_versions_of_its_kind_belongs_to_both(house):
-    newer = UNKNOWN.replace("/v1", "/v2")
-    await house.put_on(own=TWO_VERSIONS, driver=UNKNOWN, jobs=newer)
-    await house.colony(own=TWO_VERSIONS, jobs=newer)
+    await house.put_on(own=TWO_VERSIONS, driver=UNKNOWN, jobs=NEWER)
+    await house.colony(own=TWO_VERSIONS, jobs=NEWER)
     assert await house.off() == "Gadget one belongs to another add-on as well"
 
 
@@ -284,3 +284,77 @@ async def test_what_was_noted_by_an_earlier_release_is_taken_away(house):
     await house.colony()
     assert await house.off() == ""
     assert await house.there() == set()
+
+
+async def test_what_a_newer_version_names_no_more_is_taken_away(house):
+    await house.put_on(driver=f"{CONFIG}---{OTHER}", jobs=INSIDE.replace(" space", " default"))
+    await house.put_on(driver=CONFIG)
+    assert await house.there() == {"settings", "inside", "alate-addon-driver", "alate-addon-jobs"}
+
+
+async def test_a_newer_version_is_there_once_what_it_names_no_more_is_gone(house):
+    await house.put_on(driver=f"{CONFIG}---{OTHER}")
+    held = {"metadata": {"finalizers": ["example.org/held"]}}
+    await house.workload.patch(CONFIGMAPS, "theirs", "default", held)
+    await house.colony(CONFIG)
+    for _ in range(2):
+        with pytest.raises(TryLater, match="1 objects of driver are going"):
+            await house.apply()
+    await house.workload.patch(CONFIGMAPS, "theirs", "default", {"metadata": {"finalizers": None}})
+    assert await house.apply() == (Settled(house.digest),)
+
+
+async def test_what_moves_from_one_addon_to_another_is_never_taken_away(house):
+    await house.put_on(driver=f"{CONFIG}---{OTHER}", jobs=INSIDE.replace(" space", " default"))
+    before = await house.workload.get(CONFIGMAPS, "theirs", "default")
+    await house.put_on(driver=CONFIG, jobs=OTHER)
+    after = await house.workload.get(CONFIGMAPS, "theirs", "default")
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert await house.there() == {"settings", "theirs", "alate-addon-driver", "alate-addon-jobs"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_what_one_addon_names_no_more_and_another_took_along_goes_when_both_happens_at_once(house, seed):
+    await house.put_on(driver=f"{CONFIG}---{OTHER}", jobs=OTHER)
+    await house.colony(CONFIG)
+    house.uneven(seed)
+    await asyncio.gather(house.on("driver", CONFIG), house.off("jobs"))
+    assert await house.there() == {"settings", "alate-addon-driver"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stands"),
+    [
+        (f"{SPACE}---{INSIDE}", CONFIG, {"settings"}),
+        (f"{SPACE}---{INSIDE}", INSIDE, {"space", "inside"}),
+        (f"{KIND}---{UNKNOWN}", CONFIG, {"settings"}),
+        (f"{KIND}---{UNKNOWN}", UNKNOWN, {"gadgets.example.org", "one"}),
+        (TWO_VERSIONS + "---" + UNKNOWN, TWO_VERSIONS + "---" + NEWER, {"gadgets.example.org", "one"}),
+        (SPACE + "  namespace: nonsense", SPACE, {"space"}),
+    ],
+)
+async def test_of_an_older_version_there_stays_what_the_newer_one_rests_on(house, before, after, stands):
+    await house.put_on(driver=before)
+    await house.put_on(driver=after)
+    assert await house.there() == stands | {"alate-addon-driver"}
+
+
+async def test_what_somebody_makes_under_a_name_that_is_free_again_is_left(house):
+    await house.has("Namespace", "space")
+    await house.put_on(driver=f"{CONFIG}---{INSIDE}")
+    await house.put_on(driver=CONFIG)
+    await house.has("ConfigMap", "inside")
+    await house.put_on(driver=f"{CONFIG}---{OTHER}")
+    await house.colony()
+    assert await house.off() == "ConfigMap inside is left: it bears the label of no add-on"
+    assert await house.there() == {"space", "inside"}
+
+
+@pytest.mark.parametrize("at", range(1, 40))
+async def test_a_crash_at_any_call_changes_nothing_of_what_a_newer_version_is(house, at):
+    await house.put_on(driver=f"{SPACE}---{INSIDE}---{OTHER}", jobs=OTHER)
+    await house.colony(f"{CONFIG}---{KIND}", jobs=OTHER)
+    house.cut(at)
+    await house.on("driver", f"{CONFIG}---{KIND}")
+    there = {"settings", "gadgets.example.org", "theirs", "alate-addon-driver", "alate-addon-jobs"}
+    assert await house.there() == there
