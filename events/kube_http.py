@@ -22,6 +22,8 @@ IDLE = 90.0
 """Seconds a watch may say nothing; API servers send a bookmark about every 60."""
 AT_ONCE = 16
 """Questions to one server at the same time; more would open connections that the next ones do not need."""
+KEPT = 5.0
+"""Seconds a connection is kept for the next question: a founded cluster is asked in bursts, and they are many."""
 AGENT = {"User-Agent": "alate", "Accept": "application/json"}
 
 
@@ -147,7 +149,7 @@ class HttpTransport:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 # No limit: every watch holds one.
-                connector=aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.make),
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT, socket_factory=self._sockets.make),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # HTTPS_PROXY counts as it does for kubectl, which never sends loopback through a proxy.
                 trust_env=not _loopback(access.server),

@@ -16,6 +16,8 @@ from services.sandbox.api.watch import Watch
 __all__ = ["Server", "kubeconfig"]
 
 _BODY = 4 * 1024 * 1024
+_QUEUE = 4096
+"""Connections that may wait to be let in: what thousands of founded clusters open at once must not be lost as SYNs."""
 _GRACE = 1.0
 """Seconds a request may take to finish when the server stops; watches are ended by the API before."""
 
@@ -34,7 +36,7 @@ class Server:
         server = web.Server(self._handle, request_factory=_request)
         self._runner = web.ServerRunner(server, shutdown_timeout=_GRACE)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port, ssl_context=self.context)
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port, ssl_context=self.context, backlog=_QUEUE)
         await site.start()
         self.port = self._runner.addresses[0][1]
 

@@ -6,7 +6,9 @@ import json
 import os
 import shutil
 import ssl
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from socket import create_connection
 
 import aiohttp
 import pytest
@@ -93,6 +95,13 @@ async def test_a_watcher_who_goes_away_is_forgotten(session, server, client):
 async def test_a_body_that_is_too_large_is_refused(session):
     async with session.post(CONFIGMAPS[1:], data=io.BytesIO(b"x" * 5_000_000)) as answer:
         assert answer.status == 413
+
+
+async def test_hundreds_who_come_in_one_moment_wait_to_be_let_in(server):
+    running, *_ = server
+    with ExitStack() as held:
+        for _ in range(300):  # nobody is let in meanwhile: this holds the loop
+            held.enter_context(create_connection(("127.0.0.1", running.port), timeout=0.5))
 
 
 async def test_a_port_that_is_taken_is_an_error(server):
