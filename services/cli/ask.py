@@ -75,7 +75,7 @@ async def told(kube: Kube, name: str, namespace: str, tell: Say) -> AsyncGenerat
         async for colony in sights:
             if colony is None:
                 return
-            if (line := _line(colony)) != last:
+            if (line := _line(colony)) != last and "status" in colony:
                 tell(line)
                 last = line
             yield colony

@@ -38,13 +38,13 @@ class Kind:
 
 
 def _text(*path: str) -> Cell:
-    """The value at a path; empty if it is not there."""
+    """The value at a path, in one line; empty if it is not there."""
 
     def cell(item: Item, _: datetime) -> str:
         value: object = item
         for part in path:
             value = value.get(part) if isinstance(value, Mapping) else None
-        return "" if value is None else str(value)
+        return "" if value is None else " ".join(str(value).split())
 
     return cell
 

@@ -54,7 +54,9 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = N
         offer=", ".join(dict.fromkeys(_short(state) for state in offers)) or None,
         price_per_hour=round(sum(s.attempt.placement.price_per_hour for s in offers), 6) if offers else None,
         cost_usd=round(sum(each.cluster.cost_usd for each in listed if each.cluster), 6),
-        message=next((verdicts[kind].message for kind in TOLD if kind in verdicts and verdicts[kind].message), None),
+        message=next(
+            filter(None, (" ".join(verdicts[kind].message.split()) for kind in TOLD if kind in verdicts)), None
+        ),
         kubeconfig_secret=told.secret,
         conditions=shown.conditions(verdicts),
         gpu_inventory=gpu_inventory(_seen_of(listed)) or None,
@@ -96,7 +98,7 @@ def _phase(facts: tuple[Facts, ...]) -> str:
 
 
 TOLD = ("Accepted", "Ready", "Resizing", "Upgrading", KUBECONFIG)
-"""Whose message is the Colony's: what somebody wrote and has to mend comes first."""
+"""Whose message is the Colony's, in one line: what somebody wrote and has to mend comes first."""
 ORDER = (
     "Stalled",
     "Waiting",

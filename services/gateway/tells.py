@@ -8,6 +8,7 @@ from schemas.cluster import (
     Hibernated,
     Launching,
     Placing,
+    Provisioned,
     Ready,
     Released,
     Releasing,
@@ -83,12 +84,14 @@ def _progress(facts: Facts, state: Founded) -> str:
         return f"{there}: {_infra_tells(facts, state)}" if _late(state) else there
     if isinstance(state, Launching) and state.held:
         return state.held
+    if isinstance(state, Provisioned) and facts.infra is not None and facts.infra.reachable:
+        return "its API has not let the inventory in yet"
     return _infra_tells(facts, state)
 
 
 def _left(facts: Facts, state: Hibernated) -> str:
     seen = counted(facts, state)
-    return f"{seen.nodes} nodes are gone" if seen is not None and seen.nodes else "its machines are gone"
+    return "its machines are gone" + (f", nodes: {seen.nodes}" if seen is not None and seen.nodes else "")
 
 
 def _late(state: Founded) -> bool:

@@ -103,7 +103,8 @@ def _told(colony: Object, called: str, machines: list[Object]) -> _Gpus:
 def steps(places: Iterable[Place]) -> Iterator[str]:
     """What a person has to do, so that clusters find their places: a catalog and a Credential for each cloud."""
     by = attrgetter("namespace", "credential")
-    for (namespace, credential), each in groupby(sorted(places, key=by), key=by):
+    places = sorted(places, key=by)
+    for (namespace, credential), each in groupby(places, key=by):
         here = list(each)
         said = [machine for one in here for machine in one.config.get(MACHINES, ())]
         config = {MACHINES: said} if said else here[0].config
@@ -111,3 +112,5 @@ def steps(places: Iterable[Place]) -> Iterator[str]:
         yield f"write a catalog {credential}.yaml: {json.dumps({'pools': [one.pool for one in here]})}"
         yield f"{kubectl} label credential {quote(credential)} {GROUP}/cloud={quote(credential)}"
         yield f"{kubectl} annotate credential {quote(credential)} {quote(f'{ANNOTATION}={json.dumps(config)}')}"
+    if catalogs := ",".join(dict.fromkeys(f"{place.credential}.yaml" for place in places)):
+        yield f"add {catalogs} to what ALATE_CATALOG names for the inventory, and start that anew"

@@ -119,7 +119,7 @@ def accounted(told: Item) -> str:
 
 
 def _account(told: Item) -> Iterator[str]:
-    again = f" (founded anew {told['before']} times before that)" if told["before"] else ""
+    again = f" (times it was founded before: {told['before']})" if told["before"] else ""
     yield f"{told['tenant']}/{told['name']} is {told['state']} since {told['since'][:19]} UTC\n"
     yield f"asked for by Colony {told['colony']} at {told['asked_at'][:19]} UTC{again}: {_wanted(told['need'])}\n\n"
     yield _table(ATTEMPTS, told["attempts"]) if told["attempts"] else "nothing was tried yet\n"

@@ -126,7 +126,7 @@ class Cache:
             template=self.objects[CLUSTERTEMPLATES].get((namespace, spec.get("template", ""))),
             templates=[each for (there, _), each in self.objects[CLUSTERTEMPLATES].items() if there == namespace],
             of_class=self.objects[CLUSTERCLASSES].get((namespace, _class_of(cluster))),
-            credential=self.objects[CREDENTIALS].get((namespace, spec.get("credential", ""))),
+            credential=self.objects[CREDENTIALS].get((namespace, spec.get("credential", name))),
         )
 
     def _part(self, cluster: Object | None, resource: Resource) -> Object | None:
@@ -158,7 +158,8 @@ class Cache:
     def _homes(self, resource: Resource, of: Object) -> tuple[At, ...]:
         """The clusters an object belongs to."""
         if resource in (CLUSTERTEMPLATES, CREDENTIALS):
-            return tuple(key for key in self.objects[CLUSTERDEPLOYMENTS] if key[0] == at(of)[0])
+            users = (key for key in self.objects[CLUSTERDEPLOYMENTS] if key[0] == at(of)[0])
+            return (*users, at(of))  # a Credential of which nobody has made use yet is looked at by its own name
         if resource is CLUSTERCLASSES:
             clusters = self.objects[CLUSTERS].items()
             return tuple(key for key, each in clusters if (key[0], _class_of(each)) == at(of))

@@ -14,13 +14,13 @@ from services.sandbox.clouds.capi_pools import pools
 from services.sandbox.clouds.capi_sets import sets
 from services.sandbox.clouds.capi_topology import topology
 from services.sandbox.clouds.changes import Change, Wait
-from services.sandbox.clouds.k0rdent import deployment
+from services.sandbox.clouds.k0rdent import credential, deployment
 from services.sandbox.clouds.view import Laws, View
 
 Controller = Callable[[View, datetime, Laws], Iterator[Change]]
 
 CONTROLLERS: tuple[Controller, ...] = (
-    deployment, topology, cluster, infra, control, pools, sets, health, fates, machines,
+    credential, deployment, topology, cluster, infra, control, pools, sets, health, fates, machines,
 )  # fmt: skip
 """Who adds up comes before who is added up: so every step in between is seen, as by a watch."""
 BUSY = CONTROLLERS[::-1]

@@ -6,9 +6,9 @@ Where the chart only makes known to k0rdent a cluster that stands already, there
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, MACHINEDEPLOYMENTS
+from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS
 from events.kube import Object
-from services.sandbox.clouds.changes import Change, Edit, End, Wait
+from services.sandbox.clouds.changes import Change, Edit, End, Say, Wait
 from services.sandbox.clouds.conditions import Told, tell, told
 from services.sandbox.clouds.k0rdent_chart import chart, takes_in, upgrades, version, workers
 from services.sandbox.clouds.names import CONTROLPLANES
@@ -44,6 +44,13 @@ def deployment(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
         if changes:
             yield from changes
             return
+
+
+def credential(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+    """Nobody has said of a Credential whether it is ready: it is. Who uses it finds out whether it lets them in."""
+    del now, laws
+    if view.credential is not None and "ready" not in status(view.credential):
+        yield Say(CREDENTIALS, view.credential, {"ready": True})
 
 
 def _greet(it: Object, now: datetime) -> Iterator[Change]:

@@ -78,6 +78,12 @@ def test_a_ready_colony_shows_every_field():
     }  # fmt: skip
 
 
+def test_what_a_back_end_says_in_several_lines_is_one_line_of_the_colony():
+    says = InfraSeen(cluster="train-a", uid="u1", attempt=2, message="* Machine x:\n  * NodeHealthy: not yet")
+    computed = shown(Facts(WISH, cluster=is_(cluster.Launching), infra=says))
+    assert computed["message"] == "a: * Machine x: * NodeHealthy: not yet"
+
+
 def test_a_condition_keeps_its_time_until_its_status_changes():
     before = COLONY | {"status": shown(Facts(WISH))}
     later = NOW + timedelta(minutes=5)
@@ -208,7 +214,11 @@ def test_one_that_hibernates_is_not_ready_and_costs_nothing():
 
 def test_one_that_is_to_hibernate_tells_what_is_still_there():
     computed = shown(hibernated(SEEN, resizing=msgspec.structs.replace(RESIZING, nodes=0, accelerators=0)))
-    assert conditions(computed)["Resizing"] == ("True", "Resizing", "a: hibernates once 1 nodes are gone")
+    assert conditions(computed)["Resizing"] == (
+        "True",
+        "Resizing",
+        "a: hibernates once its machines are gone, nodes: 1",
+    )
 
 
 def test_one_that_hibernates_before_it_was_founded_says_so():
@@ -257,6 +267,11 @@ def test_time_alone_changes_nothing():
             Facts(WISH, cluster=is_(cluster.Launching), infra=InfraSeen(
                 cluster="train-a", uid="u1", attempt=2, message="creating the network")),
             "creating the network",
+        ),
+        (
+            Facts(WISH, cluster=is_(cluster.Provisioned), infra=InfraSeen(
+                cluster="train-a", uid="u1", attempt=2, reachable=True, message="Helm install succeeded")),
+            "its API has not let the inventory in yet",
         ),
         (Facts(WISH, cluster=is_(cluster.Provisioned), seen=SEEN), "1 of 2 nodes, 8 of 16 accelerators ready"),
         (Facts(WISH, cluster=is_(cluster.Ready, refused="pools stay")), "pools stay"),

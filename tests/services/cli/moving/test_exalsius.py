@@ -178,6 +178,7 @@ async def test_what_is_to_be_done_once_is_told_beside_it(tmp_path):
         "to do: write a catalog",
         "to do: kubectl -n acme label credential",
         "to do: kubectl -n acme annotate credential",
+        "to do: add",
     ]
 
 

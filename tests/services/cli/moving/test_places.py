@@ -99,13 +99,14 @@ def test_what_is_lost_of_them_has_reasons_of_its_own():
 def test_what_is_to_be_done_once_is_what_the_back_end_and_the_market_read():
     other = REMOTE | {"config": {"machines": [{"address": "10.0.0.9"}]}}
     found = moved(theirs(REMOTE, other), {}, EIGHT)
-    catalog, label, annotate = steps(found.places)
+    catalog, label, annotate, known = steps(found.places)
     name, _, text = catalog.removeprefix("write a catalog ").partition(": ")
     assert name == "rack.yaml"
     offers = parse("rack", text.encode(), ".yaml").offers
     assert [(offer.instance, offer.limit, offer.price) for offer in offers] == [
         ("research-c0", 2, 0.0), ("research-c1", 1, 0.0),
     ]  # fmt: skip
+    assert known == "add rack.yaml to what ALATE_CATALOG names for the inventory, and start that anew"
     assert label == "kubectl -n acme label credential rack alate.dev/cloud=rack"
     _, _, config = shlex.split(annotate)[-1].partition("=")
     (bought,) = (msgspec.structs.replace(LOT, instance=offer.instance) for offer in offers[:1])

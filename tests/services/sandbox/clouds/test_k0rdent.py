@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
+from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
 from events.kube import Changed
 from services.clouds.conditions import failure
 from services.sandbox.clouds.bill import machines_ever
@@ -32,6 +32,25 @@ async def deploy(sandbox, name="cd", **spec):
 
 def told(of):
     return {one["type"]: (one["status"], one["reason"]) for one in of.get("status", {}).get("conditions", ())}
+
+
+async def credential(sandbox, name, **status):
+    """Made by hand, as somebody would who lends a machine or a cluster."""
+    identity = {"apiVersion": "v1", "kind": "Secret", "name": "theirs", "namespace": "default"}
+    meta = {"name": name, "namespace": "default"}
+    await sandbox.kube.create(CREDENTIALS, {"metadata": meta, "spec": {"identityRef": identity}})
+    if status:
+        await sandbox.kube.patch(CREDENTIALS, name, "default", {"status": status}, subresource="status")
+
+
+async def test_a_credential_is_ready_unless_somebody_said_that_it_is_not(sandbox):
+    await credential(sandbox, "bad", ready=False)
+    await credential(sandbox, "before")
+    async with sandbox.running():
+        await credential(sandbox, "after")
+        await asyncio.sleep(60)
+        ready = {one["metadata"]["name"]: one["status"]["ready"] for one in await sandbox.all(CREDENTIALS)}
+    assert {name: ready[name] for name in ("bad", "before", "after")} == {"bad": False, "before": True, "after": True}
 
 
 async def test_the_first_seconds_are_unknown_and_ready_is_true_only_at_the_end(sandbox):
