@@ -31,6 +31,7 @@ from services.clouds.objects import (
     own,
     served,
     uninstalled,
+    with_keepers,
 )
 from services.clouds.port import labels, owner
 from services.clouds.rolling import control_plane, workers
@@ -188,7 +189,7 @@ class Capi:
             who,
             reachable=bool(initialised) and probe.true and not who.going,
             failure=failure(" ".join(told)),
-            message=message,
+            message=with_keepers(seen, message),
             endpoint=_endpoint(seen.get("spec", {}).get("controlPlaneEndpoint") or {}),
         )
 

@@ -20,7 +20,7 @@ from services.clouds.machines import claim, listed
 from services.clouds.means import MACHINES, POOL, Means, cloud_of, following, lacking, means
 from services.clouds.network import NETWORK, cluster_network
 from services.clouds.nodes import pool_of, worker_args
-from services.clouds.objects import alter, ensure, identity, installed, newest, own
+from services.clouds.objects import alter, ensure, identity, installed, newest, own, with_keepers
 from services.clouds.port import labels, owner
 from services.clouds.rolling import control_plane, workers
 from services.clouds.standing import INSTANCE, Standing, of_deployment
@@ -140,7 +140,7 @@ class K0rdent:
             who,
             reachable=ready.true and beneath.true and not who.going,
             failure=failed,
-            message=message,
+            message=with_keepers(seen, message),
             kubeconfig=secret,
             zoneless=bool(failed) and not asks_zone(seen.get("spec", {}).get("config") or {}),
         )

@@ -119,6 +119,15 @@ def shows(there: object, wanted: object) -> bool:
     return there == wanted
 
 
+def with_keepers(seen: Object, message: str) -> str:
+    """What is said of an object; of one that is being deleted, first whose leave it waits for."""
+    meta = seen["metadata"]
+    if not meta.get("deletionTimestamp") or not meta.get("finalizers"):
+        return message
+    keepers = f"{meta['name']} is kept by its finalizers {', '.join(meta['finalizers'])}"
+    return f"{keepers}: {message}" if message else keepers
+
+
 def identity(seen: Object) -> InfraSeen | None:
     """Whose attempt the object is, by its labels; None if it is not one of ours."""
     meta = seen["metadata"]

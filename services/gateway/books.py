@@ -9,7 +9,7 @@ from events.bus import Bus
 from events.meters import Meters
 from schemas import addon, cluster, teardown
 from schemas.addon import AddonState, Withdrawn, addon_name
-from schemas.cluster import ClusterState, Founded, Launching, Placing, Provisioned, Requested
+from schemas.cluster import ClusterState, Founded, Launching, Placing, Provisioned, Releasing, Requested
 from schemas.entity import State
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
@@ -136,7 +136,7 @@ class Books:
 
     def _infra(self, wish: Wish, state: ClusterState | None) -> InfraSeen | None:
         """What its own object shows; where its API is may be told by the Cluster beneath, as k0rdent's tells it not."""
-        if not isinstance(state, Founded):
+        if not isinstance(state, Founded | Releasing):
             return None
         name = state.attempt.object_name(wish.name)
         found = (self.infra.get(declared(InfraSeen).at(wish.tenant, backend, name)) for backend in BACKENDS)

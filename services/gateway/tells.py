@@ -71,7 +71,8 @@ def _at_rest(facts: Facts) -> str:
 
 
 def _stuck(facts: Facts) -> str:
-    told = (getattr(facts.teardown, "message", ""), getattr(facts.cluster, "held", ""))
+    why = getattr(facts.cluster, "held", "") or (facts.infra.message if facts.infra else "")
+    told = (getattr(facts.teardown, "message", ""), why)
     return ": ".join(filter(None, told))
 
 

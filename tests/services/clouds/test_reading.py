@@ -51,6 +51,12 @@ class TestBoth:
         going = shown | {"metadata": shown["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
         assert (read(going).reachable, read(going).going) == (False, True)
 
+    def test_what_is_being_deleted_tells_whose_leave_it_waits_for(self, read, shown):
+        meta = shown["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a.b/c", "d.e/f"]}
+        told = "train-a-2 is kept by its finalizers a.b/c, d.e/f"
+        assert read(shown | {"metadata": meta}).message.startswith(told)
+        assert "finalizers" not in read(shown | {"metadata": meta | {"deletionTimestamp": None}}).message
+
     def test_what_shows_nothing_yet_is_neither_reachable_nor_failed(self, read, shown):
         bare = {"metadata": shown["metadata"]}
         assert read(bare) == InfraSeen(cluster="train-a", uid="u1", attempt=2)

@@ -260,6 +260,22 @@ async def test_one_that_is_asked_for_again_while_it_goes_is_said_when_its_end_is
     assert await house.said("train-b") == msgspec.structs.replace(wish, generation=3)
 
 
+async def test_of_a_release_that_takes_too_long_it_is_told_what_keeps_its_object(house):
+    house.colony(("a", 1))
+    await house.follow()
+    wish = await house.said()
+    await house.is_(Releasing, wish)
+    await house.is_(teardown.Stuck, wish, "teardown", step="Releasing", message="Releasing is late", deadline=NOW)
+    shows = InfraSeen(
+        cluster=wish.name, uid=f"{wish.uid}.{wish.generation}", attempt=ATTEMPT.number, backend="capi", going=True,
+        message="kept by its finalizers x",
+    )  # fmt: skip
+    await house.levels.say(shows, "acme", "capi", ATTEMPT.object_name(wish.name))
+    await house.follow()
+    (told,) = house.kube.colony["status"]["clusters"]
+    assert told["message"] == "Releasing is late: kept by its finalizers x"
+
+
 async def test_one_that_was_said_too_early_is_said_again(house):
     house.colony(("a", 1))
     await house.follow()

@@ -284,6 +284,11 @@ def test_time_alone_changes_nothing():
                   teardown=is_(teardown.Stuck, message="Releasing has taken too long")),
             "Releasing has taken too long: no Cluster API",
         ),
+        (
+            Facts(WISH, cluster=is_(cluster.Releasing), teardown=is_(teardown.Stuck, message="Releasing is late"),
+                  infra=InfraSeen(cluster="train-a", uid="u1", attempt=2, message="kept by its finalizers x")),
+            "Releasing is late: kept by its finalizers x",
+        ),
         (Facts(msgspec.structs.replace(WISH, deleting=True), cluster=is_(cluster.Released)), "released: Deleted"),
         (Facts(OTHER, cluster=is_(cluster.Released, because="Idle")), ENDED),
         (
