@@ -17,10 +17,10 @@ from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
 from schemas.subjects import Key
 from services.inventory.book import Book
-from services.inventory.gauges import gauges
 from services.inventory.kinds import BESIDE, CORE, DEVICES, STORAGE
 from services.inventory.labeller import Labeller
 from services.inventory.lull import Lulls
+from services.inventory.measures import Measures
 from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.silence import AT_START, LATER, Silences
 from services.inventory.turns import Turns
@@ -30,8 +30,6 @@ FIRST, LONGEST = 1.0, 15.0
 """Seconds between two tries to open a cluster whose kubeconfig is not there yet, or that cannot be heard; doubled."""
 LOOK_AGAIN = 300.0
 """Seconds until a kind that was not served is looked for again."""
-MEASURE = 1.0
-"""Seconds until a change shows in the gauges: they are counted over all nodes, so not at each change."""
 NOBODY = "-"
 """The tenant of what is no tenant's."""
 VIOLATIONS = "alate.inventory.violations"
@@ -79,7 +77,7 @@ class Watcher:
         self._silences = Silences(self._lasts)
         self._stored: tuple[dict[str, StorageSeen], bool, bool] | None = None
         """What was told of storage last: the levels, whether they were stale, whether a source was unheard."""
-        self._measuring: asyncio.TimerHandle | None = None
+        self._measures = Measures(key, self._book, voice, meters)
         self._labels = labels
         self._labeller = Labeller(key, self._news.set)
         self._lulls = Lulls(tries.random)
@@ -91,8 +89,7 @@ class Watcher:
             await self._run(open_)
         finally:
             self._silences.close()
-            if self._measuring is not None:
-                self._measuring.cancel()
+            self._measures.close()
 
     async def _run(self, open_: Open) -> None:
         async with asyncio.TaskGroup() as group:
@@ -233,8 +230,8 @@ class Watcher:
             await self._voice.say_all(list(self._gone(NodeSeen, self._book.nodes)))
         whole = self._book.cluster(self._voice.last(ClusterSeen), self._clock())
         whole = msgspec.structs.replace(whole, degraded=(*whole.degraded, *self._troubles()))
-        if await self._voice.say(self._fresh(whole)) and self._measuring is None:
-            self._measuring = asyncio.get_running_loop().call_later(MEASURE, self._measure)
+        if await self._voice.say(self._fresh(whole)):
+            self._measures.soon()
         await self._say_storage()
 
     async def _say_storage(self) -> None:
@@ -246,13 +243,6 @@ class Watcher:
         await self._voice.say_all((name, self._fresh(one)) for name, one in storage.items())
         if storage or not unheard:
             await self._voice.say_all(list(self._gone(StorageSeen, storage)))
-
-    def _measure(self) -> None:
-        self._measuring = None
-        said = self._voice.last(ClusterSeen)
-        if said is not None:
-            for name, series in gauges(self._key.path, said, self._book.nodes.values()).items():
-                self._meters.gauge(name, self._key.path, series)
 
     def _differs(self, name: str, node: NodeSeen) -> bool:
         """Tell of each number that could not be, once; gives True, as the voice knows best what was said."""
