@@ -56,7 +56,7 @@ async def sandbox(api: Api, *, folder: Path | None = None) -> AsyncIterator[Side
         else:
             server, ways = await _serve(api, folder)
         await _define(ways["admin"])
-        async with _closing(ways) if server else nullcontext():  # in process there are no sockets
+        async with closing(ways) if server else nullcontext():  # in process there are no sockets
             yield Side("sandbox", ways, lambda: _push_out(ways["admin"]), server.url if server else "")
     finally:
         await api.close()
@@ -81,12 +81,12 @@ async def real(plane: ControlPlane) -> AsyncIterator[Side]:
     async def compact() -> None:
         plane.compact()
 
-    async with _closing(ways):
+    async with closing(ways):
         yield Side("real", ways, compact, plane.url)
 
 
 @asynccontextmanager
-async def _closing(ways: Mapping[str, Transport]) -> AsyncIterator[None]:
+async def closing(ways: Mapping[str, Transport]) -> AsyncIterator[None]:
     """Close every way in, and wait until no socket is left: TLS says goodbye after `close` has returned."""
     sockets = asyncio.get_running_loop()._selector.get_map()
     before = len(sockets)

@@ -95,6 +95,9 @@ class Road(LocalTransport):
 class House:
     """A management cluster and one workload cluster, reached through its Secret."""
 
+    tries, pause = 5, 0.0
+    """How often an API server is asked to come to an end, and after how many seconds each."""
+
     def __init__(self, api: Api) -> None:
         self._roads = [Road(api, cluster) for cluster in ("management", "w")]
         self.management, self.workload = (Kube(road, random=lambda: 0.5) for road in self._roads)
@@ -153,7 +156,8 @@ class House:
 
     async def on(self, addon: str, manifests: str) -> None:
         """Apply until it is done."""
-        for _ in range(5):
+        for _ in range(self.tries):
+            await asyncio.sleep(self.pause)
             with suppress(TryLater):
                 command = Apply("default", "train", "train-a", addon, digest(manifests), "k")
                 assert await self.act(KEY, command) == (Settled(digest(manifests)),)
@@ -165,7 +169,8 @@ class House:
 
     async def off(self, addon: str = "driver", *, dropped: bool = True, stays: bool = True) -> str:
         """Withdraw until it is done; gives what was left."""
-        for _ in range(5):
+        for _ in range(self.tries):
+            await asyncio.sleep(self.pause)
             with suppress(TryLater):
                 ((removed),) = await self.withdraw(addon, dropped=dropped, stays=stays)
                 return removed.left
