@@ -93,12 +93,12 @@ def _wanted(kind: Kind, value: Object) -> Object:
     return {name: below for name, below in value.items() if name not in apart}
 
 
-def shaped(kind: Kind, new: Object) -> list[str]:
+def shaped(kind: Kind, new: Object, old: Object | None) -> list[str]:
     """Prune and default by the schema, in place; gives the paths of unknown fields. Raises `Refused`."""
     unknown = list(prune(new, kind.schema))
-    _builtin_types(kind, new)
+    _builtin_types(kind, new, old)
     if kind.custom:
-        _metadata_types(kind, new)
+        _metadata_types(kind, new, old)
     else:
         lean(new, kind.schema)
     default(new, kind.schema)
@@ -107,16 +107,17 @@ def shaped(kind: Kind, new: Object) -> list[str]:
     return unknown
 
 
-def _metadata_types(kind: Kind, new: Object) -> None:
-    for cause in validate(new["metadata"], kind.schema["properties"]["metadata"], "metadata"):
+def _metadata_types(kind: Kind, new: Object, old: Object | None) -> None:
+    known = old["metadata"] if old else None
+    for cause in validate(new["metadata"], kind.schema["properties"]["metadata"], "metadata", known):
         if cause.reason == "FieldValueTypeInvalid":
             raise bad_request(f"unable to decode the metadata of a {kind.kind}: {cause.message}")
 
 
-def _builtin_types(kind: Kind, new: Object) -> None:
+def _builtin_types(kind: Kind, new: Object, old: Object | None) -> None:
     if kind.custom:
         return
-    for cause in validate(new, kind.schema, ""):
+    for cause in validate(new, kind.schema, "", old):
         if cause.reason == "FieldValueTypeInvalid":  # the rest is for each kind's own validation
             text = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {cause.message}'
             raise bad_request(text)
@@ -127,7 +128,7 @@ def checked(kind: Kind, old: Object | None, new: Object, more: Iterable[Cause] =
     name = new["metadata"]["name"]
     causes = [*_finalizers(old, new), *meta.wrong(new["metadata"], custom=kind.custom), *more]
     causes += named(kind, name) if old is None else ()
-    causes += validate(new, kind.schema, "") if kind.custom else ()
+    causes += validate(new, kind.schema, "", old) if kind.custom else ()
     if causes:
         raise invalid(kind, name, causes)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sized
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from events.kube import Object
 from services.sandbox.api.fields import json_text
@@ -22,15 +22,31 @@ _TOO_MANY = ("FieldValueTooMany", "Too many: {found}: must have at most {most} i
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object", list: "array"}
 
 
-def validate(value: object, schema: Object, path: str) -> Iterator[Cause]:
-    """Everything that is wrong with a value."""
+def validate(value: object, schema: Object, path: str, known: object = None) -> Iterator[Cause]:
+    """Everything that is wrong with a value, but for fields that are the very same object in a `known` one.
+
+    They were held against their schema when they were written. The real server, too, lets stay what does not change,
+    though the schema has (ratcheting, https://kep.k8s.io/4008).
+    """
     if value is None and schema.get("nullable"):
         return
     if wrong := _wrong_type(value, schema, path):
         yield wrong
         return
     for keyword, check in _checks(tuple(schema)):
-        yield from check(value, schema[keyword], schema, path)
+        if isinstance(check, Below):
+            yield from _fields(value, schema, path, known, check)
+        else:
+            yield from check(value, schema[keyword], schema, path)
+
+
+def _fields(value: object, schema: Object, path: str, known: object, below: "Below") -> Iterator[Cause]:
+    if not isinstance(value, dict):
+        return
+    before = known if isinstance(known, dict) else {}
+    for name, inner in below.named(value, schema):
+        if (was := before.get(name)) is None or was is not value[name]:
+            yield from validate(value[name], inner, f"{path}.{name}" if path else name, was)
 
 
 def has_type(value: object, type_: str) -> bool:
@@ -124,17 +140,14 @@ def _required(value: object, names: list[str], _: Object, path: str) -> Iterator
                 yield Cause(f"{path}.{name}" if path else name, "FieldValueRequired", "Required value")
 
 
-def _properties(value: object, properties: Object, _: Object, path: str) -> Iterator[Cause]:
-    if isinstance(value, dict):
-        for name, below in properties.items():
-            if name in value:
-                yield from validate(value[name], below, f"{path}.{name}" if path else name)
+def _declared(value: Object, schema: Object) -> Iterator[tuple[str, Object]]:
+    return ((name, below) for name, below in schema["properties"].items() if name in value)
 
 
-def _additional(value: object, below: object, schema: Object, path: str) -> Iterator[Cause]:
-    if isinstance(value, dict) and isinstance(below, dict):
+def _others(value: Object, schema: Object) -> Iterator[tuple[str, Object]]:
+    if isinstance(below := schema["additionalProperties"], dict):
         for name in value.keys() - schema.get("properties", {}).keys():
-            yield from validate(value[name], below, f"{path}.{name}")
+            yield name, below
 
 
 def _items(value: object, below: Object, _: Object, path: str) -> Iterator[Cause]:
@@ -182,7 +195,15 @@ def _not(value: object, schema: Object, _: Object, path: str) -> Iterator[Cause]
 
 Check = Callable[[Any, Any, Object, str], Iterator[Cause]]
 
-_CHECKS: tuple[tuple[str, Check], ...] = (
+
+class Below(NamedTuple):
+    """A keyword that gives fields a schema."""
+
+    named: Callable[[Object, Object], Iterator[tuple[str, Object]]]
+    """The fields of a value, each with its schema."""
+
+
+_CHECKS: tuple[tuple[str, Check | Below], ...] = (
     ("maximum", _number(lambda v, b: v > b, "less than or equal to", "less than", "exclusiveMaximum")),
     ("minimum", _number(lambda v, b: v < b, "greater than or equal to", "greater than", "exclusiveMinimum")),
     ("multipleOf", _multiple),
@@ -196,8 +217,8 @@ _CHECKS: tuple[tuple[str, Check], ...] = (
     ("maxProperties", _longest(dict, *_TOO_MANY)),
     ("minProperties", _shortest(dict, "have at least {least} properties")),
     ("required", _required),
-    ("properties", _properties),
-    ("additionalProperties", _additional),
+    ("properties", Below(_declared)),
+    ("additionalProperties", Below(_others)),
     ("items", _items),
     ("x-kubernetes-list-type", _unique),
     ("allOf", _all_of),
@@ -208,6 +229,6 @@ _CHECKS: tuple[tuple[str, Check], ...] = (
 
 
 @lru_cache(maxsize=1024)
-def _checks(keywords: tuple[str, ...]) -> tuple[tuple[str, Check], ...]:
+def _checks(keywords: tuple[str, ...]) -> tuple[tuple[str, Check | Below], ...]:
     """Those that a schema with these keywords asks for."""
     return tuple(each for each in _CHECKS if each[0] in keywords)

@@ -49,7 +49,7 @@ class Writer:
         """Raises `Refused`: 409 if it is there, 404 without its namespace, 422 if it is not valid."""
         if new["metadata"].get("resourceVersion"):
             raise Refused(500, "", "resourceVersion should not be set on objects to be created")
-        unknown = self._begin(ask, new)
+        unknown = self._begin(ask, None, new)
         uid = self._new_uid()
         sent = new["metadata"].get("managedFields")
         admit.born(ask.kind, new, ask.place.namespace, uid, stamp(self._clock))
@@ -72,7 +72,7 @@ class Writer:
             entry, old = self._found(ask, key)
             asked = change(entry.read())
             self._fresh(ask, entry, asked)
-            unknown = self._begin(ask, asked)
+            unknown = self._begin(ask, old, asked)
             new = admit.kept(ask.kind, old, asked, ask.place.subresource)
             self._ready(ask, old, new)
             self._own(ask, old, new, through=through)
@@ -93,7 +93,7 @@ class Writer:
                 ownership = managed.unowned(old, ask.kind.schema, ask.kind.api_version, stamp(self._clock))
             new = managed.apply(old, config, ask.kind.schema, ownership, hand)
             new = admit.kept(ask.kind, old, new, ask.place.subresource)
-            admit.shaped(ask.kind, new)
+            admit.shaped(ask.kind, new, old)
             self._ready(ask, old, new)
             new["metadata"]["managedFields"] = ownership.written()
             return Written(await self._settle(ask, key, entry, new))
@@ -134,7 +134,7 @@ class Writer:
         ownership = managed.Ownership()
         new = managed.apply({}, config, ask.kind.schema, ownership, hand)
         admit.born(ask.kind, new, ask.place.namespace, self._new_uid(), stamp(self._clock))
-        admit.shaped(ask.kind, new)
+        admit.shaped(ask.kind, new, None)
         self._ready(ask, None, new)
         new["metadata"]["managedFields"] = ownership.written()
         return Written(await self._put(ask, key, new), created=True)
@@ -150,10 +150,10 @@ class Writer:
         by = Manager(ask.manager, "Apply", ask.kind.api_version, ask.place.subresource)
         return Hand(by, stamp(self._clock), ask.flag("force")), own_half(ask, config)
 
-    def _begin(self, ask: Ask, new: Object) -> list[str]:
+    def _begin(self, ask: Ask, old: Object | None, new: Object) -> list[str]:
         known_mode(ask)
         self._same_place(ask, new)
-        unknown = [f'unknown field "{path}"' for path in admit.shaped(ask.kind, new)]
+        unknown = [f'unknown field "{path}"' for path in admit.shaped(ask.kind, new, old)]
         mode = ask.request.query.get("fieldValidation") or "Warn"
         if unknown and mode == "Strict":
             raise strict(ask, new, unknown)

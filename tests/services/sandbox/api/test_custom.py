@@ -6,6 +6,7 @@ import pytest
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CRD = f"{CRDS}/widgets.demo.io"
+WIDGETS = "/apis/demo.io/v1/namespaces/default/widgets"
 SCHEMA = ("spec", "versions", 0, "schema", "openAPIV3Schema")
 
 
@@ -86,3 +87,13 @@ async def test_a_change_of_the_schema_is_in_force_at_once(client):
     body = {"metadata": {"name": "a"}, "spec": {"replicas": 50}}
     made = await client.create("/apis/demo.io/v1/namespaces/default/widgets", body)
     assert made.status == 201
+
+
+async def test_what_a_new_schema_forbids_may_stay_while_something_else_is_patched(client):
+    one = f"{WIDGETS}/a"
+    await client.create(WIDGETS, {"metadata": {"name": "a"}, "spec": {"replicas": 9}})
+    at = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/replicas/maximum"
+    await client.patch(CRD, [{"op": "replace", "path": at, "value": 5}], "application/json-patch+json")
+    assert (await client.patch(f"{one}/status", {"status": {"phase": "Up"}})).status == 200
+    assert (await client.patch(one, {"metadata": {"labels": {"a": "b"}}})).status == 200
+    assert (await client.patch(one, {"spec": {"replicas": 8}})).status == 422

@@ -108,3 +108,20 @@ async def test_null_counts_as_absent(client):
 async def test_what_may_be_anything_is_kept(client):
     made = await client.create(WIDGETS, {"metadata": {"name": "a"}, "spec": {"free": {"any": [1, {"x": None}]}}})
     assert made["spec"]["free"] == {"any": [1, {"x": None}]}
+
+
+def test_a_field_that_is_the_very_one_known_is_not_held_against_the_schema_again():
+    schema = {"properties": {"a": {"properties": {"n": {"type": "integer"}}}, "b": {"type": "integer"}}}
+    known = {"a": {"n": "x"}, "b": "y"}
+    fields = [cause.field for cause in validate({**known, "b": "z"}, schema, "spec", known)]
+    assert fields == ["spec.b"]
+    fields = [cause.field for cause in validate({"a": dict(known["a"], m=1)}, schema, "spec", known)]
+    assert fields == []
+    fields = [cause.field for cause in validate({"a": {"n": 1.5}}, schema, "spec", known)]
+    assert fields == ["spec.a.n"]
+
+
+def test_what_is_known_elsewhere_is_not_known_here():
+    schema = {"additionalProperties": {"type": "integer"}}
+    part = "x"
+    assert [cause.field for cause in validate({"b": part}, schema, "spec", {"a": part})] == ["spec.b"]
