@@ -160,6 +160,8 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pods: int
     model: str = ""
     """Canonical, as their node selector says; empty: any will do."""
+    pools: tuple[str, ...] | None = None
+    """With nodes that they could use if those were free; an empty name: of nodes that do not tell theirs. None: any."""
 
 
 class PoolSeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,8 +173,10 @@ class PoolSeen(msgspec.Struct, frozen=True, kw_only=True):
     """Allocatable on them."""
     pods: int = 0
     """How many pods hold accelerators there, on nodes that are not ready too."""
+    used: int = 0
+    """How many nodes those are on."""
     idle_since: datetime | None = None
-    """When the last of them was let go; None while one is held, none is there, or a pod holds or waits elsewhere."""
+    """When the last of them was let go; None while one is held or waited for, or may be, or none is there."""
 
 
 @level("inventory.cluster.{tenant}.{cluster}", owner=OWNER)

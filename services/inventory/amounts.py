@@ -77,3 +77,17 @@ def added(amounts: Iterable[Amount]) -> Amount:
 def _raw(**numbers: int) -> dict[str, int]:
     """Numbers as they were read, cut to what JSON readers hold in 64 bits."""
     return {name: max(-(2**63), min(number, 2**63 - 1)) for name, number in numbers.items()}
+
+
+def pieces(status: Object, offered: Amounts) -> dict[str, int]:
+    """Whole accelerators by resource: its capacity, where that is a number that makes sense."""
+    found = {}
+    for resource, amount in offered.items():
+        if is_accelerator(resource):
+            try:
+                most = milli(str((status.get("capacity") or {}).get(resource, 0)))
+            except BadQuantity:
+                most = 0
+            larger = most if amount < most < 2 * 1024 * 1000 else amount
+            found[resource] = larger // (1_000_000 if resource == SHARE else 1000)
+    return found

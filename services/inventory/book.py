@@ -14,6 +14,7 @@ from schemas.inventory import REFUSED, ClusterSeen, NodeSeen, StorageSeen, Troub
 from services.inventory.count import Part, Takers, cluster_seen, demanded, part, whole
 from services.inventory.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
 from services.inventory.node import NodeRead, PodRead, node_seen, read_node, read_pod
+from services.inventory.reached import Wants, reached
 from services.inventory.shelf import Shelf, Turn
 from services.inventory.slices import Holder, Pools, held, holder
 from services.inventory.storage import ClassRead, RoomRead, VolumeRead, read_class, read_room, read_volume, storage_seen
@@ -40,6 +41,7 @@ class Book:
         self._live: dict[str, PodRead] = {}
         self._finished: dict[str, PodRead] = {}
         self._stuck: dict[str, PodRead] = {}
+        self._reach: dict[Wants, tuple[str, ...]] = {}
         self._claimants: frozenset[str] = frozenset()
         self._pools = Pools()
         self._dirty: set[str] = set()
@@ -148,10 +150,25 @@ class Book:
         """By UID: a pod that asks for accelerators and holds a claim of some is one pod."""
         others = [uid for uid in self._claimants if uid not in self._live and uid not in self._finished]
         beside = [pod.finished for uid in others if (pod := self._pods.get(uid)) is not None]
-        demand = demanded((-(-pod.accelerators // 1000), pod.model) for pod in self._stuck.values())
-        return Takers(len(self._live) + beside.count(False), len(self._finished) + beside.count(True), demand)
+        waiting = [pod for pod in self._on.get("", {}).values() if pod.accelerators and not pod.finished]
+        self._reach = self._reached({pod.wants for pod in waiting})
+        stuck = self._stuck.values()
+        return Takers(
+            live=len(self._live) + beside.count(False),
+            finished=len(self._finished) + beside.count(True),
+            demand=demanded((-(-pod.accelerators // 1000), pod.model, self._reach[pod.wants]) for pod in stuck),
+            waiting=len(waiting),
+            awaited=frozenset(chain.from_iterable(self._reach.values())),
+        )
+
+    def _reached(self, asked: set[Wants]) -> dict[Wants, tuple[str, ...]]:
+        """The pools within reach of each; what was found stays true until a node is of another kind."""
+        kinds = [node.kind for _, node in self._nodes if not node.control_plane] if asked - self._reach.keys() else []
+        return {one: self._reach[one] if one in self._reach else reached(one, kinds) for one in asked}
 
     def _turn_nodes(self, turns: list[Turn[NodeRead]]) -> None:
+        if any(before is None or now is None or before.kind != now.kind for before, now in turns):
+            self._reach = {}
         self._dirty.update(node.name for node in chain.from_iterable(turns) if node is not None)
         self._left |= any(now is None for _, now in turns)
 

@@ -25,6 +25,10 @@ class Takers(msgspec.Struct, frozen=True):
     finished: int = 0
     demand: tuple[Demand, ...] = ()
     """What those ask for that found no node."""
+    waiting: int = 0
+    """How many have no node, whether it was looked for or not yet."""
+    awaited: frozenset[str] = frozenset()
+    """The pools that those could use."""
 
 
 class Part(NamedTuple):
@@ -72,10 +76,12 @@ def whole(parts: Iterable[Part]) -> Part:
     )
 
 
-def demanded(pods: Iterable[tuple[int, str]]) -> tuple[Demand, ...]:
-    """What pods wait for, each by its accelerators and their model; the largest first."""
-    alike = sorted(Counter(pods).items(), key=lambda item: (-item[0][0], item[0][1]))
-    return tuple(Demand(accelerators=size, pods=number, model=model) for (size, model), number in alike)
+def demanded(pods: Iterable[tuple[int, str, tuple[str, ...]]]) -> tuple[Demand, ...]:
+    """What pods wait for, each by its accelerators, their model and the pools it could use; the largest first."""
+    alike = sorted(Counter(pods).items(), key=lambda item: (-item[0][0], *item[0][1:]))
+    return tuple(
+        Demand(accelerators=size, pods=number, model=model, pools=pools) for (size, model, pools), number in alike
+    )
 
 
 def cluster_seen(
@@ -107,11 +113,11 @@ def cluster_seen(
 def _lulled(
     pools: Mapping[str, PoolSeen], takers: Takers, before: Mapping[str, PoolSeen], now: datetime
 ) -> dict[str, PoolSeen]:
-    """Each pool, idle since then if it was idle then; none is, while some pod may be on any or about to be."""
-    placed = takers.live == sum(pool.pods for pool in pools.values())
+    """Each pool, idle since then if it was idle then; none is, while some pod may be on any."""
+    placed = takers.live == takers.waiting + sum(pool.pods for pool in pools.values())
 
     def lulled(name: str, pool: PoolSeen) -> PoolSeen:
-        idle = placed and pool.accelerators and not pool.pods
+        idle = placed and pool.accelerators and not pool.pods and name not in takers.awaited
         since = before.get(name, NO_POOL).idle_since or now
         return msgspec.structs.replace(pool, idle_since=since if idle else None)
 
@@ -121,8 +127,8 @@ def _lulled(
 
 def _of_pool(node: NodeSeen) -> PoolSeen:
     if not (node.ready and node.present):
-        return PoolSeen(pods=node.takers)
-    return PoolSeen(nodes=1, accelerators=node.accelerators, pods=node.takers)
+        return PoolSeen(pods=node.takers, used=min(node.takers, 1))
+    return PoolSeen(nodes=1, accelerators=node.accelerators, pods=node.takers, used=min(node.takers, 1))
 
 
 def _pools(some: Iterable[tuple[str, PoolSeen]]) -> dict[str, PoolSeen]:
@@ -130,7 +136,10 @@ def _pools(some: Iterable[tuple[str, PoolSeen]]) -> dict[str, PoolSeen]:
     for name, more in some:
         had = found.get(name, NO_POOL)
         found[name] = PoolSeen(
-            nodes=had.nodes + more.nodes, accelerators=had.accelerators + more.accelerators, pods=had.pods + more.pods
+            nodes=had.nodes + more.nodes,
+            accelerators=had.accelerators + more.accelerators,
+            pods=had.pods + more.pods,
+            used=had.used + more.used,
         )
     return found
 

@@ -8,12 +8,13 @@ import msgspec
 from events.kube_port import Object
 from schemas.inventory import Amount, Device, NodeSeen, Trouble
 from services.clouds.nodes import pool_told
-from services.inventory.amounts import added, allocatable, balance
+from services.inventory.amounts import added, allocatable, balance, pieces
 from services.inventory.labels import Told, told
 from services.inventory.nodelabels import MODEL, borne
+from services.inventory.reached import NOTHING, Kind, Wants, kind, wants
 from services.inventory.shelf import identity
 from services.pods import SHARE, Amounts, accelerators, bound, finished, is_accelerator, requests
-from services.quantity import BadQuantity, milli
+from services.quantity import BadQuantity
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 NONE: Mapping[str, str] = {}
@@ -38,6 +39,7 @@ class NodeRead(NamedTuple):
     """Labels of ours on it."""
     pool: str = ""
     """Empty: it bears none of the labels that tell it."""
+    kind: Kind = Kind()
 
 
 class PodRead(NamedTuple):
@@ -58,6 +60,7 @@ class PodRead(NamedTuple):
     """Its scheduler said that it fits on no node."""
     model: str = ""
     """Which accelerator it asks for by our label; empty: any."""
+    wants: Wants = NOTHING
 
 
 def read_node(node: Object) -> NodeRead:
@@ -65,33 +68,22 @@ def read_node(node: Object) -> NodeRead:
     offered, troubles = allocatable(node)
     meta, status = node["metadata"], node.get("status", {})
     labels = meta.get("labels") or {}
+    whole = pieces(status, offered)
+    devices, pool = told(labels, whole), pool_told(labels)
     read = NodeRead(
         name=meta["name"],
         ready=any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions") or ()),
         schedulable=not (node.get("spec") or {}).get("unschedulable", False),
         control_plane=CONTROL_PLANE in labels,
         offered=offered,
-        told=told(labels, _pieces(status, offered)),
+        told=devices,
         troubles=troubles,
         uid=meta.get("uid") or "",
         borne=borne(node) or NONE,
-        pool=pool_told(labels),
+        pool=pool,
+        kind=kind(node, pool, devices, whole),
     )
     return read._replace(devices=_alive(read, []), disagreeing=tuple(_disagreeing(read, ())))
-
-
-def _pieces(status: Object, offered: Amounts) -> dict[str, int]:
-    """Whole accelerators by resource: its capacity, where that is a number that makes sense."""
-    found = {}
-    for resource, amount in offered.items():
-        if is_accelerator(resource):
-            try:
-                most = milli(str((status.get("capacity") or {}).get(resource, 0)))
-            except BadQuantity:
-                most = 0
-            larger = most if amount < most < 2 * 1024 * 1000 else amount
-            found[resource] = larger // (1_000_000 if resource == SHARE else 1000)
-    return found
 
 
 def read_pod(pod: Object) -> PodRead:
@@ -114,6 +106,7 @@ def read_pod(pod: Object) -> PodRead:
         trouble=trouble,
         stuck=_stuck(pod),
         model=(pod["spec"].get("nodeSelector") or {}).get(MODEL, ""),
+        wants=wants(pod, amounts),
     )
 
 
@@ -281,11 +274,11 @@ def _name_of(device: Device, offered: Amounts) -> str:
 
 def _disagreeing(node: NodeRead, slices: tuple[Device, ...]) -> list[Trouble]:
     """Each pair of sources that name different numbers of accelerators."""
-    pieces = accelerators(node.offered) // 1000
+    whole = accelerators(node.offered) // 1000
     offers = any(is_accelerator(name) for name in node.offered)
     said = {}
     if offers or not slices:
-        said["status.allocatable"] = pieces
+        said["status.allocatable"] = whole
     if slices:
         said["ResourceSlices"] = sum(each.health != "unhealthy" for each in slices)
     if node.told.what:

@@ -21,12 +21,12 @@ Wanted = Callable[[NodeSeen], Mapping[str, str]]
 def labels_of(node: NodeSeen) -> dict[str, str]:
     """Per model how many the node offers; and of the one it has, if it is one, name, number, memory, source."""
     counts = {model: str(amount.allocatable // 1000) for model, amount in node.models.items()}
-    found = {f"{PREFIX}accelerator.{_label(model, LONGEST - 12)}": count for model, count in sorted(counts.items())}
+    found = {f"{PREFIX}accelerator.{label(model, LONGEST - 12)}": count for model, count in sorted(counts.items())}
     if len(counts) == 1:
         model, count = next(iter(counts.items()))
         sources = {device.source for device in node.devices}
         sizes = {str(device.memory_mib) for device in node.devices if device.memory_mib}
-        found |= {MODEL: _label(model), f"{PREFIX}accelerator-count": count}
+        found |= {MODEL: label(model), f"{PREFIX}accelerator-count": count}
         found |= _one("accelerator-source", sources) | _one("accelerator-memory-mib", sizes)
     return found
 
@@ -53,6 +53,6 @@ def _one(name: str, values: set[str]) -> dict[str, str]:
     return {f"{PREFIX}{name}": next(iter(values))} if len(values) == 1 else {}
 
 
-def _label(text: str, longest: int = LONGEST) -> str:
+def label(text: str, longest: int = LONGEST) -> str:
     """``nvidia:unknown`` and ``A100 1g.5gb`` as a label may be written: with dashes."""
     return re.sub(r"[^A-Za-z0-9_.]+", "-", text)[:longest].strip("-_.")

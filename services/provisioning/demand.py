@@ -1,11 +1,12 @@
 """How many nodes elastic pools shall have follows from the pods that found no node, and from how long nothing is used.
 
-A pod of which the scheduler said that it fits nowhere lets its pool grow by the nodes such pods would fill, less those
-that nothing is on. Which machine of a pool goes is the back end's choice, so none is given back while any of it is in
-use: when nothing of a pool was used for `PAUSE`, it goes to the fewest it may have, whatever the others do.
+A pod of which the scheduler said that it fits nowhere lets a pool that it could use grow by the nodes such pods would
+fill, less those within its reach that nothing is on. Which machine of a pool goes is the back end's choice, so none is
+given back while any of it is in use: when nothing of a pool was used for `PAUSE`, it goes to the fewest it may have,
+whatever the others do.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
 import msgspec
@@ -13,15 +14,14 @@ import msgspec
 from schemas.cluster import Ready
 from schemas.entity import Due
 from schemas.growth import Ungrown
-from schemas.inventory import ClusterSeen, Demand
-from schemas.placement import Lot
-from schemas.wish import Need, Pool
+from schemas.inventory import ClusterSeen
+from schemas.wish import Need
 from services.counts import idle_since
+from services.provisioning.packing import Lots, grown
 from services.provisioning.resize import begin, run_over, taken
 
 PAUSE = timedelta(minutes=10)
 """From the last use to fewer nodes; from a refusal to asking for more again."""
-Lots = tuple[Lot, ...]
 Lulls = Mapping[str, datetime]
 
 
@@ -85,62 +85,6 @@ def _spare(need: Need, lots: Lots) -> tuple[str, ...]:
     """The pools that could have fewer nodes."""
     least = {pool.name: pool.least for pool in need.pools if pool.elastic}
     return tuple(lot.pool for lot in lots if lot.nodes > least.get(lot.pool, lot.nodes))
-
-
-def grown(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
-    """The lots that hold what waits, too: never fewer nodes, never more than a pool may have or the cluster may cost.
-
-    A pod counts for the first pool that can take it, in the order of the Colony.
-    """
-    waiting = list(seen.demand)
-    for pool in need.pools:
-        if pool.elastic:
-            full, waiting = packed(pool, waiting)
-            lots = _with(lots, pool, _wanted(pool, lots, seen, full), need.max_price_per_hour)
-    return lots
-
-
-def packed(pool: Pool, waiting: Iterable[Demand]) -> tuple[int, list[Demand]]:
-    """How many nodes of a pool these pods fill, the largest first, each on the first that has room; and who is left."""
-    free: list[int] = []
-    left: list[Demand] = []
-    for each in sorted(waiting, key=lambda one: -one.accelerators):
-        fits = 0 < each.accelerators <= pool.accelerators_per_node and each.model in ("", pool.accelerator)
-        rest = _place(free, each, pool) if fits else each.pods
-        if rest:
-            left.append(msgspec.structs.replace(each, pods=rest))
-    return len(free), left
-
-
-def _place(free: list[int], each: Demand, pool: Pool) -> int:
-    """Put pods on nodes, on further ones if need be; gives how many found no place."""
-    rest, size = each.pods, each.accelerators
-    for at, room in enumerate(free):
-        placed = min(rest, room // size)
-        free[at], rest = room - placed * size, rest - placed
-    while rest and len(free) < pool.most:
-        placed = min(rest, pool.accelerators_per_node // size)
-        free.append(pool.accelerators_per_node - placed * size)
-        rest -= placed
-    return rest
-
-
-def _wanted(pool: Pool, lots: Lots, seen: ClusterSeen, full: int) -> int:
-    """Its nodes that are in use, and those that are to be filled; what others of its kind have free is filled first."""
-    others = sum(lot.nodes for lot in lots if lot.accelerator == pool.accelerator and lot.pool != pool.name)
-    return min(seen.used.get(pool.accelerator, 0) + full - others, pool.most) if full else 0
-
-
-def _with(lots: Lots, pool: Pool, nodes: int, cap: float | None) -> Lots:
-    """The lots with so many nodes of one, or as many more as may be paid for."""
-
-    def enlarged(lot: Lot, price: float) -> Lot:
-        more = max(nodes - lot.nodes, 0)
-        affordable = more if cap is None else int((cap - price) / lot.price_per_hour) if lot.price_per_hour else more
-        return msgspec.structs.replace(lot, nodes=lot.nodes + min(more, max(affordable, 0)))
-
-    price = sum(lot.nodes * lot.price_per_hour for lot in lots)
-    return tuple(enlarged(lot, price) if lot.pool == pool.name else lot for lot in lots)
 
 
 def _too_dear(need: Need, lots: Lots, seen: ClusterSeen) -> Ungrown | None:

@@ -41,14 +41,18 @@ def test_pods_that_found_no_node_are_told_by_what_they_ask_for(make):
     ]
     book = make.book([make.node("n1"), make.node("n2")], [make.pod("held", "n1", gpu=1), *waiting])
     whole = make.whole(book)
-    assert whole.demand == (Demand(accelerators=8, pods=1, model="H100"), Demand(accelerators=4, pods=2))
+    anywhere = ("",)
+    assert whole.demand == (
+        Demand(accelerators=8, pods=1, model="H100", pools=anywhere),
+        Demand(accelerators=4, pods=2, pools=anywhere),
+    )
     assert whole.used == {"H100": 1}
     bound = stuck(make, "a", 4)
     bound["spec"]["nodeName"] = "n2"
     make.drop(book, PODS, waiting[2])
     make.add(book, PODS, bound)
     whole = make.whole(book)
-    assert (whole.demand, whole.used) == ((Demand(accelerators=4, pods=1),), {"H100": 2})
+    assert (whole.demand, whole.used) == ((Demand(accelerators=4, pods=1, pools=anywhere),), {"H100": 2})
 
 
 def test_it_is_idle_since_it_was_first_so():

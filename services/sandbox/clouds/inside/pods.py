@@ -5,6 +5,7 @@ from datetime import datetime
 
 from events.kinds import PODS
 from events.kube import Object
+from services.reach import selects, tolerates
 from services.sandbox.clouds.changes import Change, Edit, End, Say, Wait
 from services.sandbox.clouds.inside.quantity import Amounts, asked, lacking, less
 from services.sandbox.clouds.inside.view import Inside, over, phase, running
@@ -38,27 +39,12 @@ def schedule(view: Inside, now: datetime) -> Iterator[Change]:
 
 def _obstacle(view: Inside, pod: Object, at: str, left: Amounts) -> str:
     node = next(each for each in view.nodes if name(each) == at)
-    labels = node["metadata"].get("labels", {})
-    if any(labels.get(key) != value for key, value in (pod["spec"].get("nodeSelector") or {}).items()):
+    if not selects(pod["spec"], node["metadata"].get("labels", {}), at):
         return "node(s) didn't match Pod's node affinity/selector"
-    if not tolerates(pod["spec"], node):
+    if not tolerates(pod["spec"], node["spec"].get("taints", ())):
         return "node(s) had untolerated taint(s)"
     missing = lacking(left, asked(pod))
     return f"Insufficient {missing[0]}" if missing else ""
-
-
-def tolerates(spec: Object, node: Object) -> bool:
-    """Whether a pod may be on a node for all its taints."""
-    taints = [one for one in node["spec"].get("taints", ()) if one["effect"] != "PreferNoSchedule"]
-    return all(any(_tolerated(taint, one) for one in spec.get("tolerations") or ()) for taint in taints)
-
-
-def _tolerated(taint: Object, toleration: Object) -> bool:
-    if toleration.get("effect") not in (None, "", taint["effect"]):
-        return False
-    if toleration.get("operator", "Equal") == "Exists":
-        return toleration.get("key") in (None, "", taint["key"])
-    return bool(toleration.get("key") == taint["key"] and toleration.get("value", "") == taint.get("value", ""))
 
 
 def _unschedulable(pod: Object, why: dict[str, str], nodes: int, now: datetime) -> Iterator[Change]:

@@ -7,9 +7,9 @@ import msgspec
 
 from events.kinds import DEPLOYMENTS, PODS
 from events.kube import Object, Resource
+from services.reach import admits
 from services.sandbox.clouds.changes import Change, Edit, End, Make, Say
 from services.sandbox.clouds.inside.herd import free_names, keep, pod
-from services.sandbox.clouds.inside.pods import tolerates
 from services.sandbox.clouds.inside.view import (
     DAEMONSETS,
     REPLICASETS,
@@ -161,6 +161,4 @@ def _daemonset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
 
 
 def _may(spec: Object, node: Object) -> bool:
-    labels = node["metadata"].get("labels", {})
-    fits = all(labels.get(key) == value for key, value in (spec.get("nodeSelector") or {}).items())
-    return fits and tolerates(spec, node)
+    return admits(spec, node["metadata"].get("labels", {}), node["spec"].get("taints", ()), name(node))

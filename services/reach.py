@@ -1,0 +1,57 @@
+"""Where a pod may be is told by its spec and by the labels and taints of a node, room aside."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from events.kube_port import Object
+
+Labels = Mapping[str, str]
+OPERATORS: Mapping[str, Callable[[str | None, list[str]], bool]] = {
+    "In": lambda found, values: found in values,
+    "NotIn": lambda found, values: found not in values,
+    "Exists": lambda found, _: found is not None,
+    "DoesNotExist": lambda found, _: found is None,
+    "Gt": lambda found, values: _is_number(found) and int(found or "") > int(values[0]),
+    "Lt": lambda found, values: _is_number(found) and int(found or "") < int(values[0]),
+}
+"""Of node affinity: from a label's value (None: there is none) and the values that are asked for."""
+
+
+def admits(spec: Object, labels: Labels, taints: Iterable[Object], name: str = "") -> bool:
+    """Whether a pod of this spec may be on a node with these labels and taints; without a name: on any such node."""
+    return selects(spec, labels, name) and tolerates(spec, taints)
+
+
+def selects(spec: Object, labels: Labels, name: str = "") -> bool:
+    """Whether a pod's node selector and required node affinity hold for a node."""
+    if any(labels.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
+        return False
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    return required is None or any(_holds(term, labels, name) for term in required.get("nodeSelectorTerms") or ())
+
+
+def tolerates(spec: Object, taints: Iterable[Object]) -> bool:
+    """Whether a pod may be on a node for all its taints."""
+    hard = (taint for taint in taints if taint["effect"] != "PreferNoSchedule")
+    return all(any(_tolerated(taint, one) for one in spec.get("tolerations") or ()) for taint in hard)
+
+
+def _holds(term: Object, labels: Labels, name: str) -> bool:
+    """A term that asks for nothing holds for no node, as Kubernetes has it."""
+    asked = [(one, labels) for one in term.get("matchExpressions") or ()]
+    asked += [(one, {"metadata.name": name}) for one in term.get("matchFields") or ()]
+    return bool(asked) and all(
+        OPERATORS[one["operator"]](told.get(one["key"]), one.get("values") or []) for one, told in asked
+    )
+
+
+def _tolerated(taint: Object, toleration: Object) -> bool:
+    if toleration.get("effect") not in (None, "", taint["effect"]):
+        return False
+    if toleration.get("operator", "Equal") == "Exists":
+        return toleration.get("key") in (None, "", taint["key"])
+    return bool(toleration.get("key") == taint["key"] and toleration.get("value", "") == taint.get("value", ""))
+
+
+def _is_number(text: str | None) -> bool:
+    return text is not None and text.removeprefix("-").isdecimal()
