@@ -5,16 +5,13 @@ It gets no owner reference: that would delete it with the Colony.
 
 from collections.abc import Callable
 
-from events.faults import Denied, NotFound, TryLater
+from events.faults import Denied, NotFound
 from events.kube import Kube, Object, Resource
 from events.kube_faults import NotServed
 from schemas.placement import Attempt
 from schemas.wish import Adopt, OnRelease, Wish
 from services.clouds.marks import ATTEMPT, CLUSTER, UID
-from services.clouds.objects import own, uninstalled
-
-SOON = 0.5
-"""Seconds until it is looked again at what somebody else was writing at the same moment."""
+from services.clouds.objects import own, rewrite, uninstalled
 
 
 async def standing(kube: Kube, resource: Resource, name: str, tenant: str) -> Object:
@@ -46,7 +43,7 @@ async def take_in(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt, 
         return
     if CLUSTER in there:
         raise Denied(f"{resource.kind} {attempt.adopts} is taken in already, as {there[CLUSTER]}", "AlreadyExists")
-    await _rewrite(kube, resource, meta, {"metadata": {"labels": marks}})
+    await rewrite(kube, resource, meta, {"metadata": {"labels": marks}})
 
 
 async def hand_back(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt) -> None:
@@ -61,7 +58,7 @@ async def hand_back(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt
     if _ends(wish.need.adopt, attempt):
         await kube.delete(resource, meta["name"], wish.tenant, uid=meta["uid"])
     else:
-        await _rewrite(kube, resource, meta, {"metadata": {"labels": dict.fromkeys((CLUSTER, UID, ATTEMPT))}})
+        await rewrite(kube, resource, meta, {"metadata": {"labels": dict.fromkeys((CLUSTER, UID, ATTEMPT))}})
 
 
 def _ends(asked: Adopt | None, attempt: Attempt) -> bool:
@@ -75,15 +72,4 @@ async def alter(  # noqa: PLR0913 - which of whose objects, and what of it
 ) -> None:
     """Patch the object, told as it is: so a list can be given whole. Raises NotFound, Denied if not ours, TryLater."""
     there = await own(kube, resource, {"name": attempt.adopts, "namespace": wish.tenant}, uid)
-    await _rewrite(kube, resource, there["metadata"], patch(there))
-
-
-async def _rewrite(kube: Kube, resource: Resource, meta: Object, patch: Object) -> None:
-    """Change an object as it was read. Raises NotFound, Denied, TryLater if it has been changed since."""
-    as_read = patch | {"metadata": patch.get("metadata", {}) | {"resourceVersion": meta["resourceVersion"]}}
-    try:
-        await kube.patch(resource, meta["name"], meta["namespace"], as_read)
-    except Denied as denied:
-        if denied.reason != "Conflict":
-            raise
-        raise TryLater(f"{resource.kind} {meta['name']} has just been changed", SOON) from denied
+    await rewrite(kube, resource, there["metadata"], patch(there))

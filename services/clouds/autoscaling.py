@@ -30,6 +30,17 @@ def handed_over(deployment: Object, lot: Lot, pool: Pool) -> Object:
     return over(deployment | {"spec": spec}, {"metadata": {"annotations": annotations(lot, pool)}})
 
 
+def floor(deployment: Object) -> int | None:
+    """The fewest replicas of a MachineDeployment that has fewer; None where it has enough, or they are ours to set.
+
+    An autoscaler raises no group to its least (its flag enforce-node-group-min-size is off by default), and one that
+    does not run never would.
+    """
+    least = deployment["metadata"].get("annotations", {}).get(f"{GROUP}-min-size", "")
+    has = deployment["spec"].get("replicas")
+    return int(least) if least.isdecimal() and has is not None and has < int(least) else None
+
+
 def _annotations(lot: Lot, pool: Pool) -> Iterator[tuple[str, str]]:
     """What is not known of a node is left out."""
     if lot.group is None:

@@ -8,16 +8,17 @@ from typing import ClassVar
 import msgspec
 
 from events.faults import Denied, NotFound
-from events.kinds import CLUSTERS, MACHINEHEALTHCHECKS, find
+from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS, MACHINEHEALTHCHECKS, find
 from events.kube import Kube, Object, Resource
 from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds import adopting
+from services.clouds.autoscaling import floor
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.healing import declares, health_check
-from services.clouds.leftovers import leftovers
+from services.clouds.leftovers import CLUSTER_NAME, leftovers
 from services.clouds.manifests import filled, render
 from services.clouds.marks import GROUP
 from services.clouds.network import cluster_network
@@ -29,6 +30,7 @@ from services.clouds.objects import (
     installed,
     newest,
     own,
+    rewrite,
     served,
     uninstalled,
     with_keepers,
@@ -115,6 +117,8 @@ class Capi:
             await self._pools(filled(source, wish, attempt), mark)
         await self._patch(found, wish, uid)
         await self._heal(render(attempt), mark)
+        if wish.need.autoscaled:
+            await self._lift(there)
 
     async def _heal(self, rendered: list[Object], mark: Callable[[Object], None]) -> None:
         """See that it is watched over: where the kind was not served when it was launched, nobody was."""
@@ -122,6 +126,14 @@ class Capi:
             if document["kind"] == MACHINEHEALTHCHECKS.kind:
                 mark(document)
                 await ensure(self._kube, await self._kind(document), document)
+
+    async def _lift(self, cluster: Object) -> None:
+        """See that no pool that an autoscaler sizes has fewer nodes than the fewest it may have."""
+        kind, meta = await newest(self._kube, MACHINEDEPLOYMENTS), cluster["metadata"]
+        listed = await self._kube.list(kind, meta["namespace"], labels=f"{CLUSTER_NAME}={meta['name']}")
+        for each in listed.items:
+            if (least := floor(each)) is not None:
+                await rewrite(self._kube, kind, each["metadata"], {"spec": {"replicas": least}})
 
     async def _pools(self, made: list[tuple[Object, bool]], mark: Callable[[Object], None]) -> None:
         """See that of all kinds that pools are made of there is what the template says, and nothing of former pools."""

@@ -14,6 +14,8 @@ from services.clouds.marks import ATTEMPT, CLUSTER, UID
 
 BEFORE = "v1beta1"
 """What Cluster API spoke before v1beta2, and k0rdent speaks."""
+SOON = 0.5
+"""Seconds until it is looked again at what somebody else was writing at the same moment."""
 
 
 async def installed(kube: Kube, resource: Resource) -> None:
@@ -110,6 +112,17 @@ async def alter(kube: Kube, resource: Resource, meta: Object, uid: str, patch: O
     """See that fields of an object of ours are so. Raises NotFound, TryLater while it is going, Denied if not ours."""
     if not shows(await own(kube, resource, meta, uid), patch):
         await kube.patch(resource, meta["name"], meta["namespace"], patch)
+
+
+async def rewrite(kube: Kube, resource: Resource, meta: Object, patch: Object) -> None:
+    """Change an object as it was read. Raises NotFound, Denied, TryLater if it has been changed since."""
+    as_read = patch | {"metadata": patch.get("metadata", {}) | {"resourceVersion": meta["resourceVersion"]}}
+    try:
+        await kube.patch(resource, meta["name"], meta["namespace"], as_read)
+    except Denied as denied:
+        if denied.reason != "Conflict":
+            raise
+        raise TryLater(f"{resource.kind} {meta['name']} has just been changed", SOON) from denied
 
 
 def shows(there: object, wanted: object) -> bool:

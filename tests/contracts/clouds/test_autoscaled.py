@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from events.kinds import COLONIES, MACHINEDEPLOYMENTS
-from schemas.cluster import Ready, Stalled
+from schemas.cluster import Provisioned, Ready, Stalled
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
@@ -92,6 +92,17 @@ async def test_its_bound_can_be_raised_while_it_runs_and_its_least_cannot(house)
         refused = await house.until(Ready, lambda state: state.refused)
         assert "the autoscaler decides between minNodes and maxNodes" in refused.refused
         assert await replicas(house) == 3
+
+
+async def test_below_its_fewest_nodes_it_is_raised_and_not_founded_anew(house):
+    only_capi(house)
+    async with house.at_work():
+        await house.ask(scaledBy="ClusterAutoscaler", pools=[POOL | {"nodes": 2}])
+        await house.until(Ready)
+        await autoscale(house, 1)
+        await house.until(Provisioned)
+        ready = await house.until(Ready)
+        assert (await replicas(house), ready.attempt.number, ready.attempt.placement.nodes) == (2, 1, 2)
 
 
 async def test_its_end_leaves_nothing_whatever_its_size_was(house):

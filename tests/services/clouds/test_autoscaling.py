@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from events.faults import Denied
+from events.faults import Denied, TryLater
 from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS
 from schemas.placement import Attempt, NodeGroup, Placement
 from schemas.wish import Need, ScaledBy, Taint
@@ -85,6 +85,36 @@ async def test_other_bounds_change_nothing_of_it_but_the_bounds(server, asked):
     assert after["spec"]["replicas"] == 3
     await Capi(server).resize(wider, attempt(replace(BOUND, nodes=3), most=8), UID)
     assert (await deployment(server))["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
+
+
+async def sized(server, asked, nodes):
+    """What is there after a pool that may have two to five nodes has been given so many, and was looked at again."""
+    two = replace(BOUND, nodes=2, group=replace(BOUND.group, least=2))
+    ask = replace(asked, need=replace(asked.need, pools=(replace(ASKED, nodes=2),)))
+    await Capi(server).launch(ask, attempt(two), UID)
+    await server.patch(MACHINEDEPLOYMENTS, NAME, "default", {"spec": {"replicas": nodes}}, manager="somebody")
+    await Capi(server).resize(ask, attempt(two), UID)
+    return (await deployment(server))["spec"]["replicas"]
+
+
+@pytest.mark.parametrize(("nodes", "has"), [(0, 2), (1, 2), (2, 2), (4, 4)])
+async def test_it_is_raised_to_its_fewest_nodes_and_never_lowered(server, asked, nodes, has):
+    assert await sized(server, asked, nodes) == has
+
+
+async def test_what_an_autoscaler_sets_at_the_same_moment_is_not_overwritten(server, asked, monkeypatch):
+    listed = server.list
+
+    async def then_scaled(resource, *args, **kwargs):
+        seen = await listed(resource, *args, **kwargs)
+        if "cluster-name" in kwargs.get("labels", ""):
+            await server.patch(MACHINEDEPLOYMENTS, NAME, "default", {"spec": {"replicas": 5}}, manager="autoscaler")
+        return seen
+
+    monkeypatch.setattr(server, "list", then_scaled)
+    with pytest.raises(TryLater, match="has just been changed"):
+        await sized(server, asked, 1)
+    assert (await deployment(server))["spec"]["replicas"] == 5
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
