@@ -37,12 +37,13 @@ from services.sandbox.api.kubeconfig import kubeconfig
 from services.sandbox.seeds.plant import plant
 from services.sandbox.seeds.templates import tenant
 from tests.contracts.api import sides
-from tests.contracts.api.asking import ask
+from tests.contracts.api.asking import ask, until
 from tests.contracts.api.talk import NAMESPACES
 from tests.kube.places import home
 from tests.samples import LOT, POOL, cluster_class
 
 ROOT = Path(__file__).parents[3]
+BUSY = 429
 SHARED = ROOT.parent / "shared" / "data" / "crds"
 LOTS = (LOT, msgspec.structs.replace(LOT, pool="more", spot=False))
 LABELS, TAINTS = (
@@ -58,7 +59,11 @@ pytestmark = [pytest.mark.kube, pytest.mark.timeout(180)]
 
 
 class Strict:
-    """A way in on which every write is held strictly against its schema, and every answer's warnings are kept."""
+    """A way in on which every write is held strictly against its schema, and every answer's warnings are kept.
+
+    A definition that has just changed is served by its old storage for a moment; then every request is answered 429
+    until the new one is filled, and is to be sent again: nothing was done.
+    """
 
     def __init__(self, way: Transport) -> None:
         self._way = way
@@ -66,7 +71,8 @@ class Strict:
 
     async def send(self, request: Request) -> Response:
         writes = {"fieldValidation": "Strict"} if request.method in ("POST", "PUT", "PATCH") else {}
-        answer = await self._way.send(replace(request, query={**request.query, **writes}))
+        strict = replace(request, query={**request.query, **writes})
+        answer = await until(lambda: self._way.send(strict), lambda answer: answer.status != BUSY)
         self.warnings += [value for name, value in answer.headers.items() if name.lower() == "warning"]
         return answer
 
@@ -75,6 +81,23 @@ class Strict:
 
     async def close(self) -> None:
         """The real way in is closed by its side."""
+
+
+class Filling:
+    """A server whose storage is being filled at first."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def send(self, request: Request) -> Response:
+        self.asked += 1
+        return Response(200 if self.asked > 1 else BUSY, {}, b"{}")
+
+
+async def test_what_is_refused_while_the_storage_is_filled_is_sent_again():
+    server = Filling()
+    answer = await Strict(server).send(Request("POST", "/apis"))
+    assert (answer.status, server.asked) == (200, 2)
 
 
 @pytest.fixture
