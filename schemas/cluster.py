@@ -163,6 +163,11 @@ class Released(ClusterState, frozen=True, kw_only=True):
 
     because: str
 
+    @property
+    def needed(self) -> bool:
+        """Its Colony stands: that it has ended is what keeps it from being founded by the next edit."""
+        return not self.wish.deleting
+
 
 @state("cluster", "waiting", owner=OWNER)
 class Waiting(ClusterState, frozen=True, kw_only=True):

@@ -23,6 +23,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     correlation: str = ""
     """The whole flow it belongs to: the Colony's uid."""
 
+    @property
+    def needed(self) -> bool:
+        """Whether somebody still goes by it though it is over: as long as that is so it is not forgotten."""
+        return False
+
     def to(self, kind: type[T], **fields: Any) -> T:  # noqa: ANN401 - the fields of `kind`, checked by its constructor
         """The next state: what both have in common is carried over, the rest is given."""
         shared = {name: getattr(self, name) for name in _shared(type(self), kind)}

@@ -82,6 +82,11 @@ class Gone(TeardownState, frozen=True, kw_only=True):
     proof: dict[str, int]
     """What was counted, all of it zero."""
 
+    @property
+    def needed(self) -> bool:
+        """The same proof lets the cluster be founded again as long as its Colony stands."""
+        return not self.wish.deleting
+
 
 @state("teardown", "stuck", owner=OWNER)
 class Stuck(Ending, frozen=True, kw_only=True):

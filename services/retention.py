@@ -44,4 +44,6 @@ class Retention:
 
     def _is_old(self, key: Key) -> bool:
         state = self._ledger.entry(key).state
-        return state is not None and isinstance(state, self._ends) and self._clock() - state.since > self._lasts
+        if state is None or not isinstance(state, self._ends) or state.needed:
+            return False
+        return self._clock() - state.since > self._lasts

@@ -107,8 +107,11 @@ class Books:
                 yield state
 
     def alive(self) -> Iterator[Name]:
-        """Every Colony of which something is not over yet."""
-        return (name for name in tuple(self._of) if not all(map(self.over, self.of(name))))
+        """Every Colony of which something is not over yet, or would be kept for it."""
+        return (name for name in tuple(self._of) if any(self._kept(state) for state in self.of(name)))
+
+    def _kept(self, state: ClusterState) -> bool:
+        return not (state.wish.deleting and self.over(state))
 
     def facts(self, wish: Wish, refused: str = "") -> Facts:
         """All that is known of a wish's cluster."""

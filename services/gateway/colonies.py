@@ -189,7 +189,7 @@ class Colonies:
     async def _orphans(self, name: Name) -> None:
         """The Colony is not there any more: whatever of it still is has to go."""
         for state in self._books.of(name):
-            if not self._books.over(state) and not state.wish.deleting:
+            if not state.wish.deleting:
                 await self._say(no_more(state.wish, state.wish.generation))
 
     def _own(self, meta: Object) -> list[ClusterState]:

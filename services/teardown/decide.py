@@ -34,6 +34,7 @@ RETRY_AFTER = timedelta(minutes=10)
 """How long a stuck teardown rests before it tries again."""
 
 W = TypeVar("W", Armed, Warned)
+E = TypeVar("E", bound=TeardownState)
 LIVING = tuple(kind for kind in CLUSTER.states if kind not in CLUSTER.terminal)
 """Every state of a cluster but the last."""
 
@@ -53,7 +54,14 @@ def verify_unfounded(_: None, cluster: Released, now: datetime) -> Verifying:
 
 
 def verify_unfounded_again(state: Gone, cluster: Released, now: datetime) -> Gone | Verifying:
-    return state if _late(state, cluster) else verify_unfounded(None, cluster, now)
+    return heed(state, cluster) if _late(state, cluster) else verify_unfounded(None, cluster, now)
+
+
+def heed(state: E, cluster: Released) -> E:
+    """What has ended, and is asked for no more: then its proof need not be kept for the next founding."""
+    if cluster.uid != state.uid or not cluster.wish.deleting:
+        return state
+    return msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, deleting=True))
 
 
 def follow(state: Armed, cluster: ClusterState, now: datetime) -> Armed | Draining:
@@ -78,7 +86,7 @@ def verify_released(state: Armed | Warned, cluster: Released, now: datetime) -> 
     """It ended without us."""
     if cluster.uid != state.uid:
         return state
-    return state.to(Verifying, why=cluster.because, deadline=now + STEP_LIMIT)
+    return heed(state, cluster).to(Verifying, why=cluster.because, deadline=now + STEP_LIMIT)
 
 
 def note_use(state: Armed, seen: ClusterSeen) -> Armed:
@@ -131,12 +139,12 @@ def sweep(state: Cleaning, _: Swept, now: datetime) -> Cleaning | Releasing:
 
 
 def verify(state: Releasing, cluster: Released, now: datetime) -> Releasing | Verifying:
-    return state.to(Verifying, deadline=now + STEP_LIMIT) if cluster.uid == state.uid else state
+    return _verifying(state, cluster, now)
 
 
 def skip(state: Draining | Cleaning, cluster: Released, now: datetime) -> Draining | Cleaning | Verifying:
     """The cluster vanished under us: there is nothing left to drain or clean."""
-    return state.to(Verifying, deadline=now + STEP_LIMIT) if cluster.uid == state.uid else state
+    return _verifying(state, cluster, now)
 
 
 def prove(state: Verifying, audit: Audited) -> Verifying | Gone:
@@ -161,7 +169,7 @@ def retry(state: Stuck, _: Due, now: datetime) -> Stuck | Draining | Verifying:
 
 
 def verify_stuck(state: Stuck, cluster: Released, now: datetime) -> Stuck | Verifying:
-    return state.to(Verifying, deadline=now + STEP_LIMIT) if cluster.uid == state.uid else state
+    return _verifying(state, cluster, now)
 
 
 def next_end(state: TeardownState) -> tuple[datetime, str] | None:
@@ -204,6 +212,10 @@ def _up_to_date(state: W, cluster: ClusterState) -> W:
     return state if known == state else msgspec.structs.replace(known, as_of=cluster.since)
 
 
+def _verifying(state: E, cluster: Released, now: datetime) -> E | Verifying:
+    return heed(state, cluster).to(Verifying, deadline=now + STEP_LIMIT) if cluster.uid == state.uid else state
+
+
 def _release_if_clean(state: Cleaning, now: datetime) -> Cleaning | Releasing:
     if state.addons or not state.swept:
         return state
@@ -228,6 +240,7 @@ decide = machine(
     on(Cleaning, Swept, sweep),
     on((Draining, Cleaning), Released, skip),
     on(Releasing, Released, verify),
+    on(Verifying, Released, heed),
     on(Verifying, Audited, prove),
     on((Draining, Cleaning, Releasing, Verifying), Due, get_stuck),
     on(Stuck, Due, retry),

@@ -311,6 +311,21 @@ async def test_what_ended_of_itself_and_is_taken_out_is_asked_for_no_more_so_it_
     assert await house.said("train-b") == msgspec.structs.replace(wish, generation=4)
 
 
+async def test_what_ended_of_itself_is_asked_for_no_more_once_its_colony_is_not_there(house):
+    house.colony(("a", 1))
+    await house.follow()
+    wish = await house.said()
+    await house.is_(Released, wish, because="TimeToLive")
+    await house.is_(teardown.Gone, wish, "teardown")
+    assert house.books.cluster("acme", "train-a").needed
+    assert list(house.books.alive()) == [NAME]
+    house.colonies.objects.clear()
+    await house.follow()
+    assert await house.said() == msgspec.structs.replace(wish, deleting=True)
+    await house.is_(Released, await house.said(), uid="c1.1", because="TimeToLive")
+    assert list(house.books.alive()) == []
+
+
 async def test_what_ran_out_of_time_is_not_said_again_for_a_change_elsewhere(house):
     house.colony(("a", 1))
     await house.follow()

@@ -7,6 +7,7 @@ import pytest
 
 from events.faults import TryLater
 from services.retention import SWEEP
+from tests.services.runtime.conftest import Dark
 
 pytestmark = pytest.mark.looptime
 
@@ -41,3 +42,12 @@ async def test_one_that_lives_again_elsewhere_is_not_forgotten(house):
     await house.elsewhere(house.lit("l2", timedelta(days=9)))
     await asyncio.sleep(4 * SWEEP)
     assert await house.story() == ["waiting", "lit", "dark", "lit"]
+
+
+async def test_what_somebody_still_goes_by_is_kept_though_it_ended_long_ago(house, monkeypatch):
+    monkeypatch.setattr(Dark, "needed", True)
+    await house.start()
+    await house.press("hall")
+    await house.press("hall", on=False)
+    await asyncio.sleep(4 * SWEEP)
+    assert await house.story("hall") == ["waiting", "lit", "dark"]

@@ -174,3 +174,13 @@ def test_the_predecessors_echo_arms_nothing():
     assert tell(gone, cluster(second=100, uid="u1")) is gone
     assert tell(gone, cluster(Released, second=101, uid="u1")) is gone
     assert isinstance(tell(gone, cluster(second=900, uid="u3")), Armed)
+
+
+@pytest.mark.parametrize("second", [1, 2, 3], ids=["while it ends", "while that is proven", "after that"])
+def test_the_proof_of_what_is_asked_for_no_more_need_not_be_kept(second):
+    state = decide.decide(None, cluster(), T0)
+    for place, event in enumerate((cluster(Released, 1), Audited({"machines": 0})), 1):
+        state = decide.decide(state, cluster(Released, 1, deleting=True) if second == place else event, T0)
+        state = decide.decide(state, event, T0)
+    assert (type(state), state.needed) == (Gone, second == 3)
+    assert not decide.decide(state, cluster(Released, 1, deleting=True), T0).needed
