@@ -75,10 +75,15 @@ class Ports:
 
 
 class Machinery:
-    """A runtime with the views its service reads, and what its clouds keep at hand."""
+    """A runtime with the views its service reads, what its clouds keep at hand, and the clusters it opens."""
 
     def __init__(
-        self, ports: Ports, service: Service, views: tuple[View[Any, Any], ...] = (), kept: tuple[Kept, ...] = ()
+        self,
+        ports: Ports,
+        service: Service,
+        views: tuple[View[Any, Any], ...] = (),
+        kept: tuple[Kept, ...] = (),
+        workloads: Workloads | None = None,
     ) -> None:
         self.runtime = Runtime(
             service,
@@ -90,6 +95,7 @@ class Machinery:
         )
         self._views = views
         self._kept = kept
+        self._workloads = workloads
 
     @property
     def ready(self) -> asyncio.Event:
@@ -98,6 +104,13 @@ class Machinery:
 
     async def run(self) -> None:
         """Views first: nothing is decided before they are complete; what is not kept yet is asked for."""
+        try:
+            await self._run()
+        finally:
+            if self._workloads is not None:
+                await self._workloads.close()
+
+    async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:
             for each in self._kept:
                 group.create_task(each.run())
@@ -150,11 +163,13 @@ def provisioning(ports: Ports) -> Running:
 
 
 def addons(ports: Ports) -> Running:
-    return Machinery(ports, addons_service(ports.management, ports.workloads()))
+    workloads = ports.workloads()
+    return Machinery(ports, addons_service(ports.management, workloads), workloads=workloads)
 
 
 def teardown(ports: Ports) -> Running:
-    return Machinery(ports, teardown_service(ports.bus, ports.workloads(), ports.clouds))
+    workloads = ports.workloads()
+    return Machinery(ports, teardown_service(ports.bus, workloads, ports.clouds), workloads=workloads)
 
 
 def edge(ports: Ports) -> Running:

@@ -45,6 +45,7 @@ class Gate:
         self._beyond = beyond
         self._open = asyncio.Event()
         self._shut = asyncio.Event()
+        self.closed = False
         self.turn(open_=True)
 
     def turn(self, *, open_: bool) -> None:
@@ -75,6 +76,7 @@ class Gate:
         return None if line.cancelled() else line.result()
 
     async def close(self) -> None:
+        self.closed = True
         await self._beyond.close()
 
 
@@ -90,6 +92,8 @@ class House:
         self._ours = Kube(self.gate, random=lambda: 0.5)
         self._insides: dict[str, Gate] = {}
         """The ways into founded clusters, by kubeconfig."""
+        self.ways: list[Gate] = []
+        """Every way into a founded cluster that a service ever opened."""
         self.ports = Ports(
             bus=self.bus, management=self._ours, open_cluster=self._inside, clouds=backends(self._ours),
             clock=clock, jitter=lambda: 0.5, meters=Meters(), sources=(), backend=backend,
@@ -98,6 +102,7 @@ class House:
     async def _inside(self, kubeconfig: str) -> Kube:
         place = chosen(parsed(kubeconfig, "it"), "it").cluster["server"].rpartition("/")[2]
         gate = self._insides[kubeconfig] = Gate(self.sandbox.world.kube(place).transport)
+        self.ways.append(gate)
         return Kube(gate, random=lambda: 0.5)
 
     @asynccontextmanager

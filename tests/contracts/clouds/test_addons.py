@@ -82,6 +82,13 @@ async def founded(house):
     return inside
 
 
+async def test_whoever_opened_a_cluster_for_them_closes_it_when_he_is_stopped(house):
+    async with house.at_work():
+        await founded(house)
+    assert house.ways
+    assert all(way.closed for way in house.ways)
+
+
 async def test_one_that_is_taken_out_is_gone_and_the_others_stand(house):
     async with house.at_work():
         inside = await founded(house)
