@@ -3,8 +3,9 @@
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from contextlib import suppress
 
-from events.faults import Denied
+from events.faults import Denied, TryLater
 from events.kube import Kube
 from schemas.wish import Wish
 from services.clouds.port import Cloud, backend_of
@@ -30,3 +31,15 @@ def backend_for(wish: Wish, clouds: Mapping[str, Cloud], named: str = "") -> Clo
         known = ", ".join(sorted(clouds))
         raise Denied(f"there is no back end {name!r}: use one of {known}", "UnknownBackend")
     return cloud
+
+
+async def elsewhere(wish: Wish, clouds: Mapping[str, Cloud]) -> dict[str, str]:
+    """The clouds that other back ends than its own could found the wish on, each with the first such by name.
+
+    One that cannot tell now is passed over: what it would say is advice, and holds up nothing.
+    """
+    found: dict[str, str] = {}
+    for name in sorted(clouds.keys() - {wish.need.backend}):
+        with suppress(Denied, TryLater):
+            found = dict.fromkeys(await clouds[name].reach(wish), name) | found
+    return found

@@ -16,12 +16,13 @@ from schemas.registry import declared
 from schemas.resize import Bought, Buy, NotBought, Resize, Resized, ResizeRefused
 from schemas.upgrade import Rolling, Upgrade, Upgraded, UpgradeRefused
 from schemas.wish import Adopt
-from services.clouds import backend_for
+from services.clouds import backend_for, elsewhere
 from services.clouds.objects import uninstalled
 from services.clouds.port import Cloud
 from services.machine import Event
 from services.provisioning.adopting import nothing
 from services.provisioning.failures import NOTHING_TO_ADOPT
+from services.provisioning.placement import NOTHING_FITS
 from services.provisioning.stall import Stall
 from services.runtime import Act, acts
 from services.view import View
@@ -60,7 +61,10 @@ class Calls:
             _wait_if_told(denied, command.told)
             return (Ranked((), denied.reason, denied.message, wish.need.adopts),)
         self._wait_for_offers()
-        return (self._stall.ranked(command, reach),)
+        ranked = self._stall.ranked(command, reach)
+        if ranked.reason == NOTHING_FITS and (others := await elsewhere(wish, self._clouds)):
+            ranked = self._stall.ranked(command, reach, elsewhere=others)  # people are told what would reach more
+        return (ranked,)
 
     def _wait_for_offers(self) -> None:
         if not self._stall.open:

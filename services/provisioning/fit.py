@@ -32,6 +32,8 @@ class Known:
     now: datetime = EPOCH
     denied: frozenset[str] = frozenset()
     """Clouds that refused the tenant's credential, as another cluster of it found out."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Clouds that other back ends reach, each with one that does."""
 
 
 NOTHING = Known()
@@ -60,11 +62,19 @@ class Rule(NamedTuple):
     """How far, to find the nearest: in the rule's own measure."""
 
 
+def out_of_reach(ask: Ask, cloud: str) -> str:
+    """That the back end does not reach a cloud, and which does; empty if it does."""
+    if cloud in ask.reach:
+        return ""
+    other = ask.known.elsewhere.get(cloud)
+    return f"{cloud} is reached with backend: {other}" if other else f"{cloud} is not within reach"
+
+
 RULES = (
     Rule(
         "Cloud",
         lambda ask, _, e: e.offer.cloud in ask.reach and e.offer.cloud in (ask.need.clouds or ask.reach),
-        lambda ask, _, e: f"{e.offer.cloud} is not {'asked for' if e.offer.cloud in ask.reach else 'within reach'}",
+        lambda ask, _, e: out_of_reach(ask, e.offer.cloud) or f"{e.offer.cloud} is not asked for",
     ),
     Rule(
         "Region",

@@ -21,11 +21,13 @@ from services.provisioning.autoscaled import at_largest
 from services.provisioning.combine import Combination, in_limits, in_turns
 from services.provisioning.exclusions import exclusions
 from services.provisioning.failures import closed, memory, remembered
-from services.provisioning.fit import NOTHING, Ask, Known, Reach, fits, left, lot
+from services.provisioning.fit import NOTHING, Ask, Known, Reach, fits, left, lot, out_of_reach
 from services.provisioning.market import Entry, Market, Place
 
 Order = tuple[float, bool, str, str, tuple[tuple[str, str], ...]]
 Found = tuple[Order, Combination]
+NOTHING_FITS = "NoOfferFits"
+"""The reason where no offer is what was asked for, whatever it costs and whoever has it."""
 BEST = 10
 """Placements that are looked at: the best is taken, the next tells what it saved."""
 UNIT_PRICE: Callable[[Entry], float] = itemgetter(0)
@@ -162,7 +164,7 @@ def _why_none(asked: Ask, market: Market, tried: Sequence[Attempt]) -> tuple[str
         return "Denied", f"the credentials of {', '.join(sorted(asked.known.denied))} were refused to another cluster"
     if _any(replace(again, known=NOTHING), market):
         return "Taken", "every machine that fits is held by another cluster: it is free when that one is released"
-    return "NoOfferFits", _nothing(asked.need, asked.reach) + _instead(asked, market)
+    return NOTHING_FITS, _nothing(asked.need, asked.reach) + _instead(asked, market)
 
 
 def _most_hopeful(tried: Sequence[Attempt]) -> Attempt:
@@ -177,7 +179,8 @@ def _any(asked: Ask, market: Market) -> bool:
 def _instead(asked: Ask, market: Market) -> str:
     """What there is instead: other clouds, machines with another number of accelerators, or what came nearest."""
     if asked.need.clouds and asked.reach.keys().isdisjoint(asked.need.clouds):
-        return f": within reach are {', '.join(sorted(asked.reach))}"
+        other = [f"{out_of_reach(asked, cloud)}; " for cloud in asked.need.clouds if cloud in asked.known.elsewhere]
+        return f": {''.join(other)}within reach are {', '.join(sorted(asked.reach))}"
     for pool in asked.need.pools:
         sold = market.counts(pool.accelerator)
         if sold and pool.accelerators_per_node not in sold:

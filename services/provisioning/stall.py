@@ -1,6 +1,7 @@
 """Provisioning's stand at the market: what is offered, what is held, and whether what was chosen may be bought."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -64,9 +65,11 @@ class Stall:
         """Something has been said of the market."""
         return any(True for _ in self._offers)
 
-    def ranked(self, command: Rank, reach: Reach, *, keeps: bool = False) -> Ranked:
+    def ranked(
+        self, command: Rank, reach: Reach, *, keeps: bool = False, elsewhere: Mapping[str, str] | None = None
+    ) -> Ranked:
         """What the market offers a wish now; what must be steady is looked for without spot before it is with it."""
-        wish, known = command.wish, self.known(command.wish, keeps=keeps)
+        wish, known = command.wish, replace(self.known(command.wish, keeps=keeps), elsewhere=elsewhere or {})
         asks = (steadied(wish), wish) if command.steady else (wish,)
         answers = [rank(each, self.market, reach, command.tried, known=known, most=BEST) for each in asks]
         return next((answer for answer in answers if answer.placements), answers[-1])

@@ -1,6 +1,7 @@
 """`alate plan` shows what a Colony's clusters would get now, and what was left out, without asking for anything."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -13,7 +14,7 @@ from services.cli.placing.stand import Stand, stand
 from services.cli.placing.tables import planned
 from services.cli.show import Write, dumped
 from services.cli.where import Where
-from services.clouds import backend_for
+from services.clouds import backend_for, elsewhere
 from services.gateway.wishes import wishes
 from services.provisioning.adopting import nothing
 from services.provisioning.fit import Reach
@@ -62,7 +63,9 @@ async def _planned(here: Stand, wish: Wish, before: Sequence[Plan]) -> Plan:
     """Raises Denied."""
     if wish.need.adopt is not None:
         return await _taken_in(here, wish, wish.need.adopt, before)
-    return plan(wish, here.market, await _reach(here, wish), beside(here.known(wish), before))
+    others = await elsewhere(wish, here.clouds or {})
+    known = replace(beside(here.known(wish), before), elsewhere=others)
+    return plan(wish, here.market, await _reach(here, wish), known)
 
 
 async def _taken_in(here: Stand, wish: Wish, adopt: Adopt, before: Sequence[Plan]) -> Plan:

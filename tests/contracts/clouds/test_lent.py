@@ -86,6 +86,15 @@ async def test_a_cluster_goes_to_one_that_stands_while_that_is_free_and_to_a_clo
         assert where(await house.until(Ready, name="other"))[0] == "aws"
 
 
+async def test_who_asks_another_back_end_for_it_is_told_with_which_it_is_reached(sandbox):
+    house = House(sandbox, "capi")
+    async with house.at_work():
+        await stands(house)
+        await house.ask(nodes=SIZE, clouds=["basement"])
+        waiting = await house.until(Waiting)
+        assert "on basement: basement is reached with backend: k0rdent; within reach are " in waiting.message
+
+
 async def test_k0rdent_is_told_to_touch_nothing_in_it(house):
     async with house.at_work():
         await stands(house)

@@ -5,6 +5,7 @@ import msgspec
 from schemas.inventory import Offer
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.exclusions import exclusions
+from services.provisioning.fit import Known
 from services.provisioning.market import Market
 from services.provisioning.placement import ask, rank
 
@@ -43,6 +44,12 @@ def test_each_way_to_buy_counts_once_and_the_nearest_miss_is_told_in_the_rules_o
         ("Cpu", 2, "gcp us-east1 a3 at $30.00 a node: it has 128 vCPUs, about 126.1 for pods"),
         ("Spot", 1, "aws us-east-1 p5 spot at $9.00 a node: spot is never"),
     ]
+
+
+def test_a_cloud_that_another_back_end_reaches_is_told_with_its_name():
+    known = Known(elsewhere={"azure": "k0rdent", "aws": "k0rdent"})
+    found = exclusions(ask(wish(), REACH, known=known), MARKET)
+    assert found[0].nearest == "azure eastus nd at $1.00 a node: azure is reached with backend: k0rdent"
 
 
 def test_where_no_machine_has_so_many_accelerators_those_that_are_sold_are_told():

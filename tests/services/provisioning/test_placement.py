@@ -11,6 +11,7 @@ from schemas.inventory import Offer
 from schemas.placement import Attempt
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning import placement
+from services.provisioning.fit import Known
 from services.provisioning.market import Market
 
 REACH = {"aws": True, "gcp": False}
@@ -151,6 +152,12 @@ def test_where_nothing_fits_the_reason_says_what_was_looked_for_and_where(limits
     ranked = rank(wish(**limits), (), REACH)
     assert ranked.reason == "NoOfferFits"
     assert ranked.message == f"no offer has 2 nodes of 8 H100 (preferred spot) {where}"
+
+
+def test_of_clouds_that_were_asked_for_those_that_another_back_end_reaches_are_told_with_its_name():
+    known = Known(elsewhere={"azure": "k0rdent", "gcp": "k0rdent"})
+    ranked = rank(wish(clouds=("azure", "ibm")), (), REACH, known=known)
+    assert ranked.message.endswith("azure is reached with backend: k0rdent; within reach are aws, gcp")
 
 
 KINDS = st.sampled_from(("H100", "A100"))

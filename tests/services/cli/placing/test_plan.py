@@ -87,6 +87,14 @@ async def test_what_the_back_end_cannot_reach_is_left_out(colony, catalog):
     assert [each.reason for each in elsewhere.excluded] == ["Cloud"]
 
 
+async def test_what_another_back_end_reaches_is_told_with_its_name(colony, catalog):
+    made = await of_catalogs([catalog])
+    clouds = {"capi": Backend({"gcp": True}), "k0rdent": Backend({"aws": False})}
+    (planned,) = await plans(Stand(made.market, made.known, clouds, made.source), wanted(colony(FITS)))
+    assert planned.excluded[0].nearest.endswith(": aws is reached with backend: k0rdent")
+    assert planned.message.endswith(planned.excluded[0].nearest)
+
+
 @pytest.mark.parametrize(
     ("backend", "reason"), [("capi", "NotInstalled"), ("k0rdent", "UnknownBackend")], ids=["not installed", "unknown"]
 )
