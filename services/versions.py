@@ -5,8 +5,9 @@ WAY = "set it back, or add another cluster to the Colony and take this one out"
 
 
 def plain(version: str) -> str:
-    """The version without what a distribution adds to it: ``v1.34.1`` of ``v1.34.1+k0s.0``."""
-    return version.partition("+")[0].partition("-")[0]
+    """The version as a Colony writes it: ``v1.34.1`` of ``v1.34.1+k0s.0`` or ``1.34.1``; empty of none."""
+    bare = version.partition("+")[0].partition("-")[0]
+    return f"v{bare.removeprefix('v')}" if bare else ""
 
 
 def same_minor(one: str, other: str) -> bool:

@@ -36,7 +36,7 @@ from services.clouds.objects import (
     with_keepers,
 )
 from services.clouds.port import labels, owner
-from services.clouds.rolling import control_plane, workers
+from services.clouds.rolling import control_plane, running, workers
 from services.clouds.sized import Render, sized
 from services.clouds.sources import CLOUD_LABEL, KEY, PREFIX, Source, Sources, cloud_of
 from services.clouds.standing import Standing, of_cluster
@@ -87,13 +87,14 @@ class Capi:
                 await ensure(self._kube, await self._kind(document), document)
 
     async def standing(self, tenant: str, name: str) -> Standing:
-        """By its topology and its ClusterClass; what has none tells no more than its infrastructure's kind."""
+        """By its topology and its ClusterClass; what has none tells its infrastructure's kind and its version alone."""
         there = await adopting.standing(self._kube, await newest(self._kube, CLUSTERS), name, tenant)
         called = class_of(there)
         classes = await self._sources.classed(tenant) if called else ()
         labelled = (cloud_of(each) for each in classes if each["metadata"]["name"] == called)
         told = of_cluster(there, next(labelled, None) or infrastructure_of(there))
-        return told._replace(taken_by=adopting.bearer(there))
+        version = told.version or await running(self._kube, there)
+        return told._replace(version=version, taken_by=adopting.bearer(there))
 
     async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the Cluster bears the attempt's marks."""

@@ -17,7 +17,7 @@ from services.clouds.kept import Kept
 from services.clouds.leftovers import leftovers
 from services.clouds.lent import KUBECONFIG, lend, suit
 from services.clouds.machines import claim, listed
-from services.clouds.means import MACHINES, POOL, Means, cloud_of, following, lacking, means
+from services.clouds.means import MACHINES, POOL, Means, cloud_of, following, lacking, means, version_of
 from services.clouds.network import NETWORK, cluster_network
 from services.clouds.nodes import pool_of, worker_args
 from services.clouds.objects import alter, ensure, identity, installed, newest, own, with_keepers
@@ -77,7 +77,7 @@ class K0rdent:
         return {}
 
     async def standing(self, tenant: str, name: str) -> Standing:
-        """By its config, and by the cloud of its template or Credential. Raises Denied where it is a dry run."""
+        """By its config, its template and the cloud of that or of its Credential. Raises Denied if it is a dry run."""
         there = await standing(self._kube, CLUSTERDEPLOYMENTS, name, tenant)
         spec = there["spec"]
         if spec.get("dryRun"):
@@ -85,8 +85,9 @@ class K0rdent:
         templates, credentials = await self._there(tenant)
         template = next((one for one in templates if one["metadata"]["name"] == spec.get("template")), None)
         credential = next((one for one in credentials if one["metadata"]["name"] == spec.get("credential")), None)
-        told = of_deployment(spec.get("config") or {}, cloud_of(template, credential))
-        return told._replace(taken_by=bearer(there))
+        said = spec.get("config") or {}
+        told = of_deployment(said, cloud_of(template, credential))
+        return told._replace(version=version_of(template, said), taken_by=bearer(there))
 
     async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the ClusterDeployment bears the attempt's marks."""

@@ -9,7 +9,7 @@ import yaml
 from events.faults import Denied
 from events.kube_port import Object
 from services.clouds.marks import GROUP
-from services.clouds.values import CHARTS, Config
+from services.clouds.values import CHARTS, Config, asks_version
 from services.versions import plain, same_minor
 
 CONFIG = f"{GROUP}/config"
@@ -100,6 +100,13 @@ def cloud_of(template: Object | None, credential: Object | None) -> str:
     return told or (_cloud(credential) if credential is not None else "")
 
 
+def version_of(template: Object | None, told: Config) -> str:
+    """Of Kubernetes, that a cluster gets whose template is told this; empty if neither says."""
+    if (named := asks_version(told)) or template is None:
+        return named
+    return _version(template) or asks_version(_values(template))
+
+
 def following(deployment: Object, templates: Iterable[Object], version: str) -> str:
     """The template of a version of Kubernetes that a ClusterDeployment has, or may have next. Raises Denied."""
     has, able = str(deployment["spec"]["template"]), deployment.get("status", {}).get("availableUpgrades") or ()
@@ -118,12 +125,12 @@ def _valid(templates: Iterable[Object], name: str) -> list[Object]:
 
 
 def _makes(template: Object, version: str) -> bool:
-    return bool(template.get("status", {}).get("valid") and plain(_version(template)) == version)
+    return bool(template.get("status", {}).get("valid") and _version(template) == version)
 
 
 def _version(template: Object) -> str:
-    """Of Kubernetes; empty where the template leaves it open."""
-    return str(template.get("status", {}).get("k8sVersion") or "")
+    """The version of Kubernetes, as a Colony writes it; empty where the template leaves it open."""
+    return plain(str(template.get("status", {}).get("k8sVersion") or ""))
 
 
 def _suits(template: Object, version: str) -> bool:

@@ -18,8 +18,17 @@ async def control_plane(kube: Kube, cluster: Object, version: str) -> str:
     there = await _referred(kube, cluster)
     if there is None:
         return ""
-    runs = str(there.get("status", {}).get("version", ""))
+    runs = _version(there)
     return "" if plain(runs) == version else f"the control plane gets {version}, {runs or 'nothing'} runs"
+
+
+async def running(kube: Kube, cluster: Object) -> str:
+    """The version of the control plane, as a Colony writes it; empty where none is told."""
+    try:
+        there = await _referred(kube, cluster)
+    except NotFound:
+        return ""
+    return plain(_version(there)) if there is not None else ""
 
 
 async def workers(kube: Kube, cluster: Object, version: str) -> str:
@@ -34,6 +43,10 @@ def counted(machines: Sequence[Object], version: str) -> str:
     """The same of these. Pure."""
     there = sum(plain(each["spec"].get("version", "")) == version for each in machines)
     return "" if there == len(machines) else f"{there} of {len(machines)} machines run {version}"
+
+
+def _version(head: Object) -> str:
+    return str(head.get("status", {}).get("version") or "")
 
 
 async def _referred(kube: Kube, cluster: Object) -> Object | None:

@@ -7,6 +7,7 @@ from events.kube_port import Object
 from services.clouds.marks import GROUP
 from services.clouds.means import MACHINES
 from services.clouds.values import CHARTS, Chart, Config
+from services.versions import plain
 
 INSTANCE = f"{GROUP}/instance"
 """The annotation that says as what one's own machines were offered."""
@@ -34,7 +35,7 @@ class Standing(NamedTuple):
     nodes: int | None = None
     """Of all pools, where those are not told."""
     version: str = ""
-    """Of Kubernetes."""
+    """Of Kubernetes, as a Colony writes it."""
     taken_by: str = ""
     """The cluster as which it is taken in already."""
 
@@ -58,7 +59,10 @@ def of_cluster(cluster: Object, cloud: str) -> Standing:
     told = _told(topology.get("variables", ()))
     pools = topology.get("workers", {}).get("machineDeployments", ())
     return Standing(
-        cloud, str(told.get("region", "")), tuple(_pool(each, told) for each in pools), version=topology["version"]
+        cloud,
+        str(told.get("region", "")),
+        tuple(_pool(each, told) for each in pools),
+        version=plain(topology["version"]),
     )
 
 

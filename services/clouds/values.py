@@ -8,6 +8,7 @@ from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds.network import NETWORK, cluster_network
 from services.clouds.nodes import pool_of, worker_args
+from services.versions import plain
 
 Config = dict[str, object]
 BAD_TEMPLATE = "BadTemplate"
@@ -76,6 +77,11 @@ def buys_spot(cloud: str, values: Config) -> bool:
 def asks_zone(config: Config) -> bool:
     """Whether a ClusterDeployment's config names the zone of its workers."""
     return any(_at(f"worker.{chart.zone}", config) for chart in CHARTS.values())
+
+
+def asks_version(config: Config) -> str:
+    """The version of Kubernetes that a config names, as a Colony writes it; empty if it names none."""
+    return plain(str(_at("k0s.version", config) or ""))
 
 
 def over(beneath: Mapping[str, object], config: Config) -> Config:

@@ -47,6 +47,9 @@ def _misses(need: Need, there: Standing, place: Place) -> Iterator[str]:
         yield f"it is in {cloud} {region}, which is not asked for"
     if need.residency and not within(_machine(place), need.residency):
         yield f"it is in {cloud} {region}, which is not known to be in {', '.join(need.residency)}"
+    wanted = need.kubernetes_version
+    if there.version not in ("", wanted):
+        yield f"it has Kubernetes {there.version}, not {wanted}: write that version, and upgrade it then"
     asked, stand = {pool.name for pool in need.pools}, {stood.pool for stood in there.pools}
     if there.pools and (len(asked) != len(there.pools) or stand not in ({""}, asked)):
         yield f"it has {_listed(there)}: write these pools"

@@ -5,9 +5,10 @@ import pytest
 from services.versions import plain, same_minor, skips
 
 
-@pytest.mark.parametrize("version", ["v1.34.2", "v1.34.2+k0s.0", "v1.34.2-k0s.1", "v1.34.2+rke2r1"])
+@pytest.mark.parametrize("version", ["v1.34.2", "v1.34.2+k0s.0", "v1.34.2-k0s.1", "v1.34.2+rke2r1", "1.34.2"])
 def test_what_a_distribution_adds_is_left_out(version):
     assert plain(version) == "v1.34.2"
+    assert plain("") == ""
 
 
 @pytest.mark.parametrize(("version", "same"), [("v1.34.9+k0s.0", True), ("1.34.0", True), ("v1.3.2", False)])

@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 THEIRS = "theirs-gpu-1"
 """What somebody else made, under the name that the maker gave it."""
 PRICE = 3.0
+NEW = "v1.35.0"
+"""Of Kubernetes, and not what a Colony that names none asks for."""
 CLAIM = {
     "metadata": {"name": "data", "namespace": "default"},
     "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
@@ -27,9 +29,9 @@ CLAIM = {
 FREE_OF_US = {"metadata": {"labels": dict.fromkeys((CLUSTER, UID, ATTEMPT)), "ownerReferences": None}}
 
 
-async def made(house, nodes=2):
+async def made(house, nodes=2, **more):
     """Somebody else makes a cluster by hand, with no mark of ours on it."""
-    await house.ask(nodes=nodes, name="theirs")
+    await house.ask(nodes=nodes, name="theirs", **more)
     (wish,) = wishes(read_colony(await house.kube.get(COLONIES, "theirs", "default")), house.backend)
     lot = msgspec.structs.replace(
         LOT, pool=wish.need.pools[0].name, instance=INSTANCE, zone="", spot=False, nodes=nodes
@@ -134,3 +136,18 @@ async def test_one_of_another_size_is_left_as_it_is(house):
         stalled = await house.until(Stalled)
         assert stalled.reason == "DoesNotFit"
         assert await labels(house) == [None]
+
+
+async def test_one_of_another_version_is_left_as_it_is_until_the_colony_says_that(house):
+    await made(house, kubernetesVersion=NEW)
+    async with house.at_work():
+        await asyncio.sleep(600)
+        await adopt(house)
+        stalled = await house.until(Stalled)
+        told = f"it has Kubernetes {NEW}, not v1.34.0: write that version, and upgrade it then"
+        assert (stalled.reason, stalled.message, await labels(house)) == ("DoesNotFit", told, [None])
+        (cluster,) = (await house.kube.get(COLONIES, "train", "default"))["spec"]["clusters"]
+        right = {"spec": {"clusters": [cluster | {"kubernetesVersion": NEW}]}}
+        await house.kube.patch(COLONIES, "train", "default", right, manager="person")
+        await house.until(Ready)
+        assert (await house.shown())["kubernetesVersion"] == NEW

@@ -3,11 +3,12 @@
 import pytest
 
 from events.faults import Denied, NotFound
-from events.kinds import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS
+from events.kinds import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, CLUSTERTEMPLATES
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from services.clouds.marks import CLUSTER
 from services.clouds.standing import Standing, Stood, of_cluster, of_deployment
+from services.sandbox.clouds.names import CONTROLPLANES
 from tests.samples import cluster_class
 
 
@@ -47,7 +48,7 @@ def test_a_topology_tells_it_by_pool_in_its_variables():
         {"name": "b", "variables": {"overrides": [variable("instanceType", value="y4")]}},
     ]
     variables = [variable("region", value="r"), variable("instanceType", value="x8"), variable("spot", value="false")]
-    topology = {"version": "v1.33.1", "variables": variables, "workers": {"machineDeployments": pools}}
+    topology = {"version": "v1.33.1+k3s1", "variables": variables, "workers": {"machineDeployments": pools}}
     told = Standing("aws", "r", (Stood("a", 3, "x8", "z1", spot=True), Stood("b", 1, "y4")), version="v1.33.1")
     assert of_cluster({"spec": {"topology": topology}}, "aws") == told
 
@@ -73,6 +74,34 @@ async def test_the_cloud_of_a_deployment_is_that_of_its_template_or_credential(s
     spec = {"template": template, "credential": credential, "config": {"region": "r"}}
     await server.create(CLUSTERDEPLOYMENTS, named(spec))
     assert (await K0rdent(server).standing("default", "theirs")).cloud == cloud
+
+
+@pytest.mark.parametrize(
+    ("template", "config", "version"),
+    [
+        ("aws-standalone-cp-1-0-44", {}, "v1.35.0"),
+        ("aws-standalone-cp-1-0-44", {"k0s": {"version": "v1.33.5+k0s.0"}}, "v1.33.5"),
+        ("shipped", {}, "v1.32.8"),
+        ("none", {}, ""),
+    ],
+    ids=["its template's", "its config's", "that of its template's values", "nobody's"],
+)
+async def test_the_version_of_a_deployment_is_what_its_config_or_template_names(server, template, config, version):
+    await server.create(CLUSTERTEMPLATES, {"metadata": {"name": "shipped", "namespace": "default"}})
+    values = {"status": {"config": {"k0s": {"version": "1.32.8+k0s.0"}}}}
+    await server.patch(CLUSTERTEMPLATES, "shipped", "default", values, subresource="status")
+    await server.create(CLUSTERDEPLOYMENTS, named({"template": template, "config": config}))
+    assert (await K0rdent(server).standing("default", "theirs")).version == version
+
+
+async def test_the_version_of_a_cluster_without_a_topology_is_its_control_planes(server):
+    kind = {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": "theirs"}
+    await server.create(CLUSTERS, named({"controlPlaneRef": kind}))
+    assert (await Capi(server).standing("default", "theirs")).version == ""
+    await server.create(CONTROLPLANES, named({}))
+    runs = {"status": {"version": "v1.33.1+k0s.0"}}
+    await server.patch(CONTROLPLANES, "theirs", "default", runs, subresource="status")
+    assert (await Capi(server).standing("default", "theirs")).version == "v1.33.1"
 
 
 async def test_a_dry_run_is_no_cluster(server):

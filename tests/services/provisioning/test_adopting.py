@@ -78,6 +78,11 @@ def test_where_it_tells_nothing_of_itself_the_colony_is_believed():
             {},
             "its pool a has 5 nodes, not 2: write so many, and scale it then",
         ),
+        (
+            THERE._replace(version="v1.35.1"),
+            {},
+            "it has Kubernetes v1.35.1, not v1.34.0: write that version, and upgrade it then",
+        ),
         (Standing("aws", nodes=5), {"adopt": OWN}, "it has 5 workers, not 2: write pools of so many"),
     ],
 )

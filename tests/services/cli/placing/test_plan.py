@@ -13,7 +13,7 @@ from services.clouds.standing import Standing, Stood
 POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
 FITS = {"name": "a", "pools": [POOL], "backend": "capi"}
 TOO_DEAR = {"name": "b", "pools": [POOL], "maxPricePerHour": 1.0}
-ADOPTS = FITS | {"adopt": {"name": "theirs"}}
+ADOPTS = FITS | {"adopt": {"name": "theirs"}, "kubernetesVersion": "v1.33.1"}
 THERE = Standing("aws", "us-east-1", (Stood("gpu", 2, "x8"),), version="v1.33.1")
 HERE = Where(Path("absent"))
 
@@ -127,10 +127,11 @@ async def test_of_a_cluster_that_adopts_another_it_is_told_what_that_has_and_cos
     [
         (None, "NothingToAdopt", "there is no Cluster theirs in namespace default: adopt one that is there"),
         (THERE._replace(pools=(Stood("gpu", 3, "x8"),)), "DoesNotFit", "its pool gpu has 3 nodes, not 2"),
+        (THERE._replace(version="v1.35.1"), "DoesNotFit", "it has Kubernetes v1.35.1, not v1.33.1: write that version"),
         (THERE._replace(pools=(Stood("gpu", 2, "w8"),)), "NoPrice", "no catalog has a price for w8 in aws us-east-1"),
         (THERE._replace(taken_by="other-gpu"), "AlreadyExists", "theirs is taken in already, as other-gpu"),
     ],
-    ids=["not there", "another size", "no price", "another's"],
+    ids=["not there", "another size", "another version", "no price", "another's"],
 )
 async def test_what_cannot_be_taken_in_is_told_with_its_reason(colony, catalog, there, reason, message):
     (made,) = await taken_in(there, catalog, colony(ADOPTS))
