@@ -15,7 +15,7 @@ from services.clouds.adopting import bearer, hand_back, standing, take_in
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
 from services.clouds.leftovers import leftovers
-from services.clouds.lent import KUBECONFIG, lend, suit
+from services.clouds.lent import KUBECONFIG, lend, suit, unsized
 from services.clouds.machines import claim, listed
 from services.clouds.means import MACHINES, POOL, Means, cloud_of, following, lacking, means, version_of
 from services.clouds.network import NETWORK, cluster_network
@@ -95,9 +95,9 @@ class K0rdent:
 
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the ClusterDeployment asks for so many workers."""
-        if attempt.placement.cloud not in CHARTS:
-            raise Denied("a cluster on machines of one's own keeps those it has: add another cluster to the Colony")
         meta = {"name": attempt.object_name(wish.name), "namespace": wish.tenant}
+        if attempt.placement.cloud not in CHARTS:
+            raise Denied(unsized(await own(self._kube, CLUSTERDEPLOYMENTS, meta, uid)))
         workers = {"workersNumber": attempt.placement.lots[0].nodes}
         await alter(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"config": workers}})
 

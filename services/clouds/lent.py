@@ -25,3 +25,12 @@ async def lend(kube: Kube, deployment: Object, secret: str) -> None:
     if not await claimed(kube, deployment, "cluster", {"kubeconfig": secret}):
         tenant = deployment["metadata"]["namespace"]
         raise Denied(f"the cluster that Secret {tenant}/{secret} opens is lent to another", "Taken")
+
+
+def unsized(deployment: Object) -> str:
+    """Why what a ClusterDeployment was given has no other size, and what can be done."""
+    if KUBECONFIG in deployment["metadata"].get("annotations", {}):
+        return (
+            "a cluster that is lent stands as it is: take it out of the Colony to give it back, or add another cluster"
+        )
+    return "a cluster on machines of one's own keeps those it has: add another cluster to the Colony"

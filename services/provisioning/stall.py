@@ -124,12 +124,15 @@ class Stall:
         Raises TryLater until its own new size has come back, and with it all that was chosen before it.
         """
         limits = self._limits(command.attempt) if command.grows else {}
-        mine = self._clusters.get(Key("cluster", command.wish.tenant, command.wish.name))
+        key = Key("cluster", command.wish.tenant, command.wish.name)
+        mine = self._clusters.get(key)
         if limits and (mine is None or holds(mine) != command.attempt):
             raise TryLater("it is not known yet who else has chosen these machines", SOON)
         stock = excess(limits, self._holders.taken)
         if stock is not None:
-            raise Denied(f"of {stock[3]} in {stock[1]} there are {limits[stock]}, and others hold the rest", "Taken")
+            others = self._holders.beside(key)[stock]
+            told = f"of {stock[3]} in {stock[1]} there are {limits[stock]}, of which others hold {others}"
+            raise Denied(told, "Taken")
 
     async def stands(self, command: Launch) -> bool:
         """Whether the attempt is still the cluster's own, by the stream's last word."""

@@ -84,3 +84,21 @@ async def test_one_that_is_not_what_was_bought_is_left_alone(server, wish, pool,
     with pytest.raises(refusal[0], match=refusal[1]):
         await K0rdent(server).launch(asking(wish, **what), ATTEMPT, UID)
     assert (await made(server))["dryRun"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"pool: {LOT.instance}", "a cluster that is lent stands as it is: take it out of the Colony to give it back"),
+        (f"machines: [{{address: 10.0.0.1, pool: {LOT.instance}}}, {{address: 10.0.0.2, pool: {LOT.instance}}}]",
+         "a cluster on machines of one's own keeps those it has: add another cluster"),
+    ],
+    ids=["lent", "own machines"],
+)  # fmt: skip
+async def test_what_stands_already_has_no_other_size_and_says_what_can_be_done(server, wish, text, why):
+    await lent(server, text)
+    await K0rdent(server).launch(wish, ATTEMPT, UID)
+    before = await made(server)
+    with pytest.raises(Denied, match=why):
+        await K0rdent(server).resize(wish, ATTEMPT, UID)
+    assert await made(server) == before

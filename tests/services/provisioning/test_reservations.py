@@ -332,7 +332,7 @@ async def test_one_that_grows_gets_no_machine_that_another_holds(stalls):
     await asyncio.sleep(1)
     (told,) = await calls.resize(resize(grown(small, 2)))
     assert told == ResizeRefused(
-        1, grown(small, 2).attempt.placement.lots, "of dgx in r there are 2, and others hold the rest", "Taken"
+        1, grown(small, 2).attempt.placement.lots, "of dgx in r there are 2, of which others hold 1", "Taken"
     )
 
 
