@@ -7,6 +7,7 @@ import yaml
 
 from events.faults import Denied
 from events.kube_file import chosen
+from services import contexts
 from services.contexts import context, opens, written
 from services.sandbox.api.kubeconfig import kubeconfig
 
@@ -28,6 +29,19 @@ def test_every_context_opens_its_own_cluster_and_the_first_is_current():
         "a": ("https://a/clusters/a", "a"),
     }
     assert document["current-context"] == "b"
+
+
+def test_it_is_written_by_libyaml_where_that_is_there(monkeypatch):
+    used = []
+
+    class Noting(contexts.DUMPER):
+        def __init__(self, *args, **more):
+            used.append(self)
+            super().__init__(*args, **more)
+
+    monkeypatch.setattr(contexts, "DUMPER", Noting)
+    written({"a": chosen(yaml.safe_load(kubeconfig("https://a", "a", "ca")), "it")})
+    assert [isinstance(each, yaml.cyaml.CEmitter) for each in used] == [yaml.__with_libyaml__]
 
 
 @pytest.mark.parametrize("secret", [{}, {"data": None}, {"data": {}}, {"data": {"value": ""}}])
