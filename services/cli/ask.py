@@ -56,9 +56,8 @@ async def _until_ready(kube: Kube, asked: Object, tell: Say) -> None:
         async for colony in sights:
             if _ready(colony):
                 return
-            phase = _phase(colony)
-            if phase in NOT_NOW:
-                raise Failed(f"colony/{name} is {phase} and {NOT_NOW[phase]}: {colony['status'].get('message', '')}")
+            if why := _hopeless(current(colony)):
+                raise Failed(f"colony/{name} {why}")
     raise Failed(f"colony/{name} was deleted while it was waited for")
 
 
@@ -105,8 +104,14 @@ def current(colony: Object) -> Object:
     return status if status.get("observedGeneration", 0) >= colony["metadata"].get("generation", 0) else {}
 
 
-def _phase(colony: Object) -> str:
-    return str(current(colony).get("phase", ""))
+def _hopeless(status: Object) -> str:
+    """Why it does not become ready now, for people; empty as long as it may. One cluster that is over is enough."""
+    phase = str(status.get("phase", ""))
+    if phase in NOT_NOW:
+        return f"is {phase} and {NOT_NOW[phase]}: {status.get('message', '')}"
+    over = (each for each in status.get("clusters", ()) if each["phase"] == "Released")
+    told = (f"{NOT_NOW['Released']}: {each['name']}: {each.get('message', '')}" for each in over)
+    return "" if phase == "Deleting" else next(told, "")
 
 
 def _ready(colony: Object) -> bool:

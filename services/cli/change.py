@@ -107,7 +107,7 @@ def _size(text: str) -> tuple[str, int]:
 
 
 async def change(where: Where, asked: Change, *, wait: bool, as_json: bool, write: Write) -> None:
-    """Ask for it. Raises BadInput, Failed if there is no such Colony, or if it is refused while it is waited for."""
+    """Ask for it. Raises BadInput, Failed if there is no such Colony, or it is refused or over while waited for."""
     tell: Say = (lambda _: None) if as_json else (lambda line: write(f"{line}\n"))
     async with where.kube() as kube:
         colony = await _patched(kube, asked)
@@ -140,7 +140,10 @@ async def _until(kube: Kube, colony: Object, asked: Change, tell: Say) -> Object
             conditions = {one["type"]: one for one in current(seen).get("conditions", ())}
             if conditions.get("Accepted", {}).get("status") == "False":
                 raise Failed(f"colony/{meta['name']} is not changed: {conditions['Accepted']['message']}")
-            if conditions.get("Resizing", {}).get("status") == "False" and asked.reached(_shown(seen, asked.cluster)):
+            shown = _shown(seen, asked.cluster)
+            if conditions and shown.get("phase") == "Released":
+                raise Failed(f"colony/{meta['name']}: {asked.cluster} is Released: {shown.get('message', '')}")
+            if conditions.get("Resizing", {}).get("status") == "False" and asked.reached(shown):
                 return seen
     raise Failed(f"colony/{meta['name']} was deleted while it was waited for")
 

@@ -62,7 +62,8 @@ def whole(moment: datetime) -> datetime:
 
 
 def phase(facts: Facts) -> str:
-    """The cluster's state, as the status names it."""
+    """The cluster's state, as the status names it; one that is over and asked for again is not over."""
     if facts.refused:
         return "Stalled"
-    return type(facts.cluster).__name__ if facts.cluster else "Pending"
+    pending = facts.cluster is None or (isinstance(facts.cluster, Released) and asked_since(facts))
+    return "Pending" if pending else type(facts.cluster).__name__

@@ -244,6 +244,14 @@ def test_time_alone_changes_nothing():
     assert same(again, first)
 
 
+def test_what_is_over_is_pending_once_it_is_asked_for_again():
+    over = is_(cluster.Released, because="Idle")
+    assert shown(Facts(WISH, cluster=over))["phase"] == "Released"
+    computed = shown(Facts(msgspec.structs.replace(WISH, asked_at=NOW), cluster=over))
+    assert (computed["phase"], computed["message"]) == ("Pending", "a: waiting for provisioning")
+    assert conditions(computed)["Ready"][:2] == ("False", "Pending")
+
+
 @pytest.mark.parametrize(
     ("facts", "told"),
     [

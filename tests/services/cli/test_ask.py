@@ -1,0 +1,74 @@
+"""Whoever waits for a Colony is told once it is ready, or why waiting no longer makes it so."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+
+from events.kube import Changed, Listed
+from services.bad import Failed
+from services.cli.ask import request
+
+ASKED = {"metadata": {"name": "train", "namespace": "default", "generation": 2}}
+READY = {"phase": "Ready", "conditions": [{"type": "Ready", "status": "True"}]}
+OVER = "its end has come (TimeToLive): no edit founds it again, but `alate again train/b` does, or a later askedAt"
+BOTH = [{"name": "a", "phase": "Ready"}, {"name": "b", "phase": "Released", "message": OVER}]
+
+
+def shown(status, generation=2):
+    return ASKED | {"status": status | {"observedGeneration": generation}}
+
+
+class Here:
+    """A management cluster whose one Colony comes to look like this, then this, and changes no more."""
+
+    def __init__(self, first, *others):
+        self._first, self._others = first, others
+
+    @asynccontextmanager
+    async def kube(self):
+        yield self
+
+    async def apply(self, resource, colony, *, manager):
+        return colony
+
+    async def watch(self, resource, namespace):
+        yield Listed((self._first,), "1")
+        for each in self._others:
+            yield Changed(each)
+        raise TimeoutError("it waits for ever")
+
+
+async def waited(*looks):
+    await request(Here(*looks), [ASKED], wait=True, tell=lambda _: None)
+
+
+async def test_it_waits_until_all_of_what_was_asked_last_is_ready():
+    going = {"phase": "Launching", "clusters": [{"name": "a", "phase": "Launching"}]}
+    await waited(shown(READY, 1), shown(going), shown(READY))
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ({"phase": "Ready", "clusters": BOTH}, f"colony/train will not become ready as it is: b: {OVER}"),
+        (
+            {"phase": "Released", "message": f"b: {OVER}", "clusters": BOTH[1:]},
+            f"colony/train is Released and will not become ready as it is: b: {OVER}",
+        ),
+        (
+            {"phase": "Stalled", "message": "a: too dear"},
+            "colony/train is Stalled and will not become ready as it is: a: too dear",
+        ),
+    ],
+    ids=["one of two is over", "it is over", "stalled"],
+)
+async def test_what_no_waiting_makes_ready_is_told_with_what_does(status, told):
+    with pytest.raises(Failed) as failed:
+        await waited(shown({"phase": "Pending"}), shown(status))
+    assert str(failed.value) == told
+
+
+async def test_what_was_over_before_it_was_asked_for_again_is_waited_for():
+    before = shown({"phase": "Ready", "clusters": BOTH}, 1)
+    pending = {"phase": "Pending", "clusters": [BOTH[0], {"name": "b", "phase": "Pending"}]}
+    await waited(before, shown(pending), shown(READY))
