@@ -7,6 +7,7 @@ import msgspec
 
 from events.faults import Denied, NoCapacity, NotFound, TryLater
 from events.kube_faults import NotServed
+from events.patience import Paces
 from schemas.cluster import NOT_INSTALLED
 from schemas.founding import Gone, Held, Launch, LaunchFailed, Look, MadeLate, Rank, Release
 from schemas.infra import InfraSeen
@@ -30,7 +31,7 @@ from services.view import View
 STILL_GOING = 5.0
 """Seconds until a release is looked at again, should the word that it is done get lost."""
 STILL_ROLLING = 10.0
-"""Seconds until it is looked again how many machines run another version."""
+"""Seconds at most until it is looked again how many machines run another version: sooner after one more does."""
 UNTIL_INSTALLED = 15.0
 """Seconds until it is looked again for what was not installed."""
 
@@ -49,6 +50,7 @@ class Calls:
         self._stall = stall
         self._infra = infra
         self._inventory = inventory
+        self._rolling: Paces[tuple[str, str]] = Paces(lambda: 1.0)  # who runs this spreads what comes again
 
     async def rank(self, command: Rank) -> tuple[Event, ...]:
         """What the market offers for the wish, the best first."""
@@ -118,6 +120,7 @@ class Calls:
     async def upgrade(self, command: Upgrade) -> tuple[Event, ...]:
         """Tell the back end the version, and ask how far it is. Raises TryLater until there is anything new to tell."""
         number, version = command.attempt.number, command.wish.need.kubernetes_version
+        key = (command.wish.tenant, command.wish.name)
         try:
             with _until_there():
                 backend = backend_for(command.wish, self._clouds)
@@ -126,7 +129,8 @@ class Calls:
             _wait_if_curable(denied)
             return (UpgradeRefused(number, version, denied.message),)
         if progress and progress == command.told:
-            raise TryLater(progress, STILL_ROLLING)
+            raise TryLater(progress, min(STILL_ROLLING, self._rolling.failed(key)))
+        self._rolling.well(key)
         return (Rolling(number, version, progress) if progress else Upgraded(number, version),)
 
     async def buy(self, command: Buy) -> tuple[Bought | NotBought, ...]:
@@ -142,6 +146,7 @@ class Calls:
     async def release(self, command: Release) -> tuple[Event, ...]:
         """Let the attempt go. Raises TryLater as long as it is there."""
         number, where = command.attempt.number, command.attempt.backend
+        self._rolling.well((command.wish.tenant, command.wish.name))  # no upgrade of it is waited for any more
         backend = backend_for(command.wish, self._clouds, where)
         try:
             await backend.release(command.wish, command.attempt)

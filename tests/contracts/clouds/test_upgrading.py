@@ -60,6 +60,14 @@ async def test_every_node_gets_the_version_and_ready_is_never_withdrawn(house):
         assert len(await house.paid()) == 4
 
 
+async def test_people_are_told_while_machine_after_machine_gets_the_version(house):
+    async with running(house):
+        await edit(house, kubernetesVersion=NEW)
+        await runs(house, NEW)
+        told = [state.upgrading.progress for state in await house.states() if getattr(state, "upgrading", None)]
+        assert any(f" of 4 machines run {NEW}" in each for each in told)
+
+
 async def test_no_kubelet_is_ever_newer_than_the_api_server(house):
     async with running(house), house.sandbox.watched():
         await edit(house, kubernetesVersion=NEW)

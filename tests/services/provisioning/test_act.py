@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from events.bus import Message
-from events.faults import Denied
+from events.faults import Denied, TryLater
 from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, CRDS
 from events.kube import Kube
 from events.memory import MemoryBus
@@ -23,9 +23,10 @@ from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.upgrade import Rolling, Upgrade
 from schemas.wish import Need, Pool, Wish
 from services.clouds import backends
-from services.provisioning.act import UNTIL_INSTALLED, Calls
+from services.provisioning.act import STILL_ROLLING, UNTIL_INSTALLED, Calls
 from services.provisioning.founding import LAUNCH_LIMIT
 from services.provisioning.service import service
 from services.runtime import Runtime
@@ -263,3 +264,34 @@ async def test_what_an_object_of_others_showed_for_an_earlier_attempt_is_not_see
     for number, told in ((1, 1), (2, 0)):
         attempt = Attempt(number=number, placement=Placement(cloud="aws", region="r", lots=()), adopts="theirs")
         assert len(await calls.look(Look(wish, attempt))) == told
+
+
+class Rolls:
+    """A back end whose machines get another version."""
+
+    progress = "0 of 2 machines"
+
+    async def upgrade(self, *_):
+        return self.progress
+
+
+async def looked_again(calls, command, times):
+    """After how many seconds each look asks for the next, while nothing changes."""
+    waits = []
+    for _ in range(times):
+        with pytest.raises(TryLater) as later:
+            await calls.upgrade(command)
+        waits.append(later.value.after)
+    return waits
+
+
+async def test_an_upgrade_is_looked_at_less_and_less_often_until_it_gets_on():
+    cloud, need = Rolls(), Need(pools=POOLS, backend="fake", kubernetes_version="v1.35.0")
+    calls = Calls({"fake": cloud}, None, {}, {})
+    wish = Wish(tenant="default", colony="train", cluster="a", uid="c1", generation=1, need=need)
+    attempt = Attempt(number=1, placement=Placement(cloud="aws", region="r", lots=()))
+    command = Upgrade(wish, attempt, "c1.1", told=Rolls.progress)
+    assert await looked_again(calls, command, 6) == [1.0, 2.0, 4.0, 8.0, STILL_ROLLING, STILL_ROLLING]
+    cloud.progress = "1 of 2 machines"
+    assert await calls.upgrade(command) == (Rolling(1, "v1.35.0", cloud.progress),)
+    assert await looked_again(calls, msgspec.structs.replace(command, told=cloud.progress), 2) == [1.0, 2.0]
