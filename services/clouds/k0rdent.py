@@ -24,7 +24,7 @@ from services.clouds.objects import alter, ensure, identity, installed, newest, 
 from services.clouds.port import labels, owner
 from services.clouds.rolling import control_plane, workers
 from services.clouds.standing import INSTANCE, Standing, of_deployment
-from services.clouds.values import CHARTS, Config, asks_zone, buys_spot, config, held, over
+from services.clouds.values import CHARTS, Config, asks_version, asks_zone, buys_spot, config, held, over
 
 
 class K0rdent:
@@ -102,11 +102,12 @@ class K0rdent:
         await alter(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"config": workers}})
 
     async def upgrade(self, wish: Wish, attempt: Attempt, uid: str) -> str:
-        """By another ClusterTemplate: one that k0rdent itself says may follow the present one."""
+        """By another ClusterTemplate that k0rdent says may follow the present one, if its config names no version."""
         meta, version = {"name": attempt.object_name(wish.name), "namespace": wish.tenant}, wish.need.kubernetes_version
         there = await own(self._kube, CLUSTERDEPLOYMENTS, meta, uid)
-        template = following(there, (await self._there(wish.tenant))[0], version)
-        await alter(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"template": template}})
+        if not _named(there, version):
+            template = following(there, (await self._there(wish.tenant))[0], version)
+            await alter(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"template": template}})
         beneath = await self._kube.get(await newest(self._kube, CLUSTERS), meta["name"], wish.tenant)
         return await control_plane(self._kube, beneath, version) or await workers(self._kube, beneath, version)
 
@@ -194,6 +195,15 @@ def _object(wish: Wish, attempt: Attempt, uid: str, found: Means, told: Config) 
         | notes,
         "spec": _spec(found, told),
     }
+
+
+def _named(deployment: Object, version: str) -> bool:
+    """Whether its config names this version of Kubernetes: whatever its template makes. Raises Denied on another."""
+    named, called = asks_version(deployment["spec"].get("config") or {}), deployment["metadata"]["name"]
+    if named not in ("", version):
+        told = f"the config of ClusterDeployment {called} names {named} as k0s.version: set that to {version} there"
+        raise Denied(f"{told}, or take it out")
+    return named == version
 
 
 def _one_pool(pools: int) -> None:

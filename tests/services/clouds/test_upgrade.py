@@ -169,6 +169,24 @@ async def test_k0rdent_gets_no_other_template(server, wish, fault):
     assert await template_of(server) == "aws-standalone-cp-1-0-43"
 
 
+async def test_a_version_that_a_config_names_is_set_there_and_no_template_changes_it(server, wish):
+    k0rdent = await launched(K0rdent, server, wish)
+    await able(server, "aws-standalone-cp-1-0-44")
+    await config_names(server, OLD + "+k0s.0")
+    told = r"names v1\.34\.0 as k0s\.version: set that to v1\.35\.0 there, or take it out"
+    with pytest.raises(Denied, match=told):
+        await k0rdent.upgrade(to(wish), ATTEMPT, UID)
+    await config_names(server, NEW + "+k0s.0")
+    with pytest.raises(NotFound):  # its Cluster: nothing makes one here
+        await k0rdent.upgrade(to(wish), ATTEMPT, UID)
+    assert await template_of(server) == "aws-standalone-cp-1-0-43"
+
+
+async def config_names(server, version):
+    config = {"spec": {"config": {"k0s": {"version": version}}}}
+    await server.patch(CLUSTERDEPLOYMENTS, NAME, "default", config)
+
+
 async def test_k0rdent_founds_in_the_version_that_is_asked_for_where_a_template_has_it(server, wish):
     await K0rdent(server).launch(to(wish), ATTEMPT, UID)
     assert await template_of(server) == "aws-standalone-cp-1-0-44"
