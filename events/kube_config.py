@@ -51,7 +51,8 @@ async def transport(
     """The API server of a kubeconfig (several paths with ``:``), or of the pod we run in.
 
     Without `path`: KUBECONFIG, else ``~/.kube/config``, else the service account of the pod.
-    Raises ``Denied("BadKubeconfig")`` with a sentence saying what is wrong, where, and what would be right.
+    Raises ``Denied("BadKubeconfig")`` with a sentence saying what is wrong, where, and what would be right;
+    TryLater where a plug-in that it names does not answer in time.
     """
     files = _places(path or os.environ.get("KUBECONFIG") or "~/.kube/config")
     if path is None and not any(file.exists() for file in files):

@@ -31,7 +31,7 @@ class Where:
 
     @asynccontextmanager
     async def kube(self) -> AsyncIterator[Kube]:
-        """The management cluster. Raises Absent, Denied("BadKubeconfig")."""
+        """The management cluster. Raises Absent, Denied("BadKubeconfig"), TryLater."""
         file = str(self.kubeconfig or Folder(self.folder).address().kubeconfig)
         async with management(file) as kube:
             yield kube
@@ -68,7 +68,7 @@ def of_environment() -> Credentials:
 
 @asynccontextmanager
 async def management(kubeconfig: str) -> AsyncIterator[Kube]:
-    """The API server of a kubeconfig. Raises Denied("BadKubeconfig")."""
+    """The API server of a kubeconfig. Raises Denied("BadKubeconfig"), TryLater."""
     kube = Kube(await transport(kubeconfig, answer=PATIENCE), random=random.random)
     try:
         yield kube

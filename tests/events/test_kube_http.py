@@ -198,5 +198,14 @@ async def test_a_kubeconfig_that_breaks_later_is_a_matter_of_time(api, wallet, k
         await kube_of.list(CONFIGMAPS)
 
 
+@pytest.mark.looptime
+async def test_a_plug_in_that_hangs_is_a_matter_of_time():
+    async def load():
+        await asyncio.Event().wait()
+
+    with pytest.raises(TryLater, match="the credentials could not be read in 15 s"):
+        await Credentials(load, lambda: datetime.now(UTC)).current()
+
+
 def test_an_access_never_shows_its_token():
     assert "secret" not in repr(Access("http://127.0.0.1", token="Bearer secret"))  # noqa: S106 - its absence is shown

@@ -8,28 +8,11 @@ import pytest
 from events.faults import NotFound
 from events.kinds import COLONIES, CONFIGMAPS, CRDS, find
 from schemas.cluster import Ready
+from tests.services.addons.house import KIND
+from tests.services.addons.house import UNKNOWN as GADGET
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
-KIND = """
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: gadgets.example.org}
-spec:
-  group: example.org
-  scope: Namespaced
-  names: {plural: gadgets, singular: gadget, kind: Gadget}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-"""
-GADGET = """
-apiVersion: example.org/v1
-kind: Gadget
-metadata: {name: one}
-"""
 SETTINGS = """
 apiVersion: v1
 kind: ConfigMap
