@@ -16,6 +16,8 @@ NOT_NOW = {
     "Stalled": "will not become ready as it is",
     "Invalid": "will not become ready as it is",
     "Released": "will not become ready as it is",
+    "Stuck": "will not become ready as it is",
+    "AddonsDegraded": "is tried again every few minutes, or until `alate delete`",
     "Waiting": "goes on being asked for until there is room, or until `alate delete`",
 }
 """Phases that no longer waiting ends soon, and what becomes of the Colony then."""

@@ -1,23 +1,32 @@
 """How far one cluster has come is told aspect by aspect, each with its reason, from what its owners have said.
 
 Each aspect rests on the one before it. A cluster that is ready was proven to have them all; as long as its owner calls
-it that, a count that is short for a moment withdraws none of them.
+it that, a count that is short for a moment withdraws none of them. What ends, cannot be heard or lacks an add-on is not
+Ready whatever its owner calls it.
 """
 
 from collections.abc import Mapping
 
-from schemas.addon import Applied
 from schemas.cluster import ClusterState, Founded, Hibernated, Launching, Provisioned, Ready, Stalled, Waiting
+from schemas.teardown import Warned
 from services.capacity import INTERRUPTED
 from services.counts import unmet
 from services.gateway.conditions import Verdict
-from services.gateway.facts import Facts, asked_since, counted, phase
-from services.gateway.tells import gets, message
-
-UNHEARD = Verdict(
-    holds=None, reason="NotHeard", message="its API cannot be heard: what is shown of its nodes is what was seen last"
+from services.gateway.facts import (
+    ADDONS_DEGRADED,
+    UNKNOWN,
+    WITHOUT_ADDONS,
+    Facts,
+    asked_since,
+    counted,
+    ending,
+    phase,
+    unheard,
 )
+from services.gateway.tells import gets, message, silent, waits_for_addons
 
+REASONS = {UNKNOWN: "NotHeard", WITHOUT_ADDONS: "AddonsNotApplied", ADDONS_DEGRADED: "AddonsNotApplied"}
+"""Why a cluster in these phases is not ready; of any other the phase itself is the reason."""
 AS_ASKED = Verdict(holds=False, reason="AsAsked")
 
 
@@ -28,9 +37,10 @@ def aspects(facts: Facts) -> Mapping[str, Verdict]:
         "Reachable": reachable(facts),
         "Schedulable": schedulable(facts),
         "AcceleratorsReady": accelerators_ready(facts),
-        "AddonsApplied": addons_applied(unapplied(facts)),
+        "AddonsApplied": addons_applied(waits_for_addons(facts)),
         "Resizing": resizing(facts),
         "Upgrading": upgrading(facts),
+        "Ending": ends(facts),
         "Ready": ready(facts),
     }
 
@@ -51,13 +61,14 @@ def reachable(facts: Facts) -> Verdict:
     state = facts.cluster
     if not isinstance(state, Founded) or isinstance(state, Launching):
         return missing(facts)
-    seen = counted(facts, state)
-    return UNHEARD if seen is not None and not seen.known else Verdict(holds=True, reason="ApiAnswers")
+    if unheard(facts) is not None:
+        return Verdict(holds=None, reason="NotHeard", message=silent(facts))
+    return Verdict(holds=True, reason="ApiAnswers")
 
 
 def schedulable(facts: Facts) -> Verdict:
-    """As many nodes are ready as it has to have."""
-    return _counted(facts, "nodes", "NodesReady")
+    """As many nodes are ready as it has to have, and take pods: its end has not closed them."""
+    return missing(facts) if cordoned(facts) else _counted(facts, "nodes", "NodesReady")
 
 
 def accelerators_ready(facts: Facts) -> Verdict:
@@ -74,17 +85,15 @@ def _counted(facts: Facts, what: str, enough: str) -> Verdict:
     return Verdict(holds=True, reason=enough) if there else missing(facts)
 
 
-def unapplied(facts: Facts) -> list[str]:
-    """The add-ons that are not on it as they are asked for."""
-    there = {(one.addon, one.digest) for one in facts.addons if isinstance(one, Applied)}
-    return [asked.name for asked in facts.wish.addons if (asked.name, asked.digest) not in there]
+def cordoned(facts: Facts) -> bool:
+    """Its nodes take no pods any more, for it ends; those of a cluster that stands on are left as they are."""
+    end = ending(facts)
+    return end is not None and not (end.lent or end.wish.need.kept)
 
 
-def addons_applied(waits: list[str]) -> Verdict:
-    """None of these is waited for any more."""
-    if waits:
-        return Verdict(holds=False, reason="Waiting", message=f"waiting for {', '.join(waits)}")
-    return Verdict(holds=True, reason="AllApplied")
+def addons_applied(waits: str) -> Verdict:
+    """No add-on is waited for any more; `waits` tells those that are, and why."""
+    return Verdict(holds=False, reason="Waiting", message=waits) if waits else Verdict(holds=True, reason="AllApplied")
 
 
 def resizing(facts: Facts) -> Verdict:
@@ -105,16 +114,29 @@ def upgrading(facts: Facts) -> Verdict:
     return Verdict(holds=True, reason="Late" if going.late else "Upgrading", message=gets(going))
 
 
+def ends(facts: Facts) -> Verdict:
+    """It is being taken away; or it is about to be, which is told as long as it can be stopped."""
+    if ending(facts) is not None or phase(facts) == "Deleting":
+        return Verdict(holds=True, reason=phase(facts), message=message(facts))
+    if isinstance(facts.teardown, Warned):
+        return Verdict(holds=False, reason="Warned", message=message(facts))
+    return AS_ASKED
+
+
 def ready(facts: Facts) -> Verdict:
-    """Every accelerator that was bought can be used."""
-    return Verdict(holds=True, reason="AllThere") if isinstance(facts.cluster, Ready) else missing(facts)
+    """Every accelerator that was bought can be used, every add-on is there, and it stays."""
+    return Verdict(holds=True, reason="AllThere") if phase(facts) == Ready.__name__ else missing(facts)
 
 
 def missing(facts: Facts) -> Verdict:
     """It has not come so far, or is no more: what it is doing instead."""
-    state = facts.cluster
-    reason = state.reason if isinstance(state, Stalled | Waiting) else _interrupted(state) or phase(facts)
-    return Verdict(holds=False, reason=phase(facts) if facts.refused else reason, message=message(facts))
+    state, at = facts.cluster, phase(facts)
+    own = (state.reason if isinstance(state, Stalled | Waiting) else _interrupted(state)) if _at(state, at) else ""
+    return Verdict(holds=None if at == UNKNOWN else False, reason=own or REASONS.get(at, at), message=message(facts))
+
+
+def _at(state: ClusterState | None, phase: str) -> bool:
+    return type(state).__name__ == phase
 
 
 def _interrupted(state: ClusterState | None) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
@@ -17,7 +18,7 @@ from schemas.wish import Wish, own_name
 from services.clouds.marks import GROUP
 from services.gateway import status
 from services.gateway.books import BACKENDS, Books, Name
-from services.gateway.facts import Facts
+from services.gateway.facts import Facts, phase
 from services.gateway.kubeconfigs import Kubeconfigs
 from services.gateway.marks import MANAGER, release_of, trace_of
 from services.gateway.opening import Sources, Told, sources
@@ -108,7 +109,8 @@ class Colonies:
         """Show what is, and say what is wanted: neither waits for the other, nor is stopped by its failure."""
         refusals = self._refusals(asked)
         wanted = tuple(wish for wish in asked if not refusals[wish.name])
-        tells = self._tell(colony, self._facts(asked, refusals))
+        dropped = self._dropped(colony["metadata"], {wish.name for wish in asked})
+        tells = self._tell(colony, [*self._facts(asked, refusals), *dropped])
         for failed in await asyncio.gather(
             self._order(colony["metadata"], asked, wanted), tells, return_exceptions=True
         ):
@@ -146,6 +148,13 @@ class Colonies:
 
     def _facts(self, asked: tuple[Wish, ...], refusals: dict[str, str]) -> list[Facts]:
         return [self._books.facts(wish, refusals[wish.name]) for wish in asked]
+
+    def _dropped(self, meta: Object, asked: set[str]) -> list[Facts]:
+        """Clusters that the Colony asks for no more, as long as anything of them is there: they are still paid for."""
+        going = (s.wish for s in self._own(meta) if s.wish.name not in asked and not self._books.over(s))
+        wishes = (no_more(wish, meta["generation"]) for wish in going)
+        facts = (replace(self._books.facts(wish), dropped=True) for wish in wishes)
+        return [each for each in facts if phase(each) != Released.__name__]
 
     def _status(self, colony: Object, facts: list[Facts]) -> Object:
         told = self.kubeconfigs.told(colony["metadata"]) or Told()

@@ -42,7 +42,7 @@ def sources(facts: Iterable[Facts]) -> Sources:
     found = {}
     for each in facts:
         secret = getattr(each.cluster, "kubeconfig", "")
-        if secret:
+        if secret and not each.dropped:
             unheard = each.seen is not None and not each.seen.known
             found[context(each.wish.colony, each.wish.cluster)] = Source(secret, unheard)
     return found

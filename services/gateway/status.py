@@ -1,18 +1,19 @@
 """A Colony's status is computed from what its clusters are, by one pure function."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from events.kube_port import Object
 from schemas.cluster import Founded, Ready
 from schemas.crds import ClusterStatus, ColonyStatus
 from schemas.inventory import ClusterSeen
-from services.gateway.aspects import AS_ASKED, addons_applied, generation, missing, resizing, unapplied, upgrading
+from services.gateway.aspects import AS_ASKED, addons_applied, ends, generation, missing, resizing, upgrading
 from services.gateway.clusters import cluster_status
 from services.gateway.conditions import Shown, Verdict
-from services.gateway.facts import Facts, asked_since, counted, phase
+from services.gateway.facts import ADDONS_DEGRADED, UNKNOWN, WITHOUT_ADDONS, Facts, asked_since, counted, phase
 from services.gateway.gpus import gpu_inventory
 from services.gateway.opening import Told
+from services.gateway.tells import waits_for_addons
 
 NOTHING = Told()
 KUBECONFIG = "KubeconfigWritten"
@@ -33,30 +34,30 @@ def refused(colony: Object, message: str, now: datetime) -> Object:
 
 def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = NOTHING) -> Object:
     """What the Colony shows now. `now` stamps conditions that change, nothing else; `told` of its kubeconfig."""
-    listed = tuple(facts)
+    listed = tuple(sorted(facts, key=lambda each: each.dropped))
+    asked = tuple(each for each in listed if not each.dropped)
     shown = _shown(colony, now)
     clusters = list(_clusters(colony, listed, shown))
-    ready = sum(isinstance(each.cluster, Ready) for each in listed)
+    ready = sum(phase(each) == Ready.__name__ for each in asked)
     offers = [each.cluster for each in listed if isinstance(each.cluster, Founded)]
     deleting = bool(colony["metadata"].get("deletionTimestamp"))
     verdicts = {
-        "Accepted": _accepted(listed),
-        "Ready": _ready(listed, ready),
-        "Resizing": _changing(listed, resizing),
-        "Upgrading": _changing(listed, upgrading),
-        "AddonsApplied": _addons_applied(listed),
+        "Accepted": _accepted(asked),
+        "Ready": _ready(asked, ready),
+        "Resizing": _changing(asked, resizing),
+        "Upgrading": _changing(asked, upgrading),
+        "AddonsApplied": _addons_applied(asked),
+        "Ending": _changing(listed, ends),
     } | ({KUBECONFIG: told.verdict} if told.verdict else {})
     whole = ColonyStatus(
-        phase="Deleting" if deleting else _phase(listed),
+        phase=_phase(asked, deleting=deleting),
         observed_generation=shown.generation,
-        ready=f"{ready}/{len(listed)}",
-        accelerators=f"{_sum(clusters, 'accelerators_ready')}/{_sum(clusters, 'accelerators_wanted')}",
+        ready=f"{ready}/{len(asked)}",
+        accelerators=_accelerators(clusters[: len(asked)]),
         offer=", ".join(dict.fromkeys(_short(state) for state in offers)) or None,
         price_per_hour=round(sum(s.attempt.placement.price_per_hour for s in offers), 6) if offers else None,
         cost_usd=round(sum(each.cluster.cost_usd for each in listed if each.cluster), 6),
-        message=next(
-            filter(None, (" ".join(verdicts[kind].message.split()) for kind in TOLD if kind in verdicts)), None
-        ),
+        message=_message(verdicts),
         kubeconfig_secret=told.secret,
         conditions=shown.conditions(verdicts),
         gpu_inventory=gpu_inventory(_seen_of(listed)) or None,
@@ -81,8 +82,11 @@ def _dumped(whole: ColonyStatus) -> Object:
     return whole.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _sum(clusters: list[ClusterStatus], name: str) -> int:
-    return sum(getattr(cluster, name) or 0 for cluster in clusters)
+def _accelerators(clusters: list[ClusterStatus]) -> str:
+    there, wanted = (
+        sum(getattr(each, f"accelerators_{name}") or 0 for each in clusters) for name in ("ready", "wanted")
+    )
+    return f"{there}/{wanted}"
 
 
 def _short(state: Founded) -> str:
@@ -91,25 +95,43 @@ def _short(state: Founded) -> str:
     return f"{placement.cloud}/{placement.region} {lot.instance}{' spot' if lot.spot else ''}"
 
 
-def _phase(facts: tuple[Facts, ...]) -> str:
-    """What all clusters are, or what the least advanced of them is."""
+def _phase(facts: tuple[Facts, ...], *, deleting: bool) -> str:
+    """What all clusters are, or what the least advanced of them is; of one that goes, that, or that it cannot."""
     phases = [phase(each) for each in facts]
+    if deleting:
+        return STUCK if STUCK in phases else "Deleting"
     return min(phases, key=lambda one: ORDER.index(one) if one in ORDER else -1) if phases else "Empty"
 
 
-TOLD = ("Accepted", "Ready", "Resizing", "Upgrading", KUBECONFIG)
-"""Whose message is the Colony's, in one line: what somebody wrote and has to mend comes first."""
+def _message(verdicts: Mapping[str, Verdict]) -> str | None:
+    """What people should know first, in one line: that it ends, or else what somebody wrote and has to mend."""
+    order = ("Ending", *TOLD) if verdicts["Ending"].holds else TOLD
+    told = (" ".join(verdicts[kind].message.split()) for kind in order if kind in verdicts)
+    return next(filter(None, told), None)
+
+
+STUCK = "Stuck"
+TOLD = ("Accepted", "Ready", "Ending", "Resizing", "Upgrading", KUBECONFIG)
+"""Whose message is the Colony's."""
 ORDER = (
+    STUCK,
     "Stalled",
+    ADDONS_DEGRADED,
     "Waiting",
     "Pending",
     "Requested",
     "Placing",
     "Launching",
     "Provisioned",
+    WITHOUT_ADDONS,
     "Hibernated",
-    "Ready",
+    "Deleting",
+    "Draining",
+    "Cleaning",
     "Releasing",
+    "Verifying",
+    UNKNOWN,
+    "Ready",
     "Released",
 )
 """From what needs people most to what needs them least."""
@@ -133,11 +155,10 @@ def _ready(facts: tuple[Facts, ...], ready: int) -> Verdict:
         return Verdict(holds=False, reason="Empty", message="the Colony asks for no cluster")
     if ready == len(facts):
         return Verdict(holds=True, reason="AllClustersReady")
-    least = min(
-        (each for each in facts if not isinstance(each.cluster, Ready)), key=lambda each: ORDER.index(phase(each))
-    )
+    short = (each for each in facts if phase(each) != Ready.__name__)
+    least = min(short, key=lambda each: ORDER.index(phase(each)))
     why = missing(least)
-    return Verdict(holds=False, reason=why.reason, message=f"{least.wish.cluster}: {why.message}")
+    return Verdict(holds=why.holds, reason=why.reason, message=f"{least.wish.cluster}: {why.message}")
 
 
 def _changing(facts: tuple[Facts, ...], aspect: Callable[[Facts], Verdict]) -> Verdict:
@@ -154,7 +175,8 @@ def _changing(facts: tuple[Facts, ...], aspect: Callable[[Facts], Verdict]) -> V
 
 
 def _addons_applied(facts: tuple[Facts, ...]) -> Verdict:
-    return addons_applied([f"{each.wish.cluster}/{name}" for each in facts for name in unapplied(each)])
+    told = ((each.wish.cluster, waits_for_addons(each)) for each in facts)
+    return addons_applied("; ".join(f"{name}: {waits}" for name, waits in told if waits))
 
 
 def _seen_of(facts: tuple[Facts, ...]) -> Iterator[ClusterSeen]:

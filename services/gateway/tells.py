@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from schemas.addon import Applying, Degraded
 from schemas.cluster import (
+    ClusterState,
     Founded,
     Hibernated,
     Launching,
@@ -18,23 +20,63 @@ from schemas.cluster import (
     Waiting,
 )
 from schemas.placement import Attempt
-from schemas.teardown import Stuck, Warned
-from services.gateway.facts import Facts, asked_since, counted, wanted, whole
+from schemas.teardown import Warned
+from services.gateway.ending import ends
+from services.gateway.facts import (
+    Facts,
+    asked_since,
+    clock,
+    counted,
+    ending,
+    phase,
+    unapplied,
+    unheard,
+    wanted,
+    whole,
+)
 from services.gateway.poolcounts import short_pools
 
 
 def message(facts: Facts) -> str:
     """The one thing a person should know of the cluster now."""
     state, teardown = facts.cluster, facts.teardown
-    if facts.refused or isinstance(teardown, Stuck):
-        return facts.refused or _stuck(facts)
+    if facts.refused or ending(facts) is not None:
+        return facts.refused or ends(facts)
+    if phase(facts) == "Deleting":
+        return "its end is asked for"
     if isinstance(teardown, Warned):
         return f"goes at {whole(teardown.until):%H:%M:%S}Z: {teardown.why}"
+    if unheard(facts) is not None:
+        return silent(facts)
+    incomplete = isinstance(state, Ready) and not state.refused and unapplied(facts)
+    return waits_for_addons(facts) if incomplete else _goes_on(facts, state)
+
+
+def _goes_on(facts: Facts, state: ClusterState | None) -> str:
     if isinstance(state, Hibernated):
         return state.refused or (f"hibernates once {_left(facts, state)}" if state.resizing else "hibernates")
     if isinstance(state, Founded) and (state.refused or state.wanted or state.resizing or not isinstance(state, Ready)):
         return state.refused or _progress(facts, state)
     return _at_rest(facts)
+
+
+def silent(facts: Facts) -> str:
+    """Since when its API is not heard, and what that means for what is shown."""
+    seen = unheard(facts)
+    if seen is None:
+        return ""
+    since = f" since {clock(seen.fresh_since)}" if seen.fresh_since else ""
+    why = f" ({seen.refusal})" if seen.refusal else ""
+    return f"its API cannot be heard{since}{why}: what is shown of its nodes is what was seen last"
+
+
+def waits_for_addons(facts: Facts) -> str:
+    """Which add-ons are not on it, and what people have to mend for that; empty where all are."""
+    missing = unapplied(facts)
+    told = {one.addon: one.message for one in facts.addons if isinstance(one, Applying | Degraded)}
+    wrong = [f"add-on {name}: {told[name]}" for name in missing if told.get(name)]
+    waits = [name for name in missing if not told.get(name)]
+    return "; ".join((*wrong, *((f"waiting for {', '.join(waits)}",) if waits else ())))
 
 
 ON_ITS_WAY = "waiting for provisioning"
@@ -68,12 +110,6 @@ def _at_rest(facts: Facts) -> str:
         return TELLS.get(type(state), lambda _: "")(state)
     again = f"`alate again {wish.colony}/{wish.cluster}` does, or a later askedAt"
     return f"its end has come ({state.because}): no edit founds it again, but {again}"
-
-
-def _stuck(facts: Facts) -> str:
-    why = getattr(facts.cluster, "held", "") or (facts.infra.message if facts.infra else "")
-    told = (getattr(facts.teardown, "message", ""), why)
-    return ": ".join(filter(None, told))
 
 
 def _progress(facts: Facts, state: Founded) -> str:

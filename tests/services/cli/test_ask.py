@@ -6,7 +6,7 @@ import pytest
 
 from events.kube import Changed, Listed
 from services.bad import Failed
-from services.cli.ask import request
+from services.cli.ask import NOT_NOW, request
 
 ASKED = {"metadata": {"name": "train", "namespace": "default", "generation": 2}}
 READY = {"phase": "Ready", "conditions": [{"type": "Ready", "status": "True"}]}
@@ -59,8 +59,12 @@ async def test_it_waits_until_all_of_what_was_asked_last_is_ready():
             {"phase": "Stalled", "message": "a: too dear"},
             "colony/train is Stalled and will not become ready as it is: a: too dear",
         ),
+        (
+            {"phase": "AddonsDegraded", "message": "a: no such kind"},
+            f"colony/train is AddonsDegraded and {NOT_NOW['AddonsDegraded']}: a: no such kind",
+        ),
     ],
-    ids=["one of two is over", "it is over", "stalled"],
+    ids=["one of two is over", "it is over", "stalled", "an add-on cannot be applied"],
 )
 async def test_what_no_waiting_makes_ready_is_told_with_what_does(status, told):
     with pytest.raises(Failed) as failed:

@@ -18,7 +18,10 @@ from services.gateway.conditions import Shown
 from services.gateway.facts import Facts
 from tests.services.gateway.known import SEEN, WHOLE, WISH, is_, put_on
 
-ASPECTS = ("Placed", "Reachable", "Schedulable", "AcceleratorsReady", "AddonsApplied", "Resizing", "Upgrading", "Ready")
+ASPECTS = (
+    "Placed", "Reachable", "Schedulable", "AcceleratorsReady",
+    "AddonsApplied", "Resizing", "Upgrading", "Ending", "Ready",
+)  # fmt: skip
 LADDER = ("Placed", "Reachable", "Schedulable", "AcceleratorsReady", "Ready")
 SEENS = (
     None, SEEN, msgspec.structs.replace(SEEN, nodes=0, accelerators=0), msgspec.structs.replace(SEEN, nodes=2),
@@ -59,7 +62,9 @@ def test_each_rests_on_the_one_before_it():
 def test_what_is_ready_is_everything_and_nothing_else_is_ready():
     for facts in EVERYTHING:
         found = told(facts)
-        assert found["Ready"] is isinstance(facts.cluster, cluster.Ready)
+        stays = not isinstance(facts.teardown, teardown.Ending)
+        has_all = found["AddonsApplied"] and isinstance(facts.cluster, cluster.Ready)
+        assert found["Ready"] is (stays and has_all)
         assert not found["Ready"] or all(found[kind] for kind in LADDER)
 
 
@@ -69,7 +74,7 @@ def test_they_cost_no_write_of_their_own():
     for facts in EVERYTHING:
         shown = cluster_status(facts, Shown(3)).model_dump(mode="json", by_alias=True, exclude_none=True)
         conditions = json.dumps(shown.pop("conditions"))
-        found[json.dumps(shown)].add(conditions)
+        found[type(facts.cluster), json.dumps(shown)].add(conditions)  # another state has another `since`
     assert {len(each) for each in found.values()} == {1}
 
 
@@ -103,8 +108,9 @@ def test_while_it_is_resized_what_it_keeps_in_any_case_is_enough():
 
 def test_one_that_is_not_heard_may_be_reachable_and_keeps_what_was_proven():
     silent = replace(WHOLE, seen=msgspec.structs.replace(WHOLE.seen, known=False))
-    assert told(silent) == told(WHOLE) | {"Reachable": None}
-    assert aspects(silent)["Reachable"].reason == "NotHeard"
+    assert told(silent) == told(WHOLE) | {"Reachable": None, "Ready": None}
+    found = aspects(silent)
+    assert {found[kind].reason for kind in ("Reachable", "Ready")} == {"NotHeard"}
 
 
 def test_what_is_missing_says_why_as_the_cluster_does():
@@ -121,6 +127,50 @@ def test_nodes_that_its_pods_asked_for_in_vain_are_told_with_the_reason():
 
 
 def test_addons_that_are_not_applied_as_asked_are_waited_for_by_name():
-    for one in (put_on(addon.Applying), put_on(addon.Degraded), put_on(addon.Applied, digest="old")):
+    for one in (put_on(addon.Applying, message=""), put_on(addon.Applied, digest="old")):
         verdict = aspects(replace(WHOLE, addons=(one,)))["AddonsApplied"]
         assert (verdict.holds, verdict.reason, verdict.message) == (False, "Waiting", "waiting for driver")
+
+
+def test_what_people_have_to_mend_for_an_addon_is_told_with_it():
+    for one in (put_on(addon.Applying), put_on(addon.Degraded)):
+        verdict = aspects(replace(WHOLE, addons=(one,)))["AddonsApplied"]
+        assert (verdict.holds, verdict.message) == (False, "add-on driver: bad manifest")
+
+
+@pytest.mark.parametrize("kind", [addon.Applying, addon.Degraded])
+def test_what_lacks_an_addon_is_not_ready_and_says_which(kind):
+    verdict = aspects(replace(WHOLE, addons=(put_on(kind),)))["Ready"]
+    assert (verdict.holds, verdict.reason) == (False, "AddonsNotApplied")
+    assert verdict.message == "add-on driver: bad manifest"
+
+
+STEPS = (teardown.Draining, teardown.Cleaning, teardown.Releasing, teardown.Stuck)
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_what_ends_is_neither_ready_nor_schedulable_and_says_why(kind):
+    found = aspects(replace(WHOLE, teardown=is_(kind, why="TimeToLive", addons=())))
+    assert (found["Ending"].holds, found["Ending"].reason) == (True, kind.__name__)
+    assert found["Ending"].message.startswith("its time to live is over")
+    for aspect in ("Ready", "Schedulable"):
+        assert (found[aspect].holds, found[aspect].reason) == (False, kind.__name__)
+
+
+def test_a_lent_cluster_that_is_given_back_takes_pods_as_before():
+    lent = replace(WHOLE, teardown=is_(teardown.Draining, lent=True))
+    assert told(lent)["Schedulable"]
+    assert not told(lent)["Ready"]
+
+
+def test_what_is_about_to_end_is_ready_and_says_when_it_goes():
+    found = aspects(replace(WHOLE, teardown=is_(teardown.Warned)))
+    assert found["Ready"].holds
+    assert (found["Ending"].holds, found["Ending"].reason) == (False, "Warned")
+
+
+def test_what_is_deleted_is_not_ready_even_before_its_end_has_begun():
+    going = replace(WHOLE, wish=msgspec.structs.replace(WISH, deleting=True))
+    found = aspects(going)
+    assert (found["Ready"].holds, found["Ready"].reason) == (False, "Deleting")
+    assert found["Ending"].holds

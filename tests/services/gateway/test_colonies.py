@@ -245,6 +245,26 @@ async def test_a_cluster_that_is_asked_for_no_more_shall_go(house):
     assert (gone.deleting, gone.generation) == (True, 2)
 
 
+async def test_a_cluster_that_is_asked_for_no_more_is_shown_until_it_is_gone(house):
+    house.colony(("a", 1), ("b", 1))
+    await house.follow()
+    await house.is_(Ready, await house.said("train-b"))
+    house.colony(("a", 1), generation=2)
+    await house.follow()
+    gone = await house.said("train-b")
+    listed = [house.kube.applied[-1]["clusters"]]
+    steps = ((Ready, teardown.Draining), (Released, teardown.Verifying), (Released, teardown.Gone))
+    for state, step in steps:
+        await house.is_(state, gone)
+        await house.is_(step, gone, "teardown", deadline=NOW)
+        house.colony(("a", 1), generation=2)
+        await house.follow()
+        listed.append(house.kube.applied[-1]["clusters"])
+    told = [[(each["name"], each["phase"]) for each in shown] for shown in listed]
+    later = ("Deleting", "Draining", "Verifying")
+    assert told == [*([("a", "Pending"), ("b", phase)] for phase in later), [("a", "Pending")]]
+
+
 async def test_one_that_is_asked_for_again_while_it_goes_is_said_when_its_end_is_proven(house):
     house.colony(("a", 1), ("b", 1))
     await house.follow()
@@ -273,7 +293,8 @@ async def test_of_a_release_that_takes_too_long_it_is_told_what_keeps_its_object
     await house.levels.say(shows, "acme", "capi", ATTEMPT.object_name(wish.name))
     await house.follow()
     (told,) = house.kube.colony["status"]["clusters"]
-    assert told["message"] == "Releasing is late: kept by its finalizers x"
+    assert told["phase"] == "Stuck"
+    assert told["message"].endswith("Releasing is late: kept by its finalizers x")
 
 
 async def test_one_that_was_said_too_early_is_said_again(house):

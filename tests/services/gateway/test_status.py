@@ -67,7 +67,9 @@ def test_a_ready_colony_shows_every_field():
         "addons": [{"name": "driver", "phase": "Applied"}], "teardown": {"phase": "Armed"},
         "expiresAt": "2026-01-01T13:00:00Z", "idleSince": "2026-01-01T11:00:00Z", "attempts": 2,
     }]  # fmt: skip
-    assert [c["type"] for c in conditions] == ["Accepted", "Ready", "Resizing", "Upgrading", "AddonsApplied"]
+    assert [c["type"] for c in conditions] == [
+        "Accepted", "Ready", "Resizing", "Upgrading", "AddonsApplied", "Ending",
+    ]  # fmt: skip
     assert conditions[1] == {
         "type": "Ready", "status": "True", "observedGeneration": 3, "lastTransitionTime": "2026-01-01T12:00:00Z",
         "reason": "AllClustersReady", "message": "",
@@ -90,7 +92,7 @@ def test_a_condition_keeps_its_time_until_its_status_changes():
     waiting = shown(Facts(WISH, cluster=is_(cluster.Requested)), colony=before, now=later)
     ready = shown(WHOLE, colony=before, now=later)
     times = [[c["lastTransitionTime"][11:16] for c in each["conditions"]] for each in (waiting, ready)]
-    assert times == [["12:00"] * 5, ["12:00", "12:05", "12:00", "12:00", "12:05"]]
+    assert times == [["12:00"] * 6, ["12:00", "12:05", "12:00", "12:00", "12:05", "12:00"]]
 
 
 def test_a_clusters_condition_keeps_its_time_too_and_is_of_the_cluster_of_that_name():
@@ -102,7 +104,7 @@ def test_a_clusters_condition_keeps_its_time_too_and_is_of_the_cluster_of_that_n
         {c["type"]: c["lastTransitionTime"][11:16] for c in each["conditions"]}
         for each in shown(other, short, colony=before, now=later)["clusters"]
     ]
-    kept = dict.fromkeys(("Placed", "Reachable", "AddonsApplied", "Resizing", "Upgrading"), "12:00")
+    kept = dict.fromkeys(("Placed", "Reachable", "AddonsApplied", "Resizing", "Upgrading", "Ending"), "12:00")
     assert times[0] == dict.fromkeys(times[0], "12:05")
     assert times[1] == kept | dict.fromkeys(("Schedulable", "AcceleratorsReady", "Ready"), "12:05")
 
@@ -332,9 +334,92 @@ def test_a_deletion_shows_before_anything_has_gone():
 
 
 def test_addons_that_are_not_applied_as_asked_are_waited_for_by_name():
-    for one in (put_on(addon.Applying), put_on(addon.Degraded), put_on(addon.Applied, digest="old")):
+    for one in (put_on(addon.Applying, message=""), put_on(addon.Applied, digest="old")):
         computed = shown(replace(WHOLE, addons=(one,)))
-        assert conditions(computed)["AddonsApplied"] == ("False", "Waiting", "waiting for a/driver")
+        assert conditions(computed)["AddonsApplied"] == ("False", "Waiting", "a: waiting for driver")
+
+
+def test_a_colony_is_not_ready_while_an_addon_cannot_be_applied_and_its_message_says_why():
+    computed = shown(replace(WHOLE, addons=(put_on(addon.Degraded),)))
+    assert conditions(computed)["Ready"] == ("False", "AddonsNotApplied", "a: add-on driver: bad manifest")
+    assert (computed["phase"], computed["ready"]) == ("AddonsDegraded", "0/1")
+    assert computed["message"] == "a: add-on driver: bad manifest"
+
+
+def test_a_colony_whose_addons_are_on_their_way_is_not_ready_yet():
+    computed = shown(replace(WHOLE, addons=(put_on(addon.Applying, message=""),)))
+    assert (computed["phase"], computed["ready"], computed["message"]) == (
+        "ApplyingAddons",
+        "0/1",
+        "a: waiting for driver",
+    )
+
+
+SILENT = msgspec.structs.replace(WHOLE.seen, known=False, fresh_since=NOW)
+
+
+def test_a_cluster_that_cannot_be_heard_is_not_shown_as_ready():
+    computed = shown(replace(WHOLE, seen=SILENT))
+    told = "its API cannot be heard since 2026-01-01 12:00:00Z: what is shown of its nodes is what was seen last"
+    assert conditions(computed)["Ready"] == ("Unknown", "NotHeard", f"a: {told}")
+    assert (computed["phase"], computed["ready"], computed["message"]) == ("Unknown", "0/1", f"a: {told}")
+    assert computed["clusters"][0]["message"] == told
+
+
+def test_one_that_was_not_heard_yet_says_so_before_its_numbers():
+    waiting = replace(WHOLE, cluster=is_(cluster.Provisioned), seen=SILENT)
+    assert shown(waiting)["message"].startswith("a: its API cannot be heard since")
+
+
+DELETED = COLONY | {"metadata": COLONY["metadata"] | {"deletionTimestamp": "2026-01-01T12:00:00Z"}}
+GOING = msgspec.structs.replace(WISH, deleting=True)
+
+
+def draining(kind=teardown.Draining, **fields):
+    return replace(WHOLE, wish=GOING, teardown=is_(kind, why="Deleted", addons=(), **fields))
+
+
+def test_a_colony_that_drains_is_not_ready_and_says_since_when_why_and_what_it_costs():
+    computed = shown(draining(), colony=DELETED)
+    told = "a: it was deleted: draining since 2026-01-01 11:00:00Z, at $20.50 an hour"
+    assert (computed["phase"], computed["ready"], computed["message"]) == ("Deleting", "0/1", told)
+    assert conditions(computed)["Ready"] == ("False", "Draining", told)
+    assert conditions(computed)["Ending"] == ("True", "Draining", told)
+    assert computed["clusters"][0]["phase"] == "Draining"
+
+
+def test_a_colony_whose_time_to_live_is_over_is_shown_as_ending():
+    computed = shown(replace(WHOLE, teardown=is_(teardown.Draining, why="TimeToLive")))
+    assert (computed["phase"], computed["ready"]) == ("Draining", "0/1")
+    assert computed["message"].startswith("a: its time to live is over: draining since")
+    assert conditions(computed)["Ready"][:2] == ("False", "Draining")
+
+
+def test_a_colony_whose_end_is_stuck_says_so_although_it_is_deleted():
+    computed = shown(draining(teardown.Stuck, message="2 machines are left"), colony=DELETED)
+    assert computed["phase"] == "Stuck"
+    assert computed["message"].endswith("2 machines are left")
+    assert conditions(computed)["Ready"][:2] == ("False", "Stuck")
+
+
+def test_what_ends_is_told_before_what_was_refused():
+    refused_ = replace(WHOLE, cluster=is_(cluster.Ready, refused="pools stay"), teardown=is_(teardown.Draining))
+    assert "draining" in shown(refused_)["message"]
+
+
+def test_a_warning_is_the_message_of_a_ready_colony():
+    computed = shown(replace(WHOLE, teardown=is_(teardown.Warned)))
+    assert (computed["phase"], computed["message"]) == ("Ready", "a: goes at 12:00:00Z: Idle")
+
+
+def test_what_was_taken_out_of_a_colony_is_shown_until_it_is_gone_and_counts_as_nothing_asked_for():
+    other = replace(draining(), wish=msgspec.structs.replace(GOING, cluster="b"), dropped=True)
+    computed = shown(WHOLE, other)
+    assert (computed["phase"], computed["ready"], computed["accelerators"]) == ("Ready", "1/1", "16/16")
+    assert conditions(computed)["Ready"][0] == "True"
+    assert [each["phase"] for each in computed["clusters"]] == ["Ready", "Draining"]
+    assert computed["message"].startswith("b: it was deleted: draining")
+    assert computed["pricePerHour"] == 41.0
 
 
 @pytest.mark.parametrize("kind", [addon.Applying, addon.Degraded, addon.Withdrawn])
