@@ -18,11 +18,11 @@ from events.telemetry import Meters
 from services import logs, telemetry_setup
 from services.clouds import backends
 from services.compose import SERVICES, Ports, Running
-from services.edge.limit import Rate
 from services.edge.service import Door
 from services.ends import until_told
 from services.garbage import settle
 from services.health import Health, served
+from services.limit import Rate
 from services.outbound.service import Receivers
 from services.settings import Settings
 from services.sources import SAMPLE, sources

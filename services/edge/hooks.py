@@ -17,12 +17,12 @@ from events.telemetry import Meters, extract, working_on
 from schemas.subjects import Key
 from services.edge.door import Route, body_of, headers_of
 from services.edge.inbox import keep, message
-from services.edge.limit import Bucket, Rate, take
 from services.edge.problem import Problem, not_now
 from services.edge.providers import PROVIDERS
 from services.edge.providers.provider import Provider
 from services.edge.said import Said
 from services.edge.secrets import Endpoint, Secrets
+from services.limit import Bucket, Rate, take
 
 PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}"
 """No part can hold a dot or a slash: together they are the name of a file."""

@@ -10,7 +10,7 @@ from schemas.crds.manifest import GROUP, VERSION
 from schemas.wish import ClusterRequested, ColonyReleased
 from services.edge.cel import CannotSay, Expression, Template
 from services.edge.heard import Heard
-from services.edge.limit import Rate
+from services.limit import Rate
 
 LONGEST = 32
 """Characters of a Colony's name that a rule makes: with a cluster's name there are 50."""

@@ -17,13 +17,13 @@ from services.edge.door import opened
 from services.edge.hooks import Hooks
 from services.edge.inventory import Questions
 from services.edge.lag import Lag
-from services.edge.limit import Rate
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
 from services.edge.rulebook import Rulebook
 from services.edge.rulefiles import RuleFiles
 from services.edge.secrets import Secrets
 from services.edge.triggers import Triggers
+from services.limit import Rate
 
 USUAL = Rate(50.0, 200)
 CONSUMED = ("EVENTS", "LEVELS", "INTAKE", "HOOKS", "OUTBOUND")

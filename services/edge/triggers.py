@@ -17,9 +17,9 @@ from schemas.subjects import Key
 from schemas.wish import ClusterRequested
 from services.edge.heard import Heard, heard
 from services.edge.inbox import CONSUMER
-from services.edge.limit import Bucket, take, taken
 from services.edge.rules import Intake, Rules, Verdict
 from services.edge.wishes import Wishes
+from services.limit import Bucket, take, taken
 
 AFTER_A_FAULT = 5.0
 """Seconds until a delivery is worked off again after our own code failed over it."""

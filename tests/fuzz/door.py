@@ -21,11 +21,11 @@ from services.edge.callers import Callers
 from services.edge.door import Route, opened
 from services.edge.hooks import Hooks
 from services.edge.inventory import Questions
-from services.edge.limit import Rate
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
 from services.edge.providers import PROVIDERS
 from services.edge.secrets import Secrets
+from services.limit import Rate
 from services.roles import SERVICES
 from tests.services.edge.house import NOW, SECRET, WHSEC
 from tests.services.edge.page.hall import TOKEN

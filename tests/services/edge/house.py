@@ -19,9 +19,9 @@ from services.edge.callers import Callers
 from services.edge.door import opened
 from services.edge.hooks import Hooks
 from services.edge.inventory import Questions
-from services.edge.limit import Rate
 from services.edge.providers import PROVIDERS
 from services.edge.secrets import Secrets
+from services.limit import Rate
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECRET = "It's a Secret to Everybody"  # noqa: S105 - GitHub's own example

@@ -16,10 +16,10 @@ from events.kinds import COLONIES, TRIGGERS
 from events.kube import Kube, Object
 from events.memory import MemoryBus
 from services.edge.inbox import CONSUMER
-from services.edge.limit import Rate
 from services.edge.rulebook import Rulebook
 from services.edge.triggers import Triggers
 from services.gateway.intake import Intake
+from services.limit import Rate
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport

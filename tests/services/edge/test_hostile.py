@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from events.memory import MemoryBus
 from services.edge.inbox import message
-from services.edge.limit import Rate
 from services.edge.problem import Problem
 from services.edge.providers import PROVIDERS
 from services.edge.providers.provider import Provider
 from services.edge.said import Said
 from services.edge.secrets import Endpoint
+from services.limit import Rate
 from tests.services.edge.house import NOW, SECRET, WHSEC, bearer, furnished, github, standard
 from tests.services.edge.test_senders import SENDS
 

@@ -8,9 +8,9 @@ from events.cloudevents import CloudEvent
 from schemas.crds import Refused, read_trigger
 from schemas.wish import ClusterRequested, ColonyReleased
 from services.edge.heard import Heard
-from services.edge.limit import Rate
 from services.edge.rules import LONGEST, Rules, label
 from services.edge.secrets import Endpoint
+from services.limit import Rate
 
 COLONY = {
     "clusters": [{"name": "gpu", "pools": [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": "${data.n}"}]}]
