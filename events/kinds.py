@@ -1,8 +1,12 @@
 """The kinds services speak of are named once, so that a version is raised in one place."""
 
-from events.faults import NotFound
+from typing import TypeVar
+
+import msgspec
+
+from events.faults import NotFound, TryLater
 from events.kube import Kube
-from events.kube_port import Object, Resource
+from events.kube_port import Resource, root
 
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
@@ -33,6 +37,32 @@ CLUSTERTEMPLATES = Resource("k0rdent.mirantis.com", "v1beta1", "clustertemplates
 CREDENTIALS = Resource("k0rdent.mirantis.com", "v1beta1", "credentials", "Credential")
 K0RDENT = (CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CREDENTIALS)
 
+T = TypeVar("T")
+
+
+class _Kind(msgspec.Struct):
+    name: str
+    kind: str
+    namespaced: bool
+    verbs: tuple[str, ...] = ()
+
+
+class _Kinds(msgspec.Struct):
+    resources: tuple[_Kind, ...] | None  # Go writes an empty list as null
+
+
+class _Version(msgspec.Struct):
+    named: str = msgspec.field(name="groupVersion")
+
+
+class _Group(msgspec.Struct):
+    preferred: _Version = msgspec.field(name="preferredVersion")
+    versions: tuple[_Version, ...]
+
+
+class _Groups(msgspec.Struct):
+    groups: tuple[_Group, ...]
+
 
 async def find(kube: Kube, api_version: str, kind: str) -> Resource:
     """The resource that serves a kind, by discovery; `NotFound` if this API server knows no such kind.
@@ -54,39 +84,47 @@ async def served(kube: Kube, *verbs: str) -> tuple[Resource, ...]:
     found: dict[tuple[str, str], Resource] = {}
     for api_version in ("v1", *await _versions(kube)):
         for item in await _items(kube, api_version):
-            if {*verbs} <= {*item["verbs"]} and "/" not in item["name"]:
+            if {*verbs} <= {*item.verbs} and "/" not in item.name:
                 group, _, version = api_version.rpartition("/")
-                found.setdefault((group, item["name"]), _resource(group, version, item))
+                found.setdefault((group, item.name), _resource(group, version, item))
     return tuple(found.values())
 
 
 async def _versions(kube: Kube) -> tuple[str, ...]:
     """Of each group all versions, the preferred first."""
-    groups = (await kube.read("/apis"))["groups"]
-    each = (version["groupVersion"] for one in groups for version in (one["preferredVersion"], *one["versions"]))
-    return tuple(dict.fromkeys(each))
+    groups = (await _read(kube, "/apis", _Groups)).groups
+    return tuple(dict.fromkeys(version.named for one in groups for version in (one.preferred, *one.versions)))
 
 
-async def _items(kube: Kube, api_version: str) -> list[Object]:
+async def _items(kube: Kube, api_version: str) -> tuple[_Kind, ...]:
     """What a version serves; nothing once it is served no more."""
     try:
-        return list((await kube.read(_root(api_version)))["resources"])
+        return (await _read(kube, _root(api_version), _Kinds)).resources or ()
     except NotFound:
-        return []
+        return ()
+
+
+async def _read(kube: Kube, path: str, shape: type[T]) -> T:
+    """A document of discovery, whose shape the server may have got wrong. Raises TryLater then."""
+    try:
+        return msgspec.convert(await kube.read(path), shape)
+    except msgspec.ValidationError as error:
+        raise TryLater(f"{path} of the API server does not say what is served: {error}", after=5.0) from error
 
 
 def _root(api_version: str) -> str:
-    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+    group, _, version = api_version.rpartition("/")
+    return root(group, version)
 
 
 async def _discover(kube: Kube, api_version: str) -> tuple[Resource, ...]:
     try:
-        document = await kube.read(_root(api_version))
+        document = await _read(kube, _root(api_version), _Kinds)
     except NotFound as fault:
         raise NotFound(f"the API server does not serve {api_version}: is its CRD installed?") from fault
     group, _, version = api_version.rpartition("/")
-    return tuple(_resource(group, version, item) for item in document["resources"] if "/" not in item["name"])
+    return tuple(_resource(group, version, item) for item in document.resources or () if "/" not in item.name)
 
 
-def _resource(group: str, version: str, item: Object) -> Resource:
-    return Resource(group, version, item["name"], item["kind"], item["namespaced"])
+def _resource(group: str, version: str, item: _Kind) -> Resource:
+    return Resource(group, version, item.name, item.kind, item.namespaced)

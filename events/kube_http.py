@@ -131,7 +131,7 @@ class HttpTransport:
         async with asyncio.timeout(self._answer):
             return await self._connected(access).request(
                 request.method,
-                access.server + request.path,
+                _url(access.server, request.path),
                 params=request.query,
                 headers=headers,
                 data=request.body or None,
@@ -195,6 +195,12 @@ def _faults(server: str, request: Request) -> Iterator[None]:
         raise TryLater(f"{server} gave no answer to {request.method} {request.path} in time", after=0.0) from error
     except (aiohttp.ClientError, OSError) as error:
         raise TryLater(f"the connection to {server} broke: {error}", after=0.0) from error
+
+
+def _url(server: str, path: str) -> URL:
+    """The path as it stands: yarl would resolve dots in it, and so ask for something else than was meant."""
+    base = URL(server)
+    return base.with_path(base.raw_path.removesuffix("/") + path, encoded=True)
 
 
 def _loopback(server: str) -> bool:

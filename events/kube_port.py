@@ -3,9 +3,38 @@
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from urllib.parse import quote
+
+from events.faults import Denied
+
+LONGEST_NAME = 253
+"""Characters of a part of a path: as a DNS subdomain, which is the longest name that Kubernetes has."""
+SAFE = "!$&'()*+,:;=@"
+"""What a name may hold beside letters and digits without being quoted in a path (RFC 3986, pchar)."""
 
 Object = dict[str, Any]
 """A raw Kubernetes object, as the API gives it."""
+
+
+def part(called: str, name: object) -> str:
+    """A name as a part of a path, quoted. Raises ``Denied("InvalidName")`` by the rule Kubernetes has for such parts.
+
+    `called` says in sentences what is named, e.g. ``namespace``.
+    """
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+        shown = f"{name:.60}…" if isinstance(name, str) and name else repr(name)[:60]
+        told = f"{called} {shown} cannot be part of a path: must be a text of 1 to {LONGEST_NAME} characters"
+        raise Denied(told, "InvalidName")
+    if name in {".", ".."} or "/" in name or "%" in name or not name.isprintable():
+        told = f"{called} {name!r} cannot be part of a path: must not be . or .., nor hold a /, a % or a line's end"
+        raise Denied(told, "InvalidName")
+    return quote(name, safe=SAFE)
+
+
+def root(group: str, version: str) -> str:
+    """``/apis/<group>/<version>``, or ``/api/<version>`` of the group without a name. Raises as `part` does."""
+    below = f"/apis/{part('API group', group)}" if group else "/api"
+    return f"{below}/{part('API version', version)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +53,14 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
-        """``/apis/<group>/<version>/namespaces/<ns>/<plural>/<name>/<subresource>``, as far as given."""
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        scope = ("namespaces", namespace) if self.namespaced and namespace else ()
-        return "/".join((root, *scope, self.plural, *filter(None, (name, subresource))))
+        """``/apis/<group>/<version>/namespaces/<ns>/<plural>/<name>/<subresource>``, as far as given.
+
+        Raises ``Denied("InvalidName")`` for what is no name, so that no path ever leads elsewhere than it says.
+        """
+        scope = ("namespaces", part("namespace", namespace)) if self.namespaced and namespace else ()
+        named = () if name is None else (part(f"name of a {self.kind}", name),)
+        below = () if subresource is None else (part("subresource", subresource),)
+        return "/".join((root(self.group, self.version), *scope, part("resource", self.plural), *named, *below))
 
 
 @dataclass(frozen=True, slots=True)

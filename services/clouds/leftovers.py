@@ -4,6 +4,7 @@ from events.faults import NotFound, TryLater
 from events.kinds import CAPI, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
 from events.kube import Kube, Object, Resource
 from events.kube_faults import NotServed
+from events.kube_port import part
 from services.clouds.marks import CLUSTER
 from services.clouds.objects import newest
 
@@ -33,7 +34,7 @@ async def leftovers(kube: Kube, tenant: str, cluster: str, *more: Resource) -> d
 async def _knows(kube: Kube, group: str) -> bool:
     """Whether the API server knows a group: then a kind of it that is not served may have objects all the same."""
     try:
-        await kube.read(f"/apis/{group}")
+        await kube.read(f"/apis/{part('API group', group)}")
     except NotFound:
         return False
     return True

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
+from urllib.parse import unquote
 
 from events.faults import TryLater
 from events.kube import Request, Response
@@ -47,4 +48,4 @@ class LocalTransport:
         if self._closed:
             raise TryLater(f"the way to {self._prefix} was closed")
         headers = {**self._token, **request.headers}
-        return await self._api.handle(replace(request, path=self._prefix + request.path, headers=headers))
+        return await self._api.handle(replace(request, path=self._prefix + unquote(request.path), headers=headers))
