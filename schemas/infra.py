@@ -29,5 +29,7 @@ class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """No zone was asked for: what it fails for is so in all of the region."""
     kubeconfig: str = ""
     """The Secret that opens it, where it stood before and was lent; empty: one of the object's own name."""
+    credential: str = ""
+    """The Credential that must name that Secret; empty: nothing is lent."""
     message: str = ""
     """What the back end says of its progress, for people."""

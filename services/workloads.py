@@ -1,11 +1,11 @@
 """A founded cluster is opened through the kubeconfig in its Secret, and kept open while the Secret stays the same."""
 
-import base64
 from collections.abc import Awaitable, Callable
 
 from events.faults import TryLater
 from events.kinds import SECRETS
 from events.kube import Kube
+from services.contexts import held
 
 Open = Callable[[str], Awaitable[Kube]]
 """From a kubeconfig's text to a client."""
@@ -24,17 +24,17 @@ class Workloads:
         self._open: dict[tuple[str, str], tuple[str, Kube]] = {}
 
     async def open(self, tenant: str, secret: str) -> Kube:
-        """The cluster's API. Raises NotFound if its Secret is gone, Keyless while it holds no kubeconfig."""
+        """The cluster's API. Raises NotFound without its Secret, Keyless while that is empty, Denied for nonsense."""
         found = await self._management.get(SECRETS, secret, tenant)
-        encoded = found.get("data", {}).get("value")
-        if not encoded:
+        text = held(found, f"Secret {tenant}/{secret}")
+        if not text:
             raise Keyless(f"Secret {tenant}/{secret} holds no kubeconfig under the key value yet")
         version = found["metadata"]["resourceVersion"]
         kept = self._open.get((tenant, secret))
         if kept and kept[0] == version:
             return kept[1]
         await self.shut(tenant, secret)
-        kube = await self._opener(base64.b64decode(encoded).decode())
+        kube = await self._opener(text)
         self._open[tenant, secret] = (version, kube)
         return kube
 

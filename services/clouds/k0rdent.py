@@ -15,7 +15,7 @@ from services.clouds.adopting import bearer, hand_back, standing, take_in
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.kept import Kept
 from services.clouds.leftovers import leftovers
-from services.clouds.lent import KUBECONFIG, lend, suit, unsized
+from services.clouds.lent import KUBECONFIG, lend, secret_of, suit, unsized
 from services.clouds.machines import claim, listed
 from services.clouds.means import MACHINES, POOL, Means, cloud_of, following, lacking, means, version_of
 from services.clouds.network import NETWORK, cluster_network
@@ -73,7 +73,7 @@ class K0rdent:
     async def _lend(self, there: Object, found: Means, wish: Wish, lot: Lot) -> Config:
         """Give a whole cluster to a ClusterDeployment, which is told of it by its Credential."""
         suit(found, pool_of(wish, lot), lot.instance)
-        await lend(self._kube, there, found.secret)
+        await lend(self._kube, there, secret_of(found.credential))
         return {}
 
     async def standing(self, tenant: str, name: str) -> Standing:
@@ -122,6 +122,16 @@ class K0rdent:
         """ClusterDeployments of any attempt, and what Cluster API has beneath them."""
         return await leftovers(self._kube, tenant, cluster, CLUSTERDEPLOYMENTS)
 
+    async def held(self, tenant: str, seen: InfraSeen) -> InfraSeen:
+        """The Secret of a cluster that is lent is the one that its Credential names, whoever wrote the annotation."""
+        if not seen.kubeconfig:
+            return seen
+        try:
+            secret_of(await self._kube.get(CREDENTIALS, seen.credential, tenant), seen.kubeconfig)
+        except (Denied, NotFound) as wrong:
+            return msgspec.structs.replace(seen, reachable=False, kubeconfig="", message=wrong.message)
+        return seen
+
     @staticmethod
     def read(seen: Object) -> InfraSeen | None:
         """Ready, with everything beneath it ready too: k0rdent's Ready alone can be true of nothing.
@@ -144,6 +154,7 @@ class K0rdent:
             failure=failed,
             message=with_keepers(seen, message),
             kubeconfig=secret,
+            credential=str(seen.get("spec", {}).get("credential") or "") if secret else "",
             zoneless=bool(failed) and not asks_zone(seen.get("spec", {}).get("config") or {}),
         )
 
@@ -182,7 +193,7 @@ def _own_told(found: Means, wish: Wish, attempt: Attempt) -> Config:
 
 
 def _object(wish: Wish, attempt: Attempt, uid: str, found: Means, told: Config) -> Object:
-    notes = {"annotations": {KUBECONFIG: found.secret}} if found.lent else {}
+    notes = {"annotations": {KUBECONFIG: secret_of(found.credential)}} if found.lent else {}
     return {
         "apiVersion": CLUSTERDEPLOYMENTS.api_version,
         "kind": CLUSTERDEPLOYMENTS.kind,

@@ -1,7 +1,9 @@
 """A cluster that stands elsewhere is lent through its kubeconfig: to one at a time, and never to be ended."""
 
 from events.faults import Denied, NoCapacity
+from events.kinds import SECRETS
 from events.kube import Kube, Object
+from events.kube_port import part
 from schemas.wish import Pool
 from services.clouds.claims import claimed
 from services.clouds.marks import GROUP
@@ -9,6 +11,23 @@ from services.clouds.means import POOL, Means
 
 KUBECONFIG = f"{GROUP}/kubeconfig"
 """The annotation of a ClusterDeployment that names the Secret with the kubeconfig of a cluster that is lent."""
+WRONG = "BadConfiguration"
+
+
+def secret_of(credential: Object, told: str = "") -> str:
+    """The Secret of a Credential's kubeconfig, in its own namespace. Raises Denied: it is no such, or not the one told.
+
+    No object of a tenant may have us read another tenant's Secrets, nor one of its own that opens no cluster.
+    """
+    meta, named = credential["metadata"], (credential.get("spec") or {}).get("identityRef") or {}
+    kind, space, secret = (named.get(key) for key in ("kind", "namespace", "name"))
+    if kind != SECRETS.kind or space not in (None, "", meta["namespace"]):
+        where = f"a Secret of namespace {meta['namespace']}"
+        raise Denied(f"the identity of Credential {meta['name']} is {kind} {space}/{secret}: must be {where}", WRONG)
+    part(f"the Secret that Credential {meta['name']} names,", secret)
+    if told not in ("", secret):
+        raise Denied(f"{KUBECONFIG} names Secret {told}, Credential {meta['name']} {secret}: must be the same", WRONG)
+    return str(secret)
 
 
 def suit(found: Means, pool: Pool, instance: str) -> None:

@@ -54,11 +54,6 @@ class Means(NamedTuple):
         return _kind(self.credential) == LENT
 
     @property
-    def secret(self) -> str:
-        """Where the credential's identity is."""
-        return str(self.credential["spec"]["identityRef"]["name"])
-
-    @property
     def needed(self) -> Config:
         """What the credential's clusters are told beside what was bought. Raises Denied if that is no mapping."""
         try:

@@ -1,4 +1,4 @@
-"""What a back end must be able to do: eight calls and one pure reading, with four named errors."""
+"""What a back end must be able to do: nine calls and one pure reading, with four named errors."""
 
 from types import ModuleType
 from typing import ClassVar, Protocol
@@ -66,6 +66,13 @@ class Cloud(Protocol):
 
     async def leftovers(self, tenant: str, cluster: str) -> dict[str, int]:
         """What is left of any attempt of a cluster, counted by plural. Raises Denied, TryLater."""
+        ...
+
+    async def held(self, tenant: str, seen: InfraSeen) -> InfraSeen:
+        """What was read, held against what else the tenant has: what does not bear it out is not reachable.
+
+        Raises TryLater.
+        """
         ...
 
     @staticmethod

@@ -6,14 +6,15 @@ from contextlib import aclosing
 
 import msgspec
 
-from events.faults import Fault
+from events.faults import Fault, TryLater
 from events.kube import Changed, Kube, Listed, Lost, Object, Resource
+from events.patience import Patience
 from schemas.infra import InfraSeen
 from services.clouds.objects import newest
 from services.clouds.port import Cloud
 from services.levels import Levels
 from services.rounds import Rounds
-from services.steadfast import insist
+from services.steadfast import FIRST, LONGEST, insist
 
 Name = tuple[str, str]
 """An object's namespace and name."""
@@ -86,11 +87,20 @@ class InfraWatch:
         self._rounds.due(name)
 
     async def _tell(self, name: Name) -> None:
-        """However long the bus is away: what is seen last is said in the end."""
+        """However long the bus or the API server is away: what is seen last is said in the end."""
         seen = self._unsaid[name]
-        await insist(self._jitter, lambda: self._levels.say(seen, *self._called(name)))
+        held = await self._held(name[0], seen)
+        await insist(self._jitter, lambda: self._levels.say(held, *self._called(name)))
         if self._unsaid[name] is seen:
             del self._unsaid[name]
+
+    async def _held(self, tenant: str, seen: InfraSeen) -> InfraSeen:
+        patience = Patience(self._jitter, FIRST, LONGEST)
+        while True:
+            try:
+                return await self._cloud.held(tenant, seen)
+            except TryLater:
+                await asyncio.sleep(patience.failed())
 
     def _called(self, name: Name) -> tuple[str, str, str]:
         """By what names its level goes: two back ends may each have an object of one name."""

@@ -18,7 +18,7 @@ NO_NAMES = (
 
 @pytest.mark.parametrize("name", [name for name in NO_NAMES if name is not None])
 def test_what_is_no_name_never_becomes_a_path(name):
-    with pytest.raises(Denied, match="name of a Secret .* cannot be part of a path: must ") as caught:
+    with pytest.raises(Denied, match=r"name of a Secret .* cannot be part of a path: must ") as caught:
         SECRETS.path("acme", name)
     assert caught.value.reason == "InvalidName"
     with pytest.raises(Denied, match="name of a Secret"):
@@ -27,7 +27,7 @@ def test_what_is_no_name_never_becomes_a_path(name):
 
 @pytest.mark.parametrize("name", [name for name in NO_NAMES if name])
 def test_what_is_no_namespace_never_becomes_a_path(name):
-    with pytest.raises(Denied, match="namespace .* cannot be part of a path"):
+    with pytest.raises(Denied, match=r"namespace .* cannot be part of a path"):
         SECRETS.path(name, "x")
 
 
@@ -59,8 +59,7 @@ async def test_an_api_version_out_of_a_manifest_never_becomes_another_path(api, 
 def test_any_text_is_refused_or_names_itself_in_the_request(name):
     try:
         path = CONFIGMAPS.path("acme", name)
-    except Denied as denied:
-        assert denied.reason == "InvalidName"
+    except Denied:
         return
     url = _url("https://h:6443/clusters/a", path)
     assert url.raw_path == f"/clusters/a{path}"

@@ -53,14 +53,14 @@ def node(number, gpus=8):
     }
 
 
-async def stands(house, gpus=8, told=""):
+async def stands(house, gpus=8, told="", credential=CREDENTIAL):
     """A cluster of two machines in a basement, for nothing; gives the way in."""
     text = await house.sandbox.world.found(PLACE)
     inside = house.sandbox.world.kube(PLACE)
     for number in range(SIZE):
         await inside.create(NODES, node(number, gpus))
     await keep(house, told or text)
-    await house.plant(CREDENTIALS, CREDENTIAL)
+    await house.plant(CREDENTIALS, credential)
     await house.offer("cellar", 0.0, cloud="basement", limit=SIZE)
     return inside
 

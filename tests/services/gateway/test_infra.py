@@ -4,10 +4,11 @@ import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from events.bus import Unavailable
-from events.faults import NotFound
+from events.faults import NotFound, TryLater
 from events.kinds import CLUSTERS
 from events.kube import Changed, Listed, Lost
 from events.memory import MemoryBus
@@ -28,6 +29,9 @@ class FakeCloud:
 
     def read(self, item):
         return InfraSeen(cluster="train-a", uid="c1.1", attempt=1, reachable=item.get("reachable", False))
+
+    async def held(self, tenant, seen):
+        return seen
 
 
 class FakeKube:
@@ -247,3 +251,27 @@ async def test_two_back_ends_each_have_their_word_on_objects_of_one_name():
         watch.cancel()
         with suppress(asyncio.CancelledError):
             await watch
+
+
+class UnsureCloud(FakeCloud):
+    """The API server that would bear it out is away at first."""
+
+    tries = 0
+
+    async def held(self, tenant, seen):
+        self.tries += 1
+        if self.tries < 3:
+            raise TryLater("away")
+        return msgspec.structs.replace(seen, message=f"borne out in {tenant}")
+
+
+async def test_what_nobody_can_bear_out_now_is_said_once_somebody_can():
+    levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    watch = asyncio.create_task(InfraWatch(UnsureCloud(), levels, lambda: 0.5).run(FakeKube()))
+    await asyncio.sleep(0.5)
+    assert levels.last(InfraSeen, "acme", "fake", "train-a-1") is None
+    await asyncio.sleep(60)
+    assert levels.last(InfraSeen, "acme", "fake", "train-a-1").message == "borne out in acme"
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
