@@ -37,8 +37,20 @@ def take(bucket: Bucket | None, rate: Rate, now: datetime) -> tuple[Bucket, floa
     """One more: the bucket afterwards, and 0, or how many seconds it is too early."""
     if bucket is None:
         return Bucket(rate.burst - 1.0, now), 0.0
+    there = left(bucket, rate, now)
+    if there >= 1.0:
+        return Bucket(there - 1.0, now), 0.0
+    return Bucket(there, now), (1.0 - there) / rate.per_second
+
+
+def left(bucket: Bucket | None, rate: Rate, now: datetime) -> float:
+    """How much there is to take."""
+    if bucket is None:
+        return float(rate.burst)
     since = max(0.0, (now - bucket.at).total_seconds())
-    left = min(float(rate.burst), bucket.left + since * rate.per_second)
-    if left >= 1.0:
-        return Bucket(left - 1.0, now), 0.0
-    return Bucket(left, now), (1.0 - left) / rate.per_second
+    return min(float(rate.burst), bucket.left + since * rate.per_second)
+
+
+def spent(bucket: Bucket | None, rate: Rate, now: datetime, much: float) -> Bucket:
+    """The bucket after so much was taken of it, which is known only afterwards: it may be less than empty."""
+    return Bucket(left(bucket, rate, now) - much, now)

@@ -66,7 +66,7 @@ class TriggerStatus(Written):
     """Whether the Trigger is followed."""
 
     conditions: Annotated[list[Condition], ListMap("type")] = Field(default_factory=list)
-    """Accepted: its rules can be read."""
+    """Accepted: its rules are followed; Invalid: they cannot be read; TooCostly: off until the Trigger is changed."""
 
 
 class Trigger(Written):

@@ -7,16 +7,29 @@ microseconds.
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from schemas.crds import Refused
+from services.edge.nesting import DEEPEST, nested
 
 Value = object
-Variables = Mapping[str, object]
+Variables = Any
+"""What expressions name, as `bound` gives it."""
 
 Filled = Callable[[Variables], Value]
 
 _PLACE = re.compile(r"\$\{([^}]*)\}")
 """``${…}``; an expression in a text has no braces of its own."""
+
+
+def bound(named: Mapping[str, object]) -> Variables:
+    """What expressions name, made ready once for all of them."""
+    import cel  # noqa: PLC0415 - as below
+
+    try:
+        return cel.Context(variables=dict(named))
+    except (ArithmeticError, TypeError, ValueError, RuntimeError):  # each expression tells what of it cannot be taken
+        return dict(named)
 
 
 class CannotSay(ValueError):
@@ -28,6 +41,8 @@ class Expression:
 
     def __init__(self, text: str, where: str) -> None:
         """`where` is its path in what people wrote, for the sentence."""
+        if (depth := nested(text)) > DEEPEST:
+            raise Refused(f"{where} nests {depth} loops (all, exists, map, filter): must nest at most {DEEPEST}")
         import cel  # noqa: PLC0415 - it loads a command line of its own, 13 MiB: only who has a rule pays for it
 
         self._where = where
@@ -39,7 +54,7 @@ class Expression:
     def of(self, variables: Variables) -> Value:
         """Its value. Raises CannotSay."""
         try:
-            return self._program.execute(dict(variables))
+            return self._program.execute(variables)
         except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
             raise CannotSay(f"{self._where}: {_why(error)}") from error
 

@@ -11,10 +11,13 @@ from events.faults import Fault
 from events.kinds import TRIGGERS
 from events.kube import Changed, Kube, Listed, Lost, Object
 from schemas.crds import Condition, Refused, TriggerStatus, read_trigger
+from services.edge.evaluators import Ended, Evaluates, TooCostly
+from services.edge.followed import Followed
 from services.edge.heard import Heard
-from services.edge.rules import Rules
 
 MANAGER = "alate-edge"
+FOLLOWED, INVALID, COSTLY = "Followed", "Invalid", "TooCostly"
+"""Reasons of the condition Accepted."""
 Name = tuple[str, str]
 """Namespace and name."""
 
@@ -24,23 +27,32 @@ log = structlog.get_logger()
 class Rulebook:
     """Follows the Triggers of every namespace."""
 
-    def __init__(self, kube: Kube, clock: Callable[[], datetime]) -> None:
+    def __init__(self, kube: Kube, evaluators: Evaluates, clock: Callable[[], datetime]) -> None:
         self.listed = asyncio.Event()
         """Set once all are known."""
         self._kube = kube
+        self._evaluators = evaluators
         self._clock = clock
-        self._rules: dict[Name, Rules] = {}
+        self._known: dict[Name, tuple[Followed, Object]] = {}
 
-    def about(self, heard: Heard) -> Iterator[Rules]:
+    def about(self, heard: Heard) -> Iterator[Followed]:
         """Those that listen to where it came in, by name."""
-        return (rules for _, rules in sorted(self._rules.items(), key=lambda item: item[0]) if rules.listens(heard))
+        every = (known for _, (known, _) in sorted(self._known.items(), key=lambda item: item[0]))
+        return (each for each in every if each.listens(heard))
+
+    async def switch_off(self, trigger: Followed, why: str) -> None:
+        """Follow it no more until it is changed, and tell why in its status."""
+        known, item = self._known.get((trigger.tenant, trigger.name), (None, {}))
+        if known is trigger:
+            self._known.pop(_name(item))
+            await self._tell(item, COSTLY, why)
 
     async def run(self) -> None:
         """Follow them for ever."""
         async for sight in self._kube.watch(TRIGGERS):
             match sight:
                 case Listed(items):
-                    self._rules.clear()
+                    self._known.clear()
                     for item in items:
                         await self._read(item)
                     self.listed.set()
@@ -50,19 +62,30 @@ class Rulebook:
                     log.warning("kubernetes.unheard", reason=reason)
 
     async def _forget(self, item: Object) -> None:
-        self._rules.pop(_name(item), None)
+        self._known.pop(_name(item), None)
 
     async def _read(self, item: Object) -> None:
+        if is_off(item):
+            self._known.pop(_name(item), None)
+            return
         try:
-            self._rules[_name(item)] = Rules(read_trigger(item))
-            await self._tell(item, "")
-        except Refused as why:
-            self._rules.pop(_name(item), None)
-            log.warning("trigger.refused", tenant=_name(item)[0], name=_name(item)[1], reason=str(why))
-            await self._tell(item, str(why))
+            followed = Followed(read_trigger(item))
+            await self._evaluators.read(followed)
+        except (Refused, Ended) as why:
+            await self._refuse(item, INVALID, str(why))
+        except TooCostly as why:
+            await self._refuse(item, COSTLY, str(why))
+        else:
+            self._known[_name(item)] = (followed, item)
+            await self._tell(item, FOLLOWED, "Its rules are followed.")
 
-    async def _tell(self, item: Object, mistake: str) -> None:
-        computed = status(item, mistake, self._clock())
+    async def _refuse(self, item: Object, reason: str, why: str) -> None:
+        self._known.pop(_name(item), None)
+        log.warning("trigger.refused", tenant=_name(item)[0], name=_name(item)[1], reason=why)
+        await self._tell(item, reason, why)
+
+    async def _tell(self, item: Object, reason: str, message: str) -> None:
+        computed = status(item, reason, message, self._clock())
         if computed == item.get("status"):
             return
         meta = {"name": item["metadata"]["name"], "namespace": item["metadata"]["namespace"]}
@@ -73,19 +96,30 @@ class Rulebook:
             log.warning("trigger.status_unwritten", tenant=meta["namespace"], name=meta["name"], reason=str(why))
 
 
-def status(item: Object, mistake: str, now: datetime) -> Object:
+def status(item: Object, reason: str, message: str, now: datetime) -> Object:
     """What a Trigger shows; what has not changed keeps its time."""
-    holds: Literal["True", "False"] = "False" if mistake else "True"
-    before: Object = next((c for c in item.get("status", {}).get("conditions", ()) if c["type"] == "Accepted"), {})
+    holds: Literal["True", "False"] = "True" if reason == FOLLOWED else "False"
+    before = _accepted(item)
     accepted = Condition(
         type="Accepted",
         status=holds,
         observed_generation=item["metadata"].get("generation", 0),
         last_transition_time=before["lastTransitionTime"] if before.get("status") == holds else now,
-        reason="Invalid" if mistake else "Followed",
-        message=mistake or "Its rules are followed.",
+        reason=reason,
+        message=message,
     )
     return TriggerStatus(conditions=[accepted]).model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def is_off(item: Object) -> bool:
+    """Whether it was found too costly as it is written now."""
+    said = _accepted(item)
+    seen = said.get("observedGeneration") == item["metadata"].get("generation", 0)
+    return said.get("reason") == COSTLY and seen
+
+
+def _accepted(item: Object) -> Object:
+    return next((c for c in item.get("status", {}).get("conditions", ()) if c["type"] == "Accepted"), {})
 
 
 def _name(item: Object) -> Name:

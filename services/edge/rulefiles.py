@@ -13,8 +13,9 @@ from events.kinds import TRIGGERS
 from events.telemetry import Meters
 from schemas.crds import Refused, read_trigger
 from schemas.documents import documents
+from services.edge.evaluators import Ended, Evaluates, TooCostly
+from services.edge.followed import Followed
 from services.edge.heard import Heard
-from services.edge.rules import Rules
 
 LOOK = 2.0
 """Seconds between two looks at the files."""
@@ -23,7 +24,9 @@ LARGEST = 1_000_000
 DAMAGED = "alate.triggers.damaged"
 """Files of Triggers that cannot be read as they are now."""
 FILES = "files"
-WRONG = (Refused, OSError, UnicodeDecodeError, yaml.YAMLError)
+UNREAD = (0, 0, 0)
+"""The version of what is to be read again at the next look."""
+WRONG = (Refused, TooCostly, Ended, OSError, UnicodeDecodeError, yaml.YAMLError)
 
 log = structlog.get_logger()
 
@@ -32,7 +35,7 @@ class Known(NamedTuple):
     """A file as it was at the last look."""
 
     version: tuple[int, int, int]
-    rules: tuple[Rules, ...]
+    rules: tuple[Followed, ...]
     """Of when it was good last; none, if it never was."""
     wrong: str = ""
     """Why it is not good now."""
@@ -41,36 +44,49 @@ class Known(NamedTuple):
 class RuleFiles:
     """A file, or a folder of ``*.yaml`` and ``*.yml``; a mounted ConfigMap is such a folder."""
 
-    def __init__(self, place: Path | None, meters: Meters) -> None:
+    def __init__(self, place: Path | None, evaluators: Evaluates, meters: Meters) -> None:
         """None: there are none."""
         self.listed = asyncio.Event()
         """Set once all are known."""
         self._place = place
+        self._evaluators = evaluators
         self._meters = meters
         self._known: dict[Path, Known] = {}
         self._absent = ""
 
-    def about(self, heard: Heard) -> Iterator[Rules]:
+    def about(self, heard: Heard) -> Iterator[Followed]:
         """Those that listen to where it came in, by file."""
         every = (rules for _, known in sorted(self._known.items()) for rules in known.rules)
         return (rules for rules in every if rules.listens(heard))
+
+    async def switch_off(self, trigger: Followed, why: str) -> None:
+        """Follow it no more until its file is changed."""
+        for file, known in self._known.items():
+            if trigger in known.rules:
+                log.warning("trigger.refused", tenant=trigger.tenant, name=trigger.name, reason=why)
+                others = tuple(each for each in known.rules if each is not trigger)
+                self._known[file] = Known(known.version, others, f"Trigger {trigger.name}: {why}")
+                return
 
     async def run(self) -> None:
         """Follow them for ever."""
         while True:
             if self._place is not None:
-                self._look(self._place)
+                await self._look(self._place)
             self.listed.set()
             await asyncio.sleep(LOOK)
 
-    def _look(self, place: Path) -> None:
+    async def _look(self, place: Path) -> None:
         try:
             found = {file: file.stat() for file in _files(place)}
             self._absent = ""
         except OSError as error:  # which files are gone is not known: all are followed as they were
             self._miss(f"{place} cannot be read ({error.strerror}): must be a file of Triggers or a folder of such")
         else:
-            self._known = {file: self._now(file, stat) for file, stat in found.items()}
+            for gone in self._known.keys() - found.keys():
+                del self._known[gone]
+            for file, stat in found.items():
+                self._known[file] = await self._now(file, stat)
         damaged = sum(bool(known.wrong) for known in self._known.values()) + bool(self._absent)
         self._meters.gauge(DAMAGED, FILES, {(("source", FILES),): float(damaged)})
 
@@ -79,19 +95,26 @@ class RuleFiles:
             log.warning("trigger.files_unread", reason=why)
         self._absent = why
 
-    def _now(self, file: Path, stat: stat_result) -> Known:
+    async def _now(self, file: Path, stat: stat_result) -> Known:
         version = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
         known = self._known.get(file)
         if known is not None and known.version == version:
             return known
         try:
-            read = Known(version, _read(file, stat.st_size))
+            read = Known(version, await self._read(file, stat.st_size))
             log.info("trigger.file_read", file=file.name, triggers=len(read.rules))
         except WRONG as error:
             why = " ".join(str(error).split())
             log.warning("trigger.file_damaged", file=file.name, reason=why, followed="as it was before")
-            return Known(version, known.rules if known else (), why)
+            return Known(UNREAD if isinstance(error, Ended) else version, known.rules if known else (), why)
         return read
+
+    async def _read(self, file: Path, size: int) -> tuple[Followed, ...]:
+        """Raises what `WRONG` names."""
+        every = _written(file, size)
+        for each in every:
+            await self._evaluators.read(each)
+        return every
 
 
 def _files(place: Path) -> list[Path]:
@@ -100,11 +123,11 @@ def _files(place: Path) -> list[Path]:
     return sorted(file for file in place.iterdir() if file.suffix in {".yaml", ".yml"} and file.name[0] != ".")
 
 
-def _read(file: Path, size: int) -> tuple[Rules, ...]:
+def _written(file: Path, size: int) -> tuple[Followed, ...]:
     """Raises what `WRONG` names."""
     if size > LARGEST:
         raise Refused(f"the file has {size} bytes: at most {LARGEST} are read")
-    return tuple(Rules(read_trigger(_of_kind(each))) for each in documents(file.read_text()) if each is not None)
+    return tuple(Followed(read_trigger(_of_kind(each))) for each in documents(file.read_text()) if each is not None)
 
 
 def _of_kind(document: object) -> dict[str, object]:

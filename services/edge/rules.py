@@ -1,21 +1,17 @@
 """What a Trigger says about an event, as a pure function: which rules hold, what each asks for, and why."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
 from schemas.crds import Refused, RuleSpec, Trigger, read_colony
 from schemas.crds.manifest import GROUP, VERSION
 from schemas.wish import ClusterRequested, ColonyReleased
-from services.edge.cel import CannotSay, Expression, Template
+from services.edge.cel import CannotSay, Expression, Template, Variables, bound
 from services.edge.heard import Heard
-from services.limit import Rate
 
 LONGEST = 32
 """Characters of a Colony's name that a rule makes: with a cluster's name there are 50."""
-USUAL = Rate(20 / 3600, 20)
-"""Requests of a Trigger that says no limit."""
 
 Intake = ClusterRequested | ColonyReleased
 
@@ -54,28 +50,15 @@ class Rules:
         """Raises Refused, with the place of the first mistake."""
         spec = trigger.spec
         self.name, self.tenant = trigger.metadata.name, trigger.metadata.namespace
-        self.rate = (
-            Rate(spec.limit.requests / spec.limit.every.total_seconds(), spec.limit.requests) if spec.limit else USUAL
-        )
-        self._spec = spec
         self._name = Template(spec.name, "spec.name")
         self._rules = [Rule(rule, f"spec.rules[{place}]") for place, rule in enumerate(spec.rules)]
 
-    def listens(self, heard: Heard) -> bool:
-        """Whether it is about this endpoint: of its own tenant, and of those it names."""
-        named = (
-            self._spec.provider or heard.endpoint.provider,
-            self.tenant,
-            self._spec.endpoint or heard.endpoint.name,
-        )
-        return named == heard.endpoint
-
     def judge(self, heard: Heard) -> tuple[Verdict, ...]:
         """What every rule says."""
-        variables = heard.variables()
+        variables = bound(heard.variables())
         return tuple(self._judge(rule, heard, variables) for rule in self._rules)
 
-    def _judge(self, rule: Rule, heard: Heard, variables: Mapping[str, object]) -> Verdict:
+    def _judge(self, rule: Rule, heard: Heard, variables: Variables) -> Verdict:
         try:
             holds = rule.when.of(variables)
         except CannotSay as why:
@@ -87,7 +70,7 @@ class Rules:
         except (CannotSay, Refused) as why:
             return Verdict(self.name, rule.spec.name, f"holds, but: {why}", failed=True)
 
-    def _asks(self, rule: Rule, heard: Heard, variables: Mapping[str, object]) -> Verdict:
+    def _asks(self, rule: Rule, heard: Heard, variables: Variables) -> Verdict:
         name = label(str(self._name.of(variables)))
         once = str(rule.once.of(variables)) if rule.once else f"{heard.event.source}\0{heard.event.id}"
         origin = label(f"trigger-{self.name}", 63)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from events.kube import Kube
 from events.telemetry import Meters
 from services.edge.callers import Callers
 from services.edge.door import opened
+from services.edge.evaluators import Evaluators
 from services.edge.hooks import Hooks
 from services.edge.inventory import Questions
 from services.edge.lag import Lag
@@ -77,14 +79,17 @@ class Edge:
         self._questions = Questions(bus, callers)
         self._site = Site(bus, Visitors(callers, clock=clock, is_open=door.is_open), roles, clock=clock, jitter=jitter)
         self._lag = Lag(bus, CONSUMED, meters)
-        self._book = Rulebook(kube, clock)
-        self._files = RuleFiles(door.triggers, meters)
-        self._triggers = Triggers(bus, self._book, self._files, clock=clock, meters=meters, jitter=jitter)
+        self._evaluators = Evaluators()
+        self._book = Rulebook(kube, self._evaluators, clock)
+        self._files = RuleFiles(door.triggers, self._evaluators, meters)
+        self._triggers = Triggers(
+            bus, self._evaluators, self._book, self._files, clock=clock, meters=meters, jitter=jitter
+        )
 
     async def run(self) -> None:
         """Be open until cancelled. Raises ``Denied("AddressInUse")``."""
         routes = (*self._hooks.routes(), *self._questions.routes(), *self._site.routes())
-        async with opened(self._door.address, routes) as self.url:
+        async with aclosing(self._evaluators), opened(self._door.address, routes) as self.url:
             self.ready.set()
             log.info("service.ready", url=self.url)
             async with asyncio.TaskGroup() as group:

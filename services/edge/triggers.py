@@ -13,16 +13,24 @@ from events.cloudevents import Malformed
 from events.meters import TRIGGERS
 from events.patience import Patience
 from events.telemetry import Meters, hearing
+from schemas.crds import Refused
 from schemas.subjects import Key
 from schemas.wish import ClusterRequested
+from services.edge.evaluators import PATIENCE, TRIES, Ended, Evaluates, TooCostly
+from services.edge.followed import Followed
 from services.edge.heard import Heard, heard
 from services.edge.inbox import CONSUMER
-from services.edge.rules import Intake, Rules, Verdict
+from services.edge.rules import Intake, Verdict
 from services.edge.wishes import Wishes
-from services.limit import Bucket, take, taken
+from services.limit import Bucket, Rate, left, spent, take, taken
+from services.mailbox import Mailboxes
 
 AFTER_A_FAULT = 5.0
 """Seconds until a delivery is worked off again after our own code failed over it."""
+SHARE = Rate(0.25, 5)
+"""Seconds of a processor that the rules of one tenant may take: so many a second, and so many at once."""
+AT_ONCE = 64
+"""Tenants whose deliveries are worked off at the same time."""
 
 log = structlog.get_logger()
 
@@ -35,17 +43,22 @@ class Book(Protocol):
         """Set once all are known."""
         ...
 
-    def about(self, heard: Heard) -> Iterator[Rules]:
+    def about(self, heard: Heard) -> Iterator[Followed]:
         """Those that listen to where it came in."""
+        ...
+
+    async def switch_off(self, trigger: Followed, why: str) -> None:
+        """Follow it no more until it is changed."""
         ...
 
 
 class Triggers:
-    """Works off the deliveries, one after another."""
+    """Works off the deliveries: of one tenant one after another, so that no tenant waits for another."""
 
     def __init__(
         self,
         bus: Bus,
+        evaluators: Evaluates,
         *books: Book,
         clock: Callable[[], datetime],
         meters: Meters,
@@ -53,6 +66,7 @@ class Triggers:
     ) -> None:
         """Of a Trigger that is in several books the first one's is followed."""
         self._bus = bus
+        self._evaluators = evaluators
         self._books = books
         self._wishes = Wishes(bus, clock, meters)
         self._clock = clock
@@ -62,20 +76,39 @@ class Triggers:
         self._before: dict[tuple[str, str], Mapping[str, datetime]] = {}
         """By delivery, what each Trigger had asked for when it was first followed here."""
 
+        self._shares: dict[str, Bucket] = {}
+        self._mail: Mailboxes[str, tuple[Delivery, float]] = Mailboxes(self._open, AT_ONCE)
+
     async def run(self) -> None:
         """Listen for ever, from when all Triggers are known."""
         for book in self._books:
             await book.listed.wait()
-        async with aclosing(self._bus.consume(CONSUMER)) as deliveries:
-            async for delivery in deliveries:
-                try:
-                    await self._take(delivery)
-                except Unavailable as away:  # it could not be answered, so it comes again
-                    log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
-                except Exception:  # a fault of ours must not stop the others: logged, tried again, then a dead letter
-                    log.exception("trigger.broke", subject=delivery.stored.subject)
-                    with suppress(Unavailable):  # unanswered, it comes again as well
-                        await delivery.retry(AFTER_A_FAULT)
+        try:
+            async with aclosing(self._bus.consume(CONSUMER)) as deliveries:
+                async for delivery in deliveries:
+                    came = delivery, asyncio.get_running_loop().time()
+                    self._mail.put(_tenant(delivery.stored.subject), came)
+        finally:
+            await self._mail.close()
+
+    async def _open(self, _: str, came: tuple[Delivery, float]) -> None:
+        delivery, at = came
+        if asyncio.get_running_loop().time() - at > CONSUMER.ack_wait - PATIENCE:
+            return  # it lay so long behind others of its tenant that it comes again anyway
+        try:
+            await self._take(delivery)
+        except Unavailable as away:  # it could not be answered, so it comes again
+            log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
+        except Ended as why:
+            log.warning("trigger.unjudged", subject=delivery.stored.subject, reason=str(why))
+            await self._later(delivery)
+        except Exception:  # a fault of ours must not stop the others: logged, tried again, then a dead letter
+            log.exception("trigger.broke", subject=delivery.stored.subject)
+            await self._later(delivery)
+
+    async def _later(self, delivery: Delivery) -> None:
+        with suppress(Unavailable):  # unanswered, it comes again as well
+            await delivery.retry(AFTER_A_FAULT)
 
     async def _take(self, delivery: Delivery) -> None:
         """Follow every rule; what one cannot do is a dead letter with its reason, after the others were followed."""
@@ -86,31 +119,60 @@ class Triggers:
             return
         key = Key("hook", found.endpoint.tenant, found.endpoint.name)
         with hearing(key, delivery.stored, self._meters, self._clock):
-            wrong = [why for rules in self._about(found) for why in await self._follow(rules, found)]
+            wrong = [why for each in self._about(found) for why in await self._follow(each, found, delivery.attempt)]
         await (delivery.dead("; ".join(wrong)) if wrong else delivery.ack())
 
-    def _about(self, found: Heard) -> list[Rules]:
-        every = [rules for book in reversed(self._books) for rules in book.about(found)]
-        return sorted({(rules.tenant, rules.name): rules for rules in every}.values(), key=lambda one: one.name)
+    def _about(self, found: Heard) -> list[Followed]:
+        every = [each for book in reversed(self._books) for each in book.about(found)]
+        return sorted({(each.tenant, each.name): each for each in every}.values(), key=lambda one: one.name)
 
-    async def _follow(self, rules: Rules, found: Heard) -> list[str]:
-        """Do what one Trigger says; gives what could not be done."""
+    async def _follow(self, trigger: Followed, found: Heard, attempt: int) -> list[str]:
+        """Do what one Trigger says; gives what could not be done. Raises Ended."""
+        try:
+            verdicts = await self._judge(trigger, found, attempt)
+        except (TooCostly, Refused) as why:
+            self._meters.count(TRIGGERS, "costly")
+            log.warning("trigger.costly", tenant=trigger.tenant, trigger=trigger.name, reason=str(why))
+            return [f"Trigger {trigger.tenant}/{trigger.name}: {why}"]
         wrong = []
-        for verdict in rules.judge(found):
-            outcome, why = await self._do(rules, verdict, found)
+        for verdict in verdicts:
+            outcome, told = await self._do(trigger, verdict, found)
             if outcome:
                 self._meters.count(TRIGGERS, outcome)
-                log.info(f"trigger.{outcome}", trigger=rules.name, rule=verdict.rule, delivery=found.event.id, why=why)
+                said = {"trigger": trigger.name, "rule": verdict.rule, "delivery": found.event.id, "why": told}
+                log.info(f"trigger.{outcome}", **said)
             if outcome in {"failed", "limited"}:
-                wrong.append(f"Trigger {rules.tenant}/{rules.name}, rule {verdict.rule}: {why}")
+                wrong.append(f"Trigger {trigger.tenant}/{trigger.name}, rule {verdict.rule}: {told}")
         return wrong
 
-    async def _do(self, rules: Rules, verdict: Verdict, found: Heard) -> tuple[str, str]:
+    async def _judge(self, trigger: Followed, found: Heard, attempt: int) -> tuple[Verdict, ...]:
+        """What its rules say. Raises TooCostly, then it is followed no more; Ended if that is not known yet."""
+        share = self._shares.get(trigger.tenant)
+        if left(share, SHARE, self._clock()) <= 0.0:
+            raise TooCostly(f"the tenant's rules take more than {SHARE.per_second:.0%} of a processor: send it later")
+        try:
+            verdicts, seconds = await self._evaluators.judge(trigger, found)
+        except TooCostly as why:
+            await self._switch_off(trigger, str(why))
+            raise
+        except Ended as why:
+            if attempt < TRIES:
+                raise
+            await self._switch_off(trigger, f"{why}, {attempt} times")
+            raise TooCostly(str(why)) from why
+        self._shares[trigger.tenant] = spent(share, SHARE, self._clock(), seconds)
+        return verdicts
+
+    async def _switch_off(self, trigger: Followed, why: str) -> None:
+        for book in self._books:
+            await book.switch_off(trigger, why)
+
+    async def _do(self, trigger: Followed, verdict: Verdict, found: Heard) -> tuple[str, str]:
         """What became of it, and why; empty if the rule does not hold."""
         if verdict.intake is None:
             return ("failed" if verdict.failed else ""), verdict.why
-        if isinstance(verdict.intake, ClusterRequested) and await self._too_many(rules, found):
-            return "limited", f"more than {rules.rate.burst} requests: see limit in its spec"
+        if isinstance(verdict.intake, ClusterRequested) and await self._too_many(trigger, found):
+            return "limited", f"more than {trigger.rate.burst} requests: see limit in its spec"
         return await self._say(verdict, verdict.intake, found)
 
     async def _say(self, verdict: Verdict, intake: Intake, found: Heard) -> tuple[str, str]:
@@ -127,13 +189,19 @@ class Triggers:
             else:
                 return "asked", verdict.why
 
-    async def _too_many(self, rules: Rules, found: Heard) -> bool:
+    async def _too_many(self, trigger: Followed, found: Heard) -> bool:
         """What was asked for before we came counts as well; of that, what comes again was counted already."""
-        name, now = (rules.tenant, rules.name), self._clock()
+        name, now = (trigger.tenant, trigger.name), self._clock()
         if name not in self._buckets:
-            self._before[name] = await self._wishes.asked(*name, since=now - rules.rate.memory)
-            self._buckets[name] = taken(rules.rate, self._before[name].values())
+            self._before[name] = await self._wishes.asked(*name, since=now - trigger.rate.memory)
+            self._buckets[name] = taken(trigger.rate, self._before[name].values())
         if str(found.sequence) in self._before[name]:
             return False
-        self._buckets[name], early = take(self._buckets[name], rules.rate, now)
+        self._buckets[name], early = take(self._buckets[name], trigger.rate, now)
         return early > 0
+
+
+def _tenant(subject: str) -> str:
+    """Whose it is; what is no webhook's has an order of its own."""
+    parts = subject.split(".")
+    return parts[2] if len(parts) == 5 else ""

@@ -26,6 +26,7 @@ from services.sandbox.api.local import LocalTransport
 from services.sandbox.seeds.plant import seed
 from tests.services.edge.house import NOW, RUN, SECRET, SHA, WHSEC, House, bearer, furnished, github, standard
 from tests.services.edge.test_senders import ALERTS, MERGE, PIPELINE
+from tests.services.edge.test_triggers import Here
 
 SHIPPED = Path(__file__).parents[3] / "deploy" / "triggers"
 
@@ -69,7 +70,7 @@ class World:
         return await self.house.bus.unanswered(CONSUMER) == 0
 
     async def follows_none(self) -> bool:
-        return self.book._rules == {}
+        return self.book._known == {}
 
     async def until(self, true: Callable[[], Awaitable[bool]]) -> None:
         async with asyncio.timeout(10):
@@ -94,8 +95,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         kube = Kube(LocalTransport(api, MANAGEMENT), random=lambda: 0.5)
         await seed(kube)
         house = await furnished(stack, bus, tmp_path, Rate(50.0, 200))
-        book = Rulebook(kube, house.clock)
-        triggers = Triggers(bus, book, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
+        book = Rulebook(kube, Here(), house.clock)
+        triggers = Triggers(bus, Here(), book, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
         intake = Intake(bus, kube, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
         tasks = [asyncio.create_task(each.run()) for each in (book, triggers, intake)]
         stack.push_async_callback(ended, tasks)

@@ -12,7 +12,7 @@ from events.telemetry import Meters
 from services.edge.rulefiles import DAMAGED, LOOK, RuleFiles
 from services.edge.triggers import Triggers
 from tests.services.edge.test_rules import END, START, heard
-from tests.services.edge.test_triggers import Book, Works, clock, spec
+from tests.services.edge.test_triggers import Book, Here, Works, clock, spec
 
 pytestmark = pytest.mark.looptime
 
@@ -28,7 +28,7 @@ class Read:
 
     def __init__(self, place) -> None:
         self.meters = Meters()
-        self.files = RuleFiles(place, self.meters)
+        self.files = RuleFiles(place, Here(), self.meters)
 
     @asynccontextmanager
     async def running(self):
@@ -122,8 +122,8 @@ async def test_while_the_folder_is_away_its_triggers_are_followed_as_they_were(t
 async def test_a_delivery_is_held_against_files_and_the_management_clusters_and_counts_once(tmp_path):
     works = Works()
     (tmp_path / "a.yaml").write_text(written("t0", "of-the-file", rules=({**START, "when": "true"},)))
-    files = RuleFiles(tmp_path, works.meters)
-    triggers = Triggers(works.bus, Book(spec()), files, clock=clock, meters=works.meters, jitter=lambda: 0.5)
+    files = RuleFiles(tmp_path, Here(), works.meters)
+    triggers = Triggers(works.bus, Here(), Book(spec()), files, clock=clock, meters=works.meters, jitter=lambda: 0.5)
     await works.deliver("d-1", "end")
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(each.run()) for each in (files, triggers)]

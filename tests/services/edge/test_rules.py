@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from events.cloudevents import CloudEvent
 from schemas.crds import Refused, read_trigger
 from schemas.wish import ClusterRequested, ColonyReleased
+from services.edge.followed import Followed
 from services.edge.heard import Heard
 from services.edge.rules import LONGEST, Rules, label
 from services.edge.secrets import Endpoint
@@ -22,6 +23,11 @@ END = {"name": "end", "when": "data.what == 'end'", "then": "Release"}
 def trigger(*rules: dict, **spec: object) -> Rules:
     written = {"name": "job-${data.id}", "rules": list(rules or (START, END))} | spec
     return Rules(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
+
+
+def followed(**spec: object) -> Followed:
+    written = {"name": "job", "rules": [END]} | spec
+    return Followed(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
 
 
 def heard(data: bytes, tenant: str = "acme") -> Heard:
@@ -72,11 +78,11 @@ def test_a_condition_must_be_true_and_not_just_something():
     ],
 )
 def test_a_trigger_listens_to_the_endpoints_it_names(spec, listens):
-    assert trigger(**spec).listens(heard(b"{}")) is listens
+    assert followed(**spec).listens(heard(b"{}")) is listens
 
 
 def test_a_trigger_never_listens_to_another_tenant():
-    assert not trigger().listens(heard(b"{}", tenant="other"))
+    assert not followed().listens(heard(b"{}", tenant="other"))
 
 
 def test_what_makes_it_the_same_wish_is_the_event_or_what_the_rule_says():
@@ -86,8 +92,8 @@ def test_what_makes_it_the_same_wish_is_the_event_or_what_the_rule_says():
 
 
 def test_a_limit_is_a_rate():
-    assert trigger(limit={"requests": 6, "every": "1m"}).rate == Rate(0.1, 6)
-    assert trigger().rate.burst == 20
+    assert followed(limit={"requests": 6, "every": "1m"}).rate == Rate(0.1, 6)
+    assert followed().rate.burst == 20
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ from events.memory import MemoryBus
 from events.meters import TRIGGERS
 from events.telemetry import Meters
 from schemas.crds import read_trigger
+from services.edge.evaluator import Ask, answer, verdict
+from services.edge.evaluators import _checked
+from services.edge.followed import Followed
 from services.edge.inbox import CONSUMER
 from services.edge.rules import Rules
 from services.edge.triggers import Triggers
@@ -30,13 +33,29 @@ class Book:
     def __init__(self, *specs: dict) -> None:
         self.listed = asyncio.Event()
         self.listed.set()
+        self.off: list[str] = []
         self._rules = [
-            Rules(read_trigger({"metadata": {"name": f"t{n}", "namespace": "acme"}, "spec": spec}))
+            Followed(read_trigger({"metadata": {"name": f"t{n}", "namespace": "acme"}, "spec": spec}))
             for n, spec in enumerate(specs)
         ]
 
     def about(self, heard):
         return iter(each for each in self._rules if each.listens(heard))
+
+    async def switch_off(self, trigger, why):
+        self._rules.remove(trigger)
+        self.off.append(why)
+
+
+class Here:
+    """Evaluates in this process."""
+
+    async def read(self, trigger):
+        _checked(answer(Ask(trigger.written)))
+
+    async def judge(self, trigger, heard):
+        found = _checked(answer(Ask(trigger.written, heard)))
+        return tuple(verdict(trigger.name, each) for each in found.said), 0.0
 
 
 def clock() -> datetime:
@@ -48,14 +67,16 @@ def spec(*rules: dict, **more: object) -> dict:
 
 
 class Works:
-    def __init__(self, *specs: dict) -> None:
+    def __init__(self, *specs: dict, evaluators=None) -> None:
+        self.evaluators = evaluators or Here()
         self.bus = MemoryBus(clock=clock)
         self.meters = Meters()
         self.specs = specs or (spec(),)
 
     @asynccontextmanager
     async def running(self):
-        triggers = Triggers(self.bus, Book(*self.specs), clock=clock, meters=self.meters, jitter=lambda: 0.5)
+        self.book = Book(*self.specs)
+        triggers = Triggers(self.bus, self.evaluators, self.book, clock=clock, meters=self.meters, jitter=lambda: 0.5)
         task = asyncio.create_task(triggers.run())
         try:
             yield
@@ -145,7 +166,7 @@ async def test_a_request_that_is_worked_off_after_its_release_is_late():
     again.bus = works.bus
     found = await anext(aiter(again.bus.consume(CONSUMER.__class__("other", "HOOKS", ("hook.>",)))))
     assert found.stored.sequence == first.sequence
-    triggers = Triggers(again.bus, Book(spec()), clock=clock, meters=again.meters, jitter=lambda: 0.5)
+    triggers = Triggers(again.bus, Here(), Book(spec()), clock=clock, meters=again.meters, jitter=lambda: 0.5)
     await triggers._take(found)
     assert again.outcomes() == {"late": 1}
     assert await works.wishes() == ["colony.released.acme.job-1"]
@@ -172,7 +193,7 @@ async def test_what_was_asked_for_before_a_crash_is_within_the_limit_when_it_com
         await works.deliver("s1", "start")
         await works.worked_off()
     found = await anext(aiter(works.bus.consume(CONSUMER.__class__("other", "HOOKS", ("hook.>",)))))
-    triggers = Triggers(works.bus, Book(*works.specs), clock=clock, meters=again.meters, jitter=lambda: 0.5)
+    triggers = Triggers(works.bus, Here(), Book(*works.specs), clock=clock, meters=again.meters, jitter=lambda: 0.5)
     await triggers._take(found)
     assert again.outcomes() == {"asked": 1}
     assert await works.wishes() == ["cluster.requested.acme"]

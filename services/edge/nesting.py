@@ -1,0 +1,35 @@
+"""How deep the loops of a CEL expression are nested, read off its text: each level multiplies what it costs."""
+
+import re
+
+DEEPEST = 3
+"""Levels that are taken: a list in a list in a list."""
+
+_TOKEN = re.compile(
+    r"""
+      (?P<skip> //[^\n]* | [rRbB]{0,2} (?: \"{3}.*?\"{3} | '{3}.*?'{3} ) )
+    | (?P<raw>  [bB]?[rR][bB]? (?: "[^"\n]*" | '[^'\n]*' ) )
+    | (?P<text> [bB]? (?: "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' ) )
+    | (?P<word> [A-Za-z_]\w* )
+    | (?P<sign> [()\[\]{}] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_LOOPS = frozenset({"all", "exists", "exists_one", "existsOne", "map", "filter", "transformList", "transformMap"})
+"""What CEL writes a loop with, such as ``list.all(x, x > 0)``."""
+
+
+def nested(expression: str) -> int:
+    """The most loops that are within each other; text and comments hold none."""
+    stack: list[bool] = []
+    deepest, word = 0, ""
+    for token in _TOKEN.finditer(expression):
+        sign = token["sign"]
+        if sign and sign in "([{":
+            stack.append(sign == "(" and word in _LOOPS)
+            deepest = max(deepest, sum(stack))
+        elif sign and stack:
+            stack.pop()
+        if token.lastgroup != "skip":
+            word = token["word"] or ""
+    return deepest
