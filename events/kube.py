@@ -6,6 +6,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from events.kube_faults import Expired, fault_of
+from events.kube_named import is_named
 from events.kube_port import Changed, Listed, Lost, Object, Request, Resource, Response, Sight, Transport
 from events.kube_watch import Watch
 from events.patience import Patience
@@ -156,14 +157,16 @@ class Kube:
 
     async def _pages(self, resource: Resource, path: str, query: Mapping[str, str]) -> Listed:
         items: list[Object] = []
-        page = _ListMeta(rest="")
+        page, nameless = _ListMeta(rest=""), 0
         while True:
             more = {"continue": page.rest} if page.rest else {}
             answer = await self._ask(Request("GET", path, {**query, **more}), _page)
-            items += (_typed(resource, item) for item in answer.items or ())
+            there = [_typed(resource, item) for item in answer.items or () if is_named(item)]
+            items += there
+            nameless += len(answer.items or ()) - len(there)
             page = answer.metadata
             if not page.rest:
-                return Listed(tuple(items), page.version)
+                return Listed(tuple(items), page.version, nameless)
 
     async def _write(self, method: str, path: str, query: Mapping[str, str], body: Body, content: str) -> Object:
         request = Request(method, path, query, {"Content-Type": content}, msgspec.json.encode(body))

@@ -108,6 +108,8 @@ class Listed:
 
     items: tuple[Object, ...]
     resource_version: str
+    nameless: int = 0
+    """How many of its items had no name by which to tell them apart, and are left out."""
 
 
 @dataclass(frozen=True, slots=True)

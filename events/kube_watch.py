@@ -9,6 +9,7 @@ import msgspec
 
 from events.faults import Denied, Fault, TryLater
 from events.kube_faults import Expired, fault_in, fault_of
+from events.kube_named import named
 from events.kube_port import Changed, Listed, Lost, Object, Request, Response, Sight, Transport
 from events.patience import Patience
 
@@ -54,6 +55,8 @@ class Watch:
     version: str | None = None
     """Where to resume; None: only a new list tells the truth."""
     lost: bool = field(default=False, init=False)
+    partial: bool = field(default=False, init=False)
+    """Some items of the last list were left out."""
 
     async def sights(self) -> AsyncGenerator[Sight, None]:
         """What is seen, for ever: lists, changes, and the word that nothing can be seen."""
@@ -83,7 +86,7 @@ class Watch:
     async def _heard(self) -> AsyncGenerator[Sight, None]:
         if self.version is None:
             listed = await self.relist()
-            self.version, self.lost = listed.resource_version, False
+            self.version, self.lost, self.partial = listed.resource_version, False, listed.nameless > 0
             yield listed
         clock, heard = asyncio.get_running_loop().time, False
         started = clock()
@@ -97,6 +100,8 @@ class Watch:
         finally:
             if clock() - started >= HEARD:
                 heard, self.patience.failures = True, 0
+        if self.partial:  # of what had no name nobody can say whether it has one now: only a list can
+            self.version = None
         if not heard:
             raise TryLater("the API server ended the watch before it said anything", after=0.0)
 
@@ -114,6 +119,8 @@ class Watch:
             if event.type == "ERROR":
                 raise fault_in(bytes(_failure.decode(line).object))
             self.version = str(event.object["metadata"]["resourceVersion"])
+            if event.type != "BOOKMARK":
+                named(event.object)
         except (msgspec.DecodeError, KeyError, TypeError) as error:
             raise TryLater(f"the watch said what is no event: {error}", after=0.0) from error
         return None if event.type == "BOOKMARK" else Changed(event.object, gone=event.type == "DELETED")

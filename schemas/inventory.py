@@ -63,6 +63,8 @@ class ModelAmount(Amount, frozen=True, kw_only=True):
 
 REFUSED = "Refused"
 """The reason of the trouble that a cluster answers, and does not let us in."""
+UNREADABLE = "Unreadable"
+"""The reason of the trouble that something a cluster says cannot be read, or all of it."""
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,6 +213,11 @@ class ClusterSeen(Level, frozen=True, kw_only=True):
     """Pods that wait for accelerators, the largest first."""
     pools: dict[str, PoolSeen] = {}
     """By name; nodes that do not say which pool they are of are counted above alone."""
+
+    @property
+    def unreadable(self) -> str:
+        """Why nothing that it says can be read now; empty where only some of its objects cannot be."""
+        return next((each.message for each in self.degraded if each.reason == UNREADABLE and not self.known), "")
 
     @property
     def refusal(self) -> str:

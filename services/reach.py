@@ -1,17 +1,20 @@
 """Where a pod may be is told by its spec and by the labels and taints of a node, room aside."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from operator import gt, lt
 
 from events.kube_port import Object
 
 Labels = Mapping[str, str]
+_WHOLE = re.compile(r"[+-]?[0-9]{1,63}", re.ASCII)
 OPERATORS: Mapping[str, Callable[[str | None, list[str]], bool]] = {
     "In": lambda found, values: found in values,
     "NotIn": lambda found, values: found not in values,
     "Exists": lambda found, _: found is not None,
     "DoesNotExist": lambda found, _: found is None,
-    "Gt": lambda found, values: _is_number(found) and int(found or "") > int(values[0]),
-    "Lt": lambda found, values: _is_number(found) and int(found or "") < int(values[0]),
+    "Gt": lambda found, values: _compared(found, values, gt),
+    "Lt": lambda found, values: _compared(found, values, lt),
 }
 """Of node affinity: from a label's value (None: there is none) and the values that are asked for."""
 
@@ -53,5 +56,12 @@ def _tolerated(taint: Object, toleration: Object) -> bool:
     return bool(toleration.get("key") == taint["key"] and toleration.get("value", "") == taint.get("value", ""))
 
 
-def _is_number(text: str | None) -> bool:
-    return text is not None and text.removeprefix("-").isdecimal()
+def _compared(found: str | None, values: list[str], holds: Callable[[int, int], bool]) -> bool:
+    """As the scheduler has it: between two whole numbers of 64 bits, and for anything else never."""
+    if found is None or len(values) != 1 or not all(map(_is_number, (found, *values))):
+        return False
+    return holds(int(found), int(values[0]))
+
+
+def _is_number(text: str) -> bool:
+    return _WHOLE.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63

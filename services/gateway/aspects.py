@@ -8,6 +8,7 @@ Ready whatever its owner calls it.
 from collections.abc import Mapping
 
 from schemas.cluster import ClusterState, Founded, Hibernated, Launching, Provisioned, Ready, Stalled, Waiting
+from schemas.inventory import UNREADABLE
 from schemas.teardown import Warned
 from services.capacity import INTERRUPTED
 from services.counts import unmet
@@ -61,8 +62,8 @@ def reachable(facts: Facts) -> Verdict:
     state = facts.cluster
     if not isinstance(state, Founded) or isinstance(state, Launching):
         return missing(facts)
-    if unheard(facts) is not None:
-        return Verdict(holds=None, reason="NotHeard", message=silent(facts))
+    if (seen := unheard(facts)) is not None:
+        return Verdict(holds=None, reason=UNREADABLE if seen.unreadable else "NotHeard", message=silent(facts))
     return Verdict(holds=True, reason="ApiAnswers")
 
 

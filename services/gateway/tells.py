@@ -66,8 +66,9 @@ def silent(facts: Facts) -> str:
     if seen is None:
         return ""
     since = f" since {clock(seen.fresh_since)}" if seen.fresh_since else ""
-    why = f" ({seen.refusal})" if seen.refusal else ""
-    return f"its API cannot be heard{since}{why}: what is shown of its nodes is what was seen last"
+    why = f" ({seen.refusal or seen.unreadable})" if seen.refusal or seen.unreadable else ""
+    what = "what its API says cannot be read" if seen.unreadable else "its API cannot be heard"
+    return f"{what}{since}{why}: what is shown of its nodes is what was seen last"
 
 
 def waits_for_addons(facts: Facts) -> str:

@@ -13,8 +13,9 @@ from events.kube_port import Changed, Listed, Object, Resource
 from schemas.inventory import REFUSED, ClusterSeen, NodeSeen, StorageSeen, Trouble
 from services.inventory.count import Part, Takers, cluster_seen, demanded, part, whole
 from services.inventory.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
-from services.inventory.node import NodeRead, PodRead, node_seen, read_node, read_pod
+from services.inventory.node import NodeRead, PodRead, node_seen, read_node, read_pod, unread_node
 from services.inventory.reached import Wants, reached
+from services.inventory.shapes import reading
 from services.inventory.shelf import Shelf, Turn
 from services.inventory.slices import Holder, Pools, held, holder
 from services.inventory.storage import ClassRead, RoomRead, VolumeRead, read_class, read_room, read_volume, storage_seen
@@ -30,13 +31,13 @@ class Book:
 
     def __init__(self, blank: ClusterSeen) -> None:
         self._blank = blank
-        self._nodes: Shelf[NodeRead] = Shelf(read_node)
-        self._pods: Shelf[PodRead] = Shelf(read_pod)
-        self._slices: Shelf[Object] = Shelf(lambda item: item)
-        self._claims: Shelf[Holder | None] = Shelf(holder)
-        self._classes: Shelf[ClassRead] = Shelf(read_class)
-        self._volumes: Shelf[VolumeRead] = Shelf(read_volume)
-        self._rooms: Shelf[RoomRead] = Shelf(read_room)
+        self._nodes: Shelf[NodeRead] = Shelf(reading(NODES, read_node), unread_node)
+        self._pods: Shelf[PodRead] = Shelf(reading(PODS, read_pod))
+        self._slices: Shelf[Object] = Shelf(reading(SLICES, lambda item: item))
+        self._claims: Shelf[Holder | None] = Shelf(reading(CLAIMS, holder))
+        self._classes: Shelf[ClassRead] = Shelf(reading(STORAGECLASSES, read_class))
+        self._volumes: Shelf[VolumeRead] = Shelf(reading(VOLUMES, read_volume))
+        self._rooms: Shelf[RoomRead] = Shelf(reading(CAPACITIES, read_room))
         self._on: dict[str, dict[str, PodRead]] = {}
         self._live: dict[str, PodRead] = {}
         self._finished: dict[str, PodRead] = {}
@@ -63,18 +64,29 @@ class Book:
     def take(self, resource: Resource, sight: Told) -> bool:
         """Take in a list or a change; False if it says nothing new."""
         shelf, turned = self._shelves[resource]
+        odd = (shelf.nameless, *shelf.unread)
         if isinstance(sight, Listed):
-            turns = shelf.replace(sight.items, sight.resource_version)
+            turns = shelf.replace(sight.items, sight.resource_version, sight.nameless)
             self._storage = None  # a first list is news, even if it is empty
             self._left |= resource == NODES
         else:
             turns = shelf.change(sight.object, gone=sight.gone)
         turned(turns)
-        return bool(turns)
+        return bool(turns) or odd != (shelf.nameless, *shelf.unread)
 
     def expects(self, resource: Resource) -> bool:
         """Whether some of it may come any moment, though there is none: claims, where there is what can be claimed."""
         return resource == CLAIMS and any(True for _ in self._slices)
+
+    def unread(self) -> dict[Resource, tuple[str, ...]]:
+        """Of each kind what cannot be read now, and why; what has no name is of no use but to be counted."""
+        found = {}
+        for resource, (shelf, _) in self._shelves.items():
+            named = [f"{resource.kind} {'/'.join(filter(None, one.path))}: {one.why}" for one in shelf.unread]
+            nameless = [f"a {resource.kind} without a name"] * shelf.nameless
+            if named or nameless:
+                found[resource] = (*sorted(named), *nameless)
+        return found
 
     @property
     def complete(self) -> bool:
@@ -158,6 +170,7 @@ class Book:
             finished=len(self._finished) + beside.count(True),
             demand=demanded((-(-pod.accelerators // 1000), pod.model, self._reach[pod.wants]) for pod in stuck),
             waiting=len(waiting),
+            unread=sum(len(odd) for resource, odd in self.unread().items() if resource in (PODS, CLAIMS)),
             awaited=frozenset(chain.from_iterable(self._reach.values())),
         )
 

@@ -5,18 +5,22 @@ from collections.abc import Callable
 from datetime import datetime
 
 from events.bus import Bus
+from events.faults import Denied
 from events.kube import Kube
 from events.patience import Patience
 from events.telemetry import Meters
 from schemas import cluster
 from schemas.cluster import Founded, Hibernated, Provisioned, Ready, Released
 from schemas.entity import State
-from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
+from schemas.inventory import UNREADABLE, ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
+from services.failures import Failures
+from services.inventory.domain import Domain
 from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.voice import Voice
 from services.inventory.watcher import FIRST, LONGEST, NOBODY, Open, Watcher
 from services.levels import Levels
+from services.malformed import MALFORMED
 from services.view import View, entities
 from services.workloads import Workloads
 
@@ -48,7 +52,8 @@ class Clusters:
         self._management = management
         self._labels = labels
         self._known: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
-        self._watched: dict[Key, tuple[str, Watcher, asyncio.Task[None]]] = {}
+        self._failures: Failures[Key] = Failures("cluster.watch", jitter, meters)
+        self._watched: dict[Key, tuple[str, Domain, asyncio.Task[None]]] = {}
         self._changes: asyncio.Queue[Key] = asyncio.Queue()
 
     async def run(self, ready: asyncio.Event) -> None:
@@ -66,17 +71,25 @@ class Clusters:
             if self._management is not None:
                 self._watch_management(self._management, group)
             for key, _ in self._known:
-                await self._follow(key, group)
+                await self._take(key, group)
             group.create_task(self._ready(ready))
             while True:
-                await self._follow(await self._changes.get(), group)
+                await self._take(await self._changes.get(), group)
 
     async def _ready(self, ready: asyncio.Event) -> None:
-        for _, watcher, task in tuple(self._watched.values()):
-            settled = asyncio.ensure_future(watcher.settled.wait())
+        for _, domain, task in tuple(self._watched.values()):
+            settled = asyncio.ensure_future(domain.settled.wait())
             await asyncio.wait((settled, task), return_when=asyncio.FIRST_COMPLETED)  # it may be left meanwhile
             settled.cancel()
         ready.set()
+
+    async def _take(self, key: Key, group: asyncio.TaskGroup) -> None:
+        """What breaks over one cluster's coming or going is tried again later, and keeps no other waiting."""
+        try:
+            await self._follow(key, group)
+        except Exception as error:  # noqa: BLE001 - logged and counted there
+            later = self._failures.failed(key, error)
+            asyncio.get_running_loop().call_later(later, self._changes.put_nowait, key)
 
     async def _follow(self, key: Key, group: asyncio.TaskGroup) -> None:
         """Watch the cluster if it has an API now, whichever attempt's; leave it otherwise."""
@@ -87,16 +100,37 @@ class Clusters:
         if watched is not None and watched[0] != mark:
             await self._leave(key)
         if isinstance(state, WITH_AN_API) and key not in self._watched:
-            self._watch(key, mark, _blank(key, state), lambda: self._workloads.open(key.tenant, secret), group)
+            self._watch(key, mark, _blank(key, state), lambda: self._open(key.tenant, secret), group)
         if isinstance(state, Released):
             await self._forget(key)
 
     def _watch(self, key: Key, mark: str, blank: ClusterSeen, open_: Open, group: asyncio.TaskGroup) -> None:
         voice = Voice(self._levels, key, self._clock)
         labels = no_labels if key == MANAGEMENT else self._labels
-        tries = Patience(self._jitter, FIRST, LONGEST)
-        watcher = Watcher(key, blank, voice, clock=self._clock, meters=self._meters, tries=tries, labels=labels)
-        self._watched[key] = (mark, watcher, group.create_task(watcher.run(open_)))
+
+        def watcher(settled: asyncio.Event) -> Watcher:
+            tries = Patience(self._jitter, FIRST, LONGEST)
+            return Watcher(
+                key,
+                blank,
+                voice,
+                clock=self._clock,
+                meters=self._meters,
+                tries=tries,
+                labels=labels,
+                settled=settled,
+            )
+
+        domain = Domain(key, blank, voice, watcher, self._failures)
+        self._watched[key] = (mark, domain, group.create_task(domain.run(open_)))
+
+    async def _open(self, tenant: str, secret: str) -> Kube:
+        """Raises the faults of `Workloads.open`; what the Secret holds may have any shape."""
+        try:
+            return await self._workloads.open(tenant, secret)
+        except MALFORMED as error:
+            why = f"Secret {tenant}/{secret} holds no kubeconfig that can be read: {type(error).__name__}"
+            raise Denied(why, UNREADABLE) from error
 
     def _watch_management(self, kube: Kube, group: asyncio.TaskGroup) -> None:
         async def open_() -> Kube:

@@ -27,6 +27,8 @@ class Takers(msgspec.Struct, frozen=True):
     """What those ask for that found no node."""
     waiting: int = 0
     """How many have no node, whether it was looked for or not yet."""
+    unread: int = 0
+    """Pods and claims that cannot be read: each may hold accelerators, for all that is known."""
     awaited: frozenset[str] = frozenset()
     """The pools that those could use."""
 
@@ -100,7 +102,7 @@ def cluster_seen(
         allocated=-(-sum(model.allocated for model in nodes.models.values()) // 1000),
         pods=takers.live,
         finished=takers.finished,
-        idle_since=None if takers.live or not nodes.accelerators else was_idle or now,
+        idle_since=None if takers.live or takers.unread or not nodes.accelerators else was_idle or now,
         resources=nodes.resources,
         models=nodes.models,
         used=dict(sorted(nodes.used.items())),
@@ -114,7 +116,7 @@ def _lulled(
     pools: Mapping[str, PoolSeen], takers: Takers, before: Mapping[str, PoolSeen], now: datetime
 ) -> dict[str, PoolSeen]:
     """Each pool, idle since then if it was idle then; none is, while some pod may be on any."""
-    placed = takers.live == takers.waiting + sum(pool.pods for pool in pools.values())
+    placed = not takers.unread and takers.live == takers.waiting + sum(pool.pods for pool in pools.values())
 
     def lulled(name: str, pool: PoolSeen) -> PoolSeen:
         idle = placed and pool.accelerators and not pool.pods and name not in takers.awaited

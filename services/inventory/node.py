@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from events.kube_port import Object
-from schemas.inventory import Amount, Device, NodeSeen, Trouble
+from schemas.inventory import UNREADABLE, Amount, Device, NodeSeen, Trouble
 from services.clouds.nodes import pool_told
 from services.inventory.amounts import added, allocatable, balance, pieces
 from services.inventory.labels import Told, told
@@ -18,6 +18,8 @@ from services.quantity import BadQuantity
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 NONE: Mapping[str, str] = {}
+MOST = 2**63
+"""Thousandths that a pod may ask for of anything: more are no number that is meant."""
 
 
 class NodeRead(NamedTuple):
@@ -86,6 +88,12 @@ def read_node(node: Object) -> NodeRead:
     return read._replace(devices=_alive(read, []), disagreeing=tuple(_disagreeing(read, ())))
 
 
+def unread_node(node: Object, why: str) -> NodeRead:
+    """One that cannot be read: it is there, and nothing can be had of it."""
+    trouble = Trouble(reason=UNREADABLE, message=f"the node cannot be read: {why}")
+    return NodeRead(node["metadata"]["name"], False, False, False, {}, Told(), (trouble,))  # noqa: FBT003 - its facts
+
+
 def read_pod(pod: Object) -> PodRead:
     """Read a Pod; one whose requests cannot be read holds its place on the node, and is a trouble."""
     meta = pod["metadata"]
@@ -116,9 +124,10 @@ def _stuck(pod: Object) -> bool:
 
 
 def _positive(amounts: Amounts) -> Amounts:
-    below = [name for name, amount in amounts.items() if amount < 0]
-    if below:
+    if below := [name for name, amount in amounts.items() if amount < 0]:
         raise BadQuantity(f"it asks for less than 0 of {', '.join(below)}")
+    if above := [name for name, amount in amounts.items() if amount > MOST]:
+        raise BadQuantity(f"it asks for more of {', '.join(above)} than any machine has")
     return amounts
 
 

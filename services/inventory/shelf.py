@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from events.kube_port import Object
+from services.malformed import MALFORMED, why
 
 T = TypeVar("T")
 REMEMBERED = 10_000
@@ -20,6 +21,14 @@ class Kept(NamedTuple, Generic[T]):
     value: T
 
 
+class Unread(NamedTuple):
+    """One that its reader could not make out."""
+
+    version: int
+    path: Path
+    why: str
+
+
 Turn = tuple[T | None, T | None]
 """What an object was read as before, and is now."""
 
@@ -31,11 +40,16 @@ class Shelf(Generic[T]):
     only the newer is there: the API server has no other order to tell of.
     """
 
-    def __init__(self, read: Callable[[Object], T]) -> None:
+    def __init__(self, read: Callable[[Object], T], otherwise: Callable[[Object, str], T] | None = None) -> None:
+        """`read` may raise what is MALFORMED: such an object is `unread`, and kept only as `otherwise` has it."""
         self._read = read
+        self._otherwise = otherwise
+        self._unread: dict[str, Unread] = {}
         self._kept: dict[str, Kept[T]] = {}
         self._uids: dict[Path, str] = {}
         self._gone: dict[str, None] = {}
+        self.nameless = 0
+        """How many of the last list had no name to keep them by."""
         self._floor = 0
         self.listed = False
         """A complete list was seen."""
@@ -45,6 +59,11 @@ class Shelf(Generic[T]):
 
     def __iter__(self) -> Iterator[tuple[str, T]]:
         return ((uid, kept.value) for uid, kept in self._kept.items())
+
+    @property
+    def unread(self) -> Iterable[Unread]:
+        """Those that cannot be read now."""
+        return self._unread.values()
 
     def get(self, uid: str) -> T | None:
         """The object of a UID."""
@@ -60,16 +79,15 @@ class Shelf(Generic[T]):
         """Every name."""
         return (name for _, name in self._uids)
 
-    def replace(self, items: Iterable[Object], version: str) -> list[Turn[T]]:
+    def replace(self, items: Iterable[Object], version: str, nameless: int = 0) -> list[Turn[T]]:
         """A complete list: what is not in it is not there. Gives what differs."""
-        before, self._kept, self._uids = self._kept, {}, {}
-        self._gone, self._floor, self.listed = {}, _number(version), True
+        before, self._kept, self._uids, self._unread = self._kept, {}, {}, {}
+        self._gone, self._floor, self.listed, self.nameless = {}, _number(version), True, nameless
         turns: list[Turn[T]] = []
         for item in items:
             kept = self._keep(item)
-            old = before.pop(identity(item), None)
-            if old is None or old.value != kept.value:
-                turns.append((old.value if old else None, kept.value))
+            turned = _turned(before.pop(identity(item), None), kept)
+            turns += turned
         return turns + [(old.value, None) for old in before.values()]
 
     def change(self, item: Object, *, gone: bool) -> list[Turn[T]]:
@@ -77,9 +95,10 @@ class Shelf(Generic[T]):
         meta = item["metadata"]
         uid, version = identity(item), _number(meta.get("resourceVersion", ""))
         old = self._kept.get(uid)
-        if old is None and ((version and version <= self._floor) or uid in self._gone):
+        known = old or self._unread.get(uid)
+        if known is None and ((version and version <= self._floor) or uid in self._gone):
             return []
-        if old is not None and version and version < old.version:
+        if known is not None and version and version < known.version:
             return []
         if gone:
             return self._drop(uid)
@@ -93,28 +112,40 @@ class Shelf(Generic[T]):
             if self._kept[twin].version > _number(item["metadata"].get("resourceVersion", "")):
                 return []
             turns = self._drop(twin)
-        kept = self._keep(item)
-        if old is not None and old.value == kept.value:
-            return turns
-        return [*turns, (old.value if old else None, kept.value)]
+        self._take_off(uid)
+        return [*turns, *_turned(old, self._keep(item))]
 
-    def _keep(self, item: Object) -> Kept[T]:
-        path, uid = _path(item), identity(item)
-        kept = Kept(_number(item["metadata"].get("resourceVersion", "")), path, self._read(item))
-        self._kept[uid] = kept
+    def _keep(self, item: Object) -> Kept[T] | None:
+        """None: it cannot be read."""
+        path, uid, version = _path(item), identity(item), _number(item["metadata"].get("resourceVersion", ""))
+        try:
+            value = self._read(item)
+        except MALFORMED as error:
+            self._unread[uid] = Unread(version, path, why(error))
+            if self._otherwise is None:
+                return None
+            value = self._otherwise(item, why(error))
         self._uids[path] = uid
+        kept = self._kept[uid] = Kept(version, path, value)
         return kept
 
     def _drop(self, uid: str) -> list[Turn[T]]:
         self._gone[uid] = None
         if len(self._gone) > REMEMBERED:
             del self._gone[next(iter(self._gone))]
+        return _turned(self._take_off(uid), None)
+
+    def _take_off(self, uid: str) -> Kept[T] | None:
+        self._unread.pop(uid, None)
         kept = self._kept.pop(uid, None)
-        if kept is None:
-            return []
-        if self._uids.get(kept.path) == uid:
+        if kept is not None and self._uids.get(kept.path) == uid:
             del self._uids[kept.path]
-        return [(kept.value, None)]
+        return kept
+
+
+def _turned(old: Kept[T] | None, new: Kept[T] | None) -> list[Turn[T]]:
+    before, now = old.value if old else None, new.value if new else None
+    return [] if before == now and (old is None) == (new is None) else [(before, now)]
 
 
 def identity(item: Object) -> str:

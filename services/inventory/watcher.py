@@ -14,7 +14,7 @@ from events.kinds import find
 from events.kube import Kube, Listed, Lost, Resource, Sight
 from events.patience import Patience
 from events.telemetry import Meters
-from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
+from schemas.inventory import UNREADABLE, ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
 from schemas.subjects import Key
 from services.inventory.book import Book
 from services.inventory.kinds import BESIDE, CORE, DEVICES, STORAGE
@@ -24,6 +24,7 @@ from services.inventory.measures import Measures
 from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.silence import AT_START, LATER, Silences
 from services.inventory.turns import Turns
+from services.inventory.unread import unread
 from services.inventory.voice import Voice
 
 FIRST, LONGEST = 1.0, 15.0
@@ -33,7 +34,7 @@ LOOK_AGAIN = 300.0
 NOBODY = "-"
 """The tenant of what is no tenant's."""
 VIOLATIONS = "alate.inventory.violations"
-"""Counter of the numbers that could not be, by reason."""
+"""Counter of the numbers that could not be, and of what could not be read, by reason."""
 
 Open = Callable[[], Awaitable[Kube]]
 """Gives the cluster's API: the same object again as long as its kubeconfig is the same."""
@@ -54,9 +55,10 @@ class Watcher:
         meters: Meters,
         tries: Patience,
         labels: Wanted = no_labels,
+        settled: asyncio.Event | None = None,
     ) -> None:
         """`blank` names the cluster's incarnation; its nodes shall bear `labels`; `tries` spreads openings."""
-        self.settled = asyncio.Event()
+        self.settled = settled or asyncio.Event()
         """Set once it was seen whole, or could not be."""
         self._key = key
         self._book = Book(blank)
@@ -228,8 +230,10 @@ class Watcher:
         )
         if self._book.left():
             await self._voice.say_all(list(self._gone(NodeSeen, self._book.nodes)))
-        whole = self._book.cluster(self._voice.last(ClusterSeen), self._clock())
+        last = self._voice.last(ClusterSeen)
+        whole = self._book.cluster(last, self._clock())
         whole = msgspec.structs.replace(whole, degraded=(*whole.degraded, *self._troubles()))
+        self._warn((trouble for trouble in whole.degraded if trouble.reason == UNREADABLE), last, "")
         if await self._voice.say(self._fresh(whole)):
             self._measures.soon()
         await self._say_storage()
@@ -246,16 +250,18 @@ class Watcher:
 
     def _differs(self, name: str, node: NodeSeen) -> bool:
         """Tell of each number that could not be, once; gives True, as the voice knows best what was said."""
-        last = self._voice.last(NodeSeen, name)
+        self._warn((trouble for trouble in node.degraded if trouble.raw), self._voice.last(NodeSeen, name), name)
+        return True
+
+    def _warn(self, troubles: Iterable[Trouble], last: Level | None, node: str) -> None:
         before = last.degraded if last is not None else ()
-        for trouble in node.degraded:
-            if trouble.raw and trouble not in before:
+        for trouble in troubles:
+            if trouble not in before:
                 self._meters.count(VIOLATIONS, trouble.reason)
                 log.warning(
-                    "inventory.violation", entity=self._key.path, node=name, reason=trouble.reason,
+                    "inventory.violation", entity=self._key.path, node=node or None, reason=trouble.reason,
                     message=trouble.message, raw=trouble.raw,
                 )  # fmt: skip
-        return True
 
     async def _say_stale(self) -> None:
         """Nothing was seen whole yet: what was said in an earlier life is all there is, or that it refuses us."""
@@ -283,6 +289,7 @@ class Watcher:
                 yield name, msgspec.structs.replace(gone, ready=False) if isinstance(gone, NodeSeen) else gone
 
     def _troubles(self) -> Iterable[Trouble]:
+        yield from unread(self._book.unread())
         if self._labeller.trouble is not None:
             yield self._labeller.trouble
         for resource, reason in sorted(self._silences.lasting.items(), key=lambda each: each[0].plural):

@@ -42,6 +42,14 @@ async def test_a_list_that_is_null_is_empty(api, kube):
     assert (await kube.list(NODES)).items == ()
 
 
+async def test_items_without_a_name_are_left_out_of_a_list_and_counted(api, kube):
+    odd = "{}", '{"metadata":null}', '{"metadata":{"name":""}}', '{"metadata":{"name":5}}', '{"metadata":{"uid":"u"}}'
+    good = '{"metadata":{"name":"n","labels":null}}'
+    api.say_raw(f'{{"metadata":{{"resourceVersion":"5"}},"items":[{",".join((*odd, good))}]}}'.encode())
+    listed = await kube.list(NODES)
+    assert ([item["metadata"]["name"] for item in listed.items], listed.nameless) == (["n"], 5)
+
+
 async def test_apply_sends_json_as_an_apply_patch_with_its_manager(api, kube):
     answer = await kube.apply(CONFIGMAPS, THING, manager="alate-x", subresource="status")
     request = api.asked[-1]

@@ -49,6 +49,17 @@ def test_every_label_of_a_selector_has_to_be_there():
         (asks("cores", "Lt", "64"), False),
         (asks("zone", "Gt", "1"), False),
         (asks("disk", "Lt", "1"), False),
+        (asks("cores", "Gt", "abc"), False),
+        (asks("cores", "Lt", "abc"), False),
+        (asks("cores", "Gt", ""), False),
+        (asks("cores", "Gt", "6³"), False),
+        (asks("cores", "Gt", "3_2"), False),
+        (asks("cores", "Gt", "-1"), True),
+        (asks("cores", "Gt", "+32"), True),
+        (asks("cores", "Lt", "9" * 30), False),
+        (asks("cores", "Lt", "9" * 9999), False),
+        (asks("cores", "Gt"), False),
+        (asks("cores", "Gt", "1", "2"), False),
     ],
 )
 def test_each_operator_of_an_affinity_means_what_kubernetes_says(asked, holds):

@@ -12,6 +12,7 @@ import pytest
 from schemas import addon, cluster, teardown
 from schemas.growth import Ungrown
 from schemas.infra import InfraSeen
+from schemas.inventory import UNREADABLE, Trouble
 from services.gateway.aspects import aspects
 from services.gateway.clusters import cluster_status
 from services.gateway.conditions import Shown
@@ -111,6 +112,19 @@ def test_one_that_is_not_heard_may_be_reachable_and_keeps_what_was_proven():
     assert told(silent) == told(WHOLE) | {"Reachable": None, "Ready": None}
     found = aspects(silent)
     assert {found[kind].reason for kind in ("Reachable", "Ready")} == {"NotHeard"}
+
+
+def test_a_cluster_that_cannot_be_read_says_so_instead_of_that_it_cannot_be_heard():
+    trouble = Trouble(reason=UNREADABLE, message="odd")
+    seen = msgspec.structs.replace(WHOLE.seen, known=False, degraded=(trouble,))
+    verdict = aspects(replace(WHOLE, seen=seen))["Reachable"]
+    assert (verdict.holds, verdict.reason, verdict.message) == (
+        None,
+        "Unreadable",
+        "what its API says cannot be read (odd): what is shown of its nodes is what was seen last",
+    )
+    partly = msgspec.structs.replace(seen, known=True)
+    assert aspects(replace(WHOLE, seen=partly))["Reachable"].holds
 
 
 def test_what_is_missing_says_why_as_the_cluster_does():
