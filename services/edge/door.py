@@ -2,28 +2,26 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import cast
 
 import structlog
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 from aiohttp.web_exceptions import HTTPException
 
+from services.edge.bodies import LARGEST, SLOWEST, Bodies, Turn, bounded, too_large
 from services.edge.problem import Problem, not_now
-from services.edge.unread import Runner, answer
+from services.edge.unread import Explaining, Runner, answer
 from services.listening import listening
 
-B = TypeVar("B", bytes, bytearray)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 AT_ONCE = 128
-"""How many requests are worked on at the same time: with `LARGEST` the bound on memory."""
-LARGEST = 1_000_000
-"""Bytes of a body: what the bus takes as one message."""
-SLOWEST = 10.0
-"""Seconds a body may take to come."""
+"""How many requests are worked on at the same time, which begins when their bodies are there."""
+TURN = web.RequestKey("turn", Turn)
+BODIES = web.AppKey("bodies", Bodies)
 
 log = structlog.get_logger()
 
@@ -53,6 +51,7 @@ def application(routes: Iterable[Route]) -> web.Application:
     table = tuple(routes)
     lasting = frozenset(route.handler for route in table if route.lasts)
     app = web.Application(middlewares=[_explaining(asyncio.Semaphore(AT_ONCE), lasting)])
+    app[BODIES] = Bodies()
     for route in table:
         app.router.add_route(route.method, route.path, route.handler)
     return app
@@ -64,9 +63,11 @@ def _explaining(room: asyncio.Semaphore, lasting: frozenset[Handler]) -> Middlew
         lasts = request.match_info.handler in lasting
         if room.locked() and not lasts:
             return answer(not_now(503, f"{AT_ONCE} requests are being worked on: send it again", 1.0))
+        turn = request[TURN] = Turn(room)
         try:
-            async with nullcontext() if lasts else room:
-                return await handler(request)
+            if not lasts:
+                await turn.take()
+            return await handler(request)
         except Problem as problem:
             return answer(problem)
         except HTTPException as other:  # no such path, or not by this method
@@ -75,6 +76,8 @@ def _explaining(room: asyncio.Semaphore, lasting: frozenset[Handler]) -> Middlew
         except Exception:  # a fault of ours: nothing was taken, so that the sender may try again
             log.exception("edge.failed", method=request.method)
             return answer(not_now(503, "the request could not be worked on: send it again", 5.0))
+        finally:
+            turn.leave()
 
     return explain
 
@@ -90,39 +93,36 @@ def headers_of(request: web.Request) -> dict[str, str]:
     return found
 
 
-async def body_of(request: web.Request) -> bytes:
-    """The body as it came. Raises Problem 400 (cut off), 408, 413, 415 (packed)."""
+async def body_of(request: web.Request, largest: int = LARGEST, slowest: float = SLOWEST) -> bytes:
+    """The body as it came, of so many bytes and within so many seconds.
+
+    Raises Problem 400 (cut off), 408, 413, 415 (packed).
+    """
     if {each.lower() for each in request.headers.getall("Content-Encoding", ())} - {"identity"}:
         packed = {"Accept-Encoding": "identity"}
         raise Problem(
             415, "Content-Encoding must be identity: the body is verified as it comes", "Content-Encoding", packed
         )
-    if (request.content_length or 0) > LARGEST:
-        raise _too_large()
+    if (request.content_length or 0) > largest:
+        raise too_large(largest)
     try:
         if request.content.is_eof():  # it came together with its headers, as nearly all do
-            return _bounded(request.content.read_nowait())
-        async with asyncio.timeout(SLOWEST):
-            return await _read(request)
+            return bounded(request.content.read_nowait(), largest)
+        return await _coming(request, largest, slowest)
     except TimeoutError as late:
-        raise Problem(408, f"the body was not there after {SLOWEST:g} s", "body") from late
+        raise Problem(408, f"the body was not there after {slowest:g} s", "body", {"Connection": "close"}) from late
     except (web.RequestPayloadError, ConnectionError) as cut:
         raise Problem(400, "the body ends before its announced length", "body") from cut
 
 
-async def _read(request: web.Request) -> bytes:
-    data = bytearray()
-    async for chunk in request.content.iter_any():
-        data += chunk
-        _bounded(data)
-    return bytes(data)
-
-
-def _bounded(data: B) -> B:
-    if len(data) > LARGEST:
-        raise _too_large()
+async def _coming(request: web.Request, largest: int, slowest: float) -> bytes:
+    """Wait for the rest of it, while others have the turn."""
+    turn, connection = request[TURN], cast(Explaining, request.protocol)
+    turn.leave()
+    connection.reading = True
+    try:
+        data = await request.app[BODIES].read(request, largest, slowest)
+    finally:
+        connection.reading = False
+    await turn.take()
     return data
-
-
-def _too_large() -> Problem:
-    return Problem(413, f"the body is too large: at most {LARGEST} bytes", "body", {"Connection": "close"})

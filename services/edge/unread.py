@@ -1,4 +1,4 @@
-"""What is no HTTP never reaches a route; it is answered as everything else that goes wrong is."""
+"""One connection: what is no HTTP never reaches a route, and nobody keeps a connection open by being slow."""
 
 import asyncio
 from typing import Any
@@ -6,7 +6,15 @@ from typing import Any
 import structlog
 from aiohttp import web
 
+from services.edge.crowd import Crowd
 from services.edge.problem import MEDIA, Problem, not_now
+
+IDLE = 15.0
+"""Seconds a connection may stand, or its headers take to come, from when it was made or last answered."""
+READ = 15.0
+"""Seconds an answer may take to be read by who asked."""
+LINGERS = 2.0
+"""Seconds in which what is left of a refused body is still taken."""
 
 log = structlog.get_logger()
 
@@ -14,7 +22,55 @@ log = structlog.get_logger()
 class Explaining(web.RequestHandler):
     """One connection."""
 
-    __slots__ = ()
+    __slots__ = ("_crowd", "address", "reading")
+
+    def __init__(self, whole: web.Server, crowd: Crowd) -> None:
+        # Bodies are taken as they were signed: unpacking would be a bomb's first step.
+        silent: Any = None  # what aiohttp takes for no access log, and does not declare
+        super().__init__(
+            whole,
+            loop=asyncio.get_running_loop(),
+            access_log=silent,
+            auto_decompress=False,
+            keepalive_timeout=IDLE,
+            lingering_time=LINGERS,
+        )
+        self._crowd = crowd
+        self.address = ""
+        self.reading = False
+        """Whether the body of its request is still coming."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has asked nothing yet, or not wholly."""
+        return self.reading or not (self._request_in_progress or self._messages)
+
+    def end(self) -> None:
+        """Close it now."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It takes its place, or another's."""
+        super().connection_made(transport)
+        self.address = str((transport.get_extra_info("peername") or ("",))[0])
+        self._crowd.enter(self)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """It gives its place back."""
+        self._crowd.leave(self)
+        super().connection_lost(exc)
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Whoever does not read its answer is left."""
+        try:
+            async with asyncio.timeout(READ):
+                return await super().finish_response(request, resp, start_time)
+        except TimeoutError:
+            self.end()
+            return resp, True
 
     def handle_error(
         self,
@@ -49,12 +105,10 @@ class _Connections(web.Server):
 
     def __init__(self, whole: web.Server) -> None:
         self._whole = whole
+        self._crowd = Crowd()
 
     def __call__(self) -> Explaining:
-        # Bodies are taken as they were signed: unpacking would be a bomb's first step.
-        loop = asyncio.get_running_loop()
-        silent: Any = None  # what aiohttp takes for no access log, and does not declare
-        return Explaining(self._whole, loop=loop, access_log=silent, auto_decompress=False)
+        return Explaining(self._whole, self._crowd)
 
 
 class Runner(web.AppRunner):

@@ -15,6 +15,8 @@ from services.edge.page.session import COOKIE, LASTS, made
 from services.edge.problem import Problem, unauthorized
 
 PATH = "/session"
+LARGEST, SLOWEST = 4096, 2.0
+"""Bytes of what is shown to sign in, and seconds in which it must be there: anybody may send it."""
 
 
 class _Shown(msgspec.Struct, forbid_unknown_fields=True):
@@ -43,7 +45,7 @@ class Visitors:
         """Sign in with an operator's token. Raises Problem 401, 403, 422."""
         _same_site(request)
         try:
-            token = msgspec.json.decode(await body_of(request), type=_Shown).token
+            token = msgspec.json.decode(await body_of(request, LARGEST, SLOWEST), type=_Shown).token
         except UNREADABLE as wrong:
             raise Problem(422, 'the body is not understood: expected {"token": "…"}', "body") from wrong
         caller = self._callers.by_token(token)

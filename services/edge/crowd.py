@@ -1,0 +1,57 @@
+"""How many connections there may be: when there are more, the one that has kept us waiting longest is ended."""
+
+from typing import Protocol
+
+MOST = 2048
+"""Connections altogether."""
+MOST_OF_ONE = 1024
+"""Connections from one address, which may be a proxy's."""
+
+
+class Guest(Protocol):
+    """A connection."""
+
+    address: str
+    """Where it comes from."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has not asked anything yet, or not wholly: ending it loses nothing that was taken."""
+        ...
+
+    def end(self) -> None:
+        """Close it now."""
+        ...
+
+
+class Crowd:
+    """All connections, in the order in which they came."""
+
+    def __init__(self, most: int = MOST, most_of_one: int = MOST_OF_ONE) -> None:
+        self._most = most
+        self._most_of_one = most_of_one
+        self._by_address: dict[str, dict[Guest, None]] = {}
+        self._count = 0
+
+    def enter(self, guest: Guest) -> None:
+        """One more; where there is no room, another goes that waits, or else itself."""
+        of_one = self._by_address.setdefault(guest.address, {})
+        of_one[guest] = None
+        self._count += 1
+        if len(of_one) > self._most_of_one:
+            _longest_waiting(of_one, guest).end()
+        elif self._count > self._most:
+            _longest_waiting(max(self._by_address.values(), key=len), guest).end()
+
+    def leave(self, guest: Guest) -> None:
+        """It has gone."""
+        of_one = self._by_address.get(guest.address, {})
+        if guest in of_one:
+            del of_one[guest]
+            self._count -= 1
+        if not of_one:
+            self._by_address.pop(guest.address, None)
+
+
+def _longest_waiting(guests: dict[Guest, None], newcomer: Guest) -> Guest:
+    return next((guest for guest in guests if guest.waits), newcomer)
