@@ -24,6 +24,7 @@ from services.gateway.fleet import fleet
 from services.gateway.infra import InfraWatch
 from services.gateway.intake import Intake
 from services.gateway.moved import carry_over
+from services.gateway.recorder import Recorder
 from services.levels import Levels
 from services.mailbox import Mailboxes
 
@@ -64,6 +65,7 @@ class Gateway:
         self._meters = meters
         self._clock = clock
         self._books = Books(bus, meters)
+        self._recorder = Recorder(kube, self._books, clock)
         self._colonies = Colonies(kube, self._levels, self._books, clock, backend)
         self._infra = [InfraWatch(cloud, self._levels, jitter) for cloud in clouds.values()]
         self._intake = Intake(bus, kube, clock=clock, meters=meters, jitter=jitter)
@@ -84,6 +86,8 @@ class Gateway:
                 self._books.listen(self._touch, self._touch_later, partial(self._touch_later, times=WORDS))
                 for infra in self._infra:
                     group.create_task(infra.run(self._kube))
+                self._recorder.begin()
+                group.create_task(self._recorder.run())
                 group.create_task(self._watch())
                 group.create_task(self._intake.run())
                 group.create_task(self._measure())

@@ -161,6 +161,9 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_kubectl_alone(stack, 
     title, row = (await stack.kubectl("get", "colonies", "byhand")).out.splitlines()
     assert title.split() == ["NAME", "PHASE", "READY", "ACCELERATORS", "OFFER", "PRICE/H", "AGE", "MESSAGE"]
     assert row.split()[:4] == ["byhand", "Ready", "1/1", "8/8"]
+    described = (await stack.kubectl("describe", "colony", "byhand")).out.rpartition("\nEvents:")[2]
+    reasons = [line.split()[1] for line in described.splitlines() if line.split()[:1] == ["Normal"]]
+    assert sorted(reasons) == ["Launching", "Ready"], described
 
     for path, options in (
         ("{.status.clusters[0].kubeconfigSecret}", ()),
@@ -173,6 +176,8 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_kubectl_alone(stack, 
         assert nodes.out.count(" Ready ") == 2, nodes
 
     assert (await stack.kubectl("delete", "colony", "byhand", "--timeout=60s")).code == 0
+    events = (await stack.kubectl("get", "events", "--no-headers", "-o", "custom-columns=:.reason")).out
+    assert {"Draining", "Gone"} <= set(events.split()), events
 
 
 async def test_starting_again_continues_where_it_was(up, alate):

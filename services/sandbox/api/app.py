@@ -11,6 +11,7 @@ from services.sandbox.api.catalog import Catalog
 from services.sandbox.api.collect import Collector
 from services.sandbox.api.delete import Remover
 from services.sandbox.api.discovery import Discovery
+from services.sandbox.api.expire import Expiry
 from services.sandbox.api.journal import Journal
 from services.sandbox.api.kinds import builtins
 from services.sandbox.api.read import Reader
@@ -50,26 +51,27 @@ class Api:
         self._writer = Writer(self._store, self._catalog, clock, new_uid)
         self._remover = Remover(self._store, clock)
         self._collector = Collector(self._store, self._catalog, self._writer, self._remover)
+        self._expiry = Expiry(self._store, self._remover, clock)
         self._discovery = Discovery(self._catalog)
         self._verbs = Verbs(Reader(self._store, self._hub, Tables(clock)), self._writer, self._remover)
         self._writes: set[asyncio.Task[Response | Watch]] = set()
-        self._collecting: asyncio.Task[None] | None = None
+        self._tasks: tuple[asyncio.Task[None], ...] = ()
 
     async def start(self) -> None:
-        """Read the journal, found the management cluster, begin to collect garbage."""
+        """Read the journal, found the management cluster, begin to collect garbage and what is over."""
         await self._store.load()
         self._catalog.load()
         self._collector.load()
-        self._collecting = asyncio.create_task(self._collector.run())
+        self._tasks = tuple(map(asyncio.create_task, (self._collector.run(), self._expiry.run())))
         await self.found(MANAGEMENT)
 
     async def close(self) -> None:
         """End every watch, finish the writes under way, stop."""
         self._hub.end(lambda _: True)
         await asyncio.gather(*self._writes, return_exceptions=True)
-        if self._collecting:
-            self._collecting.cancel()
-            await asyncio.gather(self._collecting, return_exceptions=True)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
     def clusters(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from events.bus import Unavailable
-from events.faults import TryLater
+from events.faults import Denied, TryLater
 from events.kinds import COLONIES
 from events.kube import Listed
 from events.memory import MemoryBus
@@ -43,6 +43,9 @@ class FakeKube:
     async def watch(self, resource, **_):
         yield Listed((COLONY,) if resource is COLONIES else (), "1")
         await asyncio.Event().wait()
+
+    async def create(self, *_, **__):
+        raise Denied("it takes no Events", "Forbidden")
 
 
 class House:

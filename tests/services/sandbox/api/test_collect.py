@@ -159,7 +159,7 @@ async def test_an_evicted_pod_is_gone(client):
 async def test_what_was_left_undone_is_done_after_a_restart(world, worlds, client, make):
     owner = await make("owner")
     await make("child", owner)
-    world.api._collecting.cancel()  # the process dies between the deletion and its consequences
+    world.api._tasks[0].cancel()  # the process dies between the deletion and its consequences
     await client.delete(f"{WIDGETS}/owner")
     assert await client.names(WIDGETS) == ["child"]
     async with worlds(world.journal) as again:
