@@ -1,6 +1,6 @@
 """What is said of a cluster's end: when it is due, how far it is, and the proof that nothing is left."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -10,6 +10,8 @@ from schemas.registry import state
 from schemas.wish import Wish
 
 OWNER = "teardown"
+UNHEARD_LIMIT = timedelta(minutes=2)
+"""How long a cluster's API that never answered is waited for: one that is restarted or moved is back by then."""
 
 
 class TeardownState(State, frozen=True, kw_only=True):
@@ -40,13 +42,37 @@ class Warned(TeardownState, frozen=True, kw_only=True):
     until: datetime
 
 
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+    """A step in the cluster that was given up, so that its machines are not paid for any longer."""
+
+    step: str
+    """``Draining`` or ``Cleaning``."""
+    reason: str
+    """Why, one sentence for people."""
+    left: str
+    """What may be left because of it, e.g. ``load balancers and volumes of the cluster``."""
+
+
 class Ending(TeardownState, frozen=True, kw_only=True):
     """What is known once the end has begun."""
 
     why: str
     """``Deleted``, ``TimeToLive`` or ``Idle``."""
+    began: datetime = EPOCH
+    """When the end began."""
     deadline: datetime
-    """When this step counts as stuck."""
+    """When this step is given up; one that cannot be is stuck then."""
+    unheard: bool = False
+    """The cluster's API was asked, and has not answered once since the end began."""
+    blocked: str = ""
+    """What this step waits for, one sentence for people as last seen; empty while nothing is known to block it."""
+    skipped: tuple[Skipped, ...] = ()
+    """The steps that were given up."""
+
+    @property
+    def ends_at(self) -> datetime:
+        """When this step ends at the latest: long before its deadline where the cluster's API never answered."""
+        return min(self.deadline, self.began + UNHEARD_LIMIT) if self.unheard else self.deadline
 
 
 @state("teardown", "draining", owner=OWNER)
@@ -76,9 +102,11 @@ class Verifying(Ending, frozen=True, kw_only=True):
 
 @state("teardown", "gone", owner=OWNER)
 class Gone(TeardownState, frozen=True, kw_only=True):
-    """Nothing is left, and this is the proof."""
+    """Nothing is left but what `skipped` names, and this is the proof."""
 
     why: str
+    skipped: tuple[Skipped, ...] = ()
+    """The steps that were given up: what may be left because of them is not counted in the proof."""
     proof: dict[str, int]
     """What was counted, all of it zero."""
 
@@ -90,27 +118,38 @@ class Gone(TeardownState, frozen=True, kw_only=True):
 
 @state("teardown", "stuck", owner=OWNER)
 class Stuck(Ending, frozen=True, kw_only=True):
-    """A step has taken too long: people are told, and it is tried again now and then."""
+    """A step that cannot be skipped has taken too long: people are told, and it is tried again now and then."""
 
     step: str
+    """``Releasing`` or ``Verifying``."""
     message: str
 
 
 LIFECYCLE = Lifecycle(
     "teardown",
     {
-        None: (Armed, Draining, Verifying),
-        Armed: (Warned, Draining, Verifying),
-        Warned: (Armed, Draining, Verifying),
-        Draining: (Cleaning, Releasing, Verifying, Stuck),
-        Cleaning: (Releasing, Verifying, Stuck),
+        None: (Armed, Draining, Releasing, Verifying),
+        Armed: (Warned, Draining, Releasing, Verifying),
+        Warned: (Armed, Draining, Releasing, Verifying),
+        Draining: (Cleaning, Releasing, Verifying),
+        Cleaning: (Releasing, Verifying),
         Releasing: (Verifying, Stuck),
         Verifying: (Gone, Stuck),
-        Stuck: (Draining, Verifying),
-        Gone: (Armed, Draining, Verifying),
+        Stuck: (Releasing, Verifying),
+        Gone: (Armed, Draining, Releasing, Verifying),
     },
     ends=(Gone,),
 )
+
+
+class Blocked(msgspec.Struct, frozen=True):
+    """A step waits for something."""
+
+    step: str
+    what: str
+    """One sentence for people, the same as long as it waits for the same."""
+    heard: bool = True
+    """The cluster's API has answered."""
 
 
 class Drained(msgspec.Struct, frozen=True):

@@ -154,13 +154,17 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """When the cluster shall go by itself (seconds; None: never)."""
+    """When the cluster shall go by itself (seconds; None: never), and how long that may take."""
 
     time_to_live: float | None = None
     """Counted from the first time it is ready."""
     idle_after: float | None = None
     """Counted from when its last accelerator was let go, or from ready if none was taken."""
     warn_before: float = 300.0
+    drain_timeout: float = 300.0
+    """How long its work may take to end before its machines are given back all the same."""
+    clean_timeout: float = 300.0
+    """The same, of its add-ons, load balancers and volumes."""
 
 
 class AddonRef(msgspec.Struct, frozen=True):
@@ -187,6 +191,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The Colony's."""
     generation: int
     deleting: bool = False
+    force: bool = False
+    """Its end shall wait for nothing in the cluster: neither for work nor for what is to be cleaned."""
     need: Need
     limits: Limits = Limits()
     addons: tuple[AddonRef, ...] = ()
@@ -208,7 +214,9 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def newer_than(self, other: "Wish") -> bool:
         """Whether this says something later than `other` did, of the same Colony."""
-        return self.uid == other.uid and (self.generation, self.deleting) > (other.generation, other.deleting)
+        # A deletion, and the word that it shall wait for nothing, make no generation of their own.
+        mine, theirs = ((wish.generation, wish.deleting, wish.force) for wish in (self, other))
+        return self.uid == other.uid and mine > theirs
 
     def asks_anew(self, over: "Wish") -> bool:
         """Whether a cluster that is over, or going, shall be founded again because of this.
@@ -260,6 +268,8 @@ class ColonyReleased(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     name: str
     origin: str = ""
     """Only if it bears this origin; empty: whoever made it."""
+    force: bool = False
+    """Its clusters' machines are given back at once: nothing in the clusters is waited for."""
 
 
 @intake("colony.scale", "colony.scaled.{tenant}.{name}.{cluster}")

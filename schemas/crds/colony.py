@@ -112,6 +112,10 @@ class ClusterSpec(Written):
     """It goes when no accelerator was in use for so long."""
     warn_before: Duration = Field("5m", validate_default=True)
     """How long before its end that is said."""
+    drain_timeout: Duration = Field("5m", validate_default=True)
+    """Once it goes: how long its work may take to end; then its machines are given back all the same."""
+    clean_timeout: Duration = Field("5m", validate_default=True)
+    """The same, of its add-ons, load balancers and volumes; the status then says what may be left of them."""
     asked_at: Moment | None = None
     """Once its own end has come (timeToLive, idleAfter), another edit founds nothing: a later time here founds it."""
     hibernate: bool = False

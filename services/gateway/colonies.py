@@ -22,7 +22,7 @@ from services.gateway.facts import Facts, phase
 from services.gateway.kubeconfigs import Kubeconfigs
 from services.gateway.marks import MANAGER, release_of, trace_of
 from services.gateway.opening import Sources, Told, sources
-from services.gateway.wishes import dropping, no_more, wishes
+from services.gateway.wishes import dropping, forced, no_more, wishes
 from services.levels import Levels
 
 FINALIZER = f"{GROUP}/teardown"
@@ -141,7 +141,8 @@ class Colonies:
         names = {wish.name for wish in asked}
         for state in self._own(meta):
             if state.wish.name not in names and not (isinstance(state, Released) and state.wish.deleting):
-                await self._say(no_more(state.wish, meta["generation"]))
+                force = forced(meta.get("annotations", {}))
+                await self._say(no_more(state.wish, meta["generation"], force=force))
 
     def _refusals(self, asked: tuple[Wish, ...]) -> dict[str, str]:
         return {wish.name: self._collision(wish) for wish in asked}

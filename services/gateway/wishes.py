@@ -1,5 +1,6 @@
 """What a Colony asks for, as wishes: a pure reading."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 import msgspec
@@ -11,6 +12,8 @@ EVENT = "alate.dev/event-id"
 """The annotation that names the event a Colony was made of."""
 RELEASE = "alate.dev/release-id"
 """The annotation that names the event a Colony was let go by."""
+FORCE = "alate.dev/force"
+"""The annotation that says, if it is ``true``, that the end of a Colony's clusters waits for nothing in them."""
 
 
 def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
@@ -24,6 +27,7 @@ def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
             uid=meta.uid,
             generation=meta.generation,
             deleting=meta.deletion_timestamp is not None,
+            force=forced(meta.annotations),
             need=_need(cluster, backend),
             limits=_limits(cluster),
             addons=tuple(AddonRef(addon.name, digest(addon.manifests)) for addon in cluster.addons),
@@ -45,9 +49,15 @@ def dropping(wish: Wish, last: Wish | None) -> Wish:
     return msgspec.structs.replace(wish, dropped=tuple(name for name in before if name not in asked))
 
 
-def no_more(wish: Wish, generation: int) -> Wish:
+def no_more(wish: Wish, generation: int, *, force: bool = False) -> Wish:
     """The wish that a cluster which is asked for no more shall go."""
-    return msgspec.structs.replace(wish, deleting=True, generation=max(generation, wish.generation))
+    generation, force = max(generation, wish.generation), force or wish.force
+    return msgspec.structs.replace(wish, deleting=True, generation=generation, force=force)
+
+
+def forced(annotations: Mapping[str, str]) -> bool:
+    """Whether the end of a Colony's clusters shall wait for nothing in them."""
+    return annotations.get(FORCE) == "true"
 
 
 def _need(cluster: ClusterSpec, backend: str) -> Need:
@@ -100,6 +110,8 @@ def _limits(cluster: ClusterSpec) -> Limits:
         time_to_live=_seconds(cluster.time_to_live),
         idle_after=_seconds(cluster.idle_after),
         warn_before=cluster.warn_before.total_seconds(),
+        drain_timeout=cluster.drain_timeout.total_seconds(),
+        clean_timeout=cluster.clean_timeout.total_seconds(),
     )
 
 

@@ -15,7 +15,8 @@ from schemas.teardown import (
     Warned,
 )
 from services.machine import Command, asks
-from services.teardown.decide import next_end, warn_at
+from services.teardown.ending import within
+from services.teardown.limits import next_end, warn_at
 
 
 def watch_limits(state: Armed) -> tuple[Command, ...]:
@@ -23,17 +24,12 @@ def watch_limits(state: Armed) -> tuple[Command, ...]:
     return (Wake(warn_at(state, nearest[0])),) if nearest else ()
 
 
-def _within(state: Draining | Cleaning) -> str:
-    """What opens it for work to be ended and volumes deleted: nothing does where others go on with the cluster."""
-    return "" if state.wish.need.kept or state.lent else state.kubeconfig
-
-
 def clean(state: Cleaning) -> tuple[Command | None, ...]:
     tenant = state.wish.tenant
     return (
-        None if state.swept else Sweep(tenant, _within(state)),
+        None if state.swept else Sweep(tenant, within(state)),
         Count(tenant, state.wish.name, state.uid, state.addons) if state.addons else None,
-        Wake(state.deadline),
+        Wake(state.ends_at),
     )
 
 
@@ -41,7 +37,7 @@ todo = asks(
     {
         Armed: watch_limits,
         Warned: lambda s: (Wake(s.until),),
-        Draining: lambda s: (Drain(s.wish.tenant, _within(s)), Wake(s.deadline)),
+        Draining: lambda s: (Drain(s.wish.tenant, within(s)), Wake(s.ends_at)),
         Cleaning: clean,
         Releasing: lambda s: (Wake(s.deadline),),
         Verifying: lambda s: (Audit(s.wish, s.uid), Wake(s.deadline)),

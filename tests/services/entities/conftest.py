@@ -146,9 +146,14 @@ CLUSTER_LIFE = (
     as_cluster(cluster.Ready, 21, wish=msgspec.structs.replace(FIRST, generation=3, limits=Limits())),
     as_cluster(cluster.Ready, 22, wish=DELETED),
     as_cluster(cluster.Released, 23, wish=DELETED),
+    as_cluster(cluster.Ready, 24, wish=msgspec.structs.replace(DELETED, limits=Limits(drain_timeout=0.0))),
+    as_cluster(cluster.Ready, 25, wish=msgspec.structs.replace(DELETED, force=True)),
+    as_cluster(cluster.Releasing, 26, wish=DELETED, held="its webhook does not answer"),
 )
 HEARD_BY_TEARDOWN = (
     *CLUSTER_LIFE, Due(), use(2), use(2, known=False), use(2, idle_since=T0), use(2, idle_since=INSTANTS[1]),
+    *(teardown.Blocked(step, "it waits", heard) for step in ("Draining", "Cleaning") for heard in (True, False)),
+    teardown.Blocked("Verifying", "1 machine is left"),
     teardown.Drained(), teardown.Swept(), teardown.Audited({"machines": 0}), teardown.Audited({"machines": 1}),
     addon.Withdrawn(uid=UID, tenant="acme", colony="train", cluster="train-a", addon="driver", digest="d1"),
 )  # fmt: skip

@@ -1,52 +1,22 @@
 """When a cluster's time is up, when that is said, and what takes it back."""
 
-from datetime import UTC, datetime, timedelta
-
 import msgspec
 import pytest
 
-from schemas.cluster import Hibernated, Placing, Provisioned, Ready, Released
+from schemas.cluster import Hibernated, Placing, Provisioned, Released
 from schemas.entity import Due, Wake
 from schemas.inventory import ClusterSeen
-from schemas.placement import Attempt, Lot, Placement
-from schemas.teardown import Armed, Audited, Draining, Gone, Stuck, Verifying, Warned
-from schemas.wish import Limits, Need, Pool, Wish
-from services.teardown.decide import RETRY_AFTER, STEP_LIMIT, decide, next_end, warn_at
+from schemas.teardown import Armed, Audited, Draining, Gone, Verifying, Warned
+from schemas.wish import Limits
+from services.teardown.decide import decide
+from services.teardown.ending import RETRY_AFTER, STEP_LIMIT
+from services.teardown.limits import next_end, warn_at
 from services.teardown.todo import todo
-
-T0 = datetime(2026, 1, 1, tzinfo=UTC)
-LOT = Lot(
-    pool="gpu", instance="x", zone="", accelerator="H100", accelerators_per_node=8,
-    nodes=1, price_per_hour=1.0, spot=False,
-)  # fmt: skip
-ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="r", lots=(LOT,)))
-
-
-def at(seconds: float) -> datetime:
-    return T0 + timedelta(seconds=seconds)
-
-
-def cluster(kind=Ready, second=0.0, *, limits=Limits(), deleting=False, uid="u1"):  # noqa: B008 - frozen
-    pools = (Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=1),)
-    wish = Wish(
-        tenant="acme", colony="train", cluster="a", uid="c1", generation=1,
-        need=Need(pools=pools), limits=limits, deleting=deleting,
-    )  # fmt: skip
-    known = {"attempt": ATTEMPT, "billed_since": T0, "kubeconfig": "k", "deadline": T0, "because": "Deleted"}
-    fields = {name: value for name, value in known.items() if name in kind.__struct_fields__}
-    return kind(uid=uid, since=at(second), wish=wish, **fields)
+from tests.services.teardown.life import T0, armed, at, cluster, tell
 
 
 def used(idle_since=None, **shown):
     return ClusterSeen(cluster="train-a", uid="u1", nodes=1, accelerators=8, idle_since=idle_since, **shown)
-
-
-def tell(state, event, second=0.0):
-    return decide.decide(state, event, at(second))
-
-
-def armed(**limits):
-    return tell(None, cluster(limits=Limits(**limits)))
 
 
 def test_time_to_live_counts_from_the_first_time_it_was_ready():
@@ -91,7 +61,7 @@ def test_it_goes_when_the_warned_time_has_come_and_not_before():
     assert todo(state) == (Wake(at(3600)),)
     assert tell(state, Due(), 3599) is state
     gone = tell(state, Due(), 3600)
-    assert (type(gone), gone.why, gone.deadline) == (Draining, "TimeToLive", at(3600) + STEP_LIMIT)
+    assert (type(gone), gone.why, gone.deadline) == (Draining, "TimeToLive", at(3900))
 
 
 def test_a_limit_that_was_moved_takes_its_warning_back():
@@ -145,16 +115,6 @@ def test_a_deletion_ends_it_at_once_whatever_its_limits():
 def test_an_old_state_of_the_cluster_makes_it_forget_nothing():
     ready = tell(None, cluster(second=50, limits=Limits(time_to_live=3600.0)))
     assert tell(ready, cluster(Placing, second=10)) is ready
-
-
-def test_a_step_that_takes_too_long_is_told_and_tried_again_from_the_start():
-    state = tell(armed(), cluster(second=1, deleting=True), 0)
-    stuck = tell(state, Due(), STEP_LIMIT.total_seconds())
-    assert (type(stuck), stuck.step) == (Stuck, "Draining")
-    assert stuck.message == "Draining has taken longer than 15 minutes"
-    rested = (STEP_LIMIT + RETRY_AFTER).total_seconds()
-    assert tell(stuck, Due(), rested - 1) is stuck
-    assert isinstance(tell(stuck, Due(), rested), Draining)
 
 
 def test_a_proof_that_could_not_be_had_is_looked_for_again_without_another_release():

@@ -1,0 +1,238 @@
+"""An end goes on step by step: what is done in the cluster is given up in time, what gives it back never is."""
+
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import msgspec
+
+from schemas import durations
+from schemas.addon import Withdrawn
+from schemas.cluster import ClusterState, Released
+from schemas.cluster import Releasing as BeingReleased
+from schemas.entity import Due
+from schemas.teardown import (
+    UNHEARD_LIMIT,
+    Armed,
+    Audited,
+    Blocked,
+    Cleaning,
+    Drained,
+    Draining,
+    Ending,
+    Gone,
+    Releasing,
+    Skipped,
+    Stuck,
+    Swept,
+    TeardownState,
+    Verifying,
+    Warned,
+)
+
+STEP_LIMIT = timedelta(minutes=15)
+"""How long giving back, and the proof of it, may take before people are told."""
+RETRY_AFTER = timedelta(minutes=10)
+"""How long a stuck teardown rests before it tries again."""
+NEWS_EVERY = timedelta(seconds=5)
+"""What a step waits for is told once it has waited so long, and a change of it no sooner after the last one."""
+NAMED = 3
+"""So many add-ons are named; of more, their number is told."""
+
+E = TypeVar("E", bound=TeardownState)
+Going = TypeVar("Going", Draining, Cleaning)
+
+
+def begin(state: Armed | Warned, why: str, now: datetime) -> Draining | Releasing:
+    draining = state.to(Draining, why=why, began=now, deadline=now + _seconds(state.wish.limits.drain_timeout))
+    return _give_up(draining, "its end was forced", now) if state.wish.force else draining
+
+
+def within(state: TeardownState) -> str:
+    """What opens it for work to be ended and volumes deleted: nothing does where others go on with the cluster."""
+    return "" if state.wish.need.kept or state.lent else state.kubeconfig
+
+
+def clean(state: Draining, _: Drained, now: datetime) -> Cleaning | Releasing:
+    """Without an API there is nothing in the cluster to clean."""
+    if not state.kubeconfig:
+        return _release(state, now)
+    addons = _addons(state)
+    deadline = now + _seconds(state.wish.limits.clean_timeout)
+    return state.to(Cleaning, deadline=deadline, addons=addons, blocked=_awaits(addons), unheard=False)
+
+
+def count_off(state: Cleaning, addon: Withdrawn, now: datetime) -> Cleaning | Releasing:
+    if addon.uid != state.uid:
+        return state
+    left = tuple(name for name in state.addons if name != addon.addon)
+    blocked = _awaits(left) if state.blocked == _awaits(state.addons) else state.blocked
+    return _release_if_clean(msgspec.structs.replace(state, addons=left, blocked=blocked), now)
+
+
+def sweep(state: Cleaning, _: Swept, now: datetime) -> Cleaning | Releasing:
+    return _release_if_clean(msgspec.structs.replace(state, swept=True, blocked=_awaits(state.addons)), now)
+
+
+def tell(state: Draining | Cleaning | Verifying, said: Blocked, now: datetime) -> Draining | Cleaning | Verifying:
+    """What it waits for is written down; an end that goes as it should is over before that."""
+    if said.step != type(state).__name__ or now < state.since + NEWS_EVERY:
+        return state
+    unheard = not said.heard and (state.unheard or not state.blocked)
+    return msgspec.structs.replace(state, blocked=said.what, unheard=unheard)
+
+
+def amend(state: Going, cluster: ClusterState, now: datetime) -> Going | Releasing:
+    """How long its end may take, and whether it waits at all, can be said while it goes on."""
+    if cluster.uid != state.uid or cluster.since < state.as_of:
+        return state
+    if state.kubeconfig and not getattr(cluster, "kubeconfig", ""):
+        return _give_up(state, "the cluster was lost meanwhile", now)
+    known = _heeding(state, cluster)
+    return _give_up(known, "its end was forced", now) if known.wish.force else known
+
+
+def give_up_drain(state: Draining, _: Due, now: datetime) -> Draining | Cleaning | Releasing:
+    """Whoever does not answer at all is not asked to clean up either."""
+    if now < state.ends_at:
+        return state
+    if state.unheard:
+        return _give_up(state, _unanswered(state), now)
+    skipped = _undrained(state, _late(state, state.wish.limits.drain_timeout))
+    return clean(msgspec.structs.replace(state, skipped=skipped), Drained(), now)
+
+
+def give_up_clean(state: Cleaning, _: Due, now: datetime) -> Cleaning | Releasing:
+    if now < state.ends_at:
+        return state
+    return _give_up(state, _late(state, state.wish.limits.clean_timeout), now)
+
+
+def vanish(state: Draining | Cleaning, cluster: Released, now: datetime) -> Draining | Cleaning | Verifying:
+    """The cluster vanished under us: there is nothing left to drain or clean."""
+    return _verifying(state, cluster, now)
+
+
+def hold(state: Releasing | Stuck, cluster: BeingReleased) -> Releasing | Stuck:
+    """Why it cannot be given back now."""
+    past = isinstance(state, Stuck) and state.step != Releasing.__name__
+    if past or cluster.uid != state.uid or cluster.since < state.as_of or cluster.held == state.blocked:
+        return state
+    return msgspec.structs.replace(state, blocked=cluster.held, as_of=cluster.since)
+
+
+def verify(state: Releasing, cluster: Released, now: datetime) -> Releasing | Verifying:
+    return _verifying(state, cluster, now)
+
+
+def verify_stuck(state: Stuck, cluster: Released, now: datetime) -> Stuck | Verifying:
+    return _verifying(state, cluster, now)
+
+
+def heed(state: E, cluster: Released) -> E:
+    """What has ended, and is asked for no more: then its proof need not be kept for the next founding."""
+    if cluster.uid != state.uid or not cluster.wish.deleting:
+        return state
+    return msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, deleting=True))
+
+
+def prove(state: Verifying, audit: Audited) -> Verifying | Gone:
+    return state.to(Gone, proof=audit.found) if audit.clean else state
+
+
+def get_stuck(state: Releasing | Verifying, _: Due, now: datetime) -> Releasing | Verifying | Stuck:
+    if now < state.deadline:
+        return state
+    step = type(state).__name__
+    message = f"{step} has taken longer than {STEP_LIMIT.total_seconds() / 60:.0f} minutes"
+    return state.to(Stuck, step=step, message=message, deadline=now + RETRY_AFTER)
+
+
+def retry(state: Stuck, _: Due, now: datetime) -> Stuck | Releasing | Verifying:
+    """At the step that is stuck: a release that was heard of is not said again, only its proof looked for."""
+    if now < state.deadline:
+        return state
+    if state.step == Verifying.__name__:
+        return state.to(Verifying, deadline=now + STEP_LIMIT)
+    return state.to(Releasing, deadline=now + STEP_LIMIT)
+
+
+def _give_up(state: Draining | Cleaning, why: str, now: datetime) -> Releasing:
+    """Nothing more is waited for in the cluster; what may be left because of that is named."""
+    skipped = _uncleaned(state, why)
+    if isinstance(state, Draining):
+        skipped = (*_undrained(state, why), *skipped)
+    return _release(msgspec.structs.replace(state, skipped=(*state.skipped, *skipped)), now)
+
+
+def _undrained(state: Draining, why: str) -> tuple[Skipped, ...]:
+    left = "work that was not asked to end, or did not"
+    return (Skipped(step="Draining", reason=why, left=left),) if within(state) else ()
+
+
+def _uncleaned(state: Draining | Cleaning, why: str) -> tuple[Skipped, ...]:
+    swept, addons = isinstance(state, Cleaning) and state.swept, _addons(state)
+    parts = ["load balancers and volumes of the cluster"] if within(state) and not swept else []
+    if addons and state.kubeconfig:
+        where = "made outside the cluster" if within(state) else "put into the cluster"
+        parts.append(f"what {_named(addons)} {where}")
+    return (Skipped(step="Cleaning", reason=why, left="; ".join(parts)),) if parts else ()
+
+
+def _addons(state: Draining | Cleaning) -> tuple[str, ...]:
+    """Those not yet withdrawn."""
+    if isinstance(state, Cleaning):
+        return state.addons
+    return (*state.wish.dropped, *(addon.name for addon in state.wish.addons))
+
+
+def _named(addons: tuple[str, ...]) -> str:
+    shown = ", ".join(addons[:NAMED])
+    more = f" and {len(addons) - NAMED} more" if len(addons) > NAMED else ""
+    return f"{'add-on' if len(addons) == 1 else 'add-ons'} {shown}{more}"
+
+
+def _awaits(addons: tuple[str, ...]) -> str:
+    be = "is" if len(addons) == 1 else "are"
+    return f"{_named(addons)} {be} not withdrawn yet" if addons else ""
+
+
+def _late(state: Draining | Cleaning, limit: float) -> str:
+    return _because(f"not done within {durations.write(_seconds(limit))}", state.blocked)
+
+
+def _unanswered(state: Draining) -> str:
+    waited = min(UNHEARD_LIMIT, state.deadline - state.began)
+    return _because(f"its API has not answered for {durations.write(waited)}", state.blocked)
+
+
+def _because(what: str, why: str) -> str:
+    return f"{what}: {why}" if why else what
+
+
+def _heeding(state: Going, cluster: ClusterState) -> Going:
+    """What its wish now says of its end, and no more: whoever asks for it again asks for the next one."""
+    limits, had = cluster.wish.limits, state.wish.limits
+    wish = msgspec.structs.replace(state.wish, limits=limits, force=cluster.wish.force)
+    if wish == state.wish:
+        return state
+    field = "drain_timeout" if isinstance(state, Draining) else "clean_timeout"
+    longer = _seconds(getattr(limits, field) - getattr(had, field))
+    return msgspec.structs.replace(state, wish=wish, deadline=state.deadline + longer, as_of=cluster.since)
+
+
+def _verifying(state: E, cluster: Released, now: datetime) -> E | Verifying:
+    if cluster.uid != state.uid:
+        return state
+    return heed(state, cluster).to(Verifying, deadline=now + STEP_LIMIT, blocked="", unheard=False)
+
+
+def _release_if_clean(state: Cleaning, now: datetime) -> Cleaning | Releasing:
+    return state if state.addons or not state.swept else _release(state, now)
+
+
+def _release(state: Ending, now: datetime) -> Releasing:
+    return state.to(Releasing, deadline=now + STEP_LIMIT, blocked="", unheard=False)
+
+
+def _seconds(limit: float) -> timedelta:
+    return timedelta(seconds=limit)
