@@ -6,6 +6,7 @@ from hashlib import sha256
 
 import msgspec
 
+from schemas.limits import Limits
 from schemas.registry import intake, level
 
 
@@ -151,20 +152,6 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def accelerators(self) -> int:
         """Accelerators of all pools; none while it hibernates."""
         return 0 if self.hibernate else sum(pool.nodes * pool.accelerators_per_node for pool in self.pools)
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """When the cluster shall go by itself (seconds; None: never), and how long that may take."""
-
-    time_to_live: float | None = None
-    """Counted from the first time it is ready."""
-    idle_after: float | None = None
-    """Counted from when its last accelerator was let go, or from ready if none was taken."""
-    warn_before: float = 300.0
-    drain_timeout: float = 300.0
-    """How long its work may take to end before its machines are given back all the same."""
-    clean_timeout: float = 300.0
-    """The same, of its add-ons, load balancers and volumes."""
 
 
 class AddonRef(msgspec.Struct, frozen=True):

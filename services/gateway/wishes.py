@@ -6,7 +6,8 @@ from datetime import timedelta
 import msgspec
 
 from schemas.crds import AdoptSpec, ClusterSpec, Colony, NetworkSpec, PoolSpec
-from schemas.wish import AddonRef, Adopt, Limits, Need, Network, Pool, Taint, Wish, digest
+from schemas.limits import Limits
+from schemas.wish import AddonRef, Adopt, Need, Network, Pool, Taint, Wish, digest
 
 EVENT = "alate.dev/event-id"
 """The annotation that names the event a Colony was made of."""

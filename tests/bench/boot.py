@@ -19,10 +19,11 @@ from events.jetstream import connect
 from events.nats_server import NatsServer
 from events.telemetry import Meters
 from schemas.cluster import LIFECYCLE, ClusterState, Launching, Placing, Provisioned, Ready, Requested
+from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
-from schemas.wish import Limits, Need, Wish
+from schemas.wish import Need, Wish
 from services.ledger import Ledger
 from services.provisioning.todo import todo
 from tests.bench.figure import Figure, Goal, alternate, of_pairs

@@ -24,8 +24,9 @@ from events.kinds import (
 )
 from events.kube import Kube, Object, Request, Response, Transport
 from schemas.crds import manifest
+from schemas.limits import Limits
 from schemas.placement import Attempt, Lot, Placement
-from schemas.wish import Limits, Need, Pool, Taint, Wish
+from schemas.wish import Need, Pool, Taint, Wish
 from services.clouds.capi import Capi
 from services.clouds.healing import SPELT, health_check
 from services.clouds.k0rdent import K0rdent

@@ -8,7 +8,8 @@ import pytest
 from events.faults import TryLater
 from events.kinds import CONFIGMAPS, NAMESPACES
 from events.kube import Changed, Listed, Lost
-from schemas.wish import Limits, Need, Wish
+from schemas.limits import Limits
+from schemas.wish import Need, Wish
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from services.clouds.kept import Kept

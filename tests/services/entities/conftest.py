@@ -15,8 +15,9 @@ from schemas.entity import Due, State
 from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Demand
+from schemas.limits import Limits
 from schemas.placement import Attempt, Lot, Placement, Ranked
-from schemas.wish import AddonRef, Adopt, Limits, Need, OnRelease, Pool, Wish
+from schemas.wish import AddonRef, Adopt, Need, OnRelease, Pool, Wish
 from services.addons import decide as addons
 from services.addons.todo import todo as addon_todo
 from services.machine import Event, Machine, Todo

@@ -6,8 +6,9 @@ import msgspec
 
 from schemas import addon, cluster, teardown
 from schemas.inventory import ClusterSeen
+from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
-from schemas.wish import AddonRef, Limits, Need, Wish
+from schemas.wish import AddonRef, Need, Wish
 from services.gateway.facts import Facts
 from tests import samples
 

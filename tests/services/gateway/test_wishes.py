@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from schemas.crds import read_colony
-from schemas.wish import AddonRef, Limits, Need, Network, Pool, Spot, Taint, Wish, digest
+from schemas.limits import Limits
+from schemas.wish import AddonRef, Need, Network, Pool, Spot, Taint, Wish, digest
 from services.gateway.wishes import dropping, no_more, wishes
 
 MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"

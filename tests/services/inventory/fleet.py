@@ -14,10 +14,11 @@ from events.telemetry import Meters
 from schemas import cluster
 from schemas.cluster import Provisioned
 from schemas.inventory import ClusterSeen, NodeSeen
+from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
-from schemas.wish import Limits, Need, Wish
+from schemas.wish import Need, Wish
 from services.inventory.market import Market
 from services.inventory.service import Inventory
 from services.ledger import Ledger

@@ -13,9 +13,10 @@ from schemas.entity import Due, Wake
 from schemas.founding import Gone, Held, LaunchFailed, Look, MarketMoved, Rank, Release
 from schemas.infra import InfraSeen
 from schemas.inventory import REFUSED, ClusterSeen, Trouble
+from schemas.limits import Limits
 from schemas.placement import Lot, Placement, Ranked
 from schemas.teardown import Releasing as ReleaseOrdered
-from schemas.wish import AddonRef, Adopt, Limits, Need, Pool, Wish
+from schemas.wish import AddonRef, Adopt, Need, Pool, Wish
 from services.provisioning.decide import decide
 from services.provisioning.founding import JOIN_LIMIT, LAUNCH_LIMIT
 from services.provisioning.todo import todo

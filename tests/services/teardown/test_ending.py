@@ -7,6 +7,7 @@ from schemas.addon import Withdrawn
 from schemas.cluster import Placing, Ready, Released
 from schemas.cluster import Releasing as BeingReleased
 from schemas.entity import Due, Wake
+from schemas.limits import Limits
 from schemas.teardown import (
     Audited,
     Blocked,
@@ -20,7 +21,7 @@ from schemas.teardown import (
     Swept,
     Verifying,
 )
-from schemas.wish import AddonRef, Adopt, Limits
+from schemas.wish import AddonRef, Adopt
 from services.teardown.ending import NEWS_EVERY, RETRY_AFTER, STEP_LIMIT
 from services.teardown.todo import todo
 from tests.services.teardown.life import ATTEMPT, T0, armed, at, cluster, tell
