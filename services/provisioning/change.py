@@ -1,6 +1,6 @@
 """What of a cluster can change while it runs is told from what cannot, with the way to do that instead."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 from pydantic.alias_generators import to_camel
@@ -15,29 +15,89 @@ SIZES = ("nodes", "min_nodes", "max_nodes")
 """What of a pool can change."""
 
 
-def objection(need: Need, wanted: Need, placement: Placement) -> str:
-    """Why a running cluster of `need` cannot become what is `wanted` on `placement`; empty if it can."""
-    if frozen := ", ".join(_frozen(need, wanted)):
-        free = "only its pools, their nodes and kubernetesVersion can"
-        return f"{frozen} cannot change while the cluster runs, {free}: {WAY}"
+def possible(need: Need, wanted: Need, placed: Callable[[Need], Placement]) -> tuple[Need, str]:
+    """What of the change from `need` to `wanted` a running cluster can follow, and why not the rest; empty: all of it.
+
+    What cannot change stays as it runs, so that it holds up no other change. `placed` tells what a need would run on.
+    """
+    complaints = []
+    for objection, settled in RULES:
+        if complaint := objection(need, wanted):
+            complaints.append(complaint)
+            wanted = settled(need, wanted)
+    if complaint := too_dear(wanted, placed(wanted)):
+        complaints.append(complaint)
+        wanted = msgspec.structs.replace(
+            wanted, pools=need.pools, max_price_per_hour=need.max_price_per_hour, hibernate=need.hibernate
+        )
+    return wanted, "; ".join(complaints)
+
+
+def too_dear(wanted: Need, placement: Placement) -> str:
+    """Why a cluster cannot have a size; empty where it costs no more than its limit."""
+    price, most = placement.most_per_hour, wanted.max_price_per_hour
+    if most is None or price <= most:
+        return ""
+    nodes = sum(lot.most for lot in placement.lots) if wanted.autoscaled else wanted.nodes
+    return (
+        f"{nodes} nodes of what it runs on cost {price:g} USD per hour, more than maxPricePerHour {most:g}: "
+        "raise that, or ask for fewer nodes"
+    )
+
+
+def _freezes(need: Need, wanted: Need) -> str:
+    frozen = ", ".join(_frozen(need, wanted))
+    free = "only its pools, their nodes and kubernetesVersion can"
+    return frozen and f"{frozen} cannot change while the cluster runs, {free}: {WAY}"
+
+
+def _thawed(need: Need, wanted: Need) -> Need:
+    """With all that is frozen as it runs."""
+    had = _by_name(need)
+    free = {field: getattr(wanted, field) for field in FREE}
+    pools = tuple(_resized(had[pool.name], pool) if pool.name in had else pool for pool in wanted.pools)
+    adopt = wanted.adopt if _taken_in(need) == _taken_in(wanted) else need.adopt
+    return msgspec.structs.replace(need, **(free | {"pools": pools, "adopt": adopt}))
+
+
+def _resized(had: Pool, pool: Pool) -> Pool:
+    return msgspec.structs.replace(had, **{field: getattr(pool, field) for field in SIZES})
+
+
+def _swaps(need: Need, wanted: Need) -> str:
     had, has = _by_name(need).keys(), _by_name(wanted).keys()
     if need.adopt is not None and had != has:
         return f"an adopted cluster keeps the pools that others gave it, only their nodes can change: {WAY}"
     if (new := ", ".join(sorted(has - had))) and (old := ", ".join(sorted(had - has))):
         return f"pool {new} cannot take the place of {old} at once: add it first, and take {old} out once it is there"
-    if fixed := ", ".join(_begun(need, wanted)):
-        return (
-            f"of pool {fixed} nodes and minNodes cannot change while the cluster runs, the autoscaler decides between "
-            "minNodes and maxNodes: set them back, or change maxNodes"
-        )
-    price, most = placement.most_per_hour, wanted.max_price_per_hour
-    if most is not None and price > most:
-        nodes = sum(lot.most for lot in placement.lots) if wanted.autoscaled else wanted.nodes
-        return (
-            f"{nodes} nodes of what it runs on cost {price:g} USD per hour, more than maxPricePerHour {most:g}: "
-            "raise that, or ask for fewer nodes"
-        )
     return ""
+
+
+def _same_pools(need: Need, wanted: Need) -> Need:
+    """With the pools that it has, in the sizes that are wanted."""
+    has = _by_name(wanted)
+    return msgspec.structs.replace(wanted, pools=tuple(has.get(pool.name, pool) for pool in need.pools))
+
+
+def _begins(need: Need, wanted: Need) -> str:
+    fixed = ", ".join(_begun(need, wanted))
+    return fixed and (
+        f"of pool {fixed} nodes and minNodes cannot change while the cluster runs, the autoscaler decides between "
+        "minNodes and maxNodes: set them back, or change maxNodes"
+    )
+
+
+def _as_begun(need: Need, wanted: Need) -> Need:
+    """With such pools as they began."""
+    had = _by_name(need)
+    pools = (had.get(pool.name) if pool.name in set(_begun(need, wanted)) else None for pool in wanted.pools)
+    return msgspec.structs.replace(
+        wanted, pools=tuple(was or pool for was, pool in zip(pools, wanted.pools, strict=True))
+    )
+
+
+RULES = ((_freezes, _thawed), (_swaps, _same_pools), (_begins, _as_begun))
+"""What may be wrong with a change, each with what it is without that."""
 
 
 def _frozen(need: Need, wanted: Need) -> Iterator[str]:

@@ -9,7 +9,7 @@ from schemas.cluster import Founded
 from schemas.resize import Bought, Buy, NotBought
 from schemas.wish import Wish
 from services.machine import Command
-from services.provisioning.change import objection
+from services.provisioning.change import too_dear
 from services.provisioning.lots import beside
 from services.provisioning.resize import become
 from services.provisioning.upgrade import shall_run, to
@@ -39,9 +39,9 @@ def add(state: F, bought: Bought, now: datetime) -> F:
     if state.wanted.hibernate:
         lots = tuple(msgspec.structs.replace(lot, nodes=0) for lot in lots)
     placement = msgspec.structs.replace(kept, lots=lots)
-    if refused := objection(state.wish.need, state.wanted, placement):
+    if refused := too_dear(state.wanted, placement):
         return msgspec.structs.replace(state, wanted=None, refused=refused)
-    return become(state, wished(state), lots, now)
+    return become(state, wished(state), lots, now, refused=state.refused)
 
 
 def do_without(state: F, told: NotBought) -> F:

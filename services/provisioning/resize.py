@@ -15,7 +15,7 @@ from schemas.wish import Pool, Wish
 from services.bill import cost
 from services.counts import short, unmet
 from services.machine import Command
-from services.provisioning.change import objection
+from services.provisioning.change import possible
 from services.provisioning.lots import asked, beside, grows, lacking, undone
 from services.provisioning.upgrade import against, aim, missing, overrun, to
 
@@ -25,23 +25,28 @@ RESIZE_LIMIT = timedelta(minutes=30)
 
 
 def amend(state: F, wish: Wish, now: datetime) -> F:
-    """Limits, add-ons and the pools' nodes follow the newest wish; what else runs stays as it was founded."""
+    """Limits, add-ons and the pools' nodes follow the newest wish; what else runs stays as it was founded.
+
+    What cannot change is told, and holds up nothing else.
+    """
     if not wish.newer_than(state.wish):
         return state
     kept = msgspec.structs.replace(wish, need=state.wish.need)
-    wanted = (kept if wish.deleting else to(wish, state.wish.need.kubernetes_version)).need
-    refused = "" if wish.deleting else against(state, wish.need)
-    if refused := refused or objection(state.wish.need, wanted, beside(state, wanted)):
-        return msgspec.structs.replace(state, wish=kept, refused=refused, wanted=None)
-    state = state if wish.deleting else aim(state, wish.need, now)
+    if wish.deleting:
+        return msgspec.structs.replace(state, wish=kept, refused="", wanted=None)
+    version = against(state, wish.need)
+    same = to(wish, state.wish.need.kubernetes_version).need
+    wanted, rest = possible(state.wish.need, same, lambda need: beside(state, need))
+    refused = "; ".join(filter(None, (version, rest)))
+    state = state if version else aim(state, wish.need, now)
     if lacking(state, wanted):
-        return msgspec.structs.replace(state, wish=kept, refused="", wanted=wanted)
-    return become(state, msgspec.structs.replace(wish, need=wanted), beside(state, wanted).lots, now)
+        return msgspec.structs.replace(state, wish=kept, refused=refused, wanted=wanted)
+    return become(state, msgspec.structs.replace(wish, need=wanted), beside(state, wanted).lots, now, refused=refused)
 
 
-def become(state: F, wish: Wish, lots: tuple[Lot, ...], now: datetime) -> F:
-    """From now on it is what the wish says, on these lots."""
-    known = msgspec.structs.replace(state, wish=wish, refused="", wanted=None)
+def become(state: F, wish: Wish, lots: tuple[Lot, ...], now: datetime, *, refused: str = "") -> F:
+    """From now on it is what the wish says, on these lots; `refused` tells what of it cannot be."""
+    known = msgspec.structs.replace(state, wish=wish, refused=refused, wanted=None)
     # After a refusal nobody knows what the back end has: another replica may have told it an older size meanwhile.
     if lots == state.attempt.placement.lots and not state.refused:
         return known

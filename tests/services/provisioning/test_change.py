@@ -5,7 +5,7 @@ import pytest
 
 from schemas.placement import Placement
 from schemas.wish import Adopt, Need, Network, OnRelease, Spot
-from services.provisioning.change import objection
+from services.provisioning.change import possible
 from services.versions import WAY
 from tests.samples import LOT, POOL
 
@@ -13,6 +13,14 @@ NEED = Need(pools=(POOL,))
 MORE = msgspec.structs.replace(POOL, name="more")
 PLACEMENT = Placement(cloud="aws", region="r", lots=(LOT,))
 replace = msgspec.structs.replace
+
+
+def objection(need, wanted, placement):
+    return possible(need, wanted, lambda _: placement)[1]
+
+
+def followed(need, wanted):
+    return possible(need, wanted, lambda _: PLACEMENT)[0]
 
 
 @pytest.mark.parametrize(
@@ -85,3 +93,42 @@ def test_a_size_that_costs_more_than_the_limit_is_refused_with_both_ways_out():
 def test_the_order_of_the_pools_says_nothing():
     other = replace(POOL, name="more")
     assert objection(replace(NEED, pools=(POOL, other)), replace(NEED, pools=(other, POOL)), PLACEMENT) == ""
+
+
+@pytest.mark.parametrize(
+    "frozen",
+    [
+        {"regions": ("elsewhere",)},
+        {"backend": "capi"},
+        {"pools": (replace(POOL, accelerator="A100", nodes=3),)},
+        {"regions": ("elsewhere",), "pools": (replace(POOL, spot=Spot.ONLY, nodes=3),)},
+    ],
+    ids=["a field", "the back end", "a pool's field", "both"],
+)
+def test_a_field_that_cannot_change_holds_up_no_size(frozen):
+    wanted = replace(NEED, **({"pools": (replace(POOL, nodes=3),)} | frozen))
+    assert followed(NEED, wanted) == replace(NEED, pools=(replace(POOL, nodes=3),))
+
+
+def test_a_pool_that_cannot_take_anothers_place_holds_up_no_limit():
+    wanted = replace(NEED, pools=(MORE,), max_price_per_hour=40.0)
+    assert followed(NEED, wanted) == replace(NEED, max_price_per_hour=40.0)
+
+
+def test_what_is_too_dear_stays_in_its_size_and_holds_up_no_end_of_an_adopted_cluster():
+    adopted = replace(NEED, adopt=Adopt(name="theirs"))
+    deleted = Adopt(name="theirs", on_release=OnRelease.DELETE)
+    wanted = replace(adopted, adopt=deleted, pools=(replace(POOL, nodes=9),), max_price_per_hour=1.0)
+    assert followed(adopted, wanted) == replace(adopted, adopt=deleted)
+
+
+def test_each_thing_that_cannot_be_is_told():
+    wanted = replace(NEED, regions=("r",), pools=(MORE,), max_price_per_hour=1.0)
+    told = objection(NEED, wanted, PLACEMENT)
+    assert [
+        word in told for word in ("regions cannot change", "pool more cannot take", "more than maxPricePerHour")
+    ] == [
+        True,
+        True,
+        True,
+    ]

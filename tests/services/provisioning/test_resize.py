@@ -151,6 +151,20 @@ def test_limits_follow_a_wish_whose_pools_are_refused():
     assert tell(state, replace(WISH, generation=3)).refused == ""
 
 
+def test_a_refused_field_holds_up_no_later_size():
+    """As somebody meets it who once wrote a version or a region that cannot be, and scales the cluster afterwards."""
+    poisoned = replace(WISH.need, regions=("elsewhere",), kubernetes_version="v1.20.0")
+    state = tell(ready(), replace(WISH, generation=2, need=poisoned))
+    assert "regions cannot change" in state.refused
+    assert "never goes down" in state.refused
+    larger = replace(poisoned, pools=(replace(POOL, nodes=3),))
+    state = tell(state, replace(WISH, generation=3, need=larger))
+    assert (nodes(state), state.wish.need) == ([3], replace(WISH.need, pools=(replace(POOL, nodes=3),)))
+    assert "regions cannot change" in state.refused
+    state = tell(state, replace(WISH, generation=4, need=replace(larger, regions=(), kubernetes_version="v1.35.0")))
+    assert (state.refused, state.upgrading.version) == ("", "v1.35.0")
+
+
 def test_what_the_back_end_refuses_is_taken_back_and_told():
     state = tell(ready(), wish(4))
     refusal = ResizeRefused(1, state.attempt.placement.lots, "none left")
