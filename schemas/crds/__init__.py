@@ -7,6 +7,7 @@ from schemas.crds.colony import AddonSpec, AdoptSpec, ClusterSpec, Colony, Colon
 from schemas.crds.manifest import GROUP, VERSION, Column, Crd
 from schemas.crds.network import NetworkSpec
 from schemas.crds.refusals import Refused, read
+from schemas.crds.rules import colony_rules
 from schemas.crds.status import (
     AddonStatus,
     AttemptStatus,
@@ -73,6 +74,7 @@ COLONY = Crd(
         Column("Message", ".status.message"),
         Column("Cost", ".status.costUsd", "number", priority=1),
     ),
+    rules=tuple(colony_rules()),
 )
 
 TRIGGER = Crd(

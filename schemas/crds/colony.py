@@ -88,7 +88,7 @@ class ClusterSpec(Written):
 
     name: Label
     """Its name within the Colony; with the Colony's name and a hyphen at most 50 characters."""
-    pools: Annotated[list[PoolSpec], Field(min_length=1, max_length=16), ListMap()]
+    pools: Annotated[list[PoolSpec], Field(min_length=1, max_length=10), ListMap()]
     """What it is made of."""
     clouds: Distinct = Field(default_factory=list)
     """Only these clouds; none named: any."""

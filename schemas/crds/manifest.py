@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from schemas.crds.rules import Rule
 from schemas.crds.structural import Schema, structural
 
 GROUP = "alate.dev"
@@ -37,6 +38,8 @@ class Crd:
     status: type[BaseModel]
     doc: str
     columns: tuple[Column, ...]
+    rules: tuple[Rule, ...] = ()
+    """What an API server checks of the whole object, in CEL."""
 
     @property
     def name(self) -> str:
@@ -56,7 +59,7 @@ class Crd:
                 "spec": structural(self.spec),
                 "status": structural(self.status),
             },
-        }
+        } | ({"x-kubernetes-validations": list(self.rules)} if self.rules else {})
 
     def manifest(self) -> dict[str, Any]:
         """The CustomResourceDefinition."""

@@ -6,6 +6,9 @@ from pydantic import ConfigDict, Field
 
 from schemas.crds.written import ListMap, Moment, Written
 
+Name = Annotated[str, Field(max_length=63)]
+"""What a name or a word has at most: an API server counts what its rules may cost by that."""
+
 
 class Shown(Written):
     """A part of the status: written by us alone, and read even where a newer release wrote it."""
@@ -16,7 +19,7 @@ class Shown(Written):
 class Condition(Shown):
     """One aspect of a Colony or a cluster, as Kubernetes conventions have it."""
 
-    type: str
+    type: Name
     """CamelCase, e.g. Ready."""
     status: Literal["True", "False", "Unknown"]
     """Whether the aspect holds."""
@@ -186,7 +189,11 @@ class ColonyStatus(Shown):
     """What it waits for, or what went wrong."""
     kubeconfig_secret: str | None = None
     """The Secret whose key `value` is a kubeconfig with a context for each cluster that can be reached."""
-    conditions: Annotated[list[Condition], ListMap("type")] = Field(default_factory=list)
+    running: Annotated[list[Name], Field(max_length=32, json_schema_extra={"x-kubernetes-list-type": "set"})] | None = (
+        None
+    )
+    """Clusters of the spec that are founded: most of what is written of them cannot change."""
+    conditions: Annotated[list[Condition], Field(max_length=32), ListMap("type")] = Field(default_factory=list)
     """Its aspects, for kubectl wait."""
     gpu_inventory: Annotated[list[GpuStatus], ListMap("model")] | None = None
     """What its clusters have, by model."""

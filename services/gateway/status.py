@@ -16,6 +16,8 @@ from services.gateway.opening import Told
 from services.gateway.tells import waits_for_addons
 
 NOTHING = Told()
+MOST_RUNNING = 32
+"""As many clusters as a Colony may ask for."""
 KUBECONFIG = "KubeconfigWritten"
 
 
@@ -59,6 +61,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = N
         cost_usd=round(sum(each.cluster.cost_usd for each in listed if each.cluster), 6),
         message=_message(verdicts),
         kubeconfig_secret=told.secret,
+        running=[each.wish.cluster for each in listed if isinstance(each.cluster, Founded)][:MOST_RUNNING] or None,
         conditions=shown.conditions(verdicts),
         gpu_inventory=gpu_inventory(_seen_of(listed)) or None,
         clusters=clusters,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
 from events.kube import Object
-from services.sandbox.api import meta
+from services.sandbox.api import meta, rules
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.kinds import Kind
 from services.sandbox.api.schema import default, lean, prune
@@ -129,6 +129,7 @@ def checked(kind: Kind, old: Object | None, new: Object, more: Iterable[Cause] =
     causes = [*_finalizers(old, new), *meta.wrong(new["metadata"], custom=kind.custom), *more]
     causes += named(kind, name) if old is None else ()
     causes += validate(new, kind.schema, "", old) if kind.custom else ()
+    causes += rules.broken(kind.schema, old, new) if kind.custom and not causes else ()
     if causes:
         raise invalid(kind, name, causes)
 

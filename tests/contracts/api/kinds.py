@@ -90,6 +90,28 @@ def schema(**properties: Any) -> dict[str, Any]:
     return {"openAPIV3Schema": {"type": "object", "properties": properties}}
 
 
+RULED = {
+    "type": "object",
+    "properties": {
+        "kept": {"type": "string", "maxLength": 8},
+        "version": {"type": "string", "maxLength": 16},
+        "most": {"type": "integer"},
+        "least": {"type": "integer"},
+    },
+}
+RULES = [
+    {"rule": "self.spec.least <= self.spec.most", "message": "least is at most most"},
+    {
+        "rule": "!has(oldSelf.status) || !has(oldSelf.status.phase) || self.spec.kept == oldSelf.spec.kept",
+        "message": "kept cannot change while it runs",
+        "reason": "FieldValueForbidden",
+        "fieldPath": ".spec.kept",
+    },
+    {"rule": "int(self.spec.version.split('.')[1]) >= int(oldSelf.spec.version.split('.')[1])"},
+]
+RULED_STATUS = {"type": "object", "properties": {"phase": {"type": "string"}}}
+
+
 SCALE = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
 WIDGET = crd(
     "demo.io",
@@ -104,4 +126,19 @@ WIDGET = crd(
     names={"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList", "shortNames": ["wg"]},
 )
 PLAIN = crd("demo.io", "plains", "Plain", {"schema": schema(spec=SPEC, status=STATUS)})
-KINDS = (WIDGET, PLAIN)
+GADGET = crd(
+    "demo.io",
+    "gadgets",
+    "Gadget",
+    {
+        "schema": {
+            "openAPIV3Schema": {
+                "type": "object",
+                "properties": {"spec": RULED, "status": RULED_STATUS},
+                "x-kubernetes-validations": RULES,
+            }
+        },
+        "subresources": {"status": {}},
+    },
+)
+KINDS = (WIDGET, PLAIN, GADGET)

@@ -53,7 +53,7 @@ def test_a_ready_colony_shows_every_field():
     told = clusters[0].pop("conditions")
     assert computed == {
         "phase": "Ready", "observedGeneration": 3, "ready": "1/1", "accelerators": "16/16",
-        "offer": "aws/us-east-1 p5.48xlarge spot", "pricePerHour": 20.5, "costUsd": 1.5,
+        "offer": "aws/us-east-1 p5.48xlarge spot", "pricePerHour": 20.5, "costUsd": 1.5, "running": ["a"],
     }  # fmt: skip
     assert clusters == [{
         "name": "a", "phase": "Ready", "since": "2026-01-01T11:00:00Z",

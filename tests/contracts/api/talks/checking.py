@@ -62,6 +62,14 @@ def _gizmo(**spec: Any) -> dict[str, Any]:
     return crd("{ns}.io", "gizmos", "Gizmo", {"schema": _OPEN}, **spec)
 
 
+GADGETS = "/apis/demo.io/v1/namespaces/{ns}/gadgets"
+
+
+def _gadget(**spec: Any) -> dict[str, Any]:
+    whole = {"kept": "a", "version": "v1.34.0", "least": 1, "most": 2} | spec
+    return {"apiVersion": "demo.io/v1", "kind": "Gadget", "metadata": {"name": "one"}, "spec": whole}
+
+
 GIZMOS = "/apis/{ns}.io/v1/namespaces/{ns}/gizmos"
 GIZMO = f"{CRDS}/gizmos.{{ns}}.io"
 
@@ -167,6 +175,22 @@ TALKS = (
     talk(
         "a list without items is no schema",
         post(CRDS, crd("{ns}.io", "gizmos", "Gizmo", {"schema": schema(spec={"type": "array"})}), 422, "Invalid"),
+    ),
+    talk("an object that breaks a rule is invalid", post(GADGETS, _gadget(least=3), 422, "Invalid")),
+    talk("a rule without a value is broken", post(GADGETS, {**_gadget(), "spec": {"least": 1}}, 422, "Invalid")),
+    talk(
+        "what may not change by a rule is refused where its condition holds, and all else is taken",
+        post(GADGETS, _gadget()),
+        merge(f"{GADGETS}/one", {"spec": {"kept": "b"}}),
+        merge(f"{GADGETS}/one/status", {"status": {"phase": "Ready"}}),
+        merge(f"{GADGETS}/one", {"spec": {"kept": "c"}}, 422, "Invalid"),
+        merge(f"{GADGETS}/one", {"spec": {"most": 5}}),
+    ),
+    talk(
+        "a rule may compare parts of texts",
+        post(GADGETS, _gadget()),
+        merge(f"{GADGETS}/one", {"spec": {"version": "v1.35.0"}}),
+        merge(f"{GADGETS}/one", {"spec": {"version": "v1.20.0"}}, 422, "Invalid"),
     ),
     talk(
         "a deployment without a selector is invalid",
