@@ -51,11 +51,10 @@ def extending(colony: Object, cluster: str, life: timedelta) -> Patch:
 
     Raises NoSuchPool, Untimely.
     """
-    place = _cluster(colony, cluster)
+    place = _living(colony, cluster)
     written = _spec(colony, place).get("timeToLive")
     if written is None or durations.parse(written) >= life:
         return []
-    _living(colony, cluster)
     at = f"/spec/clusters/{place}"
     return [
         _is(at, cluster),
@@ -79,19 +78,21 @@ def again(colony: Object, cluster: str, now: datetime) -> Patch:
     ]
 
 
-def _ends(colony: Object, name: str) -> bool:
-    """Its teardown has begun, or is over."""
+def _ends(colony: Object, name: str) -> str:
+    """How far its end is, for people; empty where that has not begun."""
     shown: Object = next((each for each in colony.get("status", {}).get("clusters", ()) if each["name"] == name), {})
+    if shown.get("phase") == "Released":
+        return "has ended"
     going = shown.get("teardown", {}).get("phase", "Armed") not in ("Armed", "Warned")
-    return going or shown.get("phase") in ("Releasing", "Released")
+    return "is on its way out" if going or shown.get("phase") == "Releasing" else ""
 
 
 def _living(colony: Object, name: str) -> int:
     """The place of a cluster that does not end. Raises NoSuchPool, Untimely."""
     place = _cluster(colony, name)
-    if _ends(colony, name):
+    if ends := _ends(colony, name):
         of = colony["metadata"]["name"]
-        raise Untimely(f"cluster {name} of Colony {of} is on its way out: `alate again {of}/{name}` founds it again")
+        raise Untimely(f"cluster {name} of Colony {of} {ends}: `alate again {of}/{name}` founds it again")
     return place
 
 

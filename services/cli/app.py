@@ -28,6 +28,10 @@ app = typer.Typer(
 )
 
 
+FLAGS = ("gpus", "accelerator", "per_node", "spot", "max_price", "ttl", "idle_after", "cloud", "region")
+"""What of `alate request` a file says itself."""
+
+
 class Form(StrEnum):
     """How things are shown."""
 
@@ -115,6 +119,7 @@ def up(
 
 @app.command()
 def request(  # noqa: PLR0913 - what a person can ask for
+    context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="Name of the Colony, if no file says it.")] = None,
     *,
     file: Annotated[
@@ -152,8 +157,7 @@ def request(  # noqa: PLR0913 - what a person can ask for
     from services.cli.loop import run
     from services.cli.where import Where
 
-    if (file is None) == (name is None):
-        raise BadInput("give either a NAME (with flags) or a file with -f: `alate request --help` shows both")
+    _one_way(context, file, name)
     asked = (
         from_file(file, namespace)
         if file is not None
@@ -176,6 +180,20 @@ def request(  # noqa: PLR0913 - what a person can ask for
         ]
     )
     run(ask(Where(folder, kubeconfig), asked, wait=wait))
+
+
+def _one_way(context: typer.Context, file: Path | None, name: str | None) -> None:
+    """Raises BadInput where a file and flags ask for different things, or neither does."""
+    if (file is None) == (name is None):
+        raise BadInput("give either a NAME (with flags) or a file with -f: `alate request --help` shows both")
+    if file is not None and (beside := _given(context, FLAGS)):
+        raise BadInput(f"{', '.join(beside)} beside -f changes nothing: write it into the file, or give a NAME instead")
+
+
+def _given(context: typer.Context, names: tuple[str, ...]) -> list[str]:
+    """Those of some options that were given, as they are written."""
+    sources = ((name, context.get_parameter_source(name)) for name in names)
+    return [f"--{name.replace('_', '-')}" for name, source in sources if source and source.name == "COMMANDLINE"]
 
 
 @app.command()

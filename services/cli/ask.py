@@ -33,9 +33,15 @@ def say(line: str) -> None:
 async def request(where: Where, colonies: list[Object], *, wait: bool, tell: Say = say) -> None:
     """Ask for Colonies, or amend those that are there. Raises Failed if one of them has no hope for now."""
     async with where.kube() as kube:
+        ended: list[str] = []
         for colony in colonies:
-            meta = (await kube.apply(COLONIES, colony, manager=MANAGER))["metadata"]
+            there = await kube.apply(COLONIES, colony, manager=MANAGER)
+            meta = there["metadata"]
             tell(f"colony/{meta['name']} requested in namespace {meta['namespace']}")
+            ended += _ended(there)
+        if ended:
+            again = ", ".join(f"`alate again {each}`" for each in ended)
+            raise Failed(f"{', '.join(ended)} has ended, and no edit founds it anew: {again} does")
         if wait:
             await asyncio.gather(*(_until_ready(kube, colony, tell) for colony in colonies))
 
@@ -56,10 +62,10 @@ async def _until_ready(kube: Kube, asked: Object, tell: Say) -> None:
     name, namespace = asked["metadata"]["name"], asked["metadata"]["namespace"]
     async with aclosing(told(kube, name, namespace, tell)) as sights:
         async for colony in sights:
-            if _ready(colony):
-                return
             if why := _hopeless(current(colony)):
                 raise Failed(f"colony/{name} {why}")
+            if _ready(colony):
+                return
     raise Failed(f"colony/{name} was deleted while it was waited for")
 
 
@@ -106,11 +112,26 @@ def current(colony: Object) -> Object:
     return status if status.get("observedGeneration", 0) >= colony["metadata"].get("generation", 0) else {}
 
 
+def _ended(colony: Object) -> list[str]:
+    """The clusters whose own end had come before, and that are not asked for once more, as ``COLONY/CLUSTER``."""
+    of, shown = colony["metadata"]["name"], colony.get("status", {}).get("clusters", ())
+    over = {each["name"] for each in shown if each.get("phase") == "Released"}
+    return [f"{of}/{each['name']}" for each in colony["spec"]["clusters"] if each["name"] in over - _anew(colony)]
+
+
+def _anew(colony: Object) -> set[str]:
+    """The clusters that say when they were asked for: who writes a later time founds them."""
+    return {each["name"] for each in colony["spec"]["clusters"] if each.get("askedAt")}
+
+
 def _hopeless(status: Object) -> str:
     """Why it does not become ready now, for people; empty as long as it may. One cluster that is over is enough."""
     phase = str(status.get("phase", ""))
     if phase in NOT_NOW:
         return f"is {phase} and {NOT_NOW[phase]}: {status.get('message', '')}"
+    accepted: Object = next((one for one in status.get("conditions", ()) if one["type"] == "Accepted"), {})
+    if accepted.get("status") == "False":
+        return f"is not as asked: {accepted['message']}"
     over = (each for each in status.get("clusters", ()) if each["phase"] == "Released")
     told = (f"{NOT_NOW['Released']}: {each['name']}: {each.get('message', '')}" for each in over)
     return "" if phase == "Deleting" else next(told, "")

@@ -41,11 +41,17 @@ def _listed(document: object) -> list[object]:
 
 def _of_kind(document: object, called: str, kind: str, api: str) -> Object:
     if not isinstance(document, dict) or document.get("kind") != kind:
-        other = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise BadInput(f"{called} holds a {other}: must be a {kind} (apiVersion {api})")
+        raise BadInput(f"{called} holds {_called(document)}: must be a {kind} (apiVersion {api})")
     if document.get("apiVersion") != api:
         raise BadInput(f"{called} holds a {kind} of apiVersion {document.get('apiVersion')}: must be of {api}")
     return document
+
+
+def _called(document: object) -> str:
+    """What a document is, for people."""
+    if isinstance(document, dict):
+        return f"a {document['kind']}" if document.get("kind") else "an object without a kind"
+    return "a text" if isinstance(document, str) else "a list" if isinstance(document, list) else "a single value"
 
 
 def _where(error: yaml.YAMLError) -> str:

@@ -16,8 +16,6 @@ from services.gateway.opening import Told
 from services.gateway.tells import waits_for_addons
 
 NOTHING = Told()
-MOST_RUNNING = 32
-"""As many clusters as a Colony may ask for."""
 KUBECONFIG = "KubeconfigWritten"
 
 
@@ -42,7 +40,6 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = N
     clusters = list(_clusters(colony, listed, shown))
     ready = sum(phase(each) == Ready.__name__ for each in asked)
     offers = [each.cluster for each in listed if isinstance(each.cluster, Founded)]
-    deleting = bool(colony["metadata"].get("deletionTimestamp"))
     verdicts = {
         "Accepted": _accepted(asked),
         "Ready": _ready(asked, ready),
@@ -52,21 +49,31 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = N
         "Ending": _changing(listed, ends),
     } | ({KUBECONFIG: told.verdict} if told.verdict else {})
     whole = ColonyStatus(
-        phase=_phase(asked, deleting=deleting),
+        phase=_phase(asked, deleting=bool(colony["metadata"].get("deletionTimestamp"))),
         observed_generation=shown.generation,
         ready=f"{ready}/{len(asked)}",
         accelerators=_accelerators(clusters[: len(asked)]),
         offer=", ".join(dict.fromkeys(_short(state) for state in offers)) or None,
-        price_per_hour=round(sum(s.attempt.placement.price_per_hour for s in offers), 6) if offers else None,
+        price_per_hour=_price(offers),
         cost_usd=round(sum(each.cluster.cost_usd for each in listed if each.cluster), 6),
         message=_message(verdicts),
         kubeconfig_secret=told.secret,
-        running=[each.wish.cluster for each in listed if isinstance(each.cluster, Founded)][:MOST_RUNNING] or None,
+        running=_running(asked),
         conditions=shown.conditions(verdicts),
         gpu_inventory=gpu_inventory(_seen_of(listed)) or None,
         clusters=clusters,
     )
     return _dumped(whole)
+
+
+def _price(offers: list[Founded]) -> float | None:
+    """USD per hour of all that is bought; None where nothing is."""
+    return round(sum(state.attempt.placement.price_per_hour for state in offers), 6) if offers else None
+
+
+def _running(asked: Iterable[Facts]) -> list[str] | None:
+    """The clusters of the spec that are founded; None where there is none."""
+    return [each.wish.cluster for each in asked if isinstance(each.cluster, Founded)] or None
 
 
 def _shown(colony: Object, now: datetime) -> Shown:

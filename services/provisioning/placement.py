@@ -199,7 +199,8 @@ def _nearest(asked: Ask, market: Market) -> str:
 
 def _nothing(need: Need, reach: Reach) -> str:
     wanted = ", ".join(
-        f"{p.nodes} nodes of {p.accelerators_per_node} {p.accelerator} ({p.spot} spot)" for p in need.pools
+        f"{p.nodes} node{'s'[: p.nodes > 1]} of {p.accelerators_per_node} {p.accelerator} ({p.spot} spot)"
+        for p in need.pools
     )
     where = ", ".join(sorted(set(reach) & set(need.clouds or reach)) or need.clouds)
     return f"no offer has {wanted} on {where}{' in ' + ', '.join(need.regions) if need.regions else ''}"

@@ -88,12 +88,14 @@ CHANGES = {
     "hibernate": lambda seen: hibernating(seen, "b", hibernate=True),
     "wake": lambda seen: hibernating(seen, "b", hibernate=False),
     "upgrade": lambda seen: upgrading(seen, "b", "v1.35.1"),
+    "extend": lambda seen: extending(seen, "b", timedelta(hours=12)),
+    "extend what lives as long": lambda seen: extending(seen, "b", timedelta(seconds=1)),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_change_to_what_is_over_is_refused_with_the_way_to_have_it_again(change):
-    with pytest.raises(Untimely, match="`alate again train/b` founds it again"):
+    with pytest.raises(Untimely, match="cluster b of Colony train has ended: `alate again train/b` founds it again"):
         change(mortal(phase="Released"))
 
 

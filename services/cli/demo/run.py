@@ -37,7 +37,7 @@ async def demo(*, chaos: bool, as_json: bool, keep: Path | None, backend: str) -
     """Play it and print what came out; whether all of it was as it should be."""
     began = time.monotonic()
     out = screen(lambda: time.monotonic() - began, as_json=as_json)
-    out.say("starting nats-server, the sandbox and five services")
+    out.say("starting nats-server, the sandbox and seven services")
     with _root(keep) as root:
         async with running(Folder(root), settings={"ALATE_BACKEND": backend}, changed=out.process) as (wiring, stack):
             killer = Chaos(lambda name: stack.child(name).kill(), out.clock) if chaos else None

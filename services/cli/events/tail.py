@@ -2,16 +2,18 @@
 
 import asyncio
 import sys
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, aclosing
 from datetime import datetime
 
-from events.bus import Bus, CaughtUp
+from events.bus import Bus, CaughtUp, Stored
 from services.trail.said import Said
 from services.trail.which import Which
 
 SOON = 0.02
 """Seconds until what was written is seen: each line by itself would cost more than the event."""
+Feed = AsyncGenerator[Stored | CaughtUp, None]
+Show = Callable[[Said], None]
 
 
 class Out:
@@ -41,19 +43,44 @@ def stdout() -> Out:
 
 
 async def tail(bus: Bus, which: Which, since: datetime | None, *, as_json: bool, out: Out) -> None:
-    """Show all that is meant, from `since` on (None: from now on), until cancelled."""
+    """Show all that is meant, from `since` on (None: from now on), until cancelled; what was before, by time."""
     shown = Said.line if as_json else Said.words
-    async with asyncio.TaskGroup() as group:
-        for stream in which.streams:
-            group.create_task(_tail(bus, stream, which, since, lambda said: out.line(shown(said))))
+
+    def show(said: Said) -> None:
+        if which.lets(said):
+            out.line(shown(said))
+
+    async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+        feeds = {
+            stream: await stack.enter_async_context(aclosing(bus.follow(stream, which.filter(stream), since=since)))
+            for stream in which.streams
+        }
+        newest = await _before(feeds, show)
+        for stream, feed in feeds.items():
+            group.create_task(_tail(stream, feed, newest.get(stream, 0), show))
 
 
-async def _tail(bus: Bus, stream: str, which: Which, since: datetime | None, show: Callable[[Said], None]) -> None:
-    newest = 0
-    async with aclosing(bus.follow(stream, which.filter(stream), since=since)) as feed:
-        async for stored in feed:
-            if isinstance(stored, CaughtUp) or stored.sequence <= newest:
-                continue
-            newest = stored.sequence
-            if which.lets(said := Said(stream, stored)):
-                show(said)
+async def _before(feeds: Mapping[str, Feed], show: Show) -> dict[str, int]:
+    """Show what the streams hold already, all of them in one order; gives the last sequence of each."""
+    heads: dict[str, Stored] = {}
+    behind, newest = set(feeds), dict[str, int]()
+    while behind or heads:
+        for stream in tuple(behind - heads.keys()):
+            if isinstance(stored := await anext(feeds[stream], None), Stored):
+                heads[stream] = stored
+            else:
+                behind.discard(stream)
+        if heads:
+            stream = min(heads, key=lambda each: heads[each].time)
+            stored = heads.pop(stream)
+            newest[stream] = stored.sequence
+            show(Said(stream, stored))
+    return newest
+
+
+async def _tail(stream: str, feed: Feed, newest: int, show: Show) -> None:
+    async for stored in feed:
+        if isinstance(stored, CaughtUp) or stored.sequence <= newest:
+            continue
+        newest = stored.sequence
+        show(Said(stream, stored))

@@ -120,9 +120,12 @@ async def adopt(where: Where, asked: Ask, *, dry: bool, as_json: bool, write: Wr
 async def _standing(kube: Kube, asked: Ask) -> Standing:
     backend, name = target(asked.target)
     try:
-        return await backends(kube)[backend].standing(asked.namespace, name)
+        there = await backends(kube)[backend].standing(asked.namespace, name)
     except NotFound as missing:
         raise Failed(f"{missing.message}: adopt one that is there") from missing
+    if there.taken_by:
+        raise Failed(f"{asked.target} belongs to the cluster {there.taken_by} of a Colony already: delete that first")
+    return there
 
 
 async def _create(kube: Kube, made: Object) -> None:

@@ -103,7 +103,7 @@ def _named(one: Item) -> str:
 
 def _wanted(need: Item) -> str:
     pools = ", ".join(
-        f"{pool['nodes']} nodes of {pool['accelerators_per_node']} {pool['accelerator']} "
+        f"{pool['nodes']} node{'s'[: pool['nodes'] > 1]} of {pool['accelerators_per_node']} {pool['accelerator']} "
         f"({pool.get('spot', 'preferred')} spot)"
         for pool in need["pools"]
     )

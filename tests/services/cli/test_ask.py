@@ -8,7 +8,10 @@ from events.kube import Changed, Listed
 from services.bad import Failed
 from services.cli.ask import NOT_NOW, request
 
-ASKED = {"metadata": {"name": "train", "namespace": "default", "generation": 2}}
+ASKED = {
+    "metadata": {"name": "train", "namespace": "default", "generation": 2},
+    "spec": {"clusters": [{"name": "a"}, {"name": "b"}]},
+}
 READY = {"phase": "Ready", "conditions": [{"type": "Ready", "status": "True"}]}
 OVER = "its end has come (TimeToLive): no edit founds it again, but `alate again train/b` does, or a later askedAt"
 BOTH = [{"name": "a", "phase": "Ready"}, {"name": "b", "phase": "Released", "message": OVER}]
@@ -70,6 +73,23 @@ async def test_what_no_waiting_makes_ready_is_told_with_what_does(status, told):
     with pytest.raises(Failed) as failed:
         await waited(shown({"phase": "Pending"}), shown(status))
     assert str(failed.value) == told
+
+
+async def test_an_amendment_that_is_refused_is_no_success():
+    refused = {"type": "Accepted", "status": "False", "message": "a: regions cannot change"}
+    status = READY | {"conditions": [*READY["conditions"], refused]}
+    with pytest.raises(Failed, match=r"^colony/train is not as asked: a: regions cannot change$"):
+        await waited(shown(READY, 1), shown(status))
+
+
+async def test_what_has_ended_is_told_at_once_for_no_edit_founds_it_anew():
+    ended, lines = ASKED | shown({"phase": "Released", "clusters": BOTH[1:]}), []
+    told = "^train/b has ended, and no edit founds it anew: `alate again train/b` does$"
+    with pytest.raises(Failed, match=told):
+        await request(Here(ended), [ended], wait=False, tell=lines.append)
+    assert lines == ["colony/train requested in namespace default"]
+    again = ended | {"spec": {"clusters": [{"name": "b", "askedAt": "2026-01-01T00:00:00Z"}]}}
+    await request(Here(again), [again], wait=False, tell=lines.append)
 
 
 async def test_what_was_over_before_it_was_asked_for_again_is_waited_for():

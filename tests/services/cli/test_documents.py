@@ -30,6 +30,8 @@ def test_a_dash_is_standard_input(monkeypatch):
         ("", "standard input is empty: must hold a Colony, as in the README"),
         ("kind: Pod", r"standard input holds a Pod: must be a Colony \(apiVersion alate.dev/v1alpha1\)"),
         ("a: [", "standard input is not YAML .*: must be a Colony, as in the README"),
+        ("just words", "standard input holds a text: must be a Colony"),
+        ("{a: 1}", "standard input holds an object without a kind: must be a Colony"),
         ("{apiVersion: v1, kind: List, items: 3}", "standard input holds a List: must be a Colony"),
     ],
 )

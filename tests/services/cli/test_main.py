@@ -87,6 +87,10 @@ COLONY = str(ROOT / "deploy" / "colony.yaml")
         (("delete",), "Missing argument"),
         (("request",), "alate: give either a NAME (with flags) or a file with -f"),
         (("request", "train", "-f", "x"), "alate: give either a NAME"),
+        (
+            ("request", "-f", "x", "--gpus", "8", "--max-price", "9"),
+            "alate: --gpus, --max-price beside -f changes nothing",
+        ),
         (("request", "-f", "absent.yaml"), "alate: absent.yaml cannot be read"),
         (("request", "train", "--gpus", "many"), "Invalid value for '--gpus'"),
         (("request", "train", "--gpus", "12"), "alate: --gpus 12 cannot be had as whole nodes"),

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from events.bus import EPOCH, Message
+from events.memory import MemoryBus
 from services.cli.events.tail import Out, tail
 from services.trail.which import Which
 
@@ -36,6 +37,17 @@ async def test_with_a_time_everything_since_is_shown_first(bus):
     assert subjects[0] == "cluster.requested.default.cheap-a"
     assert {subject.rpartition(".")[2] for subject in subjects} == {"cheap-a"}
     assert len(subjects) == len(await bus.read("EVENTS", "*.*.default.cheap-a"))
+
+
+async def test_what_was_said_before_is_shown_by_time_whichever_stream_keeps_it():
+    bus, ids = MemoryBus(), [str(number) for number in range(6)]
+    for place, subject in enumerate(("cluster.requested", "cluster.ready.a.b", "cluster.requested") * 2):
+        await bus.publish(Message(subject, b"{}", {"ce-id": ids[place]}))
+    async with tailing(bus, Which(("EVENTS", "INTAKE")), EPOCH) as lines:
+        assert [json.loads(line)["event"]["id"] for line in lines] == ids
+        await bus.publish(Message("cluster.requested", b"{}", {"ce-id": "new"}))
+        await asyncio.sleep(0.1)
+        assert json.loads(lines[-1])["event"]["id"] == "new"
 
 
 async def test_a_line_for_people_names_place_subject_id_and_cause(bus):

@@ -107,6 +107,17 @@ async def test_it_is_made_once_and_never_over_another_colony(server, theirs):
         await said(server, theirs)
 
 
+async def test_what_belongs_to_a_colony_already_is_told_and_nothing_is_made(server, theirs):
+    borne = {
+        "metadata": {"labels": {"alate.dev/cluster": "other-main", "alate.dev/uid": "u.1", "alate.dev/attempt": "1"}}
+    }
+    await server.patch(CLUSTERDEPLOYMENTS, "theirs", "default", borne)
+    told = "clusterdeployment/theirs belongs to the cluster other-main of a Colony already: delete that first"
+    with pytest.raises(Failed, match=told):
+        await said(server, theirs)
+    assert (await server.list(COLONIES, "default")).items == ()
+
+
 async def test_what_does_not_stand_is_told(server):
     with pytest.raises(Failed, match="there is no Cluster theirs in namespace default: adopt one that is there"):
         await said(server, Ask("cluster/theirs", "default"))
