@@ -15,6 +15,7 @@ from services.cli.events.commands import app as events
 from services.cli.moving.commands import adopt
 from services.cli.moving.commands import app as moving
 from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output, Plain, Wait
+from services.cli.outbound.commands import app as outbound
 from services.cli.placing.commands import explain, plan
 from services.cli.trigger.commands import app as trigger
 
@@ -64,6 +65,7 @@ class Spot(StrEnum):
 
 app.add_typer(events)
 app.add_typer(trigger)
+app.add_typer(outbound)
 app.add_typer(moving)
 
 

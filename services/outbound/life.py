@@ -39,3 +39,9 @@ def life(history: Iterable[Stored], id: str) -> Life:  # noqa: A002 - CloudEvent
         event = names_of(stored.subject)[1]
         was_ready = event == "ready" or (was_ready and event != "released")
     return found or Life(newest=False, was_ready=was_ready)
+
+
+def stayed_ready(history: Iterable[Stored], sequence: int) -> bool:
+    """Whether what was said with this sequence changes a cluster that was ready just before: counts, or its wish."""
+    before = [stored for stored in history if stored.sequence < sequence]
+    return bool(before) and names_of(before[-1].subject)[1] == "ready"

@@ -14,34 +14,44 @@ from schemas.registry import Stream
 from schemas.subjects import Key, key_of
 from schemas.unreadable import UNREADABLE
 from services.outbound.formats import commit_of
-from services.outbound.life import Said
+from services.outbound.life import Said, stayed_ready
 from services.outbound.targets import Target, Targets
 
 STREAM = "OUTBOUND"
 """What is still to be told to somebody, and what was."""
+CLUSTER = "cluster"
+READY, CHANGED = "ready", "changed"
+"""What receivers of events are told of a cluster once it is ready, and of each change while it stays so."""
 HEARS = Consumer("outbound-events", Stream.EVENTS, ("cluster.*.*.*", "addon.*.*.*", "teardown.*.*.*"), ack_wait=10.0)
 FORGES = ("github", "gitlab")
 
 log = structlog.get_logger()
 
 
-def wanted(target: Target, stored: Stored, key: Key) -> bool:
+def wanted(target: Target, stored: Stored, key: Key, *, stayed: bool) -> bool:
     """Whether the target is to be told. Raises msgspec.DecodeError."""
     event = stored.subject.split(".", 2)[1]
+    if target.format == "cloudevents":
+        return target.listens(key.domain, CHANGED if stayed else event, key.tenant)
     if not target.listens(key.domain, event, key.tenant):
         return False
     if target.format in FORGES:
         return commit_of(msgspec.json.decode(stored.data, type=Said), target.format) is not None
-    return target.format == "cloudevents" or event in ("ready", "released")
+    return event in (READY, "released")
 
 
-def letters(targets: Iterator[Target], stored: Stored) -> Iterator[Message]:
-    """What is kept for each: the event as it was said. Raises msgspec.DecodeError, ValueError."""
+def letters(targets: Iterator[Target], stored: Stored, *, stayed: bool = False) -> Iterator[Message]:
+    """What is kept for each: the event as it was said. Raises msgspec.DecodeError, ValueError.
+
+    `stayed`: the cluster was ready before; to receivers of events that is a change, for they begin work at ready.
+    """
     key = key_of(stored.subject)
     headers = {name: value for name, value in stored.headers.items() if not name.startswith("Nats-")}
+    changed = headers | {"ce-type": f"{headers.get('ce-type', '').rpartition('.')[0]}.{CHANGED}"}
     for target in targets:
-        if wanted(target, stored, key):
-            yield Message(f"outbound.{target.name}.{stored.subject}", stored.data, headers)
+        if wanted(target, stored, key, stayed=stayed):
+            told = changed if stayed and target.format == "cloudevents" else headers
+            yield Message(f"outbound.{target.name}.{stored.subject}", stored.data, told)
 
 
 class Outbox:
@@ -65,7 +75,8 @@ class Outbox:
     async def _take(self, delivery: Delivery) -> None:
         stored = delivery.stored
         try:
-            found = tuple(letters(iter(self._targets.now().values()), stored))
+            stayed = await self._stayed(stored)
+            found = tuple(letters(iter(self._targets.now().values()), stored, stayed=stayed))
         except (*UNREADABLE, ValueError) as wrong:
             self._meters.count(UNDECODABLE, "outbound")
             await delivery.dead(f"{stored.subject}: {wrong}")
@@ -74,6 +85,13 @@ class Outbox:
             for letter in found:
                 await self._keep(letter, stored)
         await delivery.ack()
+
+    async def _stayed(self, stored: Stored) -> bool:
+        """Whether it tells of a cluster that was ready already. Raises ValueError."""
+        key = key_of(stored.subject)
+        if not stored.subject.startswith(f"{CLUSTER}.{READY}."):
+            return False
+        return stayed_ready(await self._bus.read(Stream.EVENTS, key.history), stored.sequence)
 
     async def _keep(self, letter: Message, stored: Stored) -> None:
         """Once, however often the event comes."""

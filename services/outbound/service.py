@@ -14,6 +14,7 @@ from services.outbound.courier import Courier
 from services.outbound.outbox import Outbox
 from services.outbound.post import Opened, posting
 from services.outbound.targets import Targets
+from services.outbound.watch import watch
 
 log = structlog.get_logger()
 
@@ -61,5 +62,6 @@ class Outbound:
             )
             group.create_task(Outbox(self._bus, self._targets, self._meters, self._clock).run())
             group.create_task(courier.run())
+            group.create_task(watch(self._targets, self._meters))
             self.ready.set()
             log.info("service.ready", targets=len(self._targets.now()))

@@ -81,18 +81,29 @@ class Targets:
         self._secrets = secrets
         self._version = self._look()
         self._known = read_targets(file.read_text()) if file else {}
+        self.wrong = ""
+        """Why the file is not followed as it is now."""
 
     def now(self) -> Mapping[str, Target]:
-        """Those there are, by name; a file that has become damaged changes nothing."""
+        """Those there are, by name; a file that has become damaged changes nothing, and is told once."""
         if self._file is None:
             return self._known
         try:
             if (version := self._look()) != self._version:
                 self._version = version
                 self._known = read_targets(self._file.read_text())
+                self._tell("")
         except (Refused, OSError, UnicodeDecodeError) as wrong:
-            log.warning("outbound.targets_refused", reason=str(wrong))
+            self._version = None if isinstance(wrong, OSError) else self._version
+            self._tell(str(wrong))
         return self._known
+
+    def _tell(self, wrong: str) -> None:
+        if wrong and wrong != self.wrong:
+            log.warning("outbound.targets_refused", reason=wrong, told="those of before", targets=sorted(self._known))
+        elif not wrong:
+            log.info("outbound.targets_read", targets=len(self._known))
+        self.wrong = wrong
 
     def secrets(self, target: Target) -> tuple[bytes, ...]:
         """The lines of its file, of which webhooks are signed with every one, so that two can overlap; may be none."""
@@ -100,8 +111,7 @@ class Targets:
             return ()
         try:
             lines = (self._secrets / target.name).read_bytes().splitlines()
-        except OSError as error:
-            log.warning("outbound.secret_unreadable", target=target.name, reason=error.strerror)
+        except OSError:  # `Watch` tells it
             return ()
         return tuple(line.strip() for line in lines if line.strip())
 

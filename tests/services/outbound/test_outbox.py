@@ -87,3 +87,46 @@ async def test_where_nobody_is_to_be_told_nothing_is_kept(tmp_path):
     async with filled(bus, folder):
         await say(bus, event("ready"))
     assert await kept(bus) == []
+
+
+async def types(bus: MemoryBus, target: str) -> list[str]:
+    return [stored.headers["ce-type"] for stored in await bus.read("OUTBOUND", f"outbound.{target}.>")]
+
+
+async def test_a_cluster_is_told_to_be_ready_once_each_time_it_becomes_so(tmp_path):
+    bus, folder = MemoryBus(), Folder(tmp_path)
+    folder.write(HOOK | {"events": ["cluster.ready"]}, HOOK | {"name": "every"}, CDE)
+    async with filled(bus, folder):
+        await say(bus, event("ready"))
+        await say(bus, event("ready", 2, nodes=2))  # a recount
+        await say(bus, event("hibernated", 3))
+        await say(bus, event("ready", 4))
+    ready, changed = "dev.alate.cluster.ready", "dev.alate.cluster.changed"
+    assert await types(bus, "ci") == [ready, ready]
+    assert await types(bus, "every") == [ready, changed, "dev.alate.cluster.hibernated", ready]
+    assert await types(bus, "cde") == [ready] * 3
+
+
+async def test_a_deletion_does_not_begin_with_another_ready(tmp_path):
+    bus, folder = MemoryBus(), Folder(tmp_path)
+    folder.write(HOOK | {"events": ["cluster.ready", "cluster.releasing"]})
+    folder.write(
+        HOOK | {"events": ["cluster.ready", "cluster.releasing"]},
+        HOOK | {"name": "changes", "events": ["cluster.changed"]},
+    )
+    async with filled(bus, folder):
+        await say(bus, event("ready"))
+        await say(bus, event("ready", 2, wish=wish() | {"deleting": True}))
+        await say(bus, event("releasing", 3))
+    assert await types(bus, "ci") == ["dev.alate.cluster.ready", "dev.alate.cluster.releasing"]
+    assert await types(bus, "changes") == ["dev.alate.cluster.changed"]
+
+
+async def test_of_two_clusters_each_becomes_ready_for_itself(tmp_path):
+    bus, folder = MemoryBus(), Folder(tmp_path)
+    folder.write(HOOK)
+    async with filled(bus, folder):
+        await say(bus, event("ready"))
+        headers = {"ce-specversion": "1.0", "ce-id": "o", "ce-source": "/o", "ce-type": "dev.alate.cluster.ready"}
+        await bus.publish(Message("cluster.ready.acme.other", event("ready").data, headers))
+    assert await types(bus, "ci") == ["dev.alate.cluster.ready"] * 2
