@@ -249,10 +249,11 @@ class Runtime:
         return state is not None and any(isinstance(command, Wake) for command in self.service.todo(state))
 
     async def _do(self, key: Key) -> list[Event]:
-        """Do all that the state asks for; gives what came of it."""
+        """Do all that the state asks for; gives what came of it. Its timers come first, whatever fails after them."""
         state = self.ledger.entry(key).state
         outcomes: list[Event] = []
-        for command in self.service.todo(state) if state else ():
+        commands = self.service.todo(state) if state else ()
+        for command in sorted(commands, key=lambda each: not isinstance(each, Wake)):
             if isinstance(command, Wake):
                 outcomes.extend(await self._wake(key, command))
                 continue

@@ -137,6 +137,7 @@ class House:
         self.connects: list[tuple[str, float]] = []
         self.answers: list[Exception | tuple] = []
         """What the next connects come to; (Connected(),) if nothing is said."""
+        self.todo = TODO
         self.takes = 0.0
         """Seconds a connect takes."""
         self.called = asyncio.Event()
@@ -154,7 +155,7 @@ class House:
     async def start(self, bus: MemoryBus | None = None, behind: float = 0.0) -> asyncio.Task:
         """Run one more; its clock may be some seconds behind the bus's."""
         line = hears(Pressed, lambda names, pressed: ((Key("lamp", names[2], names[3]), pressed),))
-        service = Service("lamps", DECIDE, TODO, (line,), self.act)
+        service = Service("lamps", DECIDE, self.todo, (line,), self.act)
         runtime = Runtime(
             service,
             bus or self.bus,
@@ -192,6 +193,14 @@ class House:
         ledger = Ledger(self.bus, LIFE, clock, Meters())
         await ledger.boot()
         await ledger.write(HALL, state, cause="", cancels_timer=False)
+
+    def connected(self) -> tuple:
+        """What a connect comes to that works."""
+        return (Connected(),)
+
+    def connects_while_lit(self) -> None:
+        """A lamp that is lit asks to be connected all the time, before it says when it is to be woken."""
+        self.todo = asks({Waiting: lambda s: (Connect(s.uid),), Lit: lambda s: (Connect(s.uid), Wake(s.until))})
 
     def lit(self, uid: str = "l1", shines: timedelta = SHINES) -> Lit:
         return Lit(uid=uid, until=clock() + shines)

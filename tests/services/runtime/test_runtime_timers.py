@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.faults import TryLater
+from events.faults import Denied, TryLater
 
 pytestmark = pytest.mark.looptime
 
@@ -91,3 +91,13 @@ async def test_a_retry_is_not_held_up_by_a_timer_that_came_early(house):
     await house.press("hall", uid="u2")
     await asyncio.sleep(2)
     assert (await house.story())[-1] == "lit"
+
+
+async def test_a_call_that_fails_each_time_keeps_no_deadline_from_coming(house):
+    house.connects_while_lit()
+    house.answers = [house.connected(), *([Denied("no")] * 500)]
+    await house.start()
+    await house.press("hall")
+    await asyncio.sleep(700)
+
+    assert await house.story() == ["waiting", "lit", "dark"]
