@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
+from services.failures import Failures
+
 K = TypeVar("K", bound=Hashable)
 
 PARALLEL = 64
@@ -14,8 +16,12 @@ PARALLEL = 64
 class Rounds(Generic[K]):
     """Calls `look` with each key that is due, while it is let do so `within` a group of tasks."""
 
-    def __init__(self, look: Callable[[K], Awaitable[None]]) -> None:
+    def __init__(
+        self, look: Callable[[K], Awaitable[None]], what: str = "round", jitter: Callable[[], float] = lambda: 1.0
+    ) -> None:
+        """`what`: the name under which a look that breaks is told; it is taken again later, by `jitter` (0 to 1)."""
         self._look = look
+        self._failures: Failures[K] = Failures(what, jitter)
         self._due: dict[K, None] = {}
         self._busy: set[K] = set()
         self._slots = asyncio.Semaphore(PARALLEL)
@@ -47,6 +53,15 @@ class Rounds(Generic[K]):
             async with self._slots:
                 while key in self._due:
                     del self._due[key]
-                    await self._look(key)
+                    await self._try(key)
         finally:
             self._busy.discard(key)
+
+    async def _try(self, key: K) -> None:
+        """What breaks over one key is that key's matter."""
+        try:
+            await self._look(key)
+        except Exception as error:  # noqa: BLE001 - a fault of ours over one must not stop the others: logged there
+            asyncio.get_running_loop().call_later(self._failures.failed(key, error), self.due, key)
+        else:
+            self._failures.well(key)

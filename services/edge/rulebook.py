@@ -14,6 +14,7 @@ from schemas.crds import Condition, Refused, TriggerStatus, read_trigger
 from services.edge.evaluators import Ended, Evaluates, TooCostly
 from services.edge.followed import Followed
 from services.edge.heard import Heard
+from services.malformed import MALFORMED
 
 MANAGER = "alate-edge"
 FOLLOWED, INVALID, COSTLY = "Followed", "Invalid", "TooCostly"
@@ -54,15 +55,23 @@ class Rulebook:
                 case Listed(items):
                     self._known.clear()
                     for item in items:
-                        await self._read(item)
+                        await self._take(item, gone=False)
                     self.listed.set()
                 case Changed(item, gone):
-                    await (self._forget(item) if gone else self._read(item))
+                    await self._take(item, gone=gone)
                 case Lost(reason):
                     log.warning("kubernetes.unheard", reason=reason)
 
-    async def _forget(self, item: Object) -> None:
-        self._known.pop(_name(item), None)
+    async def _take(self, item: Object, *, gone: bool) -> None:
+        """One that is of another shape than the API server lets in is not followed, and stops no other."""
+        if gone:
+            self._known.pop(_name(item), None)
+            return
+        try:
+            await self._read(item)
+        except MALFORMED:
+            self._known.pop(_name(item), None)
+            log.exception("trigger.unreadable", tenant=_name(item)[0], name=_name(item)[1])
 
     async def _read(self, item: Object) -> None:
         if is_off(item):

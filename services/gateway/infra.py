@@ -5,19 +5,23 @@ from collections.abc import Callable
 from contextlib import aclosing
 
 import msgspec
+import structlog
 
 from events.faults import Fault, TryLater
 from events.kube import Changed, Kube, Listed, Lost, Object, Resource
 from events.patience import Patience
 from schemas.infra import InfraSeen
-from services.clouds.objects import newest
+from services.clouds.objects import identity, newest
 from services.clouds.port import Cloud
 from services.levels import Levels
+from services.malformed import MALFORMED, why
 from services.rounds import Rounds
 from services.steadfast import FIRST, LONGEST, insist
 
 Name = tuple[str, str]
 """An object's namespace and name."""
+
+log = structlog.get_logger()
 
 
 class InfraWatch:
@@ -29,7 +33,8 @@ class InfraWatch:
         self._levels = levels
         self._jitter = jitter
         self._unsaid: dict[Name, InfraSeen] = {}
-        self._rounds: Rounds[Name] = Rounds(self._tell)
+        self._rounds: Rounds[Name] = Rounds(self._tell, "infra.tell", jitter)
+        self._odd: dict[Name, str] = {}
 
     async def run(self, kube: Kube) -> None:
         """Follow, for ever, in whichever version is served."""
@@ -63,7 +68,7 @@ class InfraWatch:
         """A complete list: what was there, or was about to be told of, and is not in it, is gone."""
         for item in items:
             self._saw(item, gone=False)
-        there = {_name(item) for item in items if self._cloud.read(item)}
+        there = {_name(item) for item in items if self._read(item) is not None}
         said = ((names, seen) for names, seen in self._levels.named(InfraSeen) if names[1] == self._cloud.name)
         known = {(tenant, name): seen for (tenant, _, name), seen in said} | self._unsaid
         for name, seen in known.items():
@@ -71,12 +76,34 @@ class InfraWatch:
                 self._say(name, _gone(seen))
 
     def _saw(self, item: Object, *, gone: bool) -> None:
-        seen = self._cloud.read(item)
+        seen = self._read(item)
         if seen is not None:
-            seen = msgspec.structs.replace(seen, backend=self._cloud.name)
             self._say(_name(item), _gone(seen) if gone else seen)
         elif (before := self._said(_name(item))) is not None and before.present:
             self._say(_name(item), _gone(before))
+
+    def _read(self, item: Object) -> InfraSeen | None:
+        """None where it is not one of ours; one of an odd shape shows what it showed before, and what is wrong."""
+        try:
+            seen = self._cloud.read(item)
+            if seen is None:
+                return None
+            seen = msgspec.structs.replace(seen, backend=self._cloud.name)
+            return msgspec.json.decode(msgspec.json.encode(seen), type=InfraSeen)  # whoever hears it can read it
+        except MALFORMED as error:
+            return self._unread(item, why(error))
+
+    def _unread(self, item: Object, reason: str) -> InfraSeen | None:
+        name = _name(item)
+        if self._odd.get(name) != reason:
+            self._odd[name] = reason
+            log.warning("infra.unreadable", tenant=name[0], name=name[1], backend=self._cloud.name, reason=reason)
+        try:
+            who = self._said(name) or identity(item)
+        except MALFORMED:  # not even whose it is
+            return None
+        told = f"{self._cloud.watched.kind} {name[1]} cannot be read: {reason}"
+        return msgspec.structs.replace(who, backend=self._cloud.name, message=told) if who is not None else None
 
     def _said(self, name: Name) -> InfraSeen | None:
         """What was said last of an object that bears our marks no more, or is about to be; None if it never did."""

@@ -146,7 +146,7 @@ class Gateway:
             self._touch(name)
 
     def _changed(self, item: Object, *, gone: bool) -> None:
-        name = (item["metadata"]["namespace"], item["metadata"]["name"])
+        name = (item["metadata"].get("namespace", ""), item["metadata"]["name"])
         if gone:
             self._colonies.objects.pop(name, None)
         elif not self._colonies.saw(item):

@@ -57,6 +57,28 @@ async def test_only_so_many_keys_are_looked_at_at_once(looks):
     assert (len(looks.taken), looks.most) == (PARALLEL + 1, PARALLEL)
 
 
+async def test_a_look_that_breaks_stops_no_other_and_is_taken_again_later_and_later():
+    times, broken = {"a": [], "b": []}, {"a"}
+
+    async def look(key):
+        times[key].append(round(asyncio.get_running_loop().time()))
+        if key in broken:
+            raise KeyError(key)
+
+    rounds = Rounds(look)
+    async with asyncio.TaskGroup() as group:
+        with rounds.within(group):
+            rounds.due("a")
+            await asyncio.sleep(0)
+            rounds.due("b")
+            await asyncio.sleep(10)
+            broken.clear()
+            await asyncio.sleep(60)
+    start = times["a"][0]
+    assert [at - start for at in times["a"]] == [0, 1, 3, 7, 15]
+    assert len(times["b"]) == 1
+
+
 async def test_what_becomes_due_after_the_end_waits_for_the_next_run(looks):
     await looks.within(1)
     looks.rounds.due("a")

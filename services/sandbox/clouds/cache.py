@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+import structlog
+
 from events.kinds import (
     CLUSTERCLASSES,
     CLUSTERDEPLOYMENTS,
@@ -16,9 +18,12 @@ from events.kinds import (
     MACHINESETS,
 )
 from events.kube import Listed, Object, Resource
+from services.malformed import MALFORMED, why
 from services.sandbox.clouds import faults
 from services.sandbox.clouds.names import CONTROLPLANES, DEVCLUSTERS
 from services.sandbox.clouds.view import View
+
+_log = structlog.get_logger()
 
 At = tuple[str, str]
 """Namespace and name: of an object, or of a cluster."""
@@ -80,7 +85,20 @@ class Cache:
             self.seen(resource, each)
 
     def seen(self, resource: Resource, of: Object) -> bool:
-        """One object as it is; whether that was news. Older shapes than the one known change nothing."""
+        """One object as it is; whether that was news. Older shapes than the one known change nothing.
+
+        One of an odd shape belongs to no cluster until it is mended.
+        """
+        try:
+            return self._seen(resource, of)
+        except MALFORMED as error:
+            self.objects[resource].pop(at(of), None)
+            _log.warning(
+                "an object cannot be read, and is left alone", kind=resource.kind, of=at(of), reason=why(error)
+            )
+            return False
+
+    def _seen(self, resource: Resource, of: Object) -> bool:
         known = self.objects[resource].get(at(of))
         if of["metadata"]["uid"] in self._graves:
             return False
@@ -148,6 +166,7 @@ class Cache:
 
     def _place(self, resource: Resource, of: Object) -> None:
         if resource is CLUSTERS:
+            _class_of(of)  # whoever looks for those of a class must be able to read all of them
             for part in _PARTS:
                 if reference := _reference(of, part):
                     self._parents[part, reference] = at(of)

@@ -33,7 +33,7 @@ class Clouds:
         self._kube = kube
         self._laws = self._given = laws
         self._clock = clock
-        self._rounds: Rounds[At] = Rounds(self._look)
+        self._rounds: Rounds[At] = Rounds(self._look, "clouds.step")
         self._alarm = Alarm(clock, self._rounds.due)
         self._cache = Cache(self._rounds.due)
         self._hands = Hands(kube, world, self._cache)

@@ -12,7 +12,7 @@ from events.kube import Kube, Listed, Object, Resource
 from services.rounds import Rounds
 from services.sandbox.clouds.alarm import Alarm
 from services.sandbox.clouds.changes import Change, Edit, End, Make, Say, Wait
-from services.sandbox.clouds.inside.step import step
+from services.sandbox.clouds.inside.step import stepped
 from services.sandbox.clouds.inside.view import SEEN, Inside
 from services.sandbox.clouds.names import MANAGER
 from services.sandbox.clouds.world import World
@@ -32,7 +32,9 @@ class Workloads:
         self._holds = holds
         self._clock = clock
         self._run_seconds = run_seconds
-        self._rounds: Rounds[str] = Rounds(self._look)
+        self._rounds: Rounds[str] = Rounds(self._look, "inside.step")
+        self._odd: dict[str, tuple[str, ...]] = {}
+        """What cannot be read of each place where there is such."""
         self._alarm: Alarm[str] = Alarm(clock, self._rounds.due)
 
     def changed(self, place: str, group: str, plural: str) -> None:
@@ -56,8 +58,8 @@ class Workloads:
     async def _step(self, place: str, there: Sequence[Resource]) -> None:
         kube = self._world.kube(place)
         try:
-            view = await see(kube, there, self._run_seconds)
-            wanted = step(view, self._clock())
+            wanted, odd = stepped(await see(kube, there, self._run_seconds), self._clock())
+            self._tell(place, odd)
             for change in wanted:
                 await _do(kube, change)
         except NotFound:
@@ -69,6 +71,13 @@ class Workloads:
         waits = [change.at for change in wanted if isinstance(change, Wait)]
         if waits:
             self._alarm.at(min(waits), place)
+
+    def _tell(self, place: str, odd: tuple[str, ...]) -> None:
+        """Once of what cannot be read: it waits until it is mended."""
+        if odd != self._odd.pop(place, ()):
+            _log.warning("objects inside cannot be read, and are left alone", cluster=place, objects=odd)
+        if odd:
+            self._odd[place] = odd
 
 
 async def see(kube: Kube, there: Sequence[Resource], run_seconds: float) -> Inside:

@@ -14,6 +14,7 @@ from events.kube import Changed, Listed, Lost
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas.infra import InfraSeen
+from services.clouds.capi import Capi
 from services.gateway.infra import InfraWatch
 from services.levels import Levels
 
@@ -28,7 +29,7 @@ class FakeCloud:
     name, watched = "fake", object()
 
     def read(self, item):
-        return InfraSeen(cluster="train-a", uid="c1.1", attempt=1, reachable=item.get("reachable", False))
+        return InfraSeen(cluster="train-a", uid="c1.1", attempt=1, reachable=bool(item.get("reachable")))
 
     async def held(self, tenant, seen):
         return seen
@@ -272,6 +273,69 @@ async def test_what_nobody_can_bear_out_now_is_said_once_somebody_can():
     assert levels.last(InfraSeen, "acme", "fake", "train-a-1") is None
     await asyncio.sleep(60)
     assert levels.last(InfraSeen, "acme", "fake", "train-a-1").message == "borne out in acme"
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
+
+
+class ShownKube:
+    """Cluster API's Clusters, each changed once."""
+
+    def __init__(self, listed, changed=()):
+        self._listed, self._changed = listed, changed
+
+    async def watch(self, _):
+        yield Listed(tuple(self._listed), "1")
+        for item in self._changed:
+            yield Changed(item)
+        await asyncio.Event().wait()
+
+
+def capi(name, **more):
+    marks = {"alate.dev/cluster": name, "alate.dev/uid": "c1.1", "alate.dev/attempt": "1"}
+    return {"metadata": {"namespace": "acme", "name": f"{name}-1", "labels": marks}} | more
+
+
+REACHABLE = {
+    "initialization": {"controlPlaneInitialized": True},
+    "conditions": [{"type": "RemoteConnectionProbe", "status": "True"}],
+}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"status": []},
+        {"status": {"conditions": [5]}},
+        {"status": {"conditions": [{"status": "True"}]}},
+        {"status": {"conditions": [{"type": "Available", "status": "False", "message": 5}]}},
+        {"status": {"observedGeneration": "new", "conditions": [{"type": "Available"}]}},
+        {"spec": {"controlPlaneEndpoint": "there"}},
+    ],
+)
+async def test_a_cluster_of_an_odd_shape_stops_no_other_and_is_named(odd):
+    levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    kube = ShownKube([capi("a", **odd), capi("b", status=REACHABLE)])
+    watch = asyncio.create_task(InfraWatch(Capi(None), levels, lambda: 0.5).run(kube))
+    await asyncio.sleep(1)
+    assert not watch.done()
+    assert levels.last(InfraSeen, "acme", "capi", "b-1").reachable
+    seen = levels.last(InfraSeen, "acme", "capi", "a-1")
+    assert (seen.cluster, seen.reachable) == ("a", False)
+    assert seen.message.startswith("Cluster a-1 cannot be read: ")
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
+
+
+async def test_a_cluster_that_becomes_odd_shows_what_it_showed_before_and_what_is_wrong():
+    levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    kube = ShownKube([capi("a", status=REACHABLE)], [capi("a", status=5)])
+    watch = asyncio.create_task(InfraWatch(Capi(None), levels, lambda: 0.5).run(kube))
+    await asyncio.sleep(1)
+    seen = levels.last(InfraSeen, "acme", "capi", "a-1")
+    assert (seen.present, seen.reachable) == (True, True)
+    assert seen.message.startswith("Cluster a-1 cannot be read: AttributeError in ")
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch

@@ -132,7 +132,7 @@ async def test_a_kubeconfig_that_is_no_text_is_told_of_its_cluster_alone(whole):
         evil = await made.seen("evil")
         assert (evil.known, evil.refusal) == (
             False,
-            "Secret evil/evil-kc holds no kubeconfig that can be read: UnicodeDecodeError",
+            "Secret evil/evil-kc holds no text under the key value: expected a kubeconfig",
         )
 
 

@@ -221,3 +221,50 @@ async def test_work_goes_on_after_a_restart(sandbox):
         status, _, _ = await ended(kube)
         assert status["succeeded"] == 4
         assert len(await pods(kube)) == 4
+
+
+def lone(name, **spec):
+    return {"metadata": {"name": name, "namespace": "default"}, "spec": template(8) | spec}
+
+
+def compared(*values):
+    term = {"matchExpressions": [{"key": "nvidia.com/gpu.count", "operator": "Gt", "values": list(values)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+
+
+async def test_a_pod_whose_affinity_compares_with_a_word_ends_no_sandbox(sandbox):
+    async with sandbox.running(sandbox.inside()):
+        kube = await founded(sandbox)
+        await kube.create(PODS, lone("odd", affinity=compared("abc")))
+        await kube.create(PODS, lone("good"))
+        await asyncio.sleep(1)
+        said = {pod["metadata"]["name"]: pod["status"] for pod in await pods(kube)}
+        assert (said["good"]["phase"], said["odd"]["phase"]) == ("Running", "Pending")
+        assert "node affinity" in said["odd"]["conditions"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "odd"),
+    [
+        (PODS, lone("odd", affinity=compared(["abc"]))),
+        (PODS, lone("odd", nodeName="n", containers=[{"name": "c", "resources": {"requests": {"cpu": "much"}}}])),
+        (PODS, lone("odd", tolerations=["all"])),
+        (JOBS, job("odd", completions="many")),
+        (DEPLOYMENTS, {"metadata": {"name": "odd", "namespace": "default"}, "spec": {"replicas": "some"}}),
+    ],
+)
+async def test_an_object_that_cannot_be_read_stops_no_other(sandbox, resource, odd, monkeypatch):
+    see = workloads.see
+
+    async def foreign(*asked):  # the API lets most of these in no more
+        view = await see(*asked)
+        meta = odd["metadata"] | {"uid": "odd", "creationTimestamp": "2030-01-01T00:00:00Z", "resourceVersion": "1"}
+        there = {**view.objects, resource: [*view.all(resource), odd | {"metadata": meta}]}
+        return Inside(there, view.run_seconds)
+
+    monkeypatch.setattr(workloads, "see", foreign)
+    async with sandbox.running(sandbox.inside()):
+        kube = await founded(sandbox)
+        await kube.create(JOBS, job())
+        _, told, _ = await ended(kube)
+    assert told == ["SuccessCriteriaMet", "Complete"]
