@@ -144,6 +144,13 @@ class Awaits(msgspec.Struct, frozen=True):
     message: str = ""
 
 
+class Missed(msgspec.Struct, frozen=True):
+    """It was applied, and is not there any more, or has not been healthy for some time."""
+
+    digest: str
+    message: str
+
+
 class Removed(msgspec.Struct, frozen=True):
     """Nothing of it is left on the cluster but what others need."""
 
@@ -164,6 +171,17 @@ class Apply(msgspec.Struct, frozen=True):
     """What it lacks, as it was told already."""
     overdue: bool = False
     """Whatever it still waits for is told, for it is waited for no longer."""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """Asks whether every object of the add-on is still there and healthy."""
+
+    tenant: str
+    colony: str
+    cluster: str
+    addon: str
+    digest: str
+    kubeconfig: str
 
 
 class Withdraw(msgspec.Struct, frozen=True):

@@ -164,7 +164,8 @@ def provisioning(ports: Ports) -> Running:
 
 def addons(ports: Ports) -> Running:
     workloads = ports.workloads()
-    return Machinery(ports, addons_service(ports.management, workloads), workloads=workloads)
+    service, views = addons_service(ports.bus, ports.management, workloads, ports.meters)
+    return Machinery(ports, service, views, workloads=workloads)
 
 
 def teardown(ports: Ports) -> Running:

@@ -3,10 +3,11 @@
 from events.faults import Denied, NotFound, TryLater
 from events.kinds import find
 from events.kube import Kube, Object, Resource
-from schemas.addon import Apply, Awaits, Failed, Removed, Settled, Withdraw
+from schemas.addon import Apply, Awaits, Check, Failed, Removed, Settled, Withdraw
 from schemas.wish import digest
 from services.addons import asked
 from services.addons.belongings import LABEL, Belonging, belonging, groups
+from services.addons.check import Checks, Ends
 from services.addons.health import health
 from services.addons.notes import Note, forget, note, noted, notes
 from services.addons.withdrawing import Withdrawal
@@ -83,10 +84,10 @@ class Calls:
         return tuple(map(belonging, asked.documents(command, command.addon, text)))
 
 
-def act(management: Kube, workloads: Workloads) -> Act:
+def act(management: Kube, workloads: Workloads, ends: Ends) -> Act:
     """The one place where addons meets the world."""
-    calls = Calls(management, workloads)
-    return acts({Apply: calls.apply, Withdraw: calls.withdraw})
+    calls, checks = Calls(management, workloads), Checks(management, workloads, ends)
+    return acts({Apply: calls.apply, Check: checks.check, Withdraw: calls.withdraw})
 
 
 def _awaits(command: Apply, later: TryLater, lacking: str) -> tuple[Event, ...]:

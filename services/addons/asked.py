@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from events.faults import NotFound, TryLater
 from events.kinds import COLONIES
 from events.kube import Kube, Object
-from schemas.addon import Apply, Withdraw
+from schemas.addon import Apply, Check, Withdraw
 from schemas.crds.manifests import objects
 from schemas.wish import cluster_name
 from services.addons.belongings import Belonging, belonging
 
-About = Apply | Withdraw
-"""Both name the add-on, its cluster and its Colony."""
+About = Apply | Check | Withdraw
+"""Each names the add-on, its cluster and its Colony."""
 
 
 async def manifests(management: Kube, about: About) -> str:

@@ -13,6 +13,7 @@ from schemas.addon import (
     Awaits,
     Degraded,
     Failed,
+    Missed,
     Planned,
     Removed,
     Settled,
@@ -64,6 +65,13 @@ def fail(state: Applying, failed: Failed, now: datetime) -> Applying | Degraded:
     if failed.digest != state.digest:
         return state
     return state.to(Degraded, message=failed.message, retry_at=now + RETRY_AFTER)
+
+
+def put_back(state: Applied, missed: Missed, now: datetime) -> Applied | Applying:
+    """It is not as it was applied: that is told, and it is applied again."""
+    if missed.digest != state.digest:
+        return state
+    return msgspec.structs.replace(_apply(state, now), message=missed.message)
 
 
 def tell(state: Applying, awaits: Awaits, now: datetime) -> Applying | Degraded:
@@ -161,6 +169,7 @@ decide = machine(
     on((Applied, Degraded), Wanted, change),
     on(Applying, Wanted, change),
     on(Applying, Settled, settle),
+    on(Applied, Missed, put_back),
     on(Applying, Failed, fail),
     on(Applying, Awaits, tell),
     on(Applying, Due, look_again),

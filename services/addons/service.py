@@ -4,20 +4,25 @@ from collections.abc import Iterator
 
 import msgspec
 
+from events.bus import Bus
 from events.kube import Kube
-from schemas import cluster
+from events.meters import Meters
+from schemas import cluster, teardown
 from schemas.addon import Unwanted, Wanted, addon_name
 from schemas.cluster import ClusterState, Released, Releasing, Stalled, Waiting
+from schemas.entity import State
 from schemas.subjects import Key
-from schemas.teardown import Cleaning
+from schemas.teardown import Cleaning, Ending
 from services.addons.act import act
 from services.addons.decide import decide
 from services.addons.todo import todo
 from services.hearing import hears, hears_every
 from services.machine import Event
 from services.runtime import Service
+from services.view import View, entities
 from services.workloads import Workloads
 
+Views = tuple[View[Key, State], ...]
 NOT_FOR_LONG = (Releasing, Stalled, Waiting)
 """A cluster in one of these is no place to put anything on."""
 
@@ -63,6 +68,11 @@ def on_cleaning(names: tuple[str, ...], order: Cleaning) -> Iterator[tuple[Key, 
 HEARS = (hears_every(cluster.LIFECYCLE, on_cluster), hears(Cleaning, on_cleaning))
 
 
-def service(management: Kube, workloads: Workloads) -> Service:
-    """The service."""
-    return Service("addons", decide, todo, HEARS, act(management, workloads))
+def service(bus: Bus, management: Kube, workloads: Workloads, meters: Meters) -> tuple[Service, Views]:
+    """The service, and what it needs to know of others."""
+    teardowns = entities(bus, teardown.LIFECYCLE, meters)
+
+    def ends(tenant: str, cluster: str) -> bool:
+        return isinstance(teardowns.get(Key("teardown", tenant, cluster)), Ending)
+
+    return Service("addons", decide, todo, HEARS, act(management, workloads, ends)), (teardowns,)

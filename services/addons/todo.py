@@ -1,6 +1,6 @@
 """What each state of an add-on asks for."""
 
-from schemas.addon import Apply, Applying, Degraded, Withdraw, Withdrawing
+from schemas.addon import Applied, Apply, Applying, Check, Degraded, Withdraw, Withdrawing
 from schemas.entity import Wake
 from services.machine import asks
 
@@ -21,6 +21,7 @@ def apply(state: Applying) -> Apply:
 todo = asks(
     {
         Applying: lambda s: (apply(s), Wake(s.until)),
+        Applied: lambda s: (Check(s.tenant, s.colony, s.cluster, s.addon, s.digest, s.kubeconfig),),
         Degraded: lambda s: (Wake(s.retry_at),),
         Withdrawing: lambda s: (Withdraw(s.tenant, s.colony, s.cluster, s.addon, s.kubeconfig, s.dropped, s.stays),),
     }

@@ -11,7 +11,7 @@ from typing import Any
 from events.faults import NotFound, TryLater
 from events.kinds import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, SECRETS, find
 from events.kube import Kube, Request, Response
-from schemas.addon import Apply, Settled, Withdraw
+from schemas.addon import Apply, Check, Settled, Withdraw
 from schemas.subjects import Key
 from schemas.wish import digest
 from services.addons.act import act
@@ -102,7 +102,8 @@ class House:
         self._roads = [Road(api, cluster) for cluster in ("management", "w")]
         self.management, self.workload = (Kube(road, random=lambda: 0.5) for road in self._roads)
         self.workloads = Workloads(self.management, self._open)
-        self.act = act(self.management, self.workloads)
+        self.ends = False
+        self.act = act(self.management, self.workloads, lambda *_: self.ends)
         self.digest = ""
 
     def meets(self, what: Callable[[], Awaitable[None]]) -> None:
@@ -147,6 +148,14 @@ class House:
 
     async def apply(self, told: str = "", *, overdue: bool = False):
         return await self.act(KEY, Apply("default", "train", "train-a", "driver", self.digest, "k", told, overdue))
+
+    async def check(self, addon: str = "driver"):
+        """Look at it once: what is missing, or after how many seconds it is looked at again."""
+        command = Check("default", "train", "train-a", addon, self.digest, "k")
+        try:
+            return await self.act(KEY, command)
+        except TryLater as later:
+            return later.after
 
     async def put_on(self, **addons: str) -> None:
         """The Colony asks for these, and they are on the cluster."""

@@ -87,9 +87,10 @@ async def test_what_was_lacking_and_is_there_is_no_more_told(house):
         await house.apply()
 
 
-async def history(house, seconds):
-    """What is said of the add-on, by the service as it runs, within so many seconds."""
-    addons, bus = service(house.management, house.workloads), MemoryBus(clock=clock)
+async def history(house, seconds, meanwhile=None):
+    """What is said of the add-on, by the service as it runs, within so many seconds; `meanwhile` after half of them."""
+    bus = MemoryBus(clock=clock)
+    addons, _ = service(bus, house.management, house.workloads, Meters())
     runtime = Runtime(addons, bus, clock=clock, meters=Meters(), jitter=lambda: 0.5)
     running = asyncio.create_task(runtime.run())
     wish = Wish(
@@ -102,7 +103,10 @@ async def history(house, seconds):
         kubeconfig="k",
     )  # fmt: skip
     await bus.publish(Message(declared(Ready).at("default", "train-a"), msgspec.json.encode(up)))
-    await asyncio.sleep(seconds)
+    await asyncio.sleep(seconds / 2)
+    if meanwhile is not None:
+        await meanwhile
+    await asyncio.sleep(seconds / 2)
     running.cancel()
     with suppress(asyncio.CancelledError):
         await running
@@ -123,6 +127,16 @@ async def test_what_never_becomes_healthy_says_why_and_is_degraded_for_it_in_ten
 async def test_what_is_healthy_at_once_is_said_in_two_words(house):
     await house.colony(CONFIG)
     assert await history(house, 660) == [("applying", ""), ("applied", "")]
+
+
+async def test_what_somebody_deleted_is_said_to_be_gone_and_is_put_back(house):
+    await house.colony(CONFIG)
+    deletes = house.workload.delete(CONFIGMAPS, "settings", "default")
+    gone = ("applying", "ConfigMap settings is not there any more")
+    told = await history(house, 660, deletes)
+    assert told[:3] == [("applying", ""), ("applied", ""), gone]
+    assert told[-1] == ("applied", "")
+    assert "settings" in await house.there()
 
 
 async def test_a_cluster_that_never_answers_is_no_wait_without_an_end(house):

@@ -11,6 +11,7 @@ from schemas.addon import (
     Awaits,
     Degraded,
     Failed,
+    Missed,
     Planned,
     Removed,
     Settled,
@@ -81,6 +82,17 @@ LATE = T0 + HEALTHY_WITHIN
 
 def overdue(*told):
     return tell(tell(None, wanted(), *told), Due(), now=LATE)
+
+
+def test_what_was_applied_and_is_missed_is_told_and_applied_again():
+    again = tell(applied(), Missed("d1", "ConfigMap x is not there any more"))
+    assert (type(again), again.message) == (Applying, "ConfigMap x is not there any more")
+    assert again.until == T0 + HEALTHY_WITHIN
+    assert isinstance(tell(again, Settled("d1")), Applied)
+
+
+def test_what_is_missed_of_other_contents_is_no_news():
+    assert tell(applied(), Missed("d0", "gone")) == applied()
 
 
 def test_what_it_lacks_is_told_and_no_more_once_it_is_there():

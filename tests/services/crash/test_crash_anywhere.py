@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from events.bus import Message, Stored, Unavailable
-from events.faults import NoCapacity, NotFound
+from events.faults import NoCapacity, NotFound, TryLater
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import addon, cluster, teardown
@@ -170,7 +170,10 @@ def addons_of(world: World, bus: MemoryBus, life: Any):
         world.done.add("withdrawn")
         return (addon.Removed(),)
 
-    act = acts({addon.Apply: apply, addon.Withdraw: withdraw})
+    async def check(_: addon.Check) -> tuple[Event, ...]:
+        raise TryLater("it is there", 60.0)
+
+    act = acts({addon.Apply: apply, addon.Check: check, addon.Withdraw: withdraw})
     return Service("addons", addon_decide, addon_todo, addons.HEARS, act), ()
 
 
