@@ -98,6 +98,14 @@ class CaughtUp:
     """A feed's word that everything kept at its start has been given; what follows is live."""
 
 
+class Anew:
+    """A feed's word that it begins again: all that is kept follows, then `CaughtUp`; what does not come is gone."""
+
+
+Fed = Stored | CaughtUp | Anew
+"""What a feed gives."""
+
+
 class Delivery(Protocol):
     """One message, handed out until it is answered; exactly one answer is given."""
 
@@ -146,10 +154,10 @@ class Bus(Protocol):
         """The newest message on any subject the filter matches."""
         ...
 
-    def feed(self, stream: str, *filters: str) -> AsyncGenerator[Stored | CaughtUp, None]:
+    def feed(self, stream: str, *filters: str) -> AsyncGenerator[Fed, None]:
         """The last message of every matching subject, in stream order, then `CaughtUp`, then all that comes, for ever.
 
-        Survives reconnects without a gap: after one, some messages may come again.
+        Whenever it was lost, and now and then, it begins again: it gives `Anew`, all that is kept, and `CaughtUp`.
         """
         ...
 
@@ -158,7 +166,7 @@ class Bus(Protocol):
     ) -> AsyncGenerator[Stored | CaughtUp, None]:
         """Every message stored from `since` on (None: none), then `CaughtUp`, then all that comes, for ever.
 
-        Survives reconnects without a gap, as `feed` does.
+        Survives reconnects without a gap: after one, some messages may come again.
         """
         ...
 
@@ -208,6 +216,11 @@ class Bus(Protocol):
 
     async def tell(self, subject: str, data: bytes) -> None:
         """Say something to whoever listens there now; it is not kept, and nobody need be there."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """Why what is followed is not known to be all there is, in one sentence; empty if it is."""
         ...
 
     async def close(self) -> None:

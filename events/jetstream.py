@@ -6,7 +6,7 @@ from contextlib import aclosing
 from datetime import datetime
 
 from events.answers import Desk
-from events.bus import CaughtUp, Consumer, Delivery, Expect, Message, Place, Stored, Timer
+from events.bus import Anew, CaughtUp, Consumer, Delivery, Expect, Fed, Message, Place, Stored, Timer
 from events.credentials import NOBODY, Credentials
 from events.jetstream_answers import ask, serve
 from events.jetstream_api import Answer, Purged, Refused, call, direct, stored_direct
@@ -53,6 +53,7 @@ class JetStreamBus:
         self._wire = wire
         self._meters = meters
         self._pulls: set[Pull] = set()
+        self._followed: set[Feed] = set()
 
     async def publish(
         self,
@@ -71,15 +72,26 @@ class JetStreamBus:
         msg = await direct(self._wire, stream, {"last_by_subj": filter})
         return stored_direct(msg) if msg else None
 
-    def feed(self, stream: str, *filters: str) -> AsyncGenerator[Stored | CaughtUp, None]:
+    async def feed(self, stream: str, *filters: str) -> AsyncGenerator[Fed, None]:
         """See the port."""
-        return Feed(self._wire, stream, filters, LAST_PER_SUBJECT).run()
+        feed = Feed(self._wire, stream, filters, LAST_PER_SUBJECT)
+        self._followed.add(feed)
+        try:
+            async with aclosing(feed.run()) as given:
+                async for each in given:
+                    yield each
+        finally:
+            self._followed.discard(feed)
 
-    def follow(
+    async def follow(
         self, stream: str, *filters: str, since: datetime | None = None
     ) -> AsyncGenerator[Stored | CaughtUp, None]:
         """See the port."""
-        return Feed(self._wire, stream, filters, NEW if since is None else stored_since(since)).run()
+        first = NEW if since is None else stored_since(since)
+        async with aclosing(Feed(self._wire, stream, filters, first).run()) as given:
+            async for each in given:
+                if not isinstance(each, Anew):
+                    yield each
 
     async def consume(self, consumer: Consumer) -> AsyncGenerator[Delivery, None]:
         """See the port; also raises `Denied` if the server refuses the consumer."""
@@ -118,6 +130,8 @@ class JetStreamBus:
             async for stored in feed:
                 if isinstance(stored, CaughtUp):
                     break
+                if isinstance(stored, Anew):
+                    continue
                 found[stored.sequence] = stored  # a feed that had to begin again repeats itself
         return tuple(found.values())
 
@@ -162,6 +176,12 @@ class JetStreamBus:
     async def tell(self, subject: str, data: bytes) -> None:
         """See the port."""
         await self._wire.tell(subject, data)
+
+    @property
+    def trouble(self) -> str:
+        """See the port."""
+        troubles = (*(each.trouble for each in self._followed), *(each.trouble for each in self._pulls))
+        return next(filter(None, troubles), "")
 
     async def close(self) -> None:
         """See the port; what is out unanswered comes again at once."""

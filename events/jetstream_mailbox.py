@@ -15,6 +15,9 @@ class Mailbox(Generic[T]):
         self._letters: deque[T | None] = deque()
         self._waiting: asyncio.Future[None] | None = None
 
+    def __len__(self) -> int:
+        return len(self._letters)
+
     def put(self, letter: T | None) -> None:
         """Add a letter; None says that the connection is another one now."""
         self._letters.append(letter)

@@ -24,6 +24,10 @@ GATHER = 0.002
 """Seconds in which answers are gathered to one larger pull while most of the room is taken."""
 
 
+LOOK = 20.0
+"""Seconds between two looks whether the consumer still is what was asked for."""
+
+
 class Handed:
     """A message that is out; see `events.bus.Delivery`."""
 
@@ -65,6 +69,9 @@ class Pull:
         self._out: dict[int, tuple[float, Handed]] = {}
         self._batch = max(1, consumer.in_flight // 4)
         self._room_for: tuple[int, asyncio.Future[None]] | None = None
+        self._look_at = 0.0
+        self.trouble = ""
+        """Why nothing comes; empty if something would."""
 
     async def run(self) -> AsyncGenerator[Handed, None]:
         """Messages, for ever; ends when the bus is closed."""
@@ -81,6 +88,7 @@ class Pull:
                     await self._control(msg)
                 elif handed := await self._hand_out(msg):
                     yield handed
+                await self._look()
         finally:
             await self.leave(unanswered=False)
 
@@ -112,6 +120,7 @@ class Pull:
                 await self._wire.tell(reply, b"-NAK")
 
     async def _ensure(self) -> None:
+        self._look_at = asyncio.get_running_loop().time() + LOOK
         try:
             await ensure_consumer(self._wire, self.consumer)
         except Refused as no:
@@ -147,7 +156,16 @@ class Pull:
         if code != "408":  # not simply the end of its time: the consumer, its stream or its server may be gone
             await self._recover()
 
+    async def _look(self) -> None:
+        """Now and then, set right what somebody changed of the consumer."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._look_at:
+            self._look_at = now + LOOK
+            with suppress(Refused, Unavailable):  # the pull is told of both, too
+                await ensure_consumer(self._wire, self.consumer)
+
     async def _recover(self) -> None:
+        self.trouble = f"the consumer {self.consumer.name} of {self.consumer.stream} is not there"
         tries = self._wire.tries()
         while not self._wire.closed:
             await asyncio.sleep(tries.failed())
@@ -156,6 +174,7 @@ class Pull:
                 await ensure_consumer(self._wire, self.consumer)
             except (Refused, Unavailable):
                 continue
+            self.trouble = ""
             return
 
     def _free(self) -> int:

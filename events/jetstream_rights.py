@@ -96,7 +96,7 @@ def _work(role: Role) -> Iterator[str]:
 def _read(role: Role) -> Iterator[str]:
     for stream in role.reads:
         yield f"{role.api}.STREAM.INFO.{stream}"
-        yield from (f"{role.api}.CONSUMER.{verb}.{stream}.*" for verb in ("CREATE", "DELETE"))
+        yield from (f"{role.api}.CONSUMER.{verb}.{stream}.*" for verb in ("CREATE", "DELETE", "INFO"))
         yield from (f"$JS.FC.{stream}.>", f"$JS.FC.*.*.{stream}.>")
     for stream in (*role.reads, *role.looks):
         yield f"{role.api}.DIRECT.GET.{stream}"

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 
 from events.answers import Answer, Desk
-from events.bus import CaughtUp, Consumer, Delivery, Expect, Message, Place, Stored, Timer, Unavailable
+from events.bus import CaughtUp, Consumer, Delivery, Expect, Fed, Message, Place, Stored, Timer, Unavailable
 from events.dead_letter import dead_letter
 from events.faults import TOO_LARGE, Denied
 from events.memory_lane import Handed, Lane
@@ -126,8 +126,8 @@ class MemoryBus:
         """See the port."""
         return self._here().log(stream).last(filter)
 
-    async def feed(self, stream: str, *filters: str) -> AsyncGenerator[Stored | CaughtUp, None]:
-        """See the port."""
+    async def feed(self, stream: str, *filters: str) -> AsyncGenerator[Fed, None]:
+        """See the port; memory is never lost, so it never begins again."""
         log = self._here().log(stream)
         async with aclosing(self._given(log, log.tips(filters or (">",)), filters)) as given:
             async for each in given:
@@ -227,6 +227,11 @@ class MemoryBus:
         """See the port."""
         for listening in self._here().answers.get(subject, ())[:1]:
             await listening(data)
+
+    @property
+    def trouble(self) -> str:
+        """See the port: there is none."""
+        return ""
 
     async def close(self) -> None:
         """See the port; what is out unanswered comes again at once."""

@@ -18,13 +18,21 @@ STALE = 15.0
 """Seconds without a beat after which the process is to be restarted."""
 
 
-class Health:
-    """Whether this process lives (its loop turns) and is ready (it has seen everything once)."""
+def _none() -> str:
+    return ""
 
-    def __init__(self, clock: Callable[[], float], *, stale: float = STALE) -> None:
-        """`clock` gives seconds that never go back; `stale` is how old a heartbeat may get."""
+
+class Health:
+    """Whether this process lives (its loop turns) and is ready (it has seen everything once, and goes on seeing it)."""
+
+    def __init__(self, clock: Callable[[], float], *, stale: float = STALE, trouble: Callable[[], str] = _none) -> None:
+        """`clock` gives seconds that never go back; `stale` is how old a heartbeat may get.
+
+        `trouble` says in one sentence why what is heard is not all there is; empty if it is.
+        """
         self.ready = False
         """True from the first complete sync on."""
+        self.trouble = trouble
         self._clock = clock
         self._stale = stale
         self._beat = clock()
@@ -41,9 +49,11 @@ class Health:
             await asyncio.sleep(BEAT)
 
 
-def _probe(word: str, good: Callable[[], bool]) -> Handler:
+def _probe(word: str, good: Callable[[], bool], trouble: Callable[[], str] = _none) -> Handler:
     async def answer(_: web.Request) -> web.StreamResponse:
-        return web.Response(text=f"{word}\n") if good() else web.Response(text=f"not {word}\n", status=503)
+        if good() and not trouble():
+            return web.Response(text=f"{word}\n")
+        return web.Response(text=": ".join(filter(None, (f"not {word}", trouble()))) + "\n", status=503)
 
     return answer
 
@@ -64,7 +74,7 @@ async def served(address: str, health: Health, metrics: Exposition | None = None
     """
     app = web.Application()
     app.router.add_get("/healthz", _probe("alive", lambda: health.alive))
-    app.router.add_get("/readyz", _probe("ready", lambda: health.ready))
+    app.router.add_get("/readyz", _probe("ready", lambda: health.ready, health.trouble))
     if metrics is not None:
         app.router.add_get("/metrics", _text(metrics))
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from events.bus import Consumer, Stored
+from events.tombstone import is_tombstone
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, Stream, declared
 from schemas.subjects import Key, names_of
@@ -74,13 +75,13 @@ class Ears:
         }
 
     def read(self, stored: Stored) -> tuple[tuple[Key, Event], ...]:
-        """The entities a message concerns; none, if it is not for us.
+        """The entities a message concerns; none, if it is not for us, or tells only that something is forgotten.
 
         Raises Undecodable, with what is wrong, if it should be but cannot be read.
         """
         names = names_of(stored.subject)
         found = self._by_head.get(names[:2])
-        if found is None:
+        if found is None or is_tombstone(stored):
             return ()
         decoder, route = found
         try:

@@ -1,17 +1,17 @@
 """The ledger holds the last state of every entity of one domain, as the stream has it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import aclosing
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 import structlog
 
-from events.bus import Bus, CaughtUp, Expect, Message, Stored, Timer
+from events.bus import Bus, Expect, Message, Stored, Timer
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.meters import UNDECODABLE
 from events.telemetry import NOWHERE, Meters, Trace, extract, sending
+from events.tips import tips
 from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Stream, declared
@@ -67,11 +67,8 @@ class Ledger:
         """Read every entity's last state and every timer, and write nothing."""
         newest: dict[Key, Stored] = {}
         filters = (f"{self._domain}.*.*.*", f"timer.{self._domain}.*.*")
-        async with aclosing(self._bus.feed(Stream.EVENTS, *filters)) as feed:
-            async for stored in feed:
-                if isinstance(stored, CaughtUp):
-                    break
-                self._note(stored, newest)
+        for stored in await tips(self._bus, Stream.EVENTS, *filters):
+            self._note(stored, newest)
         self._entries = {}
         for key, stored in newest.items():
             try:

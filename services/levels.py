@@ -1,16 +1,18 @@
 """Levels are said when they differ from what was said last, and never again otherwise."""
 
+import asyncio
 from collections.abc import Callable
-from contextlib import aclosing
 from datetime import datetime
 from hashlib import blake2b
 from typing import TypeVar
 
 import msgspec
 
-from events.bus import Bus, CaughtUp, Conflict, Expect, Message, Stored
+from events.bus import Bus, Conflict, Expect, Message, Stored
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.telemetry import NOWHERE, Meters, Trace, sending
+from events.tips import tips
+from events.tombstone import is_tombstone, standing, tombstone
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
 from services.hearing import wildcard
@@ -36,11 +38,20 @@ class Levels:
 
     async def boot(self) -> None:
         """Read what was said last."""
-        async with aclosing(self._bus.feed(Stream.LEVELS, *self._filters)) as feed:
-            async for stored in feed:
-                if isinstance(stored, CaughtUp):
-                    return
-                self._said.keep(stored.subject, stored.data, stored.sequence)
+        for stored in standing(await tips(self._bus, Stream.LEVELS, *self._filters)):
+            self._said.keep(stored.subject, stored.data, stored.sequence)
+
+    async def refresh(self) -> None:
+        """Read it again: others may have said or forgotten some of it, or a bus that was killed may have."""
+        before = {subject: self._said.get(subject)[1] for subject in self._said}
+        found = {each.subject: each for each in standing(await tips(self._bus, Stream.LEVELS, *self._filters))}
+        for subject in before.keys() | found.keys():
+            if self._said.get(subject)[1] != before.get(subject, 0):
+                continue  # something was said meanwhile
+            if (stored := found.get(subject)) is None:
+                self._said.drop(subject)
+            else:
+                self._said.keep(subject, stored.data, stored.sequence)
 
     def last(self, struct: type[V], *names: str) -> V | None:
         """What was said last under these names."""
@@ -59,7 +70,7 @@ class Levels:
         """The same as it was said."""
         subjects = self._said.under(declared(struct).under(*names))
         found = ((subject, *self._said.get(subject)) for subject in subjects)
-        return tuple(Stored(subject, data, sequence=sequence) for subject, data, sequence in found)
+        return tuple(Stored(subject, data, sequence=sequence) for subject, data, sequence in found if data)
 
     async def say(
         self, level: msgspec.Struct, *names: str, cause: str = "", trace: Trace = NOWHERE, again: bool = False
@@ -100,13 +111,20 @@ class Levels:
         stored = await self._bus.last(Stream.LEVELS, subject)
         self._said.drop(subject)
         if stored is not None:
-            self._said.keep(subject, stored.data, stored.sequence)
+            self._said.keep(subject, b"" if is_tombstone(stored) else stored.data, stored.sequence)
 
     async def forget(self, struct: type[msgspec.Struct], *names: str) -> None:
-        """Purge what was said under these names (the first of the subject's, or all of them): it is gone for good."""
-        subject = declared(struct).under(*names)
-        stale = self._said.under(subject)
-        if stale:
-            await self._bus.purge(Stream.LEVELS, subject)
-        for said in stale:
-            self._said.drop(said)
+        """What was said under these names (the first of the subject's, or all of them) is gone for good.
+
+        A tombstone tells that to everybody; what somebody else said anew meanwhile stays.
+        """
+        subjects = self._said.under(declared(struct).under(*names))
+        await asyncio.gather(*map(self._bury, subjects))
+
+    async def _bury(self, subject: str) -> None:
+        try:
+            await self._bus.publish(tombstone(subject), expect=Expect(subject, self._said.get(subject)[1]))
+        except Conflict:
+            await self._reload(subject)
+        else:
+            self._said.drop(subject)

@@ -42,7 +42,7 @@ async def run(names: tuple[str, ...], settings: Settings) -> None:
         stack.callback(telemetry_setup.set_up(settings, title, meters))
         ports = await stack.enter_async_context(_ports(title, settings, meters))
         running = [SERVICES[name](ports) for name in names]
-        health = Health(time.monotonic)
+        health = Health(time.monotonic, trouble=lambda: ports.bus.trouble)
         metrics = telemetry_setup.exposition(title, meters) if settings.prometheus else None
         address = await stack.enter_async_context(served(settings.health_address, health, metrics))
         log.info("process.serving", health=address, services=names)

@@ -62,7 +62,6 @@ SERVICES = (
         answers=ASKED,
         desk=INVENTORY_DESK,
         reads=(EVENTS, LEVELS),
-        forgets=(LEVELS,),
     ),
     _owner("provisioning", cluster.LIFECYCLE, PROVISIONING_HEARS, LEVELS),
     _owner("addons", addon.LIFECYCLE, ADDONS_HEARS),
@@ -95,7 +94,7 @@ PEOPLE = (
 )
 ROLES = (*SERVICES, *PEOPLE)
 """Everybody a house of alate knows; tenants come beside them."""
-SANDBOX = Role("sandbox", says=("kube.>",), reads=("KUBE",), forgets=("KUBE",), makes=("KUBE",))
+SANDBOX = Role("sandbox", says=("kube.>",), reads=("KUBE",), forgets=("KUBE",), drops=("KUBE",), makes=("KUBE",))
 """The laptop's Kubernetes: its objects are nobody else's, founded clusters' secrets among them."""
 
 

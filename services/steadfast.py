@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import structlog
 
-from events.bus import Bus, CaughtUp, Expect, Message, Stored, Unavailable
+from events.bus import Bus, Expect, Fed, Message, Stored, Unavailable
 from events.patience import Patience
 
 T = TypeVar("T")
@@ -44,10 +44,6 @@ class Steadfast:
         """See the port."""
         return await insist(self._jitter, lambda: self._bus.last(stream, filter))
 
-    async def purge(self, stream: str, filter: str) -> int:  # noqa: A002 - JetStream's own word
-        """See the port; purged a second time, it counts what came meanwhile."""
-        return await insist(self._jitter, lambda: self._bus.purge(stream, filter))
-
-    def feed(self, stream: str, *filters: str) -> AsyncGenerator[Stored | CaughtUp, None]:
+    def feed(self, stream: str, *filters: str) -> AsyncGenerator[Fed, None]:
         """See the port: a feed that has begun waits by itself; one that cannot begin raises `Unavailable`."""
         return self._bus.feed(stream, *filters)

@@ -4,9 +4,10 @@ import sys
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 
-from events.bus import CaughtUp
+from events.bus import CaughtUp, Stored
 from events.kinds import COLONIES
 from events.kube import Changed, Kube, Listed, Lost
+from events.tombstone import is_tombstone
 from schemas.subjects import token
 from services.bad import BadInput, Failed
 from services.cli.item import Item
@@ -90,11 +91,14 @@ async def _items(where: Where, kind: Kind, namespace: str) -> AsyncGenerator[Ite
         return
     filters = [each.format(tenant=token(namespace)) for each in (kind.filter, *kind.also)]
     async with where.bus() as bus, aclosing(bus.feed(kind.stream, *filters)) as feed:
-        async for stored in feed:
-            if isinstance(stored, CaughtUp):
+        newest, whole = 0, False
+        async for fed in feed:
+            if isinstance(fed, CaughtUp) and not whole:
+                whole = True
                 yield None
-            else:
-                for item in kind.items(stored):
+            elif isinstance(fed, Stored) and fed.sequence > newest:  # a feed that begins anew repeats itself
+                newest = fed.sequence
+                for item in () if is_tombstone(fed) else kind.items(fed):
                     yield item
 
 

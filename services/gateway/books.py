@@ -44,12 +44,22 @@ class Books:
         self.seen: View[str, ClusterSeen] = levels(bus, ClusterSeen, meters)
         self.infra: View[str, InfraSeen] = levels(bus, InfraSeen, meters)
         self._of: dict[Name, set[Key]] = {}
+        self._names: dict[Key, set[Name]] = {}
         self._founding: set[Key] = set()
-        self.clusters.listen(self._enter)
+        self.clusters.listen(self._enter, self._leave)
 
     def _enter(self, key: Key, state: State) -> None:
-        self._of.setdefault((key.tenant, _colony(state)), set()).add(key)
+        name = (key.tenant, _colony(state))
+        self._of.setdefault(name, set()).add(key)
+        self._names.setdefault(key, set()).add(name)
         (self._founding.add if isinstance(state, FOUNDING) else self._founding.discard)(key)
+
+    def _leave(self, key: Key) -> None:
+        self._founding.discard(key)
+        for name in self._names.pop(key, ()):
+            self._of[name].discard(key)
+            if not self._of[name]:
+                del self._of[name]
 
     @property
     def founding(self) -> int:

@@ -65,16 +65,21 @@ class Holders:
 
     def note(self, key: Key, state: State) -> None:
         """A cluster's newest state."""
-        before, attempt = self._holders.pop(key, None), holds(state)
-        if before is not None:
-            self.taken.subtract(nodes(before.attempt))
-            for stock in nodes(before.attempt):
-                del self._of[stock][key]
+        self.drop(key)
+        attempt = holds(state)
         if attempt is not None:
             self._holders[key] = holder = Holder(state.uid, attempt)
             self.taken.update(nodes(attempt))
             for stock in nodes(attempt):
                 self._of.setdefault(stock, {})[key] = holder
+
+    def drop(self, key: Key) -> None:
+        """Nothing is kept of a cluster any more."""
+        before = self._holders.pop(key, None)
+        if before is not None:
+            self.taken.subtract(nodes(before.attempt))
+            for stock in nodes(before.attempt):
+                del self._of[stock][key]
 
     def beside(self, key: Key | None) -> Counter[Stock]:
         """How many machines of each kind all clusters (but one) have together now."""

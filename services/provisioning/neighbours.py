@@ -22,12 +22,18 @@ class Neighbours:
 
     def note(self, key: Key, state: State) -> None:
         """A cluster's newest state."""
-        self._waiting.pop(key, None)
+        self.drop(key)
         if isinstance(state, Waiting):
             self._waiting[key] = frozenset(pool.accelerator for pool in state.wish.need.pools)
-        self._refused.setdefault(key.tenant, {}).pop(key, None)
         if refused := tuple(attempt for attempt in _failed(state) if memory(attempt.reason).shared):
-            self._refused[key.tenant][key] = refused
+            self._refused.setdefault(key.tenant, {})[key] = refused
+
+    def drop(self, key: Key) -> None:
+        """Nothing is kept of a cluster any more."""
+        self._waiting.pop(key, None)
+        refused = self._refused.get(key.tenant, {})
+        if refused.pop(key, None) and not refused:
+            del self._refused[key.tenant]
 
     def denied(self, key: Key, now: datetime) -> frozenset[str]:
         """The clouds that lately refused the tenant's credential to its other clusters."""

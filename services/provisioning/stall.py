@@ -55,8 +55,8 @@ class Stall:
         self._signals: View[str, CapacitySeen] = levels(bus, CapacitySeen, meters)
         self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
         self._offers.listen(lambda _, said: self.market.hear(said))
-        self._clusters.listen(self.neighbours.note)
-        self._clusters.listen(self._holders.note)
+        self._clusters.listen(self.neighbours.note, self.neighbours.drop)
+        self._clusters.listen(self._holders.note, self._holders.drop)
         self.views: tuple[View[Any, Any], ...] = (self._offers, self._signals, self._clusters)
         """What must run beside it."""
 

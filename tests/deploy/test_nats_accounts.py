@@ -9,9 +9,9 @@ import pytest
 
 from events.bus import CaughtUp, Expect, Message, Timer
 from events.faults import Denied
+from events.memory_log import matcher
 from schemas.registry import Stream
 from services.roles import PEOPLE, ROLES, SERVICES, tenant
-from services.sandbox.api.journal import matches
 from tests.deploy.house import (
     ACME,
     DURABLES,
@@ -199,7 +199,7 @@ async def works(here: House, bus, role) -> None:
     """Each of its consumers is given a message, puts it back, buries it."""
     for one in role.works:
         heard = one.filters[0].replace("due.", "timer.")
-        says, subject = next((r, s) for r in EVERYBODY for s in map(acme, r.says) if matches(heard, s))
+        says, subject = next((r, s) for r in EVERYBODY for s in map(acme, r.says) if matcher((heard,))(s))
         other = await here.bus(says)
         async with aclosing(bus.consume(one)) as deliveries:
             if subject.startswith("timer."):

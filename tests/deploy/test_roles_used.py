@@ -11,10 +11,11 @@ import pytest
 from events.bus import Consumer, Message, Timer
 from events.kube import Kube
 from events.memory import MemoryBus
+from events.memory_log import matcher
 from services.compose import SERVICES, Ports
 from services.roles import ROLES
 from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal, matches
+from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport
 from services.sandbox.seeds.plant import seed
 from tests.deploy.story import Inside, Stage, play
@@ -107,7 +108,7 @@ def clock() -> datetime:
 async def test_every_row_has_all_that_its_service_does_and_hardly_more():
     for name, used in (await recorded()).items():
         role = BY_NAME[name]
-        assert {s for s in used.said if not any(matches(says, s) for says in role.says)} == set(), name
+        assert {s for s in used.said if not any(matcher((says,))(s) for says in role.says)} == set(), name
         assert {(one.stream, one.name) for one in used.worked} == {(one.stream, one.name) for one in role.works}, name
         assert used.streams == set(role.reads), name
         assert used.looked <= {*role.reads, *role.looks}, name

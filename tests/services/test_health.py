@@ -24,6 +24,17 @@ async def test_a_process_that_has_not_seen_everything_lives_but_is_not_ready():
         assert await ask(f"{url}/readyz") == (200, "ready\n")
 
 
+async def test_a_process_that_does_not_hear_all_there_is_is_not_ready_and_says_why():
+    trouble = ["the feed is silent"]
+    health = Health(lambda: 0.0, trouble=lambda: trouble[0])
+    health.ready = True
+    async with served("127.0.0.1:0", health) as url:
+        assert await ask(f"{url}/readyz") == (503, "not ready: the feed is silent\n")
+        assert await ask(f"{url}/healthz") == (200, "alive\n")
+        trouble[0] = ""
+        assert await ask(f"{url}/readyz") == (200, "ready\n")
+
+
 async def test_a_loop_without_a_heartbeat_is_dead():
     now = [0.0]
     health = Health(lambda: now[0], stale=15.0)

@@ -2,12 +2,12 @@
 
 import pytest
 
+from events.memory_log import matcher
 from events.streams import STREAMS
 from schemas.registry import Stream, declarations
 from services.compose import SERVICES as COMPOSED
 from services.hearing import wildcard
 from services.roles import PEOPLE, ROLES, SANDBOX, SERVICES, tenant
-from services.sandbox.api.journal import matches
 
 
 def test_every_service_has_a_role_of_its_name():
@@ -16,7 +16,7 @@ def test_every_service_has_a_role_of_its_name():
 
 @pytest.mark.parametrize("each", declarations(), ids=lambda each: each.type)
 def test_what_is_declared_is_said_by_its_owner_and_by_no_other_service(each):
-    said = {role.name for role in SERVICES for s in role.says if matches(s, wildcard(each.subject))}
+    said = {role.name for role in SERVICES for s in role.says if matcher((s,))(wildcard(each.subject))}
     # What anyone may ask, the edge asks for whoever it has verified.
     assert said - {"edge"} == set() if each.owner == "anyone" else said == {each.owner}
 

@@ -11,6 +11,7 @@ from events.bus import Bus
 from events.kinds import CAPI, CLUSTERDEPLOYMENTS, COLONIES, CONFIGMAPS, SECRETS
 from events.kube import Kube, Object, Request
 from events.kube_config import transport_of
+from events.tombstone import standing
 from schemas.registry import Stream
 
 MUST_NAME = (COLONIES, CLUSTERDEPLOYMENTS, *CAPI, SECRETS)
@@ -71,7 +72,8 @@ async def served(kubeconfig: Path, clusters: Iterable[str]) -> int:
 async def on_the_bus(bus: Bus) -> dict[str, int]:
     """Timers that are still set, and what is still seen of clusters."""
     timers = await bus.count(Stream.EVENTS, "timer.>")
-    return {"timers": timers, "levels": sum([await bus.count(Stream.LEVELS, each) for each in LEVELS])}
+    seen = [standing(await bus.read(Stream.LEVELS, each)) for each in LEVELS]
+    return {"timers": timers, "levels": sum(map(len, seen))}
 
 
 async def _is_served(kubeconfig: Path, cluster: str) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
-from events.bus import Bus, CaughtUp
+from events.bus import Bus, Stored
 from events.faults import NotFound, TryLater
 from events.kinds import COLONIES
 from events.kube import Kube, Object
@@ -52,9 +52,9 @@ class Play:
             raise Failed(f"the story was not over after {within:g} s: {self._where(keys)}") from late
 
     async def _follow(self, stream: str, filters: Iterable[str]) -> None:
-        async for stored in self._bus.feed(stream, *filters):
-            if not isinstance(stored, CaughtUp):
-                self.story.hear(stored)
+        async for fed in self._bus.feed(stream, *filters):
+            if isinstance(fed, Stored):
+                self.story.hear(fed)
 
     def _note(self, _: Heard) -> None:
         self._news.set()

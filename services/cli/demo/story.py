@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from events.bus import Stored
+from events.tombstone import is_tombstone
 from schemas import addon, cluster, inventory, teardown
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen, Offer, Offers
@@ -53,7 +54,7 @@ class Story:
 
     def hear(self, stored: Stored) -> None:
         """Take a message in, and tell the listeners if it said something new."""
-        if self._newest.get(stored.subject, 0) >= stored.sequence:
+        if self._newest.get(stored.subject, 0) >= stored.sequence or is_tombstone(stored):
             return
         self._newest[stored.subject] = stored.sequence
         heard = read(stored)

@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 import msgspec
 
-from events.bus import Bus, CaughtUp, Stored
+from events.bus import Anew, Bus, CaughtUp, Stored
 from schemas.registry import Stream
 from services.edge.page.brief import Change, change
 from services.trail.said import Said
@@ -35,11 +35,14 @@ class Fleet:
     async def run(self) -> None:
         """Follow the states until cancelled."""
         async with aclosing(self._bus.feed(Stream.EVENTS, "cluster.*.*.*", "teardown.*.*.*")) as feed:
-            async for stored in feed:
-                if isinstance(stored, CaughtUp):
-                    self.ready.set()
-                else:
-                    self.take(stored)
+            async for fed in feed:
+                match fed:
+                    case Anew():
+                        self._rows, self._sequence = {}, 0
+                    case CaughtUp():
+                        self.ready.set()
+                    case Stored():
+                        self.take(fed)
 
     def take(self, stored: Stored) -> None:
         """Take one state in; heard again it changes nothing."""

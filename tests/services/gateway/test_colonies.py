@@ -10,6 +10,7 @@ from events.bus import Unavailable
 from events.faults import Denied, NotFound
 from events.memory import MemoryBus
 from events.meters import Meters
+from events.tombstone import is_tombstone
 from schemas import cluster, teardown
 from schemas.cluster import Ready, Released, Releasing, Requested
 from schemas.infra import InfraSeen
@@ -104,7 +105,7 @@ class House:
 
     async def said(self, name="train-a"):
         stored = await self.bus.last("LEVELS", declared(Wish).at("acme", name))
-        return msgspec.json.decode(stored.data, type=Wish) if stored else None
+        return msgspec.json.decode(stored.data, type=Wish) if stored and not is_tombstone(stored) else None
 
     async def times_said(self):
         stored = await self.bus.last("LEVELS", "observed.wish.>")

@@ -1,0 +1,164 @@
+"""What was purged or told gone is forgotten by whoever keeps it, on a nats-server that is killed as well."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from events import jetstream_feed
+from events.bus import Message
+from events.jetstream import connect
+from events.memory import wall_clock
+from events.meters import Meters
+from events.nats_server import NatsServer
+from events.tips import tips
+from events.tombstone import is_tombstone, standing
+from schemas import cluster
+from schemas.cluster import Requested
+from schemas.infra import InfraSeen
+from schemas.registry import declared
+from schemas.subjects import Key
+from schemas.wish import Need, Wish
+from services.gateway.books import Books
+from services.levels import Levels
+from services.view import entities, levels
+from tests.samples import POOL
+
+MANY = 1000
+
+
+def seen(attempt: int) -> InfraSeen:
+    return InfraSeen(cluster="train-a", uid="c1.1", attempt=attempt)
+
+
+def requested(number: int) -> tuple[Key, Requested]:
+    wish = Wish(tenant="acme", colony=f"train{number}", cluster="a", uid="c", generation=1, need=Need(pools=(POOL,)))
+    return Key("cluster", "acme", f"train{number}-a"), Requested(uid=f"c{number}", wish=wish)
+
+
+@pytest.fixture
+async def server(tmp_path, monkeypatch):
+    monkeypatch.setattr(jetstream_feed, "HEARTBEAT", 0.2)
+    async with NatsServer(tmp_path / "nats") as running:
+        yield running
+
+
+@pytest.fixture
+async def bus(server):
+    bus = await connect(server.url, name="test")
+    yield bus
+    await bus.close()
+
+
+@pytest.fixture
+async def run():
+    """Runs views until the test is over; waits until they know all that is kept."""
+    tasks = []
+
+    async def running(*views):
+        tasks.extend(asyncio.create_task(view.run()) for view in views)
+        async with asyncio.timeout(20):
+            for view in views:
+                await view.ready.wait()
+
+    yield running
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def until(true) -> None:
+    async with asyncio.timeout(20):
+        while not true():  # noqa: ASYNC110 - a view tells nobody when it is told nothing
+            await asyncio.sleep(0.02)
+
+
+async def crash(server) -> None:
+    await server.kill()
+    await server.start()
+
+
+async def test_a_view_forgets_at_once_what_is_told_gone(bus, run):
+    said = Levels(bus, wall_clock, Meters(), InfraSeen)
+    view = levels(bus, InfraSeen, Meters())
+    gone = []
+    view.listen(lambda *_: None, gone.append)
+    await run(view)
+    await said.say(seen(1), "acme", "capi", "train-a-1")
+    await said.say(seen(2), "acme", "capi", "train-b-1")
+    await until(lambda: len(list(view)) == 2)
+    await said.forget(InfraSeen, "acme", "capi", "train-a-1")
+    await until(lambda: len(list(view)) == 1)
+    assert gone == [declared(InfraSeen).at("acme", "capi", "train-a-1")]
+    assert said.last(InfraSeen, "acme", "capi", "train-a-1") is None
+    assert await said.say(seen(1), "acme", "capi", "train-a-1")
+    await until(lambda: len(list(view)) == 2)
+
+
+async def test_a_thousand_purged_entities_are_kept_by_no_view(bus, run, monkeypatch):
+    monkeypatch.setattr(jetstream_feed, "LOOK", 0.2)
+    monkeypatch.setattr(jetstream_feed, "LIST", 0.4)
+    view, books = entities(bus, cluster.LIFECYCLE, Meters()), Books(bus, Meters())
+    entries = [requested(number) for number in range(MANY)]
+    publishes = (bus.publish(Message(key.state("requested"), msgspec.json.encode(state))) for key, state in entries)
+    await asyncio.gather(*publishes)
+    await run(view, books.clusters)
+    assert len(list(view)) == books.founding == MANY
+    await bus.purge("EVENTS", "cluster.*.acme.*")
+    await until(lambda: not list(view) and not books.founding)
+    assert not list(books.alive())
+    assert not books._of
+
+
+async def test_what_is_told_gone_stays_gone_when_nats_is_killed(server, bus, run):
+    said = Levels(bus, wall_clock, Meters(), InfraSeen)
+    view = levels(bus, InfraSeen, Meters())
+    await run(view)
+    for turn in range(4):
+        for attempt in range(1, 4):  # replaced, as levels are: what was replaced must not come back either
+            for name in "abcdef":
+                await said.say(seen(attempt + 10 * turn), "acme", "capi", f"train-{name}-1")
+        for name in "abc":
+            await said.forget(InfraSeen, "acme", "capi", f"train-{name}-1")
+        await crash(server)
+        kept = standing(await tips(bus, "LEVELS", "observed.>"))
+        assert [each.subject[-3:] for each in kept] == ["d-1", "e-1", "f-1"]
+    await until(lambda: len(list(view)) == 3)
+    again = Levels(bus, wall_clock, Meters(), InfraSeen)
+    await again.boot()
+    assert len(again.named(InfraSeen)) == 3
+
+
+async def test_what_was_purged_while_nats_was_away_is_forgotten_at_the_reconnect(server, bus, run):
+    view = levels(bus, InfraSeen, Meters())
+    for name in "ab":
+        subject = declared(InfraSeen).at("acme", "capi", name)
+        await bus.publish(Message(subject, msgspec.json.encode(seen(1))))
+    await run(view)
+    assert len(list(view)) == 2
+    await bus.purge("LEVELS", declared(InfraSeen).at("acme", "capi", "a"))
+    await crash(server)
+    await until(lambda: len(list(view)) == 1)
+
+
+async def test_a_level_that_somebody_said_anew_is_not_told_gone(bus):
+    mine, other = (Levels(bus, wall_clock, Meters(), InfraSeen) for _ in range(2))
+    await mine.say(seen(1), "acme", "capi", "a")
+    await other.boot()
+    await other.say(seen(2), "acme", "capi", "a")
+    await mine.forget(InfraSeen, "acme", "capi", "a")
+    stored = await bus.last("LEVELS", "observed.>")
+    assert not is_tombstone(stored)
+    assert mine.last(InfraSeen, "acme", "capi", "a") == seen(2)
+
+
+async def test_levels_that_are_read_again_are_what_the_bus_keeps(bus):
+    mine, other = (Levels(bus, wall_clock, Meters(), InfraSeen) for _ in range(2))
+    for name in "abc":
+        await mine.say(seen(1), "acme", "capi", name)
+    await other.boot()
+    await other.say(seen(2), "acme", "capi", "a")
+    await other.forget(InfraSeen, "acme", "capi", "b")
+    await other.say(seen(4), "acme", "capi", "d")
+    await mine.refresh()
+    assert {names[-1]: level.attempt for names, level in mine.named(InfraSeen)} == {"a": 2, "c": 1, "d": 4}
