@@ -12,11 +12,12 @@ from events.telemetry import Meters
 from schemas import cluster
 from schemas.cluster import Founded, Hibernated, Provisioned, Ready, Released
 from schemas.entity import State
-from schemas.inventory import UNREADABLE, ClusterSeen, NodeSeen, StorageSeen
+from schemas.inventory import UNREADABLE, ClusterSeen
 from schemas.subjects import Key
 from services.failures import Failures
 from services.inventory.domain import Domain
 from services.inventory.nodelabels import Wanted, no_labels
+from services.inventory.sweep import forget
 from services.inventory.voice import Voice
 from services.inventory.watcher import FIRST, LONGEST, NOBODY, Open, Watcher
 from services.levels import Levels
@@ -56,6 +57,11 @@ class Clusters:
         self._watched: dict[Key, tuple[str, Domain, asyncio.Task[None]]] = {}
         self._changes: asyncio.Queue[Key] = asyncio.Queue()
 
+    @property
+    def listed(self) -> asyncio.Event:
+        """Set whenever all clusters were listed."""
+        return self._known.listed
+
     async def run(self, ready: asyncio.Event) -> None:
         """Follow every cluster, for ever; `ready` is set once all that are there were seen, or could not be."""
         try:
@@ -67,7 +73,7 @@ class Clusters:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._known.run())
             await self._known.ready.wait()
-            self._known.listen(lambda key, _: self._changes.put_nowait(key))
+            self._known.listen(lambda key, _: self._changes.put_nowait(key), self._changes.put_nowait)
             if self._management is not None:
                 self._watch_management(self._management, group)
             for key, _ in self._known:
@@ -145,9 +151,8 @@ class Clusters:
         await self._workloads.shut(key.tenant, mark.partition("/")[0])
 
     async def _forget(self, key: Key) -> None:
-        """The cluster is gone for good: what was said of it is purged."""
-        for kind in (NodeSeen, StorageSeen, ClusterSeen):
-            await self._levels.forget(kind, key.tenant, key.name)
+        """The cluster is gone for good."""
+        await forget(self._levels, key.tenant, key.name)
 
 
 def _blank(key: Key, state: Founded) -> ClusterSeen:

@@ -14,6 +14,7 @@ from services.inventory.clusters import Clusters
 from services.inventory.desk import desk
 from services.inventory.market import Market
 from services.inventory.nodelabels import Wanted, no_labels
+from services.inventory.sweep import Sweep
 from services.levels import Levels
 from services.steadfast import Steadfast
 from services.workloads import Workloads
@@ -52,6 +53,7 @@ class Inventory:
             management=management,
             labels=labels,
         )
+        self._sweep = Sweep(bus, self._levels, self._clusters.listed, jitter)
 
     async def run(self) -> None:
         """Say what the market offers, join and leave clusters as they come and go, answer questions; for ever."""
@@ -61,5 +63,6 @@ class Inventory:
             await self._market.ready.wait()
             group.create_task(self._bus.answer(self._desk))
             group.create_task(self._clusters.run(self.ready))
+            group.create_task(self._sweep.run())
             await self.ready.wait()
             log.info("service.ready", service="inventory")

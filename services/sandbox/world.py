@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 
+import structlog
+
 from events.kinds import NAMESPACES
 from events.kube import Kube, Listed
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.kubeconfig import kubeconfig
 from services.sandbox.api.local import LocalTransport
 from services.sandbox.state import token
+
+log = structlog.get_logger()
 
 
 @dataclass
@@ -29,8 +33,7 @@ class SandboxWorld:
 
     async def guard(self, place: str) -> str:
         """Ask for a token from now on; a cluster made anew under an old name gets another one."""
-        spaces = await self._incarnation(place)
-        made = token(self.seal, place, spaces)
+        made = token(self.seal, place, await self._incarnation(place))
         self.api.tokens[place] = made
         return made
 
@@ -44,11 +47,18 @@ class SandboxWorld:
         return Kube(LocalTransport(self.api, place, self.api.tokens.get(place, "")), random=lambda: 0.5)
 
     async def restore(self) -> None:
-        """After a restart: every cluster asks for the token it asked for before."""
+        """After a restart: every cluster asks for the token it asked for before; what is left of one is dropped."""
         for place in self.api.clusters:
-            if place != MANAGEMENT:
+            if place == MANAGEMENT:
+                continue
+            if await self._incarnation(place):
                 await self.guard(place)
+            else:
+                log.warning("sandbox.remains_dropped", cluster=place, reason="it has no namespace kube-system")
+                await self.api.drop(place)
 
     async def _incarnation(self, place: str) -> str:
+        """What tells it from its namesakes; empty where there is only what is left of one."""
         listed: Listed = await self.kube(place).list(NAMESPACES)
-        return next(str(one["metadata"]["uid"]) for one in listed.items if one["metadata"]["name"] == "kube-system")
+        spaces = {one["metadata"]["name"]: str(one["metadata"]["uid"]) for one in listed.items}
+        return spaces.get("kube-system", "")

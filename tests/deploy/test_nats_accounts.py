@@ -42,7 +42,7 @@ READERS = {
 LOOKERS = {"INTAKE": {"gateway"}}
 PURGERS = {
     "EVENTS": {"provisioning", "addons", "teardown"},
-    "LEVELS": {"gateway", "inventory"},
+    "LEVELS": {"gateway"},
     "DLQ": {"operator"},
     "KUBE": {"sandbox"},
 }
@@ -76,8 +76,8 @@ def of_stream(verb: str, stream: str) -> set[str]:
         "INFO": makers | readers,
         "DIRECT.GET": readers | LOOKERS.get(stream, set()),
         "PURGE": PURGERS.get(stream, set()),
-        "MSG.DELETE": {"operator", "edge"} if stream == "DLQ" else set(),
-        **dict.fromkeys(("mine CREATE", "mine DELETE", "flow"), readers),
+        "MSG.DELETE": {"DLQ": {"operator", "edge"}, "KUBE": {"sandbox"}}.get(stream, set()),
+        **dict.fromkeys(("mine CREATE", "mine DELETE", "mine INFO", "flow"), readers),
         "CONSUMER.LIST": readers & {"operator", "reader", "edge"} | LISTERS.get(stream, set()),
     }.get(verb, set())
 
@@ -95,6 +95,7 @@ def who_may() -> dict[str, set[str]]:
     for subject, verb, name in of_durables():
         own = {name.rpartition("-")[0]}
         allowed[subject] = own if verb in {"INFO", "CREATE", "MSG.NEXT", "ACK", "DLQ"} else set()
+        allowed[subject] |= READERS[subject.split(".")[4]] if verb == "INFO" else set()
         edge = {"edge"} if not subject.startswith("redrive.OUTBOUND.") else set()
         allowed[subject] |= {"operator", *edge} if verb == "REDRIVE" else set()
     for domain, owner in OWNER.items():

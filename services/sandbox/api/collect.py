@@ -49,7 +49,6 @@ class Collector:
                 key = next(iter(self._todo))
                 del self._todo[key]
                 await self._look(key)
-            await self._bury()
 
     async def _look(self, key: Key) -> None:
         try:
@@ -62,10 +61,6 @@ class Collector:
             _log.warning("garbage collection waits for the journal", key=key)
             await asyncio.sleep(1.0)
             self._again(key)
-
-    async def _bury(self) -> None:
-        with suppress(Unavailable):  # a tombstone may stay until the next time
-            await self._store.bury()
 
     async def _judge(self, key: Key, found: Object) -> None:
         if "deletionTimestamp" in found["metadata"]:

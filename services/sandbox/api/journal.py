@@ -1,29 +1,35 @@
 """Each change is written here before anyone sees it, so that a restart forgets nothing."""
 
-from contextlib import aclosing
 from itertools import count
 from typing import Protocol
 
-from events.bus import Bus, CaughtUp, Message
+from events.bus import Bus, Message
 from events.streams import StreamSpec
+from events.tips import tips
+from events.tombstone import tombstone
 
 KUBE = StreamSpec("KUBE", ("kube.>",), per_subject=1)
-"""Where `BusJournal` keeps the last shape of every object; an empty one is the tombstone of a deleted object."""
+"""Where `BusJournal` keeps the last shape of every object, and for a while the tombstones of those that are gone."""
+CLUSTER = 1
+"""Dots in ``kube.<cluster>``, on which a whole cluster is told gone."""
 
 
 class Journal(Protocol):
     """Remembers the last bytes of every subject, in one order over all subjects."""
 
     async def append(self, subject: str, data: bytes) -> int:
-        """Keep the data durably; gives the new revision, higher than any before. Raises `Unavailable`."""
+        """Keep the data durably, or that nothing is there any more, if it is empty.
+
+        Gives the new revision, higher than any before. Raises `Unavailable`.
+        """
         ...
 
     async def load(self) -> list[tuple[str, int, bytes]]:
-        """The last entry of each subject (subject, revision, data), ordered by revision."""
+        """The last entry of each subject at which there is anything (subject, revision, data), by revision."""
         ...
 
-    async def purge(self, filter: str) -> None:  # noqa: A002 - the bus's own word
-        """Forget every subject the filter matches (``*`` one token, a last ``>`` one or more)."""
+    async def drop(self, cluster: str) -> None:
+        """Nothing is there any more below ``kube.<cluster>``. Raises `Unavailable`."""
         ...
 
 
@@ -37,16 +43,16 @@ class MemoryJournal:
     async def append(self, subject: str, data: bytes) -> int:
         self._revision += 1
         self._last.pop(subject, None)  # the dict's order is the order of revisions
-        self._last[subject] = (self._revision, data)
+        if data:
+            self._last[subject] = (self._revision, data)
         return self._revision
 
     async def load(self) -> list[tuple[str, int, bytes]]:
         return [(subject, revision, data) for subject, (revision, data) in self._last.items()]
 
-    async def purge(self, filter: str) -> None:  # noqa: A002 - the bus's own word
-        exact = not {"*", ">"} & set(filter)
-        for subject in [filter] if exact else [s for s in self._last if matches(filter, s)]:
-            self._last.pop(subject, None)
+    async def drop(self, cluster: str) -> None:
+        for subject in [s for s in self._last if s.startswith(f"{cluster}.")]:
+            del self._last[subject]
 
 
 class BusJournal:
@@ -60,24 +66,25 @@ class BusJournal:
 
     async def append(self, subject: str, data: bytes) -> int:
         # With a message id the bus may repeat itself: stored once, however often it is said.
-        return await self._bus.publish(Message(subject, data), msg_id=f"{self._incarnation}.{next(self._writes)}")
+        message = Message(subject, data) if data else tombstone(subject)
+        return await self._bus.publish(message, msg_id=f"{self._incarnation}.{next(self._writes)}")
 
     async def load(self) -> list[tuple[str, int, bytes]]:
-        found: list[tuple[str, int, bytes]] = []
-        async with aclosing(self._bus.feed("KUBE", "kube.>")) as feed:
-            async for item in feed:
-                if isinstance(item, CaughtUp):
-                    break
-                found.append((item.subject, item.sequence, item.data))
-        return found
+        found = await tips(self._bus, "KUBE", "kube.>")
+        dropped = {item.subject: item.sequence for item in found if item.subject.count(".") == CLUSTER}
+        kept = []
+        for item in found:
+            if item.sequence < dropped.get(_cluster(item.subject), 0):
+                await self._bus.drop("KUBE", item.sequence)  # a server that was killed took it up again
+            elif item.data:
+                kept.append((item.subject, item.sequence, item.data))
+        return kept
 
-    async def purge(self, filter: str) -> None:  # noqa: A002 - the bus's own word
-        await self._bus.purge("KUBE", filter)
+    async def drop(self, cluster: str) -> None:
+        # First the word that it is gone: a purge alone would not outlive a server that is killed (`events.tombstone`).
+        await self.append(cluster, b"")
+        await self._bus.purge("KUBE", f"{cluster}.>")
 
 
-def matches(pattern: str, subject: str) -> bool:
-    """Whether a subject is one that a filter means."""
-    wanted, given = pattern.split("."), subject.split(".")
-    if wanted[-1] == ">":
-        wanted, given = wanted[:-1], given[: len(wanted) - 1] if len(given) >= len(wanted) else []
-    return len(wanted) == len(given) and all(w in ("*", g) for w, g in zip(wanted, given, strict=True))
+def _cluster(subject: str) -> str:
+    return ".".join(subject.split(".", 2)[:2])

@@ -115,8 +115,6 @@ class Store:
         self._weight = 0
         self.oldest = 0
         """The lowest revision a watch can go on from."""
-        self.graves: deque[Key] = deque()
-        """What was deleted and still has a tombstone in the journal."""
         self.listeners: list[Callable[[Change], None]] = []
 
     @property
@@ -127,10 +125,7 @@ class Store:
     async def load(self) -> None:
         """Read the journal back; a watch from before cannot be resumed."""
         for subject, revision, data in await self._journal.load():
-            if data:
-                self._put(_key(subject), Entry(revision, _with_revision(data, revision)))
-            else:
-                self.graves.append(_key(subject))
+            self._put(_key(subject), Entry(revision, _with_revision(data, revision)))
             self._order.head = max(self._order.head, revision)
         self.oldest = self._order.head
 
@@ -200,25 +195,16 @@ class Store:
         """Forget a cluster, in memory and in the journal."""
         self.clusters.pop(cluster, None)
         await self.settled(lambda key: key.cluster == cluster)
-        await self._journal.purge(f"kube.{token(cluster)}.>")
-
-    async def bury(self) -> None:
-        """Purge the tombstones of objects that are still gone: no watch from before a restart needs them."""
-        while self.graves:
-            key = self.graves.popleft()
-            async with self.alone(key):
-                if self.get(key) is None:
-                    await self._journal.purge(key.subject)
+        await self._journal.drop(f"kube.{token(cluster)}")
 
     def _show(self, key: Key, entry: Entry | None, last: Entry) -> None:
         if key.cluster not in self.clusters:
-            return  # dropped meanwhile; `drop` purges what was written
+            return  # dropped meanwhile, and with it what was written
         before = self.get(key)
         if entry:
             self._put(key, entry)
         else:
             self.clusters[key.cluster][key.topic[1:]].pop(key[3:], None)
-            self.graves.append(key)
         change = Change(last.revision, key, before, entry, last)
         self._remember(change)
         for listener in self.listeners:

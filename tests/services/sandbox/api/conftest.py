@@ -154,8 +154,8 @@ class Distant:
     async def load(self) -> list[tuple[str, int, bytes]]:
         return await self.inner.load()
 
-    async def purge(self, filter: str) -> None:  # noqa: A002 - the port's own word
-        await self.inner.purge(filter)
+    async def drop(self, cluster: str) -> None:
+        await self.inner.drop(cluster)
 
 
 class World:

@@ -164,10 +164,3 @@ async def test_what_was_left_undone_is_done_after_a_restart(world, worlds, clien
     assert await client.names(WIDGETS) == ["child"]
     async with worlds(world.journal) as again:
         await again.client.gone(f"{WIDGETS}/child")
-
-
-async def test_tombstones_are_buried(world, client, make):
-    await make("one")
-    await client.delete(f"{WIDGETS}/one")
-    await settled(client)
-    assert not [subject for subject, _, data in await world.journal.load() if not data]
