@@ -20,7 +20,7 @@ class Watched:
         self.targets, self.meters = targets, Meters()
 
     def stands(self) -> dict[str, float]:
-        return {labels[0][1]: value for labels, value in self.meters.gauges(TARGETS)}
+        return {labels["state"]: value for labels, value in self.meters.gauges(TARGETS)}
 
 
 @asynccontextmanager
