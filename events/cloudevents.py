@@ -204,7 +204,7 @@ def _attribute(name: str, raw: msgspec.Raw) -> str | None:
     try:
         value = _scalar(raw)
     except UNREADABLE as error:
-        raise Malformed(f"{name} is {bytes(raw)[:40]!r}: expected a string, an integer or a boolean") from error
+        raise Malformed(f"{name} is {_shown(raw)}: must be a string, an integer or a boolean") from error
     return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
 
 
@@ -212,7 +212,13 @@ def _string(name: str, raw: msgspec.Raw) -> str:
     try:
         return _text(raw)
     except UNREADABLE as error:
-        raise Malformed(f"{name} is {bytes(raw)[:40]!r}: expected a string") from error
+        raise Malformed(f"{name} is {_shown(raw)}: must be a string") from error
+
+
+def _shown(raw: msgspec.Raw) -> str:
+    """As it was written, as far as it has to be seen to be found."""
+    text = bytes(raw).decode(errors="replace")
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 def _binary(raw: msgspec.Raw) -> bytes:

@@ -11,13 +11,16 @@ import structlog
 from aiohttp import web
 
 from events.bus import Bus
+from events.cloudevents import CloudEvent
 from events.meters import HOOKS
 from events.streams import HOOK
 from events.telemetry import Meters, extract, working_on
+from schemas.crds import Refused
 from schemas.subjects import Key
+from services.edge.direct import requested
 from services.edge.door import Route, body_of, headers_of
 from services.edge.inbox import keep, message
-from services.edge.problem import Problem, not_now
+from services.edge.problem import Problem, not_now, wrong
 from services.edge.providers import PROVIDERS
 from services.edge.providers.provider import Provider
 from services.edge.said import Said
@@ -82,6 +85,7 @@ class Hooks:
         provider.verify(said)
         self._limit(endpoint, said.now)
         event = provider.event(said)
+        _check_request(event, endpoint)
         with working_on(Key("hook", endpoint.tenant, endpoint.name), extract(headers), HOOK):
             await keep(self._bus, message(endpoint, said, event), self._meters)
             log.debug("hook.kept", provider=provider.name, type=event.type, id=event.id)
@@ -97,6 +101,14 @@ class Hooks:
         self._buckets[endpoint], early = take(self._buckets.get(endpoint), self._rate, now)
         if early:
             raise not_now(429, f"{endpoint.path} takes {self._rate.per_second:g} deliveries a second", early)
+
+
+def _check_request(event: CloudEvent, endpoint: Endpoint) -> None:
+    """Raises Problem 422 for a request for clusters that could never be taken."""
+    try:
+        requested(event, endpoint)
+    except Refused as why:
+        raise wrong(str(why), "data") from why
 
 
 def _addressed(request: web.Request) -> tuple[Provider, Endpoint]:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import structlog
 
-from events.bus import Bus, Delivery, Unavailable
+from events.bus import Bus, Delivery, Message, Unavailable
 from events.cloudevents import Malformed
 from events.meters import TRIGGERS
 from events.patience import Patience
@@ -16,12 +16,13 @@ from events.telemetry import Meters, hearing
 from schemas.crds import Refused
 from schemas.subjects import Key
 from schemas.wish import ClusterRequested
+from services.edge.direct import direct, requested
 from services.edge.evaluators import PATIENCE, TRIES, Ended, Evaluates, TooCostly
 from services.edge.followed import Followed
 from services.edge.heard import Heard, heard
 from services.edge.inbox import CONSUMER
 from services.edge.rules import Intake, Verdict
-from services.edge.wishes import Wishes
+from services.edge.wishes import Wishes, wish
 from services.limit import Bucket, Rate, left, spent, take, taken
 from services.mailbox import Mailboxes
 
@@ -119,7 +120,8 @@ class Triggers:
             return
         key = Key("hook", found.endpoint.tenant, found.endpoint.name)
         with hearing(key, delivery.stored, self._meters, self._clock):
-            wrong = [why for each in self._about(found) for why in await self._follow(each, found, delivery.attempt)]
+            wrong = await self._ask(found)
+            wrong += [why for each in self._about(found) for why in await self._follow(each, found, delivery.attempt)]
         await (delivery.dead("; ".join(wrong)) if wrong else delivery.ack())
 
     def _about(self, found: Heard) -> list[Followed]:
@@ -173,21 +175,33 @@ class Triggers:
             return ("failed" if verdict.failed else ""), verdict.why
         if isinstance(verdict.intake, ClusterRequested) and await self._too_many(trigger, found):
             return "limited", f"more than {trigger.rate.burst} requests: see limit in its spec"
-        return await self._say(verdict, verdict.intake, found)
+        late = await self._say(verdict.intake, found, wish(verdict, verdict.intake, found, self._clock()))
+        return late or ("asked", verdict.why)
 
-    async def _say(self, verdict: Verdict, intake: Intake, found: Heard) -> tuple[str, str]:
+    async def _ask(self, found: Heard) -> list[str]:
+        """What an event asks for by itself; gives what is wrong with it."""
+        try:
+            asked = requested(found.event, found.endpoint)
+        except Refused as why:  # the door refuses it as well: it was kept by an older one
+            return [str(why)]
+        if asked is not None:
+            late = await self._say(asked, found, direct(asked, found, self._clock()))
+            log.info("hook.late" if late else "hook.asked", delivery=found.event.id, name=asked.name)
+        return []
+
+    async def _say(self, intake: Intake, found: Heard, said: tuple[Message, str]) -> tuple[str, str] | None:
         """Say it until the bus has it: here, and not later, for what came in after it must not overtake it."""
         patience = Patience(self._jitter, base=1.0)
         while True:
             try:
                 if await self._wishes.is_late(intake, found):
                     return "late", "a later delivery has let it go"
-                await self._wishes.say(verdict, intake, found)
+                await self._wishes.say(*said)
             except Unavailable as away:
-                log.warning("bus.unavailable", trigger=verdict.trigger, reason=str(away))
+                log.warning("bus.unavailable", subject=said[0].subject, reason=str(away))
                 await asyncio.sleep(patience.failed())
             else:
-                return "asked", verdict.why
+                return None
 
     async def _too_many(self, trigger: Followed, found: Heard) -> bool:
         """What was asked for before we came counts as well; of that, what comes again was counted already."""

@@ -13,11 +13,9 @@ from events.telemetry import Meters, sending
 from schemas.registry import Stream, declared
 from schemas.subjects import token
 from schemas.wish import ClusterRequested, ColonyReleased
+from services.edge.direct import SEQUENCE
 from services.edge.heard import Heard
 from services.edge.rules import Intake, Verdict
-
-SEQUENCE = "hooksequence"
-"""The extension that says which delivery a wish came of: by it, a wish that is late is known."""
 
 
 def wish(verdict: Verdict, intake: Intake, heard: Heard, now: datetime) -> tuple[Message, str]:
@@ -60,9 +58,8 @@ class Wishes:
         self._clock = clock
         self._meters = meters
 
-    async def say(self, verdict: Verdict, intake: Intake, heard: Heard) -> None:
+    async def say(self, message: Message, once: str) -> None:
         """Store it, unless it is there."""
-        message, once = wish(verdict, intake, heard, self._clock())
         headers = dict(message.headers)
         with sending(message.subject, headers, self._meters):
             await self._bus.publish(Message(message.subject, message.data, headers), msg_id=once)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from events.bus import Stored
-from events.cloudevents import Malformed, escape, unescape
+from events.cloudevents import PREFIX, STRUCTURED, Malformed, decode, encode, escape, unescape
 from events.telemetry import template_of
 from schemas.generate.discover import lifecycles
 from schemas.subjects import names_of
@@ -27,23 +27,34 @@ class Said(NamedTuple):
 
     @property
     def id(self) -> str:
-        """``ce-id``; empty for what is no CloudEvent in binary mode."""
-        return self.stored.headers.get("ce-id", "")
+        """``ce-id``; empty for what is no CloudEvent."""
+        return self._attribute("id")
 
     @property
     def cause(self) -> str:
         """``ce-causationid``."""
-        return self.stored.headers.get("ce-causationid", "")
+        return self._attribute("causationid")
 
     @property
     def flow(self) -> str:
         """``ce-correlationid``."""
-        return self.stored.headers.get("ce-correlationid", "")
+        return self._attribute("correlationid")
 
     @property
     def type(self) -> str:
         """``ce-type``."""
-        return self.stored.headers.get("ce-type", "")
+        return self._attribute("type")
+
+    def _attribute(self, name: str) -> str:
+        """A header, or what an event in structured mode says within itself."""
+        stored = self.stored
+        found = stored.headers.get(f"{PREFIX}{name}", "")
+        if found or not stored.headers.get("Content-Type", "").startswith(STRUCTURED):
+            return found
+        try:
+            return encode(decode(stored.headers, stored.data))[0].get(f"{PREFIX}{name}", "")
+        except Malformed:  # whatever anyone published is shown, too
+            return ""
 
     @property
     def place(self) -> str:

@@ -147,13 +147,13 @@ BROKEN = {
     "the message is no CloudEvent in JSON": ({}, b"hello"),
     "in JSON: it is nested too deep": ({}, b'{"a":' * 100_000),
     "in JSON: 'utf-8' codec": ({}, b'{"\xff": 1}'),
-    "id is b'\"\\xff\"': expected a string": ({}, b'{"specversion": "1.0", "id": "\xff", "source": "/s", "type": "t"}'),
-    "expected a string": ({}, envelope(', "datacontenttype": "text/plain", "data": "').encode() + b'\xff"}'),
+    'id is "\ufffd": must be a string': ({}, b'{"specversion": "1.0", "id": "\xff", "source": "/s", "type": "t"}'),
+    ": must be a string": ({}, envelope(', "datacontenttype": "text/plain", "data": "').encode() + b'\xff"}'),
     "cannot be read here": ({"Content-Type": "application/cloudevents-batch+json"}, b"[]"),
     "expected one of them": ({}, envelope(', "data": 1, "data_base64": "AA=="').encode()),
     "data_base64 is not base64": ({}, envelope(', "data_base64": "?"').encode()),
-    "shard is b'1.5': expected a string, an integer or a boolean": ({}, envelope(', "shard": 1.5').encode()),
-    "data is b'5': expected a string": ({}, envelope(', "datacontenttype": "text/plain", "data": 5').encode()),
+    "shard is 1.5: must be a string, an integer or a boolean": ({}, envelope(', "shard": 1.5').encode()),
+    "data is 5: must be a string": ({}, envelope(', "datacontenttype": "text/plain", "data": 5').encode()),
 }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.story.conftest import ENV, Stack, run
+from tests.story.test_edge import until
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 BIN = Path(sys.executable).parent
@@ -51,9 +52,46 @@ async def test_the_nats_snippet_asks_for_a_cluster(stack):
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="no curl on the path")
-async def test_the_curl_snippet_says_an_event_that_is_kept(stack):
+async def test_the_curl_snippet_founds_a_cluster_without_a_trigger_and_its_lineage_is_told(stack):
     told = await pasted(stack, "by-curl", "curl", "sh")
     assert json.loads(told) == {"id": "by-curl-by-curl"}
+    await until(lambda: has(stack, "by-curl"))
+    lineage = await stack.alate("events", "lineage", "by-curl-by-curl")
+    assert lineage.code == 0, lineage
+    assert "not kept" not in lineage.out
+    assert "cluster.requested" in lineage.out
+
+
+async def has(stack: Stack, name: str) -> bool:
+    return (await stack.alate("get", "colony", name)).code == 0
+
+
+async def readme(stack: Stack, cwd: Path):
+    """What comes of the README's publisher, exactly as printed, run in a folder."""
+    text = (Path(__file__).parents[2] / "README.md").read_text()
+    (code,) = (block for block in text.split("```python\n")[1:] if "nats.connect" in block.partition("```")[0])
+    file = stack.cwd / "publisher.py"
+    file.write_text(code.partition("```")[0])
+    return await run(sys.executable, file, cwd=cwd, within=20)
+
+
+async def test_the_readmes_publisher_asks_for_a_cluster_as_it_is_printed(stack):
+    done = await readme(stack, stack.cwd)
+    assert (done.code, done.err) == (0, "")
+    await until(lambda: has(stack, "burst"))
+
+
+async def test_the_readmes_publisher_says_in_one_sentence_that_nobody_listens(stack, tmp_path):
+    absent = await readme(stack, tmp_path)
+    assert (absent.code, absent.err.count("\n")) == (1, 1)
+    assert "is `alate up` running?" in absent.err
+    (tmp_path / ".alate" / "keys").mkdir(parents=True)
+    (tmp_path / ".alate" / "stack.json").write_text('{"nats_url": "nats://127.0.0.1:9"}')
+    (tmp_path / ".alate" / "keys" / "publisher.nk").write_bytes(stack.key("publisher").read_bytes())
+    away = await readme(stack, tmp_path)
+    assert away.code == 1
+    assert away.err.splitlines()[-1].startswith("no NATS takes the request: is `alate up` running?")
+    assert "Traceback" not in away.err
 
 
 async def test_a_cluster_that_is_asked_for_has_a_history_and_a_lineage(stack):

@@ -67,7 +67,9 @@ def snippets(to: Stack, tenant: str, name: str) -> list[Snippet]:
         Snippet("python", "with nats-py; prints what became of the request", _python(to, wish)),
     ]
     if to.hooks:
-        found.append(Snippet("curl", "a CloudEvent by HTTP, kept on the stream HOOKS", _curl(to, tenant, wish)))
+        found.append(
+            Snippet("curl", "a CloudEvent by HTTP; 422 with the reason if it cannot be taken", _curl(to, tenant, wish))
+        )
     found.append(Snippet("extend", "with the nats command: it shall live longer", _extend(to, tenant, name)))
     return found
 
@@ -110,11 +112,15 @@ def _pub(to: Stack, subject: str, said: Item, named: dict[str, str]) -> str:
 
 
 PYTHON = """\
-import asyncio, json, nats
+import asyncio, json, nats, nats.errors
+
+
+async def fail(error):
+    raise error
 
 
 async def main():
-    nc = await nats.connect({nats!r}{key})
+    nc = await nats.connect({nats!r}{key}, error_cb=fail)
     inbox = nc.new_inbox()  # what became of the request is told there
     answers = await nc.subscribe(inbox)
     wish = {wish!r}
@@ -124,14 +130,18 @@ async def main():
     await nc.close()
 
 
-asyncio.run(main())
+try:
+    asyncio.run(main())
+except (OSError, nats.errors.Error) as away:
+    raise SystemExit({away!r} + f" ({{away or type(away).__name__}})")
 """
 
 
 def _python(to: Stack, wish: Item) -> str:
     headers = _headers(f"{wish['name']}-by-python")
     key = f", nkeys_seed={to.key!r}, inbox_prefix={INBOX!r}" if to.key else ""
-    return PYTHON.format(nats=to.nats, key=key, wish=wish, headers=headers, subject=SUBJECT)
+    away = f"no NATS takes the request at {to.nats}: is `alate up` running?"
+    return PYTHON.format(away=away, nats=to.nats, key=key, wish=wish, headers=headers, subject=SUBJECT)
 
 
 def _curl(to: Stack, tenant: str, wish: Item) -> str:

@@ -10,14 +10,22 @@ import yaml
 from events.bus import Message
 from events.cloudevents import STRUCTURED, CloudEvent, Malformed, decode
 from schemas.crds import read_trigger
+from schemas.unreadable import UNREADABLE
 from services.bad import BadInput
 from services.cli.documents import documents
 from services.cli.show import dumped
 from services.edge.heard import Heard
+from services.edge.problem import Problem
 from services.edge.providers import PROVIDERS
 from services.edge.rules import Rules, Verdict
+from services.edge.said import Said
 from services.edge.secrets import Endpoint
 from services.edge.wishes import wish
+
+IDS = ("x-github-delivery", "webhook-id", "idempotency-key")
+"""Headers in which senders name a delivery."""
+NAMES = ("x-github-event", "x-gitlab-event")
+"""Headers in which senders name an event."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +38,20 @@ class Trial:
     """What would be said; None: nothing."""
 
 
-def tried(file: Path, event: Path) -> list[Trial]:
-    """Every rule of every Trigger of a file. Raises BadInput, Refused."""
-    happened = _event(event)
-    return [trial for document in documents(file, "Trigger") for trial in _tried(document, happened)]
+def tried(file: Path, event: Path, name: str = "") -> list[Trial]:
+    """Every rule of every Trigger of a file. Raises BadInput, Refused.
+
+    `name`: the event is a body as its sender posts it, and this is what the sender calls it in a header.
+    """
+    body = _body(event)
+    return [trial for document in documents(file, "Trigger") for trial in _tried(document, body, event, name)]
 
 
-def _tried(document: dict[str, object], event: CloudEvent) -> list[Trial]:
+def _tried(document: dict[str, object], body: bytes, file: Path, name: str) -> list[Trial]:
     trigger = read_trigger(document)
     spec, tenant = trigger.spec, trigger.metadata.namespace
     endpoint = Endpoint(spec.provider or next(iter(PROVIDERS)), tenant, spec.endpoint or "test")
-    heard = Heard(event, endpoint, 0)
+    heard = Heard(_event(body, file, spec.provider, endpoint, name), endpoint, 0)
     return [Trial(tenant, verdict, _message(verdict, heard)) for verdict in Rules(trigger).judge(heard)]
 
 
@@ -48,13 +59,37 @@ def _message(verdict: Verdict, heard: Heard) -> Message | None:
     return wish(verdict, verdict.intake, heard, datetime.now(UTC))[0] if verdict.intake else None
 
 
-def _event(file: Path) -> CloudEvent:
+def _body(file: Path) -> bytes:
     try:
-        return decode({"content-type": f"{STRUCTURED}+json"}, file.read_bytes())
+        return file.read_bytes()
     except OSError as error:
-        raise BadInput(f"{file} cannot be read ({error.strerror}): name a file with a CloudEvent in it") from error
+        raise BadInput(f"{file} cannot be read ({error.strerror}): name a file with an event in it") from error
+
+
+def _event(body: bytes, file: Path, provider: str | None, endpoint: Endpoint, name: str) -> CloudEvent:
+    """A CloudEvent, or what its sender posts to the endpoint of the Trigger. Raises BadInput."""
+    if name or (provider in PROVIDERS and not _is_event(body)):
+        return _posted(body, file, endpoint, name)
+    try:
+        return decode({"content-type": f"{STRUCTURED}+json"}, body)
     except (Malformed, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(f"{file} holds no CloudEvent in JSON: {error}") from error
+
+
+def _is_event(body: bytes) -> bool:
+    try:
+        return "specversion" in msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    except UNREADABLE:
+        return False
+
+
+def _posted(body: bytes, file: Path, endpoint: Endpoint, name: str) -> CloudEvent:
+    headers = {"content-type": "application/json", **dict.fromkeys(IDS, "test"), **dict.fromkeys(NAMES, name)}
+    try:
+        return PROVIDERS[endpoint.provider].event(Said(body, headers, (), datetime.now(UTC), endpoint.path))
+    except Problem as wrong:
+        cure = ": say it with --event" if wrong.where.lower() in NAMES else ""
+        raise BadInput(f"{file} is nothing that {endpoint.provider} posts: {wrong.detail}{cure}") from wrong
 
 
 def written(trials: list[Trial], *, as_json: bool) -> str:

@@ -72,4 +72,4 @@ def test_where_a_key_is_needed_it_is_shown_with_the_inbox_it_allows():
     words = shlex.split(shown(snippets(here, "acme", "train"), "nats").replace("\\\n", " "))
     assert words[3:7] == ["--nkey", "/a folder/publisher.nk", "--inbox-prefix", "_INBOX_publisher"]
     python = shown(snippets(here, "acme", "train"), "python")
-    assert "nkeys_seed='/a folder/publisher.nk', inbox_prefix='_INBOX_publisher')" in python
+    assert "nkeys_seed='/a folder/publisher.nk', inbox_prefix='_INBOX_publisher', error_cb=fail)" in python

@@ -10,6 +10,7 @@ from schemas.crds import Refused
 from services.bad import BadInput
 from services.cli.app import app
 from services.cli.trigger.dry import tried
+from tests.services.edge.test_senders import MERGE
 
 TRIGGER = Path(__file__).parents[4] / "deploy" / "triggers" / "github-workflow.yaml"
 RUN = {
@@ -55,7 +56,7 @@ def test_an_event_that_would_do_nothing_has_an_exit_code_of_its_own(event):
 def test_an_event_that_is_none_is_bad_input(tmp_path, event):
     file = tmp_path / "odd.json"
     file.write_text("{}")
-    with pytest.raises(BadInput, match=r"odd\.json holds no CloudEvent in JSON: specversion is absent"):
+    with pytest.raises(BadInput, match=r"odd\.json is nothing that github posts: X-GitHub-Event"):
         tried(TRIGGER, file)
     with pytest.raises(BadInput, match="cannot be read"):
         tried(TRIGGER, tmp_path / "absent.json")
@@ -69,3 +70,25 @@ def test_a_trigger_that_cannot_be_read_is_bad_input(tmp_path, event):
     file.write_text("kind: Colony")
     with pytest.raises(BadInput, match="holds a Colony: must be a Trigger"):
         tried(file, event("requested"))
+
+
+POSTED = TRIGGER.parent / "events" / "github-workflow.json"
+
+
+def test_a_body_as_github_posts_it_is_taken_with_the_events_name():
+    shown = alate("-e", POSTED, "--event", "workflow_run")
+    assert shown.exit_code == 0
+    assert "asks for Colony ci-4711-1" in shown.output
+
+
+def test_a_body_without_its_events_name_says_what_is_missing_and_shows_no_python():
+    with pytest.raises(
+        BadInput, match=r"X-GitHub-Event must name an event, such as workflow_run: say it with --event$"
+    ):
+        tried(TRIGGER, POSTED)
+
+
+def test_a_body_of_a_sender_that_names_the_event_in_it_needs_no_name(tmp_path):
+    file = tmp_path / "body.json"
+    file.write_text(json.dumps(MERGE))
+    assert tried(TRIGGER.parent / "gitlab-merge-request.yaml", file)

@@ -1,0 +1,58 @@
+"""A CloudEvent that is itself a request for clusters needs no Trigger: its endpoint's token is the right to ask."""
+
+from datetime import datetime
+
+import msgspec
+
+from events.bus import Message
+from events.cloudevents import CloudEvent, encode, msg_id
+from schemas.crds import Refused, read_colony
+from schemas.crds.manifest import GROUP, VERSION
+from schemas.registry import declared
+from schemas.subjects import token
+from schemas.unreadable import UNREADABLE, why
+from schemas.wish import ClusterRequested
+from services.edge.heard import Heard
+from services.edge.secrets import Endpoint
+
+TYPE = declared(ClusterRequested).type
+PROVIDER = "cloudevents"
+ORIGIN = "http"
+SEQUENCE = "hooksequence"
+"""The extension that says which delivery a wish came of: by it, a wish that is late is known."""
+
+
+def requested(event: CloudEvent, endpoint: Endpoint) -> ClusterRequested | None:
+    """What it asks for; None for any other event. Raises Refused."""
+    if endpoint.provider != PROVIDER or event.type != TYPE:
+        return None
+    try:
+        asked = msgspec.json.decode(event.data, type=ClusterRequested)
+    except UNREADABLE as wrong:
+        raise Refused(f"data is no request for clusters: {why(wrong)}") from wrong
+    if asked.tenant != endpoint.tenant:
+        raise Refused(f"tenant is {asked.tenant}: this endpoint asks for tenant {endpoint.tenant} alone")
+    read_colony(
+        {"apiVersion": f"{GROUP}/{VERSION}", "kind": "Colony", "metadata": {"name": asked.name}, "spec": asked.spec}
+    )
+    return asked
+
+
+def direct(asked: ClusterRequested, heard: Heard, now: datetime) -> tuple[Message, str]:
+    """The request as it is said on the bus, and what makes it one of a kind: who sent it, under which id."""
+    event = CloudEvent(
+        id=heard.event.id,
+        source=heard.endpoint.path,
+        type=TYPE,
+        subject=f"{asked.tenant}/{asked.name}",
+        time=now,
+        datacontenttype="application/json",
+        extensions={
+            "correlationid": heard.event.extensions.get("correlationid", heard.event.id),
+            "causationid": heard.event.id,
+            SEQUENCE: str(heard.sequence),
+        },
+        data=msgspec.json.encode(msgspec.structs.replace(asked, origin=ORIGIN)),
+    )
+    headers, data = encode(event)
+    return Message(f"cluster.requested.{token(asked.tenant)}", data, headers), msg_id(event)
