@@ -3,12 +3,13 @@
 import inspect
 import typing
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
 
+from events.faults import TryLater
 from schemas.entity import State
 from schemas.lifecycle import Lifecycle
 
@@ -18,6 +19,13 @@ Step = Callable[..., State | None]
 """Takes (state, event) or (state, event, now); the same state back means: nothing happens."""
 StateType = type[State] | type[None]
 T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class Waits(TryLater):
+    """It cannot be done yet: ask again, and tell the entity what it waits for."""
+
+    said: Event = field(kw_only=True)
 
 
 @dataclass(frozen=True)

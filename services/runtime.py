@@ -21,7 +21,7 @@ from schemas.subjects import Key, key_of
 from services.hearing import Ears, Hears, Undecodable, consumers
 from services.ledger import Clock, Ledger
 from services.letters import Answer, Letter
-from services.machine import Command, Event, Machine, Todo
+from services.machine import Command, Event, Machine, Todo, Waits
 from services.mailbox import Mailboxes
 from services.retention import Retention
 
@@ -262,6 +262,8 @@ class Runtime:
             except TryLater as later:
                 self._log.debug("command.later", entity=key.path, command=type(command).__name__, reason=later.message)
                 self._later(key, later.after)
+                if isinstance(later, Waits):
+                    outcomes.append(later.said)
         return outcomes
 
     async def _wake(self, key: Key, wake: Wake) -> tuple[Event, ...]:

@@ -1,24 +1,36 @@
 """Teardown's calls on the world: stopping work, sweeping the cluster, and looking for what is left."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import structlog
 
 from events.bus import Bus
-from events.faults import Denied, NotFound, TryLater
-from events.kinds import NODES, PODS, PVCS, SERVICES, find
-from events.kube import Kube, Object, Resource
+from events.faults import Denied, Fault, TryLater
+from events.kinds import PODS
+from events.kube import Kube, Object
 from schemas.addon import Withdrawn, addon_name
 from schemas.registry import Stream
 from schemas.subjects import Key
-from schemas.teardown import Audit, Audited, Count, Drain, Drained, Sweep, Swept
-from services.clouds.marks import MANAGER
+from schemas.teardown import Audit, Audited, Blocked, Cleaning, Count, Drain, Drained, Draining, Sweep, Swept, Verifying
 from services.clouds.port import Cloud
-from services.machine import Event
-from services.pods import finished, held
+from services.machine import Event, Waits
 from services.runtime import Act, acts
-from services.workloads import Workloads
+from services.teardown import inside
+from services.workloads import Keyless, Workloads
 
 LOOK_AGAIN = 1.0
 """Seconds between two looks at what is going."""
+LOOK = 60.0
+"""Seconds one look may take; what was done in it stays done."""
+LONGEST = 500
+"""Characters of what people are told that a step waits for."""
+
+Step = type[Draining] | type[Cleaning] | type[Verifying]
+Work = Callable[[Kube, Sequence[Object]], Awaitable[str]]
+"""Done within the cluster, with its pods; gives what it waits for, empty once it is done."""
+
+log = structlog.get_logger()
 
 
 class Calls:
@@ -30,22 +42,13 @@ class Calls:
         self._clouds = clouds
 
     async def drain(self, command: Drain) -> tuple[Event, ...]:
-        """Let no work begin, and end what runs. Raises TryLater as long as some does."""
-        kube = await _open(self._workloads, command.tenant, command.kubeconfig)
-        if kube is not None:
-            await _cordon(kube)
-            busy = [pod for pod in (await kube.list(PODS)).items if held(pod) and not finished(pod)]
-            await _delete(kube, PODS, busy)
+        """Let no work begin, and end what runs. Raises Waits as long as some does."""
+        await self._within(Draining, command, inside.drain)
         return (Drained(),)
 
     async def sweep(self, command: Sweep) -> tuple[Event, ...]:
-        """Delete what would be paid for after the cluster. Raises TryLater as long as any of it is there."""
-        kube = await _open(self._workloads, command.tenant, command.kubeconfig)
-        if kube is not None:
-            services = (await kube.list(SERVICES)).items
-            balancers = [s for s in services if s["spec"].get("type") == "LoadBalancer"]
-            await _delete(kube, SERVICES, balancers)
-            await _delete(kube, PVCS, await _volumes(kube))
+        """Delete what would be paid for after the cluster. Raises Waits as long as any of it is there."""
+        await self._within(Cleaning, command, inside.sweep)
         return (Swept(),)
 
     async def count(self, command: Count) -> tuple[Event, ...]:
@@ -53,15 +56,57 @@ class Calls:
         return tuple([e for name in command.addons if (e := await _withdrawn(self._bus, command, name)) is not None])
 
     async def audit(self, command: Audit) -> tuple[Event, ...]:
-        """The proof that nothing is left. Raises TryLater as long as anything is."""
+        """The proof that nothing is left. Raises Waits as long as anything is, or cannot be looked for."""
         tenant, name = command.wish.tenant, command.wish.name
         cloud = self._clouds.get(command.wish.need.backend)
-        found = await cloud.leftovers(tenant, name) if cloud else {}
+        try:
+            found = await cloud.leftovers(tenant, name) if cloud else {}
+        except Fault as fault:
+            raise _waits(Verifying, f"what is left cannot be looked for: {fault.message}") from fault
         found["timers"] = await self._bus.count(Stream.EVENTS, Key("cluster", tenant, name).timer)
         if any(found.values()):
             left = ", ".join(f"{count} {what}" for what, count in sorted(found.items()) if count)
-            raise TryLater(f"{tenant}/{name} is not gone yet: {left} left", LOOK_AGAIN)
+            raise _waits(Verifying, f"{left} left")
         return (Audited(found),)
+
+    async def _within(self, step: Step, command: Drain | Sweep, work: Work) -> None:
+        """Do it within the cluster, if that has an API. Raises Waits as long as it is not done, whatever is wrong."""
+        if command.kubeconfig:
+            what, heard = await self._look(command, work)
+            if what:
+                raise _waits(step, what, heard=heard)
+
+    async def _look(self, command: Drain | Sweep, work: Work) -> tuple[str, bool]:
+        """What it waits for, and whether the cluster has answered; or might have, were it not for others."""
+        heard = False
+        try:
+            async with asyncio.timeout(LOOK):
+                kube = await self._open(command)
+                pods = (await kube.list(PODS)).items
+                heard = True
+                return await work(kube, pods), True
+        except _Elsewhere as later:
+            return f"the cluster's kubeconfig cannot be read: {later.message}", True
+        except Fault as fault:
+            refused = heard and isinstance(fault, Denied)
+            return f"the cluster's API {'refused' if refused else 'cannot be reached'}: {fault.message}", heard
+        except TimeoutError:
+            return f"the cluster's API took more than {LOOK:g} seconds to answer", heard
+        except Exception as wrong:  # whatever others' servers answer must not keep their machines
+            log.exception("cluster.unreadable", tenant=command.tenant, secret=command.kubeconfig)
+            return f"the cluster's API gives answers that cannot be read ({type(wrong).__name__})", False
+
+    async def _open(self, command: Drain | Sweep) -> Kube:
+        try:
+            return await self._workloads.open(command.tenant, command.kubeconfig)
+        except Keyless:
+            raise
+        except TryLater as later:
+            raise _Elsewhere(later.message) from later
+
+
+class _Elsewhere(TryLater):
+    """The cluster was not asked at all: the management cluster has not told how."""
 
 
 def act(bus: Bus, workloads: Workloads, clouds: Mapping[str, Cloud]) -> Act:
@@ -70,43 +115,11 @@ def act(bus: Bus, workloads: Workloads, clouds: Mapping[str, Cloud]) -> Act:
     return acts({Drain: calls.drain, Sweep: calls.sweep, Count: calls.count, Audit: calls.audit})
 
 
-async def _open(workloads: Workloads, tenant: str, secret: str) -> Kube | None:
-    """The cluster's API; None where it never was up, or its kubeconfig is gone: there is nothing to do in it."""
-    try:
-        return await workloads.open(tenant, secret) if secret else None
-    except NotFound:
-        return None
-
-
-async def _cordon(kube: Kube) -> None:
-    for node in (await kube.list(NODES)).items:
-        if not node["spec"].get("unschedulable"):
-            patch: Object = {"spec": {"unschedulable": True}}
-            await kube.patch(NODES, node["metadata"]["name"], None, patch, manager=MANAGER)
-
-
-async def _volumes(kube: Kube) -> list[Object]:
-    """Claims on disks; none where the API knows no such kind, as Cluster API's in-memory provider (v1.12.3)."""
-    try:
-        await find(kube, PVCS.api_version, PVCS.kind)
-    except NotFound:
-        return []
-    return list((await kube.list(PVCS)).items)
-
-
-async def _delete(kube: Kube, resource: Resource, items: list[Object]) -> None:
-    """Ask for the end of each; raises TryLater as long as any is there."""
-    for item in items:
-        meta = item["metadata"]
-        try:
-            await kube.delete(resource, meta["name"], meta["namespace"], uid=meta.get("uid"))
-        except NotFound:
-            continue
-        except Denied as denied:  # another incarnation bears the name: it is looked at the next time
-            if denied.reason != "Conflict":
-                raise
-    if items:
-        raise TryLater(f"{len(items)} {resource.plural} are going", LOOK_AGAIN)
+def _waits(step: Step, what: str, *, heard: bool = True) -> Waits:
+    """Foreign words are bounded here."""
+    line = " ".join(what.split())
+    told = line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return Waits(told, LOOK_AGAIN, said=Blocked(step.__name__, told, heard))
 
 
 async def _withdrawn(bus: Bus, command: Count, addon: str) -> Withdrawn | None:

@@ -77,7 +77,8 @@ def tell(state: Draining | Cleaning | Verifying, said: Blocked, now: datetime) -
     """What it waits for is written down; an end that goes as it should is over before that."""
     if said.step != type(state).__name__ or now < state.since + NEWS_EVERY:
         return state
-    unheard = not said.heard and (state.unheard or not state.blocked)
+    never = isinstance(state, Draining) and (state.unheard or not state.blocked)
+    unheard = never and not said.heard
     return msgspec.structs.replace(state, blocked=said.what, unheard=unheard)
 
 

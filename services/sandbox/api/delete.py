@@ -1,6 +1,7 @@
 """Deleting is a wish: an object goes at once, or when the last who holds it lets go."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import NamedTuple
 
 from events.kube import Object
@@ -16,6 +17,9 @@ from services.sandbox.api.write import gone
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 """Holds a definition until its last object is gone."""
+PODS = ("", "pods")
+DEFAULT_GRACE = 30
+"""Seconds a pod's end may take that does not say so itself."""
 PROTECTED = ("default", "kube-system", "kube-public")
 
 _POLICIES = {"Foreground": [FOREGROUND], "Background": [], "Orphan": [ORPHAN]}
@@ -29,6 +33,8 @@ class Options:
     uid: str = ""
     version: str = ""
     dry: bool = False
+    grace: int | None = None
+    """Seconds its end may take; None: as long as the object says."""
 
 
 def options(ask: Ask) -> Options:
@@ -40,7 +46,9 @@ def options(ask: Ask) -> Options:
     policy = query.get("propagationPolicy") or given.get("propagationPolicy") or orphan
     must = given.get("preconditions") or {}
     dry = ask.dry or given.get("dryRun") == ["All"]
-    return Options(_known(policy), must.get("uid", ""), must.get("resourceVersion", ""), dry)
+    asked = query.get("gracePeriodSeconds", given.get("gracePeriodSeconds"))
+    grace = int(str(asked)) if str(asked).isdigit() else None
+    return Options(_known(policy), must.get("uid", ""), must.get("resourceVersion", ""), dry, grace)
 
 
 class Remover:
@@ -74,8 +82,11 @@ class Remover:
         meta["finalizers"] = held
         if not held:
             del meta["finalizers"]
-        if "deletionTimestamp" not in meta:
-            meta |= {"deletionTimestamp": stamp(self._clock), "deletionGracePeriodSeconds": 0}
+        grace = _grace(key, old, how)
+        if meta.get("deletionGracePeriodSeconds", grace + 1) > grace:
+            ends = self._clock() + timedelta(seconds=grace)
+            meta |= {"deletionTimestamp": stamp(lambda: ends), "deletionGracePeriodSeconds": grace}
+        if "deletionTimestamp" not in old["metadata"]:
             if "generation" in meta:
                 meta["generation"] += 1
             if kind.kind == "Namespace" and not kind.custom:
@@ -87,6 +98,15 @@ class Remover:
             return False
         plural, _, group = key.name.partition(".")
         return bool(self._store.clusters[key.cluster].get((group, plural)))
+
+
+def _grace(key: Key, old: Object, how: Options) -> int:
+    """Seconds until the object is gone at the latest: only a pod on a node, at work, is given any."""
+    spec, status, meta = old.get("spec") or {}, old.get("status") or {}, old["metadata"]
+    if key[1:3] != PODS or not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
+        return 0
+    wanted = spec.get("terminationGracePeriodSeconds", DEFAULT_GRACE) if how.grace is None else how.grace
+    return int(min(wanted, meta.get("deletionGracePeriodSeconds", wanted)))
 
 
 def _held(finalizers: list[str], policy: str) -> list[str]:

@@ -242,14 +242,14 @@ _NAMESPACES = Called("", "namespaces", "Namespace")
 
 
 def gone(new: Object) -> bool:
-    """Whether an object is being deleted and nothing holds it any more."""
+    """Whether an object is being deleted and nothing holds it any more, nor is it given time to end."""
     meta = new["metadata"]
     held = (
         meta.get("finalizers") or new.get("spec", {}).get("finalizers", ())
         if new["kind"] == "Namespace"
         else meta.get("finalizers")
     )
-    return "deletionTimestamp" in meta and not held
+    return "deletionTimestamp" in meta and not held and not meta.get("deletionGracePeriodSeconds")
 
 
 def _written_into(new: Object, ownership: managed.Ownership) -> None:

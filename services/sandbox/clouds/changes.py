@@ -48,6 +48,8 @@ class End:
 
     resource: Resource
     of: Object
+    grace: int | None = None
+    """Seconds; None: as long as it asks for."""
 
 
 @dataclass(frozen=True, slots=True)

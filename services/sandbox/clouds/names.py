@@ -26,6 +26,8 @@ INSTANCE = f"{SANDBOX}/instance-type"
 SPOT = f"{SANDBOX}/spot"
 RUN_SECONDS = f"{SANDBOX}/run-seconds"
 EXIT_CODE = f"{SANDBOX}/exit-code"
+STOP_SECONDS = f"{SANDBOX}/stop-seconds"
+"""How long a pod takes to end once it is asked to; what takes longer than its grace is killed."""
 BILL = f"{SANDBOX}/bill"
 """Label of the ConfigMaps that are the book of machines."""
 

@@ -96,9 +96,9 @@ async def _do(kube: Kube, change: Change) -> None:
                 await _patch(kube, resource, of, {"status": status}, "status")
             case Edit(resource, of, patch):
                 await _patch(kube, resource, of, patch, None)
-            case End(resource, of):
+            case End(resource, of, grace):
                 meta = of["metadata"]
-                await kube.delete(resource, meta["name"], meta.get("namespace"), uid=meta["uid"])
+                await kube.delete(resource, meta["name"], meta.get("namespace"), uid=meta["uid"], grace=grace)
             case Wait():
                 return
             case _:

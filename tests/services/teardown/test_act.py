@@ -66,6 +66,6 @@ async def test_a_cluster_that_knows_no_claims_on_disks_is_swept(founded):
 
 async def test_a_cluster_that_does_is_swept_once_the_last_is_gone(founded):
     kube = founded(LocalTransport)
-    with pytest.raises(TryLater, match="1 persistentvolumeclaims are going"):
+    with pytest.raises(TryLater, match="1 volume is going: default/data"):
         await sweep(kube)
     assert await sweep(kube) == (Swept(),)

@@ -9,17 +9,20 @@ from services.reach import selects, tolerates
 from services.sandbox.clouds.changes import Change, Edit, End, Say, Wait
 from services.sandbox.clouds.inside.quantity import Amounts, asked, lacking, less
 from services.sandbox.clouds.inside.view import Inside, over, phase, running
-from services.sandbox.clouds.names import EXIT_CODE, RUN_SECONDS, STARTED
-from services.sandbox.clouds.objects import after, annotation, deleting, marked, name, stamp, status, written
+from services.sandbox.clouds.names import EXIT_CODE, RUN_SECONDS, STARTED, STOP_SECONDS
+from services.sandbox.clouds.objects import after, annotation, deleting, marked, name, stamp, status, when, written
+
+TERMINATED = 143
+"""The exit code of a process that was asked to end (SIGTERM)."""
 
 
 def collect(view: Inside, now: datetime) -> Iterator[Change]:
-    """Pods of a node that is gone go too."""
+    """Pods of a node that is gone go too: nobody is there who would end them."""
     del now
     there = {name(node) for node in view.nodes}
     for pod in view.pods:
-        if pod["spec"].get("nodeName", "") not in {"", *there} and not deleting(pod):
-            yield End(PODS, pod)
+        if pod["spec"].get("nodeName", "") not in {"", *there} and (_grace(pod) or not deleting(pod)):
+            yield End(PODS, pod, grace=0)
 
 
 def schedule(view: Inside, now: datetime) -> Iterator[Change]:
@@ -61,15 +64,40 @@ def _unschedulable(pod: Object, why: dict[str, str], nodes: int, now: datetime) 
 
 
 def run(view: Inside, now: datetime) -> Iterator[Change]:
-    """The kubelets: start what is bound, end what has run long enough."""
+    """The kubelets: start what is bound, end what has run long enough, or is to go."""
+    there = {name(node) for node in view.nodes}
     for pod in view.pods:
-        if deleting(pod) or not pod["spec"].get("nodeName"):
+        if pod["spec"].get("nodeName", "") not in there:
+            continue
+        if deleting(pod):
+            yield from _stop(pod, now)
             continue
         if phase(pod) == "Pending":
             yield Say(PODS, pod, _running(pod, now))
         elif running(pod) and pod["spec"].get("restartPolicy", "Always") != "Always":
             due = after(marked(pod, STARTED) or now, _seconds(pod, view.run_seconds))
             yield Say(PODS, pod, _ended(pod, now)) if now >= due else Wait(due)
+
+
+def _stop(pod: Object, now: datetime) -> Iterator[Change]:
+    """What is asked to end does so in its own time, and is killed once its grace is over; then it is let go."""
+    grace = _grace(pod)
+    if not grace:
+        return
+    told = annotation(pod, STOP_SECONDS, "0")
+    takes = min(float(told) if told.isdigit() else 0.0, grace)
+    due = after(when(pod["metadata"]["deletionTimestamp"]), takes - grace)
+    if now < due:
+        yield Wait(due)
+        return
+    if not over(pod):
+        yield Say(PODS, pod, _ended(pod, now, TERMINATED))
+    yield End(PODS, pod, grace=0)
+
+
+def _grace(pod: Object) -> int:
+    """Seconds it is given to end; 0 once it has."""
+    return int(pod["metadata"].get("deletionGracePeriodSeconds", 0))
 
 
 def _seconds(pod: Object, default: float) -> float:
@@ -90,9 +118,9 @@ def _running(pod: Object, now: datetime) -> Object:
     }
 
 
-def _ended(pod: Object, now: datetime) -> Object:
+def _ended(pod: Object, now: datetime, killed: int = 0) -> Object:
     told = annotation(pod, EXIT_CODE)
-    code = int(told) if told.isdigit() else 0
+    code = killed or (int(told) if told.isdigit() else 0)
     at = stamp(now)
     reason = "Error" if code else "Completed"
     times = {"startedAt": status(pod).get("startTime", at), "finishedAt": at}

@@ -123,11 +123,12 @@ def _replicaset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
 
 
 def _statefulset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
-    """One after another, by their numbers."""
+    """One after another, by their numbers; a name is free once its last bearer is gone."""
     del now
-    own = [each for each in view.own(PODS, it) if not deleting(each)]
+    mine = view.own(PODS, it)
+    own = [each for each in mine if not deleting(each)]
     have, up = _counts(own)
-    taken = {name(each) for each in own}
+    taken = {name(each) for each in mine}
     wanted = [f"{name(it)}-{number}" for number in range(replicas(it))]
     missing = [called for called in wanted if called not in taken]
     yield from (End(PODS, each) for each in own if over(each) or name(each) not in wanted)
@@ -148,8 +149,9 @@ def _daemonset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
     own = [each for each in view.own(PODS, it) if not deleting(each)]
     wanted = {name(node) for node in view.nodes if ready(node) and _may(spec, node)}
     at = {each["spec"].get("nodeName", ""): each for each in own if not over(each)}
+    leaving = {each["spec"].get("nodeName", "") for each in view.own(PODS, it) if deleting(each)}
     yield from (End(PODS, each) for each in own if over(each) or each["spec"].get("nodeName") not in wanted)
-    for node in sorted(wanted - at.keys()):
+    for node in sorted(wanted - at.keys() - leaving):
         called = f"{name(it)}-{suffix(it['metadata']['uid'], node)}"
         tolerations = [*(spec.get("tolerations") or ()), *_EVERYWHERE]
         yield Make(PODS, pod(it, called, {}, {}, {"nodeName": node, "tolerations": tolerations}))
