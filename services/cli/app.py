@@ -238,9 +238,12 @@ def get(  # noqa: PLR0913 - what a person can look at
 
 
 @app.command()
-def delete(
+def delete(  # noqa: PLR0913 - what a person can say of it
     name: Annotated[str, typer.Argument(help="Name of the Colony.")],
     *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Give its machines back now, whatever runs in its clusters.")
+    ] = False,
     wait: Wait = False,
     namespace: Namespace = "default",
     folder: Dir = HERE,
@@ -250,12 +253,16 @@ def delete(
 
     \b
       alate delete train --wait
+      alate delete train --force --wait
+    Its work ends first, then its add-ons, load balancers and volumes, each within the time its Colony gives them
+    (drainTimeout, cleanTimeout). --force skips both, also once they are under way: for a cluster that does not answer,
+    or in a hurry. Work is not asked to end then, and the cluster's load balancers and volumes may be left at the cloud.
     """
     from services.cli.ask import delete as let_go
     from services.cli.loop import run
     from services.cli.where import Where
 
-    run(let_go(Where(folder, kubeconfig), name, namespace, wait=wait))
+    run(let_go(Where(folder, kubeconfig), name, namespace, wait=wait, force=force))
 
 
 @app.command()

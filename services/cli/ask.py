@@ -10,8 +10,10 @@ from events.kinds import COLONIES
 from events.kube import Changed, Kube, Listed, Lost, Object
 from services.bad import Failed
 from services.cli.where import Where
+from services.clouds.marks import FORCE
 
 MANAGER = "alate-cli"
+FORCED: Object = {"metadata": {"annotations": {FORCE: "true"}}}
 NOT_NOW = {
     "Stalled": "will not become ready as it is",
     "Invalid": "will not become ready as it is",
@@ -46,10 +48,14 @@ async def request(where: Where, colonies: list[Object], *, wait: bool, tell: Say
             await asyncio.gather(*(_until_ready(kube, colony, tell) for colony in colonies))
 
 
-async def delete(where: Where, name: str, namespace: str, *, wait: bool, tell: Say = say) -> None:
-    """Ask for a Colony's end. Raises Failed if there is none."""
+async def delete(  # noqa: PLR0913 - which, how, and to whom it is told
+    where: Where, name: str, namespace: str, *, wait: bool, force: bool, tell: Say = say
+) -> None:
+    """Ask for a Colony's end, which waits for nothing in its clusters if forced. Raises Failed if there is none."""
     async with where.kube() as kube:
         try:
+            if force:
+                await kube.patch(COLONIES, name, namespace, FORCED, manager=MANAGER)
             await kube.delete(COLONIES, name, namespace)
         except NotFound as absent:
             raise Failed(f"there is no Colony {name} in namespace {namespace}: see `alate get colonies`") from absent

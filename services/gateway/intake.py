@@ -21,7 +21,7 @@ from schemas.crds import Refused, read_colony
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, names_of
 from schemas.wish import ClusterRequested, ColonyExtended, ColonyReleased, ColonyScaled
-from services.clouds.marks import GROUP
+from services.clouds.marks import FORCE, GROUP
 from services.gateway.marks import marks, release_marks
 from services.scaling import MANAGER as SCALER
 from services.scaling import NoSuchPool, Untimely, extending, scaling
@@ -135,8 +135,8 @@ class Intake:
             meta = (await self._kube.get(COLONIES, asked.name, asked.tenant))["metadata"]
             if asked.origin and (origin := meta.get("labels", {}).get(ORIGIN, "")) != asked.origin:
                 raise Malformed(f"Colony {asked.name} is of origin {origin or '(none)'}, not of {asked.origin}")
-            if not meta.get("deletionTimestamp"):  # else another event was faster
-                said = {"uid": meta["uid"], "annotations": release_marks(event.id, extract(delivery.stored.headers))}
+            if notes := _notes(event, asked, delivery, meta):
+                said = {"uid": meta["uid"], "annotations": notes}
                 await self._kube.patch(COLONIES, asked.name, asked.tenant, {"metadata": said}, manager=MANAGER)
             await self._kube.delete(COLONIES, asked.name, asked.tenant, uid=meta["uid"])
         except NotFound:
@@ -163,6 +163,12 @@ class Intake:
         if patch:
             await self._kube.patch(COLONIES, asked.name, asked.tenant, patch, kind="json", manager=SCALER)
         return asked.name
+
+
+def _notes(event: CloudEvent, asked: ColonyReleased, delivery: Delivery, meta: Object) -> Mapping[str, str]:
+    """What is written on a Colony that is let go: by what, unless another event was faster, and whether by force."""
+    by = {} if meta.get("deletionTimestamp") else release_marks(event.id, extract(delivery.stored.headers))
+    return {**by, **({FORCE: "true"} if asked.force else {})}
 
 
 def _life(text: str) -> timedelta:

@@ -8,13 +8,12 @@ import msgspec
 from schemas.crds import AdoptSpec, ClusterSpec, Colony, NetworkSpec, PoolSpec
 from schemas.limits import Limits
 from schemas.wish import AddonRef, Adopt, Need, Network, Pool, Taint, Wish, digest
+from services.clouds.marks import FORCE
 
 EVENT = "alate.dev/event-id"
 """The annotation that names the event a Colony was made of."""
 RELEASE = "alate.dev/release-id"
 """The annotation that names the event a Colony was let go by."""
-FORCE = "alate.dev/force"
-"""The annotation that says, if it is ``true``, that the end of a Colony's clusters waits for nothing in them."""
 
 
 def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:

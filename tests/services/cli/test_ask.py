@@ -6,7 +6,7 @@ import pytest
 
 from events.kube import Changed, Listed
 from services.bad import Failed
-from services.cli.ask import NOT_NOW, request
+from services.cli.ask import NOT_NOW, delete, request
 
 ASKED = {
     "metadata": {"name": "train", "namespace": "default", "generation": 2},
@@ -96,3 +96,28 @@ async def test_what_was_over_before_it_was_asked_for_again_is_waited_for():
     before = shown({"phase": "Ready", "clusters": BOTH}, 1)
     pending = {"phase": "Pending", "clusters": [BOTH[0], {"name": "b", "phase": "Pending"}]}
     await waited(before, shown(pending), shown(READY))
+
+
+class Going:
+    """A management cluster that notes what is written, and in which order."""
+
+    def __init__(self):
+        self.done = []
+
+    @asynccontextmanager
+    async def kube(self):
+        yield self
+
+    async def patch(self, resource, name, namespace, patch, *, manager):
+        self.done.append((name, namespace, patch["metadata"]["annotations"]))
+
+    async def delete(self, resource, name, namespace):
+        self.done.append((name, namespace, "deleted"))
+
+
+@pytest.mark.parametrize("force", [True, False])
+async def test_force_is_written_before_the_colony_is_deleted_and_only_where_it_is_said(force):
+    here = Going()
+    await delete(here, "train", "acme", wait=False, force=force, tell=lambda _: None)
+    forced = [("train", "acme", {"alate.dev/force": "true"})] if force else []
+    assert here.done == [*forced, ("train", "acme", "deleted")]

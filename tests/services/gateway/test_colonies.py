@@ -246,6 +246,19 @@ async def test_a_cluster_that_is_asked_for_no_more_shall_go(house):
     assert (gone.deleting, gone.generation) == (True, 2)
 
 
+async def test_force_reaches_also_a_cluster_that_was_taken_out_of_its_colony(house):
+    house.colony(("a", 1), ("b", 1))
+    await house.follow()
+    await house.is_(Ready, await house.said("train-b"))
+    house.colony(("a", 1), generation=2)
+    await house.follow()
+    await house.is_(Ready, await house.said("train-b"))
+    house.colony(("a", 1), generation=2, annotations={"alate.dev/force": "true"})
+    await house.follow()
+    gone = await house.said("train-b")
+    assert (gone.deleting, gone.force) == (True, True)
+
+
 async def test_a_cluster_that_is_asked_for_no_more_is_shown_until_it_is_gone(house):
     house.colony(("a", 1), ("b", 1))
     await house.follow()

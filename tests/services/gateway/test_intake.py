@@ -283,6 +283,13 @@ async def test_a_colony_that_goes_already_keeps_what_it_says_of_its_end(house):
     assert (house.kube.patched, len(house.kube.deleted)) == ([], 1)
 
 
+async def test_a_release_by_force_says_so_on_the_colony_also_when_it_goes_already(house):
+    await house()
+    house.kube.applied[-1][-1]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert await house(RELEASED | {"force": True}, SUBJECT) == ""
+    assert house.kube.patched == [{"metadata": {"uid": "u-1", "annotations": {"alate.dev/force": "true"}}}]
+
+
 async def test_a_release_of_what_is_gone_is_done(house):
     assert await house(RELEASED, SUBJECT) == ""
     assert house.kube.deleted == []

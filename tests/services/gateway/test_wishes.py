@@ -2,6 +2,9 @@
 
 from datetime import UTC, datetime
 
+import msgspec
+import pytest
+
 from schemas.crds import read_colony
 from schemas.limits import Limits
 from schemas.wish import AddonRef, Need, Network, Pool, Spot, Taint, Wish, digest
@@ -40,6 +43,25 @@ def test_a_wish_names_the_commit_that_is_told_how_it_stands():
     written = colony(SMALL)
     asked = written.model_copy(update={"spec": written.spec.model_copy(update={"commit": commit})})
     assert [wish.commit for wish in (*wishes(asked, "capi"), *wishes(written, "capi"))] == [commit, ""]
+
+
+@pytest.mark.parametrize(("said", "force"), [("true", True), ("false", False), ("", False), (None, False)])
+def test_force_is_an_annotation_of_the_colony(said, force):
+    notes = {} if said is None else {"annotations": {"alate.dev/force": said}}
+    assert [wish.force for wish in wishes(colony(FULL, SMALL, **notes), "capi")] == [force, force]
+
+
+def test_how_long_an_end_may_take_is_five_minutes_a_step_unless_it_is_said():
+    (small,) = wishes(colony(SMALL), "capi")
+    assert (small.limits.drain_timeout, small.limits.clean_timeout) == (300.0, 300.0)
+    (patient,) = wishes(colony(SMALL | {"drainTimeout": "2h", "cleanTimeout": "0s"}), "capi")
+    assert (patient.limits.drain_timeout, patient.limits.clean_timeout) == (7200.0, 0.0)
+
+
+def test_force_is_news_though_it_makes_no_generation_of_its_own():
+    (going,) = wishes(colony(SMALL, deletionTimestamp="2026-01-01T00:00:00Z"), "capi")
+    forced = msgspec.structs.replace(going, force=True)
+    assert (forced.newer_than(going), going.newer_than(forced), forced.newer_than(forced)) == (True, False, False)
 
 
 def test_an_addon_that_was_asked_for_once_is_dropped_until_it_is_asked_for_again():

@@ -101,7 +101,7 @@ async def test_what_has_not_changed_is_not_said_again_even_by_the_next_process(c
 async def test_a_change_is_said_with_the_next_revision(cluster):
     await cluster.watch()
     await cluster.settled()
-    await cluster.kube.delete(PODS, "p1", "default")
+    await cluster.kube.delete(PODS, "p1", "default", grace=0)
     await cluster.settled()
     seen = await cluster.last(NodeSeen, "n1")
     assert (seen.revision, seen.resources[GPU].allocated) == (2, 0)

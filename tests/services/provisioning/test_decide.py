@@ -412,3 +412,11 @@ def test_no_attempt_is_forgotten(steps):
         current = {(state.uid, state.attempt.number)} if isinstance(state, Founded) else set()
         going = {(state.uid, c.attempt.number) for c in todo(state) if isinstance(c, Release)}
         assert launched <= current | going | gone, state
+
+
+@pytest.mark.parametrize("kind", ["requested", "launching", "provisioned"])
+def test_the_word_that_an_end_waits_for_nothing_is_passed_on_at_once(kind):
+    state = {"requested": lambda: tell(None, WISH), "launching": launching, "provisioned": provisioned}[kind]()
+    going = msgspec.structs.replace(WISH, generation=2, deleting=True)
+    state = tell(state, going, msgspec.structs.replace(going, force=True))
+    assert (type(state).__name__.lower(), state.wish.deleting, state.wish.force) == (kind, True, True)
