@@ -10,7 +10,7 @@ import typer
 
 from services.bad import BadInput
 from services.cli.access.commands import kubeconfig
-from services.cli.changes import again, extend, hibernate, scale, upgrade, wake
+from services.cli.changes import again, delete, extend, hibernate, scale, upgrade, wake
 from services.cli.events.commands import app as events
 from services.cli.moving.commands import adopt
 from services.cli.moving.commands import app as moving
@@ -238,34 +238,6 @@ def get(  # noqa: PLR0913 - what a person can look at
 
 
 @app.command()
-def delete(  # noqa: PLR0913 - what a person can say of it
-    name: Annotated[str, typer.Argument(help="Name of the Colony.")],
-    *,
-    force: Annotated[
-        bool, typer.Option("--force", help="Give its machines back now, whatever runs in its clusters.")
-    ] = False,
-    wait: Wait = False,
-    namespace: Namespace = "default",
-    folder: Dir = HERE,
-    kubeconfig: Kubeconfig = None,
-) -> None:
-    """Let a Colony go, with all of its clusters.
-
-    \b
-      alate delete train --wait
-      alate delete train --force --wait
-    Its work ends first, then its add-ons, load balancers and volumes, each within the time its Colony gives them
-    (drainTimeout, cleanTimeout). --force skips both, also once they are under way: for a cluster that does not answer,
-    or in a hurry. Work is not asked to end then, and the cluster's load balancers and volumes may be left at the cloud.
-    """
-    from services.cli.ask import delete as let_go
-    from services.cli.loop import run
-    from services.cli.where import Where
-
-    run(let_go(Where(folder, kubeconfig), name, namespace, wait=wait, force=force))
-
-
-@app.command()
 def replay(
     trace: Annotated[Literal["openb"], typer.Argument(help="The files' format: openb.")],
     *,
@@ -298,6 +270,7 @@ app.command()(kubeconfig)
 app.command()(adopt)
 app.command()(plan)
 app.command()(explain)
+app.command()(delete)
 app.command()(scale)
 app.command()(upgrade)
 app.command()(extend)

@@ -1,4 +1,4 @@
-"""The commands that change a running cluster, their options and their help; what they do is loaded when they run."""
+"""The commands that change clusters or end them, their options and their help; what they do is loaded when they run."""
 # ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
 
 import sys
@@ -143,6 +143,33 @@ def again(  # noqa: PLR0913 - what a person can say of it
     from services.cli import change
 
     _run(change.once_more(namespace, target, datetime.now(UTC)), folder, kubeconfig, output, wait=wait)
+
+
+def delete(  # noqa: PLR0913 - what a person can say of it
+    name: Annotated[str, typer.Argument(help="Name of the Colony.")],
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Give its machines back now, whatever runs in its clusters.")
+    ] = False,
+    wait: Wait = False,
+    namespace: Namespace = "default",
+    folder: Dir = HERE,
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Let a Colony go, with all of its clusters.
+
+    \b
+      alate delete train --wait
+      alate delete train --force --wait
+    Its work ends first, then its add-ons, load balancers and volumes, each within the time its Colony gives them
+    (drainTimeout, cleanTimeout). --force skips both, also once they are under way: for a cluster that does not answer,
+    or in a hurry. Work is not asked to end then, and the cluster's load balancers and volumes may be left at the cloud.
+    """
+    from services.cli.ask import delete as let_go
+    from services.cli.loop import run
+    from services.cli.where import Where
+
+    run(let_go(Where(folder, kubeconfig), name, namespace, wait=wait, force=force))
 
 
 def _run(asked: "Change", folder: Path, kubeconfig: Path | None, output: Plain, *, wait: bool) -> None:

@@ -27,7 +27,7 @@ def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
             uid=meta.uid,
             generation=meta.generation,
             deleting=meta.deletion_timestamp is not None,
-            force=forced(meta.annotations),
+            force=meta.deletion_timestamp is not None and forced(meta.annotations),
             need=_need(cluster, backend),
             limits=_limits(cluster),
             addons=tuple(AddonRef(addon.name, digest(addon.manifests)) for addon in cluster.addons),

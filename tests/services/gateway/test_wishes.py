@@ -46,9 +46,11 @@ def test_a_wish_names_the_commit_that_is_told_how_it_stands():
 
 
 @pytest.mark.parametrize(("said", "force"), [("true", True), ("false", False), ("", False), (None, False)])
-def test_force_is_an_annotation_of_the_colony(said, force):
+def test_force_is_an_annotation_of_a_colony_that_is_deleted(said, force):
     notes = {} if said is None else {"annotations": {"alate.dev/force": said}}
-    assert [wish.force for wish in wishes(colony(FULL, SMALL, **notes), "capi")] == [force, force]
+    going = colony(FULL, SMALL, **notes, deletionTimestamp="2026-01-01T00:00:00Z")
+    assert [wish.force for wish in wishes(going, "capi")] == [force, force]
+    assert [wish.force for wish in wishes(colony(FULL, SMALL, **notes), "capi")] == [False, False]
 
 
 def test_how_long_an_end_may_take_is_five_minutes_a_step_unless_it_is_said():
