@@ -9,11 +9,11 @@ from events.kinds import DEPLOYMENTS, JOBS, NODES, PODS, find
 from events.kube import Kube
 from services.sandbox.clouds.inside.view import DAEMONSETS, STATEFULSETS
 from tests.contracts.api.sides import closing
-from tests.kube.fixtures import planes
-from tests.kube.plane import PARTS
+from tests.kube.fixtures import needs
+from tests.kube.plane import PARTS, ControlPlane
 from tests.services.teardown.founded import drained
+from tests.story.kube.world import paced
 
-__all__ = ["planes"]
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
 AT_ONCE = 20.0
 """Seconds: as quick as controllers are, far below any deadline."""
@@ -21,9 +21,19 @@ ALLOCATABLE = {"cpu": "96", "memory": "1Ti", "pods": "110", "nvidia.com/gpu": "8
 
 
 @pytest.fixture
-async def cluster(planes):
-    """A control plane at work, with two nodes of eight GPUs."""
-    road = planes(*PARTS).transport()
+def plane(tmp_path):
+    """A control plane with all that acts on it; a Job's pods work for a while."""
+    needs(*PARTS)
+    found = ControlPlane(tmp_path / "plane", *PARTS)
+    paced(found.folder / "stages.yaml")
+    with found:
+        yield found
+
+
+@pytest.fixture
+async def cluster(plane):
+    """The same, with two nodes of eight GPUs."""
+    road = plane.transport()
     kube = Kube(road, random=lambda: 0.5)
     async with closing({"admin": road}):
         for number in range(2):
@@ -41,7 +51,7 @@ def spec(gpus, **more):
 
 def controller(resource, name, gpus, **more):
     template = {"metadata": {"labels": {"app": name}}, "spec": spec(gpus)}
-    if resource is JOBS:  # without the annotation that kwok goes by it would be complete at once: see stages
+    if resource is JOBS:
         template["spec"]["restartPolicy"] = "Never"
         return {"metadata": {"name": name, "namespace": "default"}, "spec": {"template": template} | more}
     wanted = {"selector": {"matchLabels": {"app": name}}, "template": template} | more
