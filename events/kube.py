@@ -5,6 +5,8 @@ from typing import Literal, TypeVar
 
 import msgspec
 
+from events.faults import TryLater
+from events.kube_bounds import MANAGEMENT, Bounds, Tally
 from events.kube_faults import Expired, fault_of
 from events.kube_named import is_named
 from events.kube_port import Changed, Listed, Lost, Object, Request, Resource, Response, Sight, Transport
@@ -54,20 +56,22 @@ _object: msgspec.json.Decoder[Object] = msgspec.json.Decoder(dict)
 class Kube:
     """One API server. Every call raises the faults of `events.faults`; its transport sees that every call ends."""
 
-    def __init__(self, transport: Transport, *, random: Callable[[], float]) -> None:
-        """`random` gives 0 to 1 and spreads retries."""
+    def __init__(self, transport: Transport, *, random: Callable[[], float], bounds: Bounds = MANAGEMENT) -> None:
+        """`random` gives 0 to 1 and spreads retries; `bounds` are those of lists."""
         self.transport = transport
+        self._bounds = bounds
         self.discovered: dict[str, tuple[Resource, ...]] = {}
         """What `events.kinds.find` knows of this server, by apiVersion."""
         self._random = random
 
     async def read(self, path: str) -> Object:
         """Any document by its path, e.g. ``/version``."""
-        return await self._ask(Request("GET", path), _object)
+        return await self._ask(Request("GET", path))
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Object:
         """One object; `NotFound` if it is not there."""
-        return await self.read(resource.path(namespace, name))
+        path = resource.path(namespace, name)
+        return _whole(path, await self.read(path))
 
     async def list(
         self, resource: Resource, namespace: str | None = None, *, labels: str = "", fields: str = ""
@@ -101,7 +105,7 @@ class Kube:
         meta = wanted["metadata"]
         path = resource.path(meta.get("namespace"), meta["name"], subresource)
         query = {"fieldManager": manager, "force": "true" if force else "false"}
-        return await self._write("PATCH", path, query, _typed(resource, wanted), PATCHES["apply"])
+        return _whole(path, await self._write("PATCH", path, query, _typed(resource, wanted), PATCHES["apply"]))
 
     async def patch(  # noqa: PLR0913 - an address of three parts, what to change, how, who
         self,
@@ -160,10 +164,14 @@ class Kube:
 
     async def _pages(self, resource: Resource, path: str, query: Mapping[str, str]) -> Listed:
         items: list[Object] = []
-        page, nameless = _ListMeta(rest=""), 0
+        page, nameless, tally = _ListMeta(rest=""), 0, Tally(self._bounds, path)
         while True:
             more = {"continue": page.rest} if page.rest else {}
-            answer = await self._ask(Request("GET", path, {**query, **more}), _page)
+            request = Request("GET", path, {**query, **more})
+            response = await self._answer(request)
+            tally.page(response.body)
+            answer = _decoded(request, response, _page)
+            tally.items(len(answer.items or ()))
             there = [_typed(resource, item) for item in answer.items or () if is_named(item)]
             items += there
             nameless += len(answer.items or ()) - len(there)
@@ -173,16 +181,32 @@ class Kube:
 
     async def _write(self, method: str, path: str, query: Mapping[str, str], body: Body, content: str) -> Object:
         request = Request(method, path, query, {"Content-Type": content}, msgspec.json.encode(body))
-        return await self._ask(request, _object)
+        return await self._ask(request)
 
-    async def _ask(self, request: Request, decoder: msgspec.json.Decoder[T]) -> T:
+    async def _ask(self, request: Request) -> Object:
+        response = await self._answer(request)
+        Tally(self._bounds, request.path).page(response.body)
+        return _decoded(request, response, _object)
+
+    async def _answer(self, request: Request) -> Response:
         response = await self.transport.send(request)
         if response.status >= 300:
             raise fault_of(request, response)
-        try:
-            return decoder.decode(response.body)
-        except msgspec.DecodeError as error:
-            raise fault_of(request, response) from error
+        return response
+
+
+def _whole(path: str, item: Object) -> Object:
+    """The same. Raises TryLater for what is no object of Kubernetes, and no Status: nothing can be made of it."""
+    if not is_named(item) and item.get("kind") != "Status":
+        raise TryLater(f"{path} was answered with what is no object of Kubernetes: its metadata must hold a name")
+    return item
+
+
+def _decoded(request: Request, response: Response, decoder: msgspec.json.Decoder[T]) -> T:
+    try:
+        return decoder.decode(response.body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise fault_of(request, response) from error
 
 
 def _typed(resource: Resource, item: Object) -> Object:

@@ -51,7 +51,7 @@ class Status(msgspec.Struct):
 def _status(body: bytes) -> Status:
     try:
         return msgspec.json.decode(body, type=Status)
-    except msgspec.DecodeError:  # proxies answer in HTML, load balancers in nothing
+    except (msgspec.DecodeError, RecursionError):  # proxies answer in HTML, load balancers in nothing
         return Status()
 
 

@@ -12,6 +12,7 @@ import aiohttp
 from yarl import URL
 
 from events.faults import Denied, TryLater
+from events.kube_bounds import AGAIN, MANAGEMENT, Bounds, TooLarge
 from events.kube_port import Request, Response
 from events.kube_sockets import Sockets
 from events.kube_turns import Turns
@@ -24,7 +25,9 @@ AT_ONCE = 16
 """Questions to one server at the same time; more would open connections that the next ones do not need."""
 KEPT = 5.0
 """Seconds a connection is kept for the next question: a founded cluster is asked in bursts, and they are many."""
-AGENT = {"User-Agent": "alate", "Accept": "application/json"}
+PLAIN = "identity"
+"""The only Content-Encoding that is asked for, and taken."""
+AGENT = {"User-Agent": "alate", "Accept": "application/json", "Accept-Encoding": PLAIN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,12 @@ class Credentials:
 class HttpTransport:
     """Keeps connections to one API server; every watch has its own."""
 
-    def __init__(self, credentials: Credentials, *, answer: float = ANSWER, idle: float = IDLE) -> None:
-        """`answer` and `idle` are seconds: until headers must be there, and until a silent watch is cut."""
+    def __init__(
+        self, credentials: Credentials, *, answer: float = ANSWER, idle: float = IDLE, bounds: Bounds = MANAGEMENT
+    ) -> None:
+        """`answer` and `idle` are seconds: until all of an answer must be there, and until a silent watch is cut."""
         self.credentials = credentials
+        self._bounds = bounds
         self._answer = answer
         self._idle = idle
         self._turns = Turns(AT_ONCE, answer)
@@ -97,7 +103,7 @@ class HttpTransport:
         access = await self.credentials.current()
         with _faults(access.server, request):
             async with self._turns.taken(), self._open(access, request) as answer:
-                return Response(answer.status, answer.headers, await answer.read())
+                return Response(answer.status, answer.headers, await self._body(access, request, answer))
 
     async def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
         """One line a time; see `events.kube_port.Transport`."""
@@ -105,9 +111,11 @@ class HttpTransport:
         with _faults(access.server, request):
             async with self._open(access, request) as answer:
                 if answer.status != 200:
-                    yield Response(answer.status, answer.headers, await answer.read())
+                    async with asyncio.timeout(self._answer):
+                        body = await self._body(access, request, answer)
+                    yield Response(answer.status, answer.headers, body)
                     return
-                async for line in _lines(answer.content):
+                async for line in _lines(answer.content, self._bounds.event, self._idle):
                     yield line
 
     async def close(self) -> None:
@@ -117,6 +125,21 @@ class HttpTransport:
             await self._session.close()
             await self._sockets.close()
 
+    async def _body(self, access: Access, request: Request, answer: aiohttp.ClientResponse) -> bytes:
+        """All of an answer. Raises TooLarge as soon as it is known to be."""
+        chunks, size, most = [], answer.content_length or 0, self._bounds.answer
+        if size <= most:
+            size = 0
+            async for chunk in answer.content.iter_any():
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > most:
+                    break
+        if size > most:
+            told = f"{access.server} answered {request.method} {request.path} with more than {most} bytes"
+            raise TooLarge(told, after=AGAIN)
+        return b"".join(chunks)
+
     @asynccontextmanager
     async def _open(self, access: Access, request: Request) -> AsyncIterator[aiohttp.ClientResponse]:
         answer = await self._ask(access, request)
@@ -124,6 +147,9 @@ class HttpTransport:
             answer.release()
             answer = await self._ask(await self.credentials.instead_of(access), request)
         async with answer:
+            coding = answer.headers.get("Content-Encoding", PLAIN)
+            if coding.lower() != PLAIN:  # a small answer may unpack to any size
+                raise TryLater(f"{access.server} answers in {coding}, and was asked to pack nothing", after=AGAIN)
             yield answer
 
     async def _ask(self, access: Access, request: Request) -> aiohttp.ClientResponse:
@@ -151,19 +177,30 @@ class HttpTransport:
                 # No limit: every watch holds one.
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT, socket_factory=self._sockets.make),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
                 # HTTPS_PROXY counts as it does for kubectl, which never sends loopback through a proxy.
                 trust_env=not _loopback(access.server),
             )
         return self._session
 
 
-async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """Events of any length: `readline` refuses lines beyond its buffer, and objects have up to 1.5 MiB."""
-    rest = b""
+async def _lines(content: aiohttp.StreamReader, most: int, within: float) -> AsyncIterator[bytes]:
+    """Events of up to `most` bytes, each whole `within` so many seconds of its beginning.
+
+    `readline` refuses lines beyond its buffer, and objects have up to 1.5 MiB.
+    """
+    clock = asyncio.get_running_loop().time
+    rest, began = b"", clock()
     async for chunk in content.iter_any():
         *events, rest = _parted(rest + chunk)
         for event in filter(None, events):
             yield event
+        if events or len(rest) == len(chunk):
+            began = clock()
+        if len(rest) > most:
+            raise TooLarge(f"an event of the watch has more than {most} bytes", after=AGAIN)
+        if clock() - began > within:
+            raise TryLater(f"an event of the watch was not whole after {within:g} seconds", after=0.0)
     if rest.strip():
         raise TryLater("the watch was cut within an event", after=0.0)
 

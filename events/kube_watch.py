@@ -121,6 +121,6 @@ class Watch:
             self.version = str(event.object["metadata"]["resourceVersion"])
             if event.type != "BOOKMARK":
                 named(event.object)
-        except (msgspec.DecodeError, KeyError, TypeError) as error:
+        except (msgspec.DecodeError, KeyError, TypeError, RecursionError) as error:
             raise TryLater(f"the watch said what is no event: {error}", after=0.0) from error
         return None if event.type == "BOOKMARK" else Changed(event.object, gone=event.type == "DELETED")
