@@ -3,15 +3,19 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
 import aiohttp
 
+from events.addresses import Reach, check
 from events.faults import TryLater
+from events.kube_sockets import Sockets
 
 PATIENCE = 30.0
 """Seconds until all of it must be there."""
-LARGEST = 64 * 1024 * 1024
-"""Bytes; SkyPilot's largest catalog is a few MB."""
+LARGEST = 16 * 1024 * 1024
+"""Bytes, unpacked; SkyPilot's largest catalog is a few MB."""
+MOVED = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True)
@@ -23,17 +27,25 @@ class Fetched:
     """As the server says; None: it does not say."""
 
 
-async def fetch(url: str, patience: float = PATIENCE) -> Fetched:
-    """Get it. Raises TryLater, with what went wrong: nobody there, another status than 200, cut off, too large."""
+async def fetch(url: str, patience: float = PATIENCE, reach: Reach | None = None) -> Fetched:
+    """Get it. Raises TryLater, with what went wrong: nobody there, another status than 200, cut off, too large.
+
+    No redirect is followed: what was named is what is read. `reach` says where it may be; None: anywhere.
+    """
     try:
+        check(reach, urlsplit(url).hostname or "")
+        connector = aiohttp.TCPConnector(socket_factory=Sockets(reach).make)
         async with (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=patience)) as session,
-            session.get(url) as got,
+            aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=patience)) as session,
+            session.get(url, allow_redirects=False) as got,
         ):
+            if got.status in MOVED:
+                where = got.headers.get("Location", "nowhere")
+                raise TryLater(f"{url} answers {got.status}, a redirect to {where:.200}: name that address itself")
             if got.status != 200:
                 raise TryLater(f"{url} answers {got.status} {got.reason}")
             return Fetched(await _body(url, got), _modified(got.headers.get("Last-Modified")))
-    except (TimeoutError, aiohttp.ClientError, OSError) as away:
+    except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as away:
         raise TryLater(f"{url} cannot be read: {str(away) or type(away).__name__}") from away
 
 

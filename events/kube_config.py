@@ -10,8 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from events.addresses import PLACES, PRIVATE, Reach, own
 from events.kube_borrow import borrow
-from events.kube_file import Chosen, bad, chosen, merged, parsed, sealed, unfolded
+from events.kube_bounds import FOUNDED
+from events.kube_file import INSECURE, PROXY, SETTING, Chosen, bad, chosen, confined, merged, parsed, sealed, unfolded
 from events.kube_http import ANSWER, Access, Credentials, HttpTransport
 
 Clock = Callable[[], datetime]
@@ -22,6 +24,10 @@ SKEW = timedelta(minutes=5)
 """How long before its end a plugin's token is replaced (kubernetes-asyncio counts the same way)."""
 PLUGIN = 30.0
 """Seconds an exec plugin may take."""
+FOREIGN = frozenset({PRIVATE})
+"""Where a kubeconfig out of a Secret may lead beside the Internet: clusters on premises have private addresses."""
+TRUSTED = frozenset((*PLACES, PROXY, INSECURE))
+"""What one may lead to that its user keeps: anywhere that it says."""
 # What kubernetes-asyncio raises for contents it did not expect, besides its own ConfigException.
 _SURPRISES = (ValueError, KeyError, TypeError, AttributeError, AssertionError, OSError)
 
@@ -64,16 +70,22 @@ async def transport(
     return await _opened(load, clock, answer)
 
 
-async def transport_of(kubeconfig_yaml: str, *, source: str = "the kubeconfig", clock: Clock = _now) -> HttpTransport:
+async def transport_of(
+    kubeconfig_yaml: str, *, source: str = "the kubeconfig", clock: Clock = _now, allowed: frozenset[str] = FOREIGN
+) -> HttpTransport:
     """The API server of a kubeconfig that came out of a Secret; `source` names it in sentences.
 
-    It may hold data only: whoever wrote the Secret must not run programs or read files here.
+    It may hold data only: whoever wrote the Secret must not run programs or read files here, nor have us speak to
+    what only we can reach. `allowed` says of what else it may be: places of `events.addresses`, PROXY, INSECURE.
     """
+    reach = Reach(allowed, SETTING, own())
 
     async def load() -> Access:
-        return await _access(sealed(chosen(parsed(kubeconfig_yaml, source), source)), clock)
+        return await _access(confined(sealed(chosen(parsed(kubeconfig_yaml, source), source)), allowed), clock)
 
-    return await _opened(load, clock)
+    credentials = Credentials(load, clock)
+    await credentials.current()
+    return HttpTransport(credentials, bounds=FOUNDED, reach=reach)
 
 
 def _places(paths: str) -> tuple[Path, ...]:

@@ -5,12 +5,11 @@ import binascii
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import yaml
+from urllib.parse import urlsplit
 
 from events.faults import Denied
 from events.kube_port import Object
-from schemas.documents import documents
+from schemas.documents import Unreadable, documents
 
 ENTRIES = {"contexts": "context", "clusters": "cluster", "users": "user"}
 """The lists of a kubeconfig, and what an entry calls its content."""
@@ -19,6 +18,17 @@ PEM = ("certificate-authority", "client-certificate", "client-key")
 FILES = (*PEM, "tokenFile")
 PROGRAMS = (*FILES, "exec", "auth-provider")
 """What makes whoever uses a kubeconfig read a file or run a program."""
+
+
+SETTING = "ALATE_CLUSTERS_ALLOW"
+PROXY, INSECURE = "proxy", "insecure-tls"
+LOOSE = (
+    ("proxy-url", PROXY, "a server that is reached without a proxy of its own"),
+    ("insecure-skip-tls-verify", INSECURE, "the cluster's own CA in certificate-authority-data"),
+)
+"""What of a cluster makes it another's word who answers, what allows it, and what would be right."""
+LARGEST = 1 << 20
+"""Bytes of a kubeconfig: what a Secret can hold."""
 
 
 def bad(message: str) -> Denied:
@@ -55,10 +65,9 @@ def together(several: Mapping[str, Chosen]) -> Object:
 def parsed(text: str, source: str) -> Object:
     """The document of a kubeconfig; `Denied` if it is none."""
     try:
-        found = documents(text)
-    except yaml.YAMLError as error:
-        said = " ".join(str(error).split())
-        raise bad(f"{source} is not YAML ({said}): expected clusters, contexts and users") from error
+        found = documents(text, LARGEST)
+    except Unreadable as error:
+        raise bad(f"{source} is not YAML ({error}): expected clusters, contexts and users") from error
     document = found[0] if len(found) == 1 else None
     if not isinstance(document, dict):
         raise bad(f"{source} holds no mapping: expected clusters, contexts and users")
@@ -89,9 +98,25 @@ def chosen(document: Object, source: str, context: str | None = None) -> Chosen:
     cluster = _entry(document, "clusters", entry.get("cluster"), source)
     user = _entry(document, "users", entry["user"], source) if entry.get("user") else {}
     server = str(cluster.get("server") or "")
-    if not server.startswith(("https://", "http://")):
+    if not _address(server):
         raise bad(f"server of cluster {entry['cluster']!r} in {source} is {server!r}: expected an https:// URL")
+    for key in ("token", "username", "password"):
+        if not _line(user.get(key)):
+            raise bad(f"{key} of the user in {source} holds more than a line of ASCII: expected it without line ends")
     return Chosen(source, cluster, user)
+
+
+def _address(server: str) -> bool:
+    try:
+        url = urlsplit(server)
+        return url.scheme in {"https", "http"} and bool(url.hostname) and url.port != 0 and _line(server)
+    except ValueError:  # a port or an address that is none
+        return False
+
+
+def _line(text: object) -> bool:
+    """Whether it can stand in the header of a request; nothing is said of what is no text."""
+    return not isinstance(text, str) or (text.isascii() and text.strip().isprintable())
 
 
 def sealed(choice: Chosen) -> Chosen:
@@ -99,6 +124,14 @@ def sealed(choice: Chosen) -> Chosen:
     for key in PROGRAMS:
         if key in choice.cluster or key in choice.user:
             raise bad(f"{choice.source} asks for {key}: out of a Secret only inline data and tokens are taken")
+    return choice
+
+
+def confined(choice: Chosen, allowed: frozenset[str]) -> Chosen:
+    """The same, if it is as sure of its server as it must be, by what is `allowed`. Raises Denied."""
+    for key, name, instead in LOOSE:
+        if choice.cluster.get(key) and name not in allowed:
+            raise bad(f"{choice.source} asks for {key}: expected {instead}, or {name} allowed in {SETTING}")
     return choice
 
 

@@ -7,10 +7,12 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import ip_address
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from yarl import URL
 
+from events.addresses import Reach, Unreachable, check
 from events.faults import Denied, TryLater
 from events.kube_bounds import AGAIN, MANAGEMENT, Bounds, TooLarge
 from events.kube_port import Request, Response
@@ -25,6 +27,8 @@ AT_ONCE = 16
 """Questions to one server at the same time; more would open connections that the next ones do not need."""
 KEPT = 5.0
 """Seconds a connection is kept for the next question: a founded cluster is asked in bursts, and they are many."""
+UNREACHABLE = "AddressRefused"
+"""Why a server is not spoken to."""
 PLAIN = "identity"
 """The only Content-Encoding that is asked for, and taken."""
 AGENT = {"User-Agent": "alate", "Accept": "application/json", "Accept-Encoding": PLAIN}
@@ -86,8 +90,9 @@ class HttpTransport:
     """Keeps connections to one API server; every watch has its own."""
 
     def __init__(
-        self, credentials: Credentials, *, answer: float = ANSWER, idle: float = IDLE, bounds: Bounds = MANAGEMENT
-    ) -> None:
+        self, credentials: Credentials, *, answer: float = ANSWER, idle: float = IDLE, bounds: Bounds = MANAGEMENT,
+        reach: Reach | None = None,
+    ) -> None:  # fmt: skip
         """`answer` and `idle` are seconds: until all of an answer must be there, and until a silent watch is cut."""
         self.credentials = credentials
         self._bounds = bounds
@@ -95,6 +100,7 @@ class HttpTransport:
         self._idle = idle
         self._turns = Turns(AT_ONCE, answer)
         self._session: aiohttp.ClientSession | None = None
+        self._reach = reach
         self._sockets = Sockets()
         self._closed = False
 
@@ -173,6 +179,9 @@ class HttpTransport:
         if self._closed:  # a rotated kubeconfig closes the way that somebody else still goes
             raise TryLater(f"the way to {access.server} was closed")
         if self._session is None:
+            check(self._reach, URL(access.server).host or "")
+            # Who has a proxy of ours look up the name trusts it to know where that leads.
+            self._sockets = Sockets(None if _proxied(access.server) else self._reach)
             self._session = aiohttp.ClientSession(
                 # No limit: every watch holds one.
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT, socket_factory=self._sockets.make),
@@ -226,11 +235,15 @@ def _faults(server: str, request: Request) -> Iterator[None]:
             f"({error.certificate_error}): expected the cluster's own CA in certificate-authority-data",
             reason="BadKubeconfig",
         ) from error
+    except Unreachable as error:
+        raise Denied(f"{server}: {error}", UNREACHABLE) from error
     except aiohttp.ClientConnectorError as error:
+        if isinstance(error.os_error, Unreachable):
+            raise Denied(f"{server}: {error.os_error}", UNREACHABLE) from error
         raise TryLater(f"{server} cannot be reached: {error.os_error}") from error
     except TimeoutError as error:  # before ClientError: aiohttp's time-outs are both
         raise TryLater(f"{server} gave no answer to {request.method} {request.path} in time", after=0.0) from error
-    except (aiohttp.ClientError, OSError) as error:
+    except (aiohttp.ClientError, OSError, ValueError) as error:  # ValueError: a name that no host can have
         raise TryLater(f"the connection to {server} broke: {error}", after=0.0) from error
 
 
@@ -238,6 +251,12 @@ def _url(server: str, path: str) -> URL:
     """The path as it stands: yarl would resolve dots in it, and so ask for something else than was meant."""
     base = URL(server)
     return base.with_path(base.raw_path.removesuffix("/") + path, encoded=True)
+
+
+def _proxied(server: str) -> bool:
+    """Whether HTTPS_PROXY and its like send us through a proxy."""
+    url = URL(server)
+    return url.scheme in getproxies() and not proxy_bypass(url.host or "") and not _loopback(server)
 
 
 def _loopback(server: str) -> bool:

@@ -7,6 +7,8 @@ from weakref import WeakSet
 
 from aiohttp import AddrInfoType
 
+from events.addresses import Reach, check
+
 GRACE = 1.0
 """Seconds in which the loop must have let go of sockets that are shut."""
 LOOK = 0.001
@@ -20,12 +22,15 @@ class Sockets:
     aborts only what it holds when a session is closed, not what it is still closing: https://github.com/aio-libs/aiohttp/pull/11148.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reach: Reach | None = None) -> None:
+        """None: they may lead anywhere."""
         self._made: WeakSet[socket] = WeakSet()
+        self._reach = reach
 
     def make(self, address: AddrInfoType) -> socket:
-        """A socket for that address: an aiohttp connector's ``socket_factory``."""
-        family, kind, protocol, *_ = address
+        """A socket for that address: an aiohttp connector's ``socket_factory``. Raises Unreachable."""
+        family, kind, protocol, _, where = address
+        check(self._reach, str(where[0]))
         made = socket(family, kind, protocol)
         self._made.add(made)
         return made

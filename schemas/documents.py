@@ -1,30 +1,71 @@
-"""YAML that others wrote is read by libyaml where it is there, but never deeper than the stack bears."""
+"""YAML that others wrote is read here alone, within bounds; what is wrong with it is one error, and one sentence."""
 
-from itertools import accumulate
 from typing import Any
 
 import yaml
 
 DEEPEST = 100
 """Mappings and lists within each other: far more than any Kubernetes object has."""
+LARGEST = 4 << 20
+"""Characters, where nothing less is said: more than any Kubernetes object has."""
+MOST_VALUES = 1_000_000
+"""Once the aliases are written out."""
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Ten times faster than the one in Python, which is taken where PyYAML was built without libyaml."""
+# What PyYAML raises beside its own errors for numbers, dates and tags that are none.
+_SURPRISES = (ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError)
 
 
-class TooDeep(yaml.YAMLError):
-    """It is nested deeper than `DEEPEST`."""
-
-    def __init__(self) -> None:
-        super().__init__(f"nested more than {DEEPEST} deep")
+class Unreadable(ValueError):
+    """A text is no YAML, or more of it than is taken; its message has no line ends."""
 
 
-def documents(text: str) -> list[Any]:
-    """Every document, those that say nothing too. Raises yaml.YAMLError."""
-    # libyaml builds values by recursion on the C stack: a hundred thousand brackets end the process.
-    if any(depth > DEEPEST for depth in accumulate(map(_step, yaml.parse(text, LOADER)))):
-        raise TooDeep
-    return list(yaml.load_all(text, LOADER))
+def documents(text: str, largest: int = LARGEST) -> list[Any]:
+    """Every document, those that say nothing too, of a text of at most so many characters. Raises Unreadable."""
+    if len(text) > largest:
+        raise Unreadable(f"it has {len(text)} characters: at most {largest} are read")
+    try:
+        _measure(text)
+        return list(yaml.load_all(text, LOADER))
+    except Unreadable:
+        raise
+    except yaml.MarkedYAMLError as error:
+        place = f"line {error.problem_mark.line + 1}" if error.problem_mark else "some line"
+        raise Unreadable(f"at {place}: {error.problem or error.context}") from error
+    except (yaml.YAMLError, *_SURPRISES) as error:
+        said = " ".join(str(error).split())[:200] or type(error).__name__
+        raise Unreadable(f"it has what cannot be read: {said}") from error
 
 
-def _step(event: yaml.Event) -> int:
-    return isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+def document(text: str, largest: int = LARGEST) -> Any:  # noqa: ANN401 - whatever somebody wrote
+    """The only document of a text; None where it says nothing. Raises Unreadable."""
+    found = documents(text, largest)
+    if len(found) > 1:
+        raise Unreadable(f"it holds {len(found)} documents: one is read")
+    return found[0] if found else None
+
+
+def _measure(text: str) -> None:
+    """See how deep it is and how many values it comes to, before any is made. Raises Unreadable.
+
+    libyaml builds values by recursion on the C stack: a hundred thousand brackets end the process. Aliases of aliases,
+    or merged into each other, come to any number: each counts as much as what it stands for.
+    """
+    sizes: dict[str, int] = {}
+    opened: list[tuple[str | None, int]] = []
+    total = 0
+    for event in yaml.parse(text, LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append((event.anchor, total))
+            if len(opened) > DEEPEST:
+                raise Unreadable(f"it is nested more than {DEEPEST} deep")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = opened.pop()
+            sizes |= {anchor: total - before} if anchor else {}
+        elif isinstance(event, yaml.AliasEvent):
+            if any(event.anchor == anchor for anchor, _ in opened):
+                raise Unreadable(f"the alias {event.anchor} stands within what it stands for")
+            total += sizes.get(event.anchor or "", 0)
+        total += isinstance(event, yaml.NodeEvent)
+        if total > MOST_VALUES:
+            raise Unreadable(f"it comes to more than {MOST_VALUES} values once its aliases are written out")

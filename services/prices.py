@@ -3,11 +3,12 @@
 import csv
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 
-import yaml
-
+from schemas.documents import Unreadable, document
 from services.catalog import Catalog, Row, read
 
 COLUMNS = ("InstanceType", "AcceleratorName", "AcceleratorCount", "vCPUs", "MemoryGiB", "Price", "Region")
@@ -32,8 +33,19 @@ YAML = (".yaml", ".yml")
 ENDINGS = (".csv", *YAML)
 
 
+LARGEST = 16 << 20
+"""Bytes of a catalog; SkyPilot's largest has a few MB."""
+LARGEST_YAML = 1 << 20
+"""Characters of one in YAML."""
+MOST_ROWS = 200_000
+LONGEST = 1024
+"""Characters of what a pool says in a field, and of what is said of it."""
+
+
 def parse(cloud: str, data: bytes, ending: str = ".csv") -> Catalog:
     """Read a catalog: SkyPilot's CSV, or our own nodes in YAML (``pools: [{name, accelerator, nodes, …}]``)."""
+    if len(data) > LARGEST:
+        return Catalog((), damaged=f"{cloud}: is larger than {LARGEST} bytes: leave out what is of no use")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
@@ -61,9 +73,11 @@ def _csv(cloud: str, text: str) -> Catalog:
     reader = csv.DictReader(StringIO(text, newline=""), strict=True)
     try:
         named = tuple(reader.fieldnames or ())
-        rows.extend(reader)
+        rows.extend(islice(reader, MOST_ROWS))
     except csv.Error as wrong:
         damaged = f"{cloud}: row {len(rows) + 2} cannot be read ({wrong}): the file is cut off or damaged"
+    if len(rows) == MOST_ROWS:
+        damaged = f"{cloud}: has {MOST_ROWS} rows or more: what is beyond them is not read"
     if missing := [column for column in COLUMNS if column not in named]:
         there = ", ".join(named) or "nothing"
         return Catalog((), damaged=f"{cloud}: the first line must name {', '.join(missing)}; it names {there}")
@@ -74,10 +88,10 @@ def _csv(cloud: str, text: str) -> Catalog:
 
 def _own(cloud: str, text: str) -> Catalog:
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as wrong:
-        return Catalog((), damaged=f"{cloud}: is no YAML: {' '.join(str(wrong).split())}")
-    pools = document.get("pools") if isinstance(document, Mapping) else None
+        written = document(text, LARGEST_YAML)
+    except Unreadable as wrong:
+        return Catalog((), damaged=f"{cloud}: is no YAML: {wrong}")
+    pools = written.get("pools") if isinstance(written, Mapping) else None
     if not isinstance(pools, list) or not all(isinstance(pool, Mapping) for pool in pools):
         return Catalog((), damaged=f"{cloud}: must hold a list of pools, each with {', '.join(OWN)}")
     known = {number: _row(pool) for number, pool in enumerate(pools, start=1) if not set(pool) - set(OWN)}
@@ -87,9 +101,14 @@ def _own(cloud: str, text: str) -> Catalog:
 
 
 def _row(pool: Mapping[str, object]) -> Row:
-    return DEFAULTS | {OWN[field]: str(value) for field, value in pool.items() if value is not None}
+    return DEFAULTS | {OWN[field]: _said(value) for field, value in pool.items() if value is not None}
+
+
+def _said(value: object) -> str:
+    """A field as text: what should be one value may be aliases of aliases, which written out have no end."""
+    return str(value) if isinstance(value, str | int | float | date) else type(value).__name__
 
 
 def _unknown(pool: Mapping[str, object]) -> str:
-    fields = sorted(str(field) for field in set(pool) - set(OWN))
+    fields = sorted(str(field)[:LONGEST] for field in set(pool) - set(OWN))
     return f"{', '.join(fields)} is not known: use {', '.join(OWN)}"

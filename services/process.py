@@ -6,12 +6,15 @@ import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import structlog
 
+from events.addresses import Reach, own
 from events.bus import Bus
 from events.jetstream import connect
 from events.kube import Kube
+from events.kube_bounds import FOUNDED
 from events.kube_config import transport, transport_of
 from events.streams import STREAMS
 from events.telemetry import Meters
@@ -23,8 +26,9 @@ from services.ends import until_told
 from services.garbage import settle
 from services.health import Health, served
 from services.limit import Rate
+from services.outbound.post import posting
 from services.outbound.service import Receivers
-from services.settings import Settings
+from services.settings import Settings, allowed
 from services.sources import SAMPLE, sources
 
 SETUP = "setup"
@@ -71,23 +75,32 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
         yield Ports(
             bus=bus,
             management=kube,
-            open_cluster=_open_cluster,
+            open_cluster=partial(_open_cluster, allowed(settings.clusters_allow)),
             clouds=backends(kube),
             clock=lambda: datetime.now(UTC),
             jitter=random.random,
             meters=meters,
-            sources=sources(settings.catalog or str(SAMPLE)),
+            sources=sources(settings.catalog or str(SAMPLE), _reach(settings.catalog_allow, "ALATE_CATALOG_ALLOW")),
             refresh=timedelta(hours=settings.catalog_hours),
             half_life=timedelta(minutes=settings.capacity_half_life_minutes),
             backend=settings.backend,
             label_nodes=settings.label_nodes,
             retention=timedelta(days=settings.retention_days),
             door=_door(settings),
-            receivers=Receivers(settings.outbound_targets, settings.outbound_secrets),
+            receivers=_receivers(settings),
         )
     finally:
         await bus.close()
         await kube.close()
+
+
+def _reach(words: str, setting: str) -> Reach:
+    return Reach(allowed(words), setting, own())
+
+
+def _receivers(settings: Settings) -> Receivers:
+    reach = _reach(settings.outbound_allow, "ALATE_OUTBOUND_ALLOW")
+    return Receivers(settings.outbound_targets, settings.outbound_secrets, partial(posting, reach=reach))
 
 
 def _door(settings: Settings) -> Door:
@@ -108,5 +121,5 @@ async def set_up(settings: Settings) -> None:
     await bus.close()
 
 
-async def _open_cluster(kubeconfig: str) -> Kube:
-    return Kube(await transport_of(kubeconfig), random=random.random)
+async def _open_cluster(may: frozenset[str], kubeconfig: str) -> Kube:
+    return Kube(await transport_of(kubeconfig, allowed=may), random=random.random, bounds=FOUNDED)

@@ -8,10 +8,14 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, FilePath, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from events.addresses import PLACES, PRIVATE
 from events.credentials import API, Credentials, trusting, without_secrets
+from events.kube_file import INSECURE, PROXY
 from services.clouds import kinds
 
 PREFIX = "ALATE_"
+NONE = "none"
+"""What allows nothing."""
 
 _ADDRESS = re.compile(r"(?P<host>[^:\s]+|\[[0-9a-fA-F:]+\]):(?P<port>\d{1,5})")
 _NATS = re.compile(r"(nats|tls|ws|wss)://\S+")
@@ -38,6 +42,21 @@ def _endpoint(endpoint: str) -> str:
     if endpoint and not re.fullmatch(r"https?://\S+", endpoint):
         raise ValueError("expected the base URL of an OTLP/HTTP receiver, e.g. http://127.0.0.1:4318")
     return endpoint
+
+
+def _allows(words: str) -> str:
+    wrong = sorted(allowed(words) - {*PLACES, PROXY, INSECURE})
+    if wrong:
+        raise ValueError(f"expected none, or some of {', '.join((*PLACES, PROXY, INSECURE))}, with commas between")
+    return words
+
+
+Allows = Annotated[str, AfterValidator(_allows)]
+
+
+def allowed(words: str) -> frozenset[str]:
+    """What a setting allows, word by word."""
+    return frozenset(filter(None, map(str.strip, words.split(",")))) - {NONE}
 
 
 def _backend(name: str) -> str:
@@ -189,6 +208,21 @@ class Settings(BaseSettings):
         None,
         description="Folder of the targets' secrets: a file by the name of each. For webhooks a secret per line, all "
         "of them signed with; for a forge its token. A target without one is told once it has one, for about a day.",
+    )
+    clusters_allow: Allows = Field(
+        PRIVATE,
+        description="Where kubeconfigs of founded and lent clusters may lead beside the Internet, with commas between: "
+        "private (networks), loopback, link-local, internal (the cluster alate runs in); and how: proxy, insecure-tls; "
+        "or none. Those Secrets are tenants': more lets them have alate speak to what only it reaches.",
+    )
+    catalog_allow: Allows = Field(
+        PRIVATE,
+        description="Where URLs of catalogs may lead beside the Internet: as above, less the last two. No redirect is "
+        "followed. Names are looked up and checked at each connection.",
+    )
+    outbound_allow: Allows = Field(
+        PRIVATE,
+        description="The same for the targets of the outbound service, which sends events and tokens there.",
     )
     edge_open: bool = Field(
         default=False,

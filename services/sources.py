@@ -8,10 +8,11 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from events.addresses import Reach
 from events.faults import TryLater
 from events.fetch import fetch
 from services.found import Found, Text, Unread
-from services.prices import files
+from services.prices import LARGEST, files
 
 SAMPLE = Path(__file__).parent / "sandbox" / "prices"
 """The prices that are shipped: a sample, for the laptop."""
@@ -60,7 +61,7 @@ class Files:
         cloud = self.cloud or _cloud(path)
         try:
             written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-            return Text(cloud, str(path), path.read_bytes(), path.suffix, written)
+            return Text(cloud, str(path), _bytes(path), path.suffix, written)
         except OSError as gone:
             return Unread(cloud, str(path), f"{path} cannot be read: {gone.strerror}")
 
@@ -72,12 +73,14 @@ class Url:
     url: str
     cloud: str = ""
     """Empty: the path's end says it: ``…/aws.csv``, or ``…/aws/vms.csv`` as SkyPilot has it."""
+    reach: Reach | None = None
+    """Where it may be; None: anywhere."""
 
     async def read(self) -> tuple[Found, ...]:
         path = PurePosixPath(urlsplit(self.url).path)
         cloud = self.cloud or _cloud(path)
         try:
-            fetched = await fetch(self.url)
+            fetched = await fetch(self.url, reach=self.reach)
         except TryLater as away:
             return (Unread(cloud, self.url, away.message),)
         return (Text(cloud, self.url, fetched.data, path.suffix, fetched.modified),)
@@ -86,16 +89,22 @@ class Url:
         return None
 
 
-def sources(setting: str) -> tuple[Source, ...]:
-    """The entries of the setting, with commas between; ``<cloud>=`` may stand before each."""
-    return tuple(map(_source, filter(None, map(str.strip, setting.split(",")))))
+def sources(setting: str, reach: Reach | None = None) -> tuple[Source, ...]:
+    """The entries of the setting, with commas between; ``<cloud>=`` may stand before each. `reach` is of the URLs."""
+    return tuple(_source(entry, reach) for entry in filter(None, map(str.strip, setting.split(","))))
 
 
-def _source(entry: str) -> Source:
+def _source(entry: str, reach: Reach | None) -> Source:
     cloud, named, place = entry.partition("=")
     if not named or not re.fullmatch("[a-z][a-z0-9-]*", cloud):
         cloud, place = "", entry
-    return Url(place, cloud) if place.startswith(("http://", "https://")) else Files(Path(place), cloud)
+    return Url(place, cloud, reach) if place.startswith(("http://", "https://")) else Files(Path(place), cloud)
+
+
+def _bytes(path: Path) -> bytes:
+    """Never more of it than is taken: that it is larger is then told."""
+    with path.open("rb") as file:
+        return file.read(LARGEST + 1)
 
 
 def _cloud(path: Path | PurePosixPath) -> str:

@@ -1,39 +1,41 @@
 """Add-ons are YAML that people paste, so what is wrong with it is said before a cluster is paid for."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-import yaml
+import msgspec
 from pydantic import AfterValidator, Field
 
-from schemas.documents import DEEPEST, TooDeep, documents
+from schemas.documents import Unreadable, documents
 
 _NEEDED = (("apiVersion",), ("kind",), ("metadata", "name"))
-_MOST_VALUES = 1_000_000
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SHAPES = {
+    ("apiVersion",): rf"({_LABEL}([.]{_LABEL})*/)?{_LABEL}",
+    ("kind",): "[A-Za-z][A-Za-z0-9]*",
+    ("metadata", "name"): r"(?![.]{1,2}$)[^/%\x00-\x1f\x7f]{1,253}",
+    ("metadata", "namespace"): rf"(?=.{{1,63}}$){_LABEL}",
+}
+"""What a request for the object has in its path: by Kubernetes' rules, so that none leads to another object."""
+_TEXTS = (("metadata", "labels"), ("metadata", "annotations"))
+"""Mappings from text to text."""
 
 
 def _documents(text: str) -> list[Any]:
-    """Every document that says something. Raises ValueError with the place of the first mistake."""
+    """Every document that says something, as JSON has it. Raises ValueError with the place of the first mistake."""
     try:
-        return [document for document in documents(text) if document is not None]
-    except TooDeep as error:
-        raise ValueError(f"must be YAML that is nested at most {DEEPEST} deep") from error
-    except yaml.MarkedYAMLError as error:
-        place = f"line {error.problem_mark.line + 1}" if error.problem_mark else "some line"
-        raise ValueError(f"must be YAML, but at {place}: {error.problem or error.context}") from error
-    except (yaml.YAMLError, ValueError) as error:
-        raise ValueError(f"must be YAML, but has: {str(error).splitlines()[0]}") from error
+        return [_json(document) for document in documents(text) if document is not None]
+    except Unreadable as error:
+        raise ValueError(f"must be YAML, but {error}") from error
 
 
-def _values(value: object, counted: dict[int, float]) -> float:
-    """How many values it takes to write this out, aliases unfolded; without end if it holds itself."""
-    if not isinstance(value, Mapping | list):
-        return 1
-    if id(value) not in counted:
-        counted[id(value)] = float("inf")
-        inner: Iterable[object] = value.values() if isinstance(value, Mapping) else value
-        counted[id(value)] = 1 + sum(_values(item, counted) for item in inner)
-    return counted[id(value)]
+def _json(document: object) -> Any:  # noqa: ANN401 - whatever somebody wrote
+    """As it is sent: keys are texts, and so are dates."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(document))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise ValueError(f"must be YAML that JSON can say as well, but has: {error}") from error
 
 
 def _has(document: object, path: tuple[str, ...]) -> bool:
@@ -49,12 +51,29 @@ def objects(text: str) -> list[dict[str, Any]]:
     found = _documents(text)
     if not found:
         raise ValueError("must hold at least one Kubernetes object")
-    if _values(found, {}) > _MOST_VALUES:
-        raise ValueError(f"must be YAML of at most {_MOST_VALUES} values once its aliases are written out")
     for number, document in enumerate(found, 1):
         if lacking := [".".join(path) for path in _NEEDED if not _has(document, path)]:
             raise ValueError(f"must hold Kubernetes objects, but document {number} has no {', '.join(lacking)}")
+        if wrong := next(_misshapen(document), ""):
+            raise ValueError(f"must hold Kubernetes objects, but document {number} has {wrong}")
     return found
+
+
+def _at(document: dict[str, Any], path: tuple[str, ...]) -> object:
+    return document.get(path[0]) if len(path) == 1 else document[path[0]].get(path[1])
+
+
+def _misshapen(document: dict[str, Any]) -> Iterator[str]:
+    """What cannot be asked for as it is written."""
+    for path, shape in _SHAPES.items():
+        value = _at(document, path)
+        if value is not None and not (isinstance(value, str) and re.fullmatch(shape, value)):
+            yield f"the {'.'.join(path)} {value!r:.80}, which Kubernetes does not take"
+    for path in _TEXTS:
+        value = _at(document, path)
+        texts = value.values() if isinstance(value, dict) else [None]
+        if value is not None and not all(isinstance(each, str) for each in texts):
+            yield f"{'.'.join(path)} that are no mapping from text to text"
 
 
 def _refuse_incomplete(text: str) -> str:

@@ -24,7 +24,8 @@ from pydantic_core import CoreSchema, core_schema
 from schemas import accelerators, durations
 
 PLACE = r"^([A-Z]{2}|EEA)$"
-COMMIT = r"^(github|gitlab):[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+@[0-9a-f]{40,64}$"
+_PART = "[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*"  # of a path, and not only dots
+COMMIT = rf"^(github|gitlab):{_PART}(/{_PART})+@[0-9a-f]{{40,64}}$"
 LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 
 

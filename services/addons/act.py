@@ -43,7 +43,7 @@ class Calls:
             told = await self._prune(kube, command, had, has)
             await _wait(kube, written)
             _all_gone(command.addon, told)
-        except (Denied, NotFound) as refused:
+        except (Denied, NotFound, asked.Unreadable) as refused:
             return (Failed(command.digest, refused.message),)
         except TryLater as later:
             return _awaits(command, later, lacking)
@@ -69,7 +69,7 @@ class Calls:
         try:
             kube = await self._workloads.open(command.tenant, command.kubeconfig)
             had = (await noted(kube, command.addon)).has or await self._written(command)
-        except NotFound:  # no cluster, no Colony, or no such add-on in it: nothing that could be taken away
+        except (NotFound, asked.Unreadable):  # no cluster, no Colony, or no such add-on in it: nothing to be taken away
             return (Removed(),)
         stay = await asked.others(self._management, command) if command.dropped else {}
         off = Withdrawal(kube, command.addon, command.stays, stay, await notes(kube))
@@ -79,7 +79,7 @@ class Calls:
         return (Removed("; ".join(told)),)
 
     async def _written(self, command: Withdraw) -> tuple[Belonging, ...]:
-        """What it is made of by the Colony: of those put on before notes were taken. Raises NotFound."""
+        """What it is made of by the Colony: of those put on before notes were taken. Raises NotFound, Unreadable."""
         text = await asked.manifests(self._management, command)
         return tuple(map(belonging, asked.documents(command, command.addon, text)))
 

@@ -14,6 +14,10 @@ About = Apply | Check | Withdraw
 """Each names the add-on, its cluster and its Colony."""
 
 
+class Unreadable(TryLater):
+    """Manifests that nobody can read: of these nothing was ever written to a cluster."""
+
+
 async def manifests(management: Kube, about: About) -> str:
     """What the add-on is made of. Raises NotFound."""
     listed = _listed(await _colony(management, about), about)
@@ -39,11 +43,11 @@ async def others(management: Kube, about: About) -> Mapping[str, tuple[Belonging
 
 
 def documents(about: About, addon: str, text: str) -> list[Object]:
-    """The objects of an add-on, in the order they are written. Raises TryLater until people have mended them."""
+    """The objects of an add-on, in the order they are written. Raises Unreadable until people have mended them."""
     try:
         return objects(text)
     except ValueError as wrong:
-        raise TryLater(f"add-on {addon} of the Colony {about.tenant}/{about.colony} {wrong}") from wrong
+        raise Unreadable(f"add-on {addon} of the Colony {about.tenant}/{about.colony} {wrong}") from wrong
 
 
 async def _colony(management: Kube, about: About) -> Object:

@@ -3,11 +3,10 @@
 import sys
 from pathlib import Path
 
-import yaml
-
 from events.kinds import COLONIES
 from events.kube import Object
 from schemas import documents as read
+from schemas.documents import Unreadable
 from services.bad import BadInput
 
 STANDARD_INPUT = Path("-")
@@ -21,8 +20,8 @@ def documents(file: Path, kind: str, api: str = COLONIES.api_version) -> list[Ob
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise BadInput(f"{called} cannot be read ({why}): name a file with a {kind} in it") from error
-    except yaml.YAMLError as error:
-        raise BadInput(f"{called} is not YAML ({_where(error)}): must be a {kind}, as in the README") from error
+    except Unreadable as error:
+        raise BadInput(f"{called} is not YAML ({error}): must be a {kind}, as in the README") from error
     if not found:
         raise BadInput(f"{called} is empty: must hold a {kind}, as in the README")
     return [_of_kind(each, called, kind, api) for each in found]
@@ -52,9 +51,3 @@ def _called(document: object) -> str:
     if isinstance(document, dict):
         return f"a {document['kind']}" if document.get("kind") else "an object without a kind"
     return "a text" if isinstance(document, str) else "a list" if isinstance(document, list) else "a single value"
-
-
-def _where(error: yaml.YAMLError) -> str:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1}: {error.problem or error.context}"
-    return " ".join(str(error).split())

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from string import Template
 
-import yaml
-
 from events.faults import Denied
 from events.kinds import MACHINEDEPLOYMENTS
 from events.kube_port import Object
@@ -38,7 +36,7 @@ def filled(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Object, bool]]
         found = ((each, lot, pooled) for part, lot, pooled in texts for each in documents(part) if each)
         made = ((_marked(each, lot, nodes.pool_of(wish, lot)), lot, pooled) for each, lot, pooled in found)
         whole = [(on_spot(each) if pooled and lot.spot else each, pooled) for each, lot, pooled in made]
-    except (KeyError, ValueError, yaml.YAMLError) as wrong:
+    except (KeyError, ValueError) as wrong:
         raise Denied(f"the Cluster API template cannot be filled in: {wrong}", "BadTemplate") from wrong
     _scalable(lots, [document for document, _ in whole])
     return whole

@@ -4,16 +4,17 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import yaml
-
 from events.faults import Denied
 from events.kube_port import Object
+from schemas.documents import Unreadable, document
 from services.clouds.marks import GROUP
 from services.clouds.values import CHARTS, Config, asks_version
 from services.versions import plain, same_minor
 
 CONFIG = f"{GROUP}/config"
 """The annotation of a Credential that holds, as YAML, what else its clusters need: a project, a subscription."""
+LARGEST = 256 << 10
+"""Characters of it: what all annotations of an object may have together."""
 MACHINES = "machines"
 """What of that names machines of one's own, and where a template wants them."""
 IDENTITIES = {
@@ -57,8 +58,8 @@ class Means(NamedTuple):
     def needed(self) -> Config:
         """What the credential's clusters are told beside what was bought. Raises Denied if that is no mapping."""
         try:
-            found = yaml.safe_load(_said(self.credential)) or {}
-        except yaml.YAMLError:
+            found = document(_said(self.credential), LARGEST) or {}
+        except Unreadable:
             found = None
         if isinstance(found, dict):
             return found

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import structlog
-import yaml
 
 from events.kinds import TRIGGERS
 from events.telemetry import Meters
 from schemas.crds import Refused, read_trigger
-from schemas.documents import documents
+from schemas.documents import Unreadable, documents
 from services.edge.evaluators import Ended, Evaluates, TooCostly
 from services.edge.followed import Followed
 from services.edge.heard import Heard
@@ -26,7 +25,7 @@ DAMAGED = "alate.triggers.damaged"
 FILES = "files"
 UNREAD = (0, 0, 0)
 """The version of what is to be read again at the next look."""
-WRONG = (Refused, TooCostly, Ended, OSError, UnicodeDecodeError, yaml.YAMLError)
+WRONG = (Refused, TooCostly, Ended, OSError, UnicodeDecodeError, Unreadable)
 
 log = structlog.get_logger()
 
@@ -127,7 +126,13 @@ def _written(file: Path, size: int) -> tuple[Followed, ...]:
     """Raises what `WRONG` names."""
     if size > LARGEST:
         raise Refused(f"the file has {size} bytes: at most {LARGEST} are read")
-    return tuple(Followed(read_trigger(_of_kind(each))) for each in documents(file.read_text()) if each is not None)
+    return tuple(Followed(read_trigger(_of_kind(each))) for each in documents(_text(file), LARGEST) if each is not None)
+
+
+def _text(file: Path) -> str:
+    """Never more of it than is taken, though it grow while it is read."""
+    with file.open("rb") as opened:
+        return opened.read(LARGEST + 1).decode()
 
 
 def _of_kind(document: object) -> dict[str, object]:

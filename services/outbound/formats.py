@@ -1,5 +1,6 @@
 """What a target is sent is a pure function of the event, its place in the cluster's life, and the target's format."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -115,11 +116,16 @@ GITHUB = {PENDING: "pending", "": "pending", SUCCESS: "success", FAILURE: "failu
 GITLAB = {PENDING: "pending", "": "running", SUCCESS: "success", FAILURE: "failed", OVER: "canceled"}
 
 
+PART = r"(?![.]{1,2}(/|$))[A-Za-z0-9_.-]+"
+SLUG = {"github": re.compile(f"{PART}/{PART}"), "gitlab": re.compile(f"{PART}(/{PART})+")}
+"""What each forge calls a repository; no part of it leads out of its path."""
+
+
 def commit_of(said: Said, forge: str) -> tuple[str, str] | None:
     """Repository and hash of the commit that is to be told, if it is one of this forge."""
     where, _, rest = said.wish.commit.partition(":")
     repository, _, sha = rest.rpartition("@")
-    return (repository, sha) if where == forge and repository else None
+    return (repository, sha) if where == forge and SLUG[forge].fullmatch(repository) else None
 
 
 def _status(target: Target, occasion: Occasion) -> tuple[str, str, str, str] | None:

@@ -2,10 +2,13 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from urllib.parse import urlsplit
 
 import aiohttp
 
+from events.addresses import Reach, Unreachable, check
 from events.faults import TryLater
+from events.kube_sockets import Sockets
 from services.outbound.formats import Request
 from services.outbound.outcome import Answer
 
@@ -20,14 +23,18 @@ Opened = Callable[[], AbstractAsyncContextManager[Post]]
 
 
 @asynccontextmanager
-async def posting(patience: float = PATIENCE) -> AsyncIterator[Post]:
-    """A `Post` over real HTTP; keeps connections, and no cookies."""
+async def posting(patience: float = PATIENCE, reach: Reach | None = None) -> AsyncIterator[Post]:
+    """A `Post` over real HTTP; keeps connections, and no cookies. `reach` says where it may lead; None: anywhere."""
     timeout = aiohttp.ClientTimeout(total=patience)
     agent = {"User-Agent": "alate"}
-    async with aiohttp.ClientSession(timeout=timeout, headers=agent, cookie_jar=aiohttp.DummyCookieJar()) as session:
+    connector = aiohttp.TCPConnector(socket_factory=Sockets(reach).make)
+    async with aiohttp.ClientSession(
+        connector=connector, timeout=timeout, headers=agent, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+    ) as session:
 
         async def post(request: Request) -> Answer:
             try:
+                check(reach, urlsplit(request.url).hostname or "")
                 async with session.post(
                     request.url, data=request.body, headers=request.headers, allow_redirects=False
                 ) as answer:
@@ -35,7 +42,13 @@ async def posting(patience: float = PATIENCE) -> AsyncIterator[Post]:
                     return Answer(answer.status, answer.headers.get("Retry-After", ""), body)
             except TimeoutError as late:
                 raise TryLater(f"no answer in {patience:g} s") from late
-            except aiohttp.ClientError as wrong:
-                raise TryLater(f"no answer: {type(wrong).__name__}") from wrong
+            except (aiohttp.ClientError, OSError, ValueError) as wrong:
+                raise TryLater(_why(wrong)) from wrong
 
         yield post
+
+
+def _why(wrong: Exception) -> str:
+    """Where it may not go is told; what else went wrong may hold what a receiver said."""
+    cause = wrong.os_error if isinstance(wrong, aiohttp.ClientConnectorError) else wrong
+    return f"not sent: {cause}" if isinstance(cause, Unreachable) else f"no answer: {type(wrong).__name__}"

@@ -7,14 +7,16 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import structlog
-import yaml
 from pydantic import AfterValidator, Field
 
 from events.credentials import without_secrets
 from schemas.crds.refusals import Refused, read
 from schemas.crds.written import Label, ListMap, Written
+from schemas.documents import Unreadable, document
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+LARGEST = 1 << 20
+"""Characters of the file."""
 EVENT = r"^([a-z]+|\*)\.([a-z]+|\*)$"
 
 log = structlog.get_logger()
@@ -62,12 +64,12 @@ class TargetsFile(Written):
 def read_targets(text: str) -> Mapping[str, Target]:
     """By name. Raises Refused, one sentence per mistake."""
     try:
-        written = yaml.safe_load(text)
+        written = document(text, LARGEST)
         if not isinstance(written, dict):
             raise Refused("the file of targets must be a mapping with the key targets")  # noqa: TRY301 - told as all else
         return {each.name: each for each in read(TargetsFile, written).targets}
-    except yaml.YAMLError as error:
-        raise Refused(f"the file of targets is no YAML: {' '.join(str(error).split())}") from error
+    except Unreadable as error:
+        raise Refused(f"the file of targets is no YAML: {error}") from error
     except Refused as error:
         raise Refused(without_secrets(str(error))) from None
 

@@ -1,5 +1,6 @@
 """The local stack as a table: which program, in which order, told what."""
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -146,10 +147,16 @@ OF_ITS_OWN: Mapping[str, Callable[[Wiring], dict[str, str]]] = {EDGE: _edge, OUT
 """What only one service is told."""
 
 
+ALLOW = ("ALATE_CLUSTERS_ALLOW", "ALATE_CATALOG_ALLOW", "ALATE_OUTBOUND_ALLOW")
+HERE = "private,loopback"
+"""Where connections may lead on a laptop, if nothing else is said: the sandbox's clusters are on the loopback."""
+
+
 def _python(wiring: Wiring, name: str, told: Mapping[str, str], ready: Probe) -> Program:
     own = wiring.key(name)
     shown = {**dict.fromkeys(SHOWN, ""), "ALATE_NATS_NKEY": str(own)} if own else {}
-    env = {"ALATE_NATS_URL": wiring.bus, "ALATE_LOG_FORMAT": "json", **shown, **wiring.settings, **told}
+    allowed = {name: os.environ.get(name) or HERE for name in ALLOW}
+    env = {"ALATE_NATS_URL": wiring.bus, "ALATE_LOG_FORMAT": "json", **allowed, **shown, **wiring.settings, **told}
     # -P: a folder called services where the user happens to stand is not ours.
     argv = (sys.executable, "-P", "-m", "services", name)
     return Program(name, argv, wiring.folder.logs / f"{name}.log", ready, env)

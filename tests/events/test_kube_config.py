@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 
 from events.faults import Denied, TryLater
 from events.kube import Kube
-from events.kube_config import _config, transport, transport_of
+from events.kube_config import TRUSTED, _config, transport, transport_of
 
 NOW = dt.datetime.now(dt.UTC)
 
@@ -116,7 +116,7 @@ async def test_a_token_and_an_inline_authority_reach_a_server_below_a_path(secur
     document = config(f"{secure}/clusters/x", {"token": "t1"}, **ca)
     said = await ask(await transport(written(document)))
     assert (said["token"], said["path"]) == ("Bearer t1", "/clusters/x/version")
-    assert (await ask(await transport_of(yaml.safe_dump(document))))["token"] == "Bearer t1"  # noqa: S105 - not one
+    assert (await ask(await transport_of(yaml.safe_dump(document), allowed=TRUSTED)))["token"] == "Bearer t1"  # noqa: S105 - not one
 
 
 async def test_a_client_certificate_is_shown_and_leaves_no_file(secure, authority, written):
@@ -228,10 +228,10 @@ async def test_many_clusters_opened_leave_no_descriptor_behind(secure, authority
     cert, key = authority.pair("alate")
     user = {"client-certificate-data": b64(cert), "client-key-data": b64(key)}
     text = yaml.safe_dump(config(secure, user, **{"certificate-authority-data": b64(authority.pem)}))
-    await transport_of(text)
+    await transport_of(text, allowed=TRUSTED)
     before = await asyncio.to_thread(open_descriptors)
     for _ in range(20):
-        await transport_of(text)
+        await transport_of(text, allowed=TRUSTED)
     assert await asyncio.to_thread(open_descriptors) == before
 
 

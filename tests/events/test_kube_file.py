@@ -27,9 +27,7 @@ def changed(change, context=None):
 
 
 MISTAKES = {
-    "is not YAML .*line \\d+, column \\d+.*: expected clusters, contexts and users": lambda: parsed(
-        "{", "kubeconfig F"
-    ),
+    "is not YAML .at line \\d+: .*: expected clusters, contexts and users": lambda: parsed("{", "kubeconfig F"),
     "kubeconfig F holds no mapping: expected": lambda: parsed("", "kubeconfig F"),
     "kubeconfig F holds no mapping: ": lambda: parsed("just text", "kubeconfig F"),
     "contexts in kubeconfig F is no list: expected entries with a name and a context": lambda: parsed(

@@ -70,5 +70,5 @@ def _yaml(body: bytes) -> object:
     try:
         found = yaml.load(body, Loader=_Plain)  # noqa: S506 - a SafeLoader, less its timestamps
         return msgspec.json.decode(msgspec.json.encode(found))
-    except (yaml.YAMLError, TypeError) as error:
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
         raise bad_request(f"the body is no YAML: {error}") from None

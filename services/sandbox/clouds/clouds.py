@@ -80,7 +80,7 @@ class Clouds:
     def _obey(self, asked: Object | None) -> None:
         try:
             wanted = faults.read(asked) if asked else self._given.faults
-        except msgspec.MsgspecError as wrong:
+        except (msgspec.MsgspecError, ValueError, RecursionError) as wrong:
             _log.warning("the faults asked for cannot be read, those before stay", reason=str(wrong))
             return
         self._laws = replace(self._laws, faults=wanted)

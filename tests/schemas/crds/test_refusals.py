@@ -73,14 +73,38 @@ def test_a_mistake_in_a_cluster(written, cluster, field, value, sentence):
     assert refusal(written) == f"{CLUSTER}.{field}{sentence}"
 
 
+def pod(meta, kind="kind: Pod", version="v1"):
+    return f"apiVersion: {version}\n{kind}\nmetadata: {meta}"
+
+
+TEXTS = "that are no mapping from text to text"
+MISSHAPEN = [
+    (
+        pod("{name: ../../../x, namespace: ../kube-system}"),
+        "has the metadata.name '../../../x', which",
+    ),
+    (pod("{name: x, namespace: ../kube-system}"), "document 1 has the metadata.namespace '../kube-system', which"),
+    (pod("{name: ..}"), "has the metadata.name '..', which Kubernetes does not take"),
+    (pod("{name: a%2f}"), "has the metadata.name 'a%2f', which"),
+    (pod("{name: x, namespace: 5}"), "document 1 has the metadata.namespace 5, which Kubernetes does not take"),
+    (pod("{name: x, labels: [1]}"), f"document 1 has metadata.labels {TEXTS}"),
+    (pod("{name: x, labels: {a: 1}}"), f"document 1 has metadata.labels {TEXTS}"),
+    (pod("{name: x, annotations: x}"), f"document 1 has metadata.annotations {TEXTS}"),
+    (pod("{name: x}", version="../v1"), "has the apiVersion '../v1', which Kubernetes does not take"),
+    (pod("{name: x}", kind="kind: ../x"), "has the kind '../x', which Kubernetes does not take"),
+    (pod("{name: x, ~: 1}"), "must be YAML that JSON can say as well, but has: "),
+]
+"""Each would ask for another object than it names, or end who reads it."""
+
+
 @pytest.mark.parametrize(
     ("manifests", "sentence"),
     [
         ("a: [", "must be YAML, but at line 2: did not find expected node content"),
         ("a: *b", "must be YAML, but at line 1: found undefined alias"),
         ("a: !!python/object:os.system x", "could not determine a constructor for the tag"),
-        ("\x00", "must be YAML, but has: unacceptable character #x0000: control characters are not allowed"),
-        ("at: 2026-99-99", "must be YAML, but has: month must be in 1..12"),
+        ("\x00", "must be YAML, but it has what cannot be read: unacceptable character #x0000: control characters"),
+        ("at: 2026-99-99", "must be YAML, but it has what cannot be read: month must be in 1..12"),
         ("---\n", "must hold at least one Kubernetes object"),
         ("- 1", "must hold Kubernetes objects, but document 1 has no apiVersion, kind, metadata.name"),
         ("apiVersion: v1\nkind: Pod\nmetadata: x", "document 1 has no metadata.name"),
@@ -88,16 +112,17 @@ def test_a_mistake_in_a_cluster(written, cluster, field, value, sentence):
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\nkind: Pod",
             "document 2 has no apiVersion, metadata.name",
         ),
-        ("a: " + "[" * 100_000, "must be YAML that is nested at most 100 deep"),
-        ("a: " + "[" * 200 + "]" * 200, "must be YAML that is nested at most 100 deep"),
-        ("a: &a [*a]", "must be YAML of at most 1000000 values once its aliases are written out"),
+        ("a: " + "[" * 100_000, "must be YAML, but it is nested more than 100 deep"),
+        ("a: " + "[" * 200 + "]" * 200, "must be YAML, but it is nested more than 100 deep"),
+        ("a: &a [*a]", "must be YAML, but the alias a stands within what it stands for"),
+        *MISSHAPEN,
         (
             "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
             + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 10)}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True)),
-            "must be YAML of at most 1000000 values once its aliases are written out",
+            "must be YAML, but it comes to more than 1000000 values once its aliases are written out",
         ),
     ],
-    ids=range(13),
+    ids=range(13 + len(MISSHAPEN)),
 )
 def test_a_mistake_in_an_addons_manifests(written, cluster, manifests, sentence):
     cluster["addons"][0]["manifests"] = manifests

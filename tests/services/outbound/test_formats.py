@@ -123,3 +123,10 @@ def test_a_long_reason_is_cut():
     said = json.loads(sent("github", "stalled", message="x" * 500).body)["description"]
     assert len(said) == LONGEST
     assert said.startswith("cluster stalled: xxx")
+
+
+@pytest.mark.parametrize(
+    "slug", ["../..", "acme/..", "./models", "acme", "a/b/c", "acme/mod els", "acme/x?y", "acme/x#y"]
+)
+def test_no_repository_leads_to_another_address_of_the_forge(slug):
+    assert sent("github", "ready", wish=wish(f"github:{slug}@{'0' * 40}")) is None

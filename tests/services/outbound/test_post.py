@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from aiohttp import web
 
+from events.addresses import PRIVATE, Reach
 from events.faults import TryLater
 from services.outbound.formats import Request
 from services.outbound.outcome import Answer
@@ -79,3 +80,12 @@ async def test_of_a_long_answer_only_the_beginning_is_read():
         answer = await post(Request(f"http://127.0.0.1:{runner.addresses[0][1]}/", {}, b""))
     await runner.cleanup()
     assert 0 < len(answer.body) <= READ
+
+
+async def test_what_only_we_can_reach_is_told_nothing_and_the_reason_is_said():
+    reach = Reach(frozenset({PRIVATE}), "ALATE_OUTBOUND_ALLOW")
+    async with receiving() as receiver, posting(reach=reach) as post:
+        for url in (receiver.url, "https://169.254.169.254/x", "https://localhost/x"):
+            with pytest.raises(TryLater, match=r"not sent: \S+ is of .* allow it with .* in ALATE_OUTBOUND_ALLOW"):
+                await post(Request(url, {}, b""))
+    assert receiver.got == []

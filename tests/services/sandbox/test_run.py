@@ -14,7 +14,7 @@ import yaml
 from events.faults import Denied, TryLater
 from events.kinds import CLUSTERS, CONFIGMAPS, JOBS, NODES, SECRETS, find
 from events.kube import Kube
-from events.kube_config import transport, transport_of
+from events.kube_config import TRUSTED, transport, transport_of
 from events.nats_server import free_port
 from services.sandbox.clouds.bill import machines_ever
 
@@ -107,7 +107,7 @@ class Process:
     async def opened(self):
         secret = await self.kube.get(SECRETS, "c-kubeconfig", "default")
         text = base64.b64decode(secret["data"]["value"]).decode()
-        return Kube(await transport_of(text), random=lambda: 0.5), text
+        return Kube(await transport_of(text, allowed=TRUSTED), random=lambda: 0.5), text
 
 
 @asynccontextmanager
@@ -165,7 +165,7 @@ async def test_each_cluster_opens_with_its_own_token_only(nats_server, tmp_path)
         await soon(lambda: founded(inner))
         config = yaml.safe_load(text)
         config["users"][0]["user"]["token"] = yaml.safe_load(it.kubeconfig.read_text())["users"][0]["user"]["token"]
-        stranger = Kube(await transport_of(yaml.safe_dump(config)), random=lambda: 0.5)
+        stranger = Kube(await transport_of(yaml.safe_dump(config), allowed=TRUSTED), random=lambda: 0.5)
         with pytest.raises(Denied, match="Unauthorized"):
             await stranger.list(NODES)
         await inner.close()

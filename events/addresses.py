@@ -1,0 +1,106 @@
+"""Where connections may lead is decided by the address itself, so that no name, redirect or second look-up leads on."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from errno import EACCES
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+PRIVATE, LOOPBACK, LINK_LOCAL, INTERNAL = "private", "loopback", "link-local", "internal"
+PLACES = {
+    PRIVATE: "a private network",
+    LOOPBACK: "this host itself",
+    LINK_LOCAL: "the link, where clouds keep their machines' credentials",
+    INTERNAL: "the cluster that alate runs in",
+}
+"""What an address may be of beside the open Internet, and how that is said."""
+NOWHERE = "nowhere"
+"""Multicast, broadcast and reserved: nobody can be there."""
+_METADATA = frozenset(
+    map(ip_address, ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
+)
+"""Where Azure, Alibaba, Oracle, AWS and Google keep them beside 169.254.0.0/16, by their documentation."""
+_NAT64 = ip_network("64:ff9b::/96")
+_INSIDE = (".svc", ".cluster.local")
+_CLUSTERS_OWN = frozenset({"kubernetes", "kubernetes.default"})
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where connections of one kind may lead."""
+
+    allowed: frozenset[str] = frozenset()
+    """Of `PLACES`; the open Internet always is."""
+    setting: str = ""
+    """What allows more; told in sentences."""
+    own: frozenset[str] = frozenset()
+    """Addresses of the API server of the cluster that alate runs in."""
+
+    def refusal(self, host: str) -> str:
+        """Why a host, by address or by name, must not be spoken to; empty: it may. A name says no more than itself."""
+        place = self._place(host)
+        if not place or place in self.allowed:
+            return ""
+        if place == NOWHERE:
+            return f"{host} is no address that anybody can have: name another"
+        told = f": use another, or allow it with {place} in {self.setting}" if self.setting else ""
+        return f"{host} is of {PLACES[place]}, which must not be spoken to{told}"
+
+    def _place(self, host: str) -> str:
+        if host in self.own:
+            return INTERNAL
+        try:
+            address = ip_address(host.strip("[]").partition("%")[0])
+        except ValueError:
+            return _of_name(host.lower().rstrip("."))
+        return place_of(address)
+
+
+class Unreachable(OSError):
+    """A connection was not made, for it would lead where none may."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(EACCES, why)
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def check(reach: Reach | None, host: str) -> None:
+    """See that a host may be spoken to; None: any may. Raises Unreachable."""
+    why = reach.refusal(host) if reach is not None else ""
+    if why:
+        raise Unreachable(why)
+
+
+def own(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
+    """The address of the API server that a pod is told of."""
+    return frozenset(filter(None, (environment.get("KUBERNETES_SERVICE_HOST"),)))
+
+
+def place_of(address: IPv4Address | IPv6Address) -> str:
+    """What an address is of; empty: of the open Internet. One within another counts as what it leads to."""
+    inner = _inner(address)
+    if inner is not None:
+        return place_of(inner)
+    if address.is_loopback or address.is_unspecified:
+        return LOOPBACK
+    if address.is_link_local or address in _METADATA:
+        return LINK_LOCAL
+    if address.is_multicast or (address.is_reserved and address.version == 4):
+        return NOWHERE
+    return "" if address.is_global else PRIVATE
+
+
+def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | None:
+    if not isinstance(address, IPv6Address):
+        return None
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour
+
+
+def _of_name(name: str) -> str:
+    if name == "localhost" or name.endswith(".localhost"):
+        return LOOPBACK
+    return INTERNAL if name in _CLUSTERS_OWN or name.endswith(_INSIDE) else ""
