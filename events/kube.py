@@ -7,7 +7,7 @@ import msgspec
 
 from events.faults import TryLater
 from events.kube_bounds import MANAGEMENT, Bounds, Tally
-from events.kube_faults import Expired, fault_of
+from events.kube_faults import UNREADABLE, Expired, fault_of
 from events.kube_named import is_named
 from events.kube_port import Changed, Listed, Lost, Object, Request, Resource, Response, Sight, Transport
 from events.kube_watch import Watch
@@ -205,7 +205,7 @@ def _whole(path: str, item: Object) -> Object:
 def _decoded(request: Request, response: Response, decoder: msgspec.json.Decoder[T]) -> T:
     try:
         return decoder.decode(response.body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise fault_of(request, response) from error
 
 

@@ -25,6 +25,10 @@ _FINAL_500 = "failed to create typed patch object"
 _TERMINATING = "not allowed while custom resource definition is terminating"
 
 
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for bytes that are no JSON, no text, or deeper than the stack."""
+
+
 class Expired(TryLater):
     """The version asked for is no longer kept: list anew."""
 
@@ -51,7 +55,7 @@ class Status(msgspec.Struct):
 def _status(body: bytes) -> Status:
     try:
         return msgspec.json.decode(body, type=Status)
-    except (msgspec.DecodeError, RecursionError):  # proxies answer in HTML, load balancers in nothing
+    except UNREADABLE:  # proxies answer in HTML, load balancers in nothing
         return Status()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from events.faults import Denied, Fault, TryLater
-from events.kube_faults import Expired, fault_in, fault_of
+from events.kube_faults import UNREADABLE, Expired, fault_in, fault_of
 from events.kube_named import named
 from events.kube_port import Changed, Listed, Lost, Object, Request, Response, Sight, Transport
 from events.patience import Patience
@@ -121,6 +121,6 @@ class Watch:
             self.version = str(event.object["metadata"]["resourceVersion"])
             if event.type != "BOOKMARK":
                 named(event.object)
-        except (msgspec.DecodeError, KeyError, TypeError, RecursionError) as error:
+        except (*UNREADABLE, KeyError, TypeError) as error:
             raise TryLater(f"the watch said what is no event: {error}", after=0.0) from error
         return None if event.type == "BOOKMARK" else Changed(event.object, gone=event.type == "DELETED")

@@ -67,7 +67,7 @@ def _misshapen(document: dict[str, Any]) -> Iterator[str]:
     """What cannot be asked for as it is written."""
     for path, shape in _SHAPES.items():
         value = _at(document, path)
-        if value is not None and not (isinstance(value, str) and re.fullmatch(shape, value)):
+        if value is not None and not (isinstance(value, str) and value.isprintable() and re.fullmatch(shape, value)):
             yield f"the {'.'.join(path)} {value!r:.80}, which Kubernetes does not take"
     for path in _TEXTS:
         value = _at(document, path)

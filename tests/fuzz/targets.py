@@ -6,12 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from events.bus import Stored
 from events.cloudevents import CloudEvent, Malformed, decode, encode, structured
 from schemas.crds import read_trigger
-from schemas.documents import documents
+from schemas.documents import Unreadable, documents
 from schemas.registry import Stream, declarations
 from services.addons.service import HEARS as ADDONS
 from services.edge.heard import Heard
@@ -26,10 +24,13 @@ from services.edge.said import Said
 from services.edge.secrets import Endpoint
 from services.hearing import Ears, Undecodable
 from services.provisioning.service import HEARS as PROVISIONING
+from services.sandbox.api.kubeconfig import kubeconfig
+from services.sources import SAMPLE
 from services.teardown.service import HEARS as TEARDOWN
 from services.trail.said import Said as Shown
 from services.trail.which import about
 from tests.corpus import corpus
+from tests.fuzz import foreign
 from tests.services.edge.house import NOW, RUN, SECRET, WHSEC, bearer, github, standard
 from tests.services.edge.test_senders import ALERTS, BINARY, EVENT, MERGE, PIPELINE, SENDS
 
@@ -112,10 +113,8 @@ def refusal(provider: Provider, said: Said) -> Problem | None:
 
 def trigger_files(data: bytes) -> None:
     """A text is YAML or not; it ends no process."""
-    try:
+    with suppress(Unreadable):
         documents(data.decode("utf-8", "replace"))
-    except yaml.YAMLError:
-        return
 
 
 def rules(data: bytes) -> None:
@@ -178,6 +177,16 @@ SUBJECTS = tuple(
 """One of every declared message."""
 EARS = tuple(map(Ears, (PROVISIONING, TEARDOWN, ADDONS)))
 
+KUBECONFIG = kubeconfig("https://10.0.0.1:6443", "x", "ca")
+CATALOGS = tuple(file.read_bytes()[:4_000] for file in sorted(SAMPLE.glob("*.csv"))[:2])
+MANIFEST = b"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b, labels: {c: d}}\n---\n"
+OBJECT = b'{"metadata":{"name":"a","resourceVersion":"1"}}'
+ADDED = b'{"type":"ADDED","object":' + OBJECT + b"}"
+POOLS = b"pools: [{name: a, accelerator: H100, accelerators: 8, nodes: 4}]"
+LISTED = b'{"metadata":{"resourceVersion":"1"},"items":[' + OBJECT + b"]}"
+KINDS = b'{"resources":[{"name":"widgets","kind":"Widget","namespaced":true,"verbs":["list"]}]}'
+GROUPS = b'{"groups":[{"preferredVersion":{"groupVersion":"a/v1"},"versions":[{"groupVersion":"a/v1"}]}]}'
+
 TARGETS: Mapping[str, Target] = {
     "codec": Target(codec, (packed(BINARY, b"{}"), *_REQUESTS)),
     "providers": Target(providers, _REQUESTS),
@@ -185,5 +194,11 @@ TARGETS: Mapping[str, Target] = {
     "rules": Target(rules, _BODIES),
     "shown": Target(shown, (packed(BINARY, b"{}"), packed(BINARY, _DEEP), *_REQUESTS)),
     "heard": Target(heard, (_DEEP, *_STATES)),
+    "kubeconfigs": Target(foreign.kubeconfigs, (KUBECONFIG.encode(), b"a: &a [*a]", b"a: 2020-13-45")),
+    "catalogs": Target(foreign.catalogs, (*CATALOGS, POOLS)),
+    "manifests": Target(foreign.manifests, (MANIFEST, MANIFEST * 2, b"a: &a [x, x]\nb: [*a, *a]")),
+    "credentials": Target(foreign.credentials, (b"pool: dgx", b"machines: [{address: 10.0.0.7, pool: dgx}]")),
+    "answers": Target(foreign.answers, (LISTED, KINDS, GROUPS, _DEEP)),
+    "events": Target(foreign.events, (ADDED, b'{"type":"ERROR","object":{}}', _DEEP)),
     "marks": Target(marks, (b"EVENTS=42,INTAKE=7",)),
 }
