@@ -30,6 +30,10 @@ ACCELERATORS: Mapping[str, tuple[str, ...]] = {
 
 AMD = ("MI300X",)
 """All others are NVIDIA's."""
+BETTER: Mapping[str, tuple[str, ...]] = {"A100": ("A100-80GB",), "H100": ("H100-NVL",)}
+"""What some markets sell under a plainer name: Azure's NC40ads_H100_v5, listed with an H100, has the NVL."""
+MAKERS: Mapping[str, str] = {"10de": "nvidia", "1002": "amd"}
+"""By PCI vendor id."""
 
 _MAKERS = re.compile(r"^(nvidia|amd)?(geforce|tesla|instinct)?")
 
@@ -44,6 +48,21 @@ _CANONICAL = {_plain(name): canonical for canonical, others in ACCELERATORS.item
 def canonical(name: str) -> str | None:
     """The one name of an accelerator: ``H100`` for ``h100-sxm`` or ``Nvidia H100``; None if it is unknown."""
     return _CANONICAL.get(_plain(name))
+
+
+def serves(model: str, wanted: str) -> bool:
+    """Whether what a node calls `model` may be what was bought as `wanted`.
+
+    A model that nobody knows may be any of its maker's; empty: nothing is told, and it may be any at all.
+    """
+    return any(_may_be(one, wanted) for one in model.split(" + "))
+
+
+def _may_be(model: str, wanted: str) -> bool:
+    if model in ACCELERATORS:
+        return model == wanted or model in BETTER.get(wanted, ())
+    maker = model.partition(":")[0]
+    return model == wanted or MAKERS.get(maker, maker) in ("", "amd" if wanted in AMD else "nvidia")
 
 
 def resource(name: str) -> str:

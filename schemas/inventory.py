@@ -135,7 +135,9 @@ class NodeSeen(Level, frozen=True, kw_only=True):
     ready: bool
     accelerator: str
     accelerators: int
-    """Allocatable."""
+    """Allocatable devices; one that pods share, or that is partitioned, counts once."""
+    by_model: dict[str, int] = {}
+    """The same by model; empty: not said."""
     control_plane: bool = False
     """It runs the cluster itself, not workloads."""
     pool: str = ""
@@ -150,7 +152,7 @@ class NodeSeen(Level, frozen=True, kw_only=True):
     resources: dict[str, Amount] = {}
     """By name: cpu, memory, ephemeral-storage, pods, and each accelerator's."""
     models: dict[str, Amount] = {}
-    """Accelerators by model (and MIG profile)."""
+    """What pods can have of them, by model (and MIG profile)."""
     devices: tuple[Device, ...] = ()
 
 
@@ -172,7 +174,9 @@ class PoolSeen(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int = 0
     """Ready ones."""
     accelerators: int = 0
-    """Allocatable on them."""
+    """Allocatable on them; one that pods share, or that is partitioned, counts once."""
+    by_model: dict[str, int] = {}
+    """The same by model; what is not told so may be of any."""
     pods: int = 0
     """How many pods hold accelerators there, on nodes that are not ready too."""
     used: int = 0
@@ -192,9 +196,11 @@ class ClusterSeen(Level, frozen=True, kw_only=True):
     nodes: int = 0
     """Ready ones, those of the control plane aside."""
     accelerators: int = 0
-    """Allocatable on ready nodes."""
+    """Allocatable on ready nodes; one that pods share, or that is partitioned, counts once."""
+    by_model: dict[str, int] = {}
+    """The same by model; what is not told so may be of any."""
     allocated: int = 0
-    """Held on ready nodes by pods that have not finished."""
+    """Held on ready nodes, wholly or in part, by pods that have not finished."""
     pods: int = 0
     """How many pods hold accelerators or wait for them."""
     finished: int = 0
@@ -206,7 +212,7 @@ class ClusterSeen(Level, frozen=True, kw_only=True):
     resources: dict[str, Amount] = {}
     """Of all ready nodes together, by name."""
     models: dict[str, ModelAmount] = {}
-    """Accelerators of all ready nodes, by model (and MIG profile)."""
+    """What pods can have of them on all ready nodes, by model (and MIG profile)."""
     used: dict[str, int] = {}
     """Ready nodes on which accelerators are held, by model."""
     demand: tuple[Demand, ...] = ()

@@ -1,11 +1,13 @@
 """What is there is held against what there shall be, pool by pool as far as nodes tell which pool they are of."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
+from schemas.accelerators import serves
 from schemas.cluster import Founded
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Lot
@@ -34,12 +36,36 @@ def short(state: Founded, seen: ClusterSeen, lots: Iterable[Lot]) -> Lacking:
     """What is short of these lots; nodes that do not tell their pool may be of any."""
     pools = _told(state, seen)
     free = _untold(seen, pools)
-    nodes, accelerators = -free.nodes, -free.accelerators
+    nodes, gaps = -free.nodes, Counter[str]()
     for lot in lots:
         there = pools.get(lot.pool, NOTHING)
         nodes += max(lot.nodes - there.nodes, 0)
-        accelerators += max(lot.nodes * lot.accelerators_per_node - there.accelerators, 0)
-    return Lacking(max(nodes, 0), max(accelerators, 0))
+        gaps[lot.accelerator] += max(lot.nodes * lot.accelerators_per_node - serving(there, lot.accelerator), 0)
+    return Lacking(max(nodes, 0), _unfilled(gaps, _by_model(free)))
+
+
+def serving(there: PoolSeen | ClusterSeen, wanted: str) -> int:
+    """How many of what is there are, or may be, of the model that was bought."""
+    return usable(there, (wanted,))
+
+
+def _unfilled(gaps: Mapping[str, int], free: Mapping[str, int]) -> int:
+    """What is still short once what is free has gone where it serves: first where it is just what was bought."""
+    left, short = Counter(free), Counter(gaps)
+    for exactly in (True, False):
+        for wanted in gaps:
+            for model in free:
+                if model == wanted if exactly else serves(model, wanted):
+                    taken = max(min(left[model], short[wanted]), 0)
+                    left[model], short[wanted] = left[model] - taken, short[wanted] - taken
+    return short.total()
+
+
+def _by_model(there: PoolSeen | ClusterSeen) -> Counter[str]:
+    """What is told of no model counts under the empty name."""
+    told = Counter(there.by_model)
+    told[""] += there.accelerators - told.total()
+    return told
 
 
 def by_pool(state: Founded, seen: ClusterSeen, names: Sequence[str]) -> Mapping[str, PoolSeen]:
@@ -49,6 +75,25 @@ def by_pool(state: Founded, seen: ClusterSeen, names: Sequence[str]) -> Mapping[
     if len(names) == 1:
         return {names[0]: _sum((free, pools.get(names[0], NOTHING)))}
     return {} if free.nodes else {name: pools.get(name, NOTHING) for name in names}
+
+
+def own(state: Founded, seen: ClusterSeen) -> PoolSeen:
+    """What is there of its pools, and what may be: nodes that say they are of another pool are none of it."""
+    pools = _told(state, seen)
+    names = {lot.pool for lot in state.attempt.placement.lots}
+    return _sum((_untold(seen, pools), *(pool for name, pool in pools.items() if name in names)))
+
+
+def elsewhere(state: Founded, seen: ClusterSeen) -> tuple[str, ...]:
+    """The pools that ready nodes say they are of, and that it has not."""
+    names = {lot.pool for lot in state.attempt.placement.lots}
+    return tuple(sorted(name for name, pool in _told(state, seen).items() if pool.nodes and name not in names))
+
+
+def usable(there: PoolSeen | ClusterSeen, wanted: Iterable[str]) -> int:
+    """How many of what is there are, or may be, of any of the models that were bought."""
+    bought = tuple(wanted)
+    return sum(number for model, number in _by_model(there).items() if any(serves(model, one) for one in bought))
 
 
 def idle_since(state: Founded, seen: ClusterSeen, name: str) -> datetime | None:
@@ -68,9 +113,18 @@ def _told(state: Founded, seen: ClusterSeen) -> Mapping[str, PoolSeen]:
 def _untold(seen: ClusterSeen, pools: Mapping[str, PoolSeen]) -> PoolSeen:
     """What may be of any pool."""
     named = _sum(pools.values())
-    return PoolSeen(nodes=seen.nodes - named.nodes, accelerators=seen.accelerators - named.accelerators)
+    models = _by_model(seen)
+    models.subtract(_by_model(named))
+    return PoolSeen(
+        nodes=seen.nodes - named.nodes, accelerators=seen.accelerators - named.accelerators, by_model=dict(models)
+    )
 
 
 def _sum(some: Iterable[PoolSeen]) -> PoolSeen:
     every = tuple(some)
-    return PoolSeen(nodes=sum(one.nodes for one in every), accelerators=sum(one.accelerators for one in every))
+    models = sum((_by_model(one) for one in every), Counter[str]())
+    return PoolSeen(
+        nodes=sum(one.nodes for one in every),
+        accelerators=sum(one.accelerators for one in every),
+        by_model={model: number for model, number in sorted(models.items()) if model},
+    )

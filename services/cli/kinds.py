@@ -132,6 +132,7 @@ KINDS: Mapping[str, Kind] = {
             "ACCELERATOR": _text("accelerator"),
             "COUNT": _text("accelerators"),
             "FREE": lambda item, _: f"{item['free']:g}",
+            "SLICES": _text("slices"),
             "FRESH": _text("freshness"),
             "DEGRADED": lambda item, _: troubles(item),
         },

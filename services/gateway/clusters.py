@@ -10,7 +10,7 @@ from schemas.teardown import Gone, TeardownState, Warned
 from services.gateway.aspects import aspects
 from services.gateway.conditions import Shown
 from services.gateway.facts import Facts, counted, endpoint, phase, wanted, whole
-from services.gateway.poolcounts import pools
+from services.gateway.poolcounts import pools, totals
 from services.gateway.tells import message
 
 SHOWN = 5
@@ -22,6 +22,7 @@ def cluster_status(facts: Facts, shown: Shown) -> ClusterStatus:
     state, need = facts.cluster, wanted(facts)
     founded = state if isinstance(state, Founded) else None
     seen = counted(facts, founded) if founded else None
+    nodes, accelerators = totals(facts, founded, seen) if founded and seen else (0, 0)
     kubeconfig = getattr(state, "kubeconfig", None)
     return ClusterStatus(
         name=facts.wish.cluster,
@@ -29,9 +30,9 @@ def cluster_status(facts: Facts, shown: Shown) -> ClusterStatus:
         since=whole(state.since) if state else None,
         offer=_offer(founded) if founded else None,
         next_best_price_per_hour=founded.next_best_per_hour if founded else None,
-        nodes_ready=seen.nodes if seen else 0,
+        nodes_ready=nodes,
         nodes_wanted=need.nodes,
-        accelerators_ready=seen.accelerators if seen else 0,
+        accelerators_ready=accelerators,
         accelerators_wanted=need.accelerators,
         pools=pools(facts),
         kubeconfig_secret=kubeconfig,

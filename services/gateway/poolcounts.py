@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
+from schemas.accelerators import serves
 from schemas.cluster import Founded
 from schemas.crds import PoolStatus
-from schemas.inventory import PoolSeen
+from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement
-from services.counts import by_pool
+from services.clouds.nodes import POOL
+from services.counts import by_pool, elsewhere, own, usable
 from services.gateway.facts import Facts, counted, wanted
 
 
@@ -18,11 +20,34 @@ def pools(facts: Facts) -> list[PoolStatus]:
             name=name,
             nodes_ready=there[name].nodes if name in there else None,
             nodes_wanted=nodes,
-            accelerators_ready=there[name].accelerators if name in there else None,
+            accelerators_ready=usable(there[name], (model,)) if name in there else None,
             accelerators_wanted=nodes * each,
         )
-        for name, nodes, each in _wanted(facts)
+        for name, nodes, each, model in _wanted(facts)
     ]
+
+
+def totals(facts: Facts, state: Founded, seen: ClusterSeen) -> tuple[int, int]:
+    """Ready nodes of its pools, and the accelerators on them that are what was bought."""
+    there = own(state, seen)
+    return there.nodes, usable(there, {model for _, _, _, model in _wanted(facts)})
+
+
+def oddities(facts: Facts, state: Founded, seen: ClusterSeen) -> str:
+    """What is there that does not count, and what to do so that it does; empty where all counts."""
+    told = []
+    names, others = [name for name, _, _, _ in _wanted(facts)], elsewhere(state, seen)
+    if state.lent and others:
+        mine, theirs = " or ".join(names), " and ".join(others)
+        told.append(
+            f"nodes belong to pool {theirs}, not {mine}: name the pool {others[0]} or label the nodes {POOL}={names[0]}"
+        )
+    there, models = own(state, seen), {model for _, _, _, model in _wanted(facts)}
+    strange = [
+        f"{number} {model}" for model, number in there.by_model.items() if not any(serves(model, one) for one in models)
+    ]
+    told += [f"{', '.join(strange)} there, bought were {', '.join(sorted(models))}"] if strange else []
+    return "".join(f"; {each}" for each in told)
 
 
 def short_pools(facts: Facts) -> str:
@@ -40,19 +65,20 @@ def _short(pool: PoolStatus) -> str:
 
 
 def _there(facts: Facts) -> Mapping[str, PoolSeen]:
-    state, names = facts.cluster, [name for name, _, _ in _wanted(facts)]
+    state, names = facts.cluster, [name for name, _, _, _ in _wanted(facts)]
     seen = counted(facts, state) if isinstance(state, Founded) else None
     if not isinstance(state, Founded) or seen is None:
         return dict.fromkeys(names, PoolSeen())
     return by_pool(state, seen, names)
 
 
-def _wanted(facts: Facts) -> Iterator[tuple[str, int, int]]:
-    """Each pool's name, its nodes, and the accelerators of one of them."""
+def _wanted(facts: Facts) -> Iterator[tuple[str, int, int, str]]:
+    """Each pool's name, its nodes, the accelerators of one of them, and their model."""
     shall = wanted(facts)
     if isinstance(shall, Placement):
-        yield from ((lot.pool, lot.nodes, lot.accelerators_per_node) for lot in shall.lots)
+        yield from ((lot.pool, lot.nodes, lot.accelerators_per_node, lot.accelerator) for lot in shall.lots)
     else:
         yield from (
-            (pool.name, 0 if shall.hibernate else pool.nodes, pool.accelerators_per_node) for pool in shall.pools
+            (pool.name, 0 if shall.hibernate else pool.nodes, pool.accelerators_per_node, pool.accelerator)
+            for pool in shall.pools
         )

@@ -34,7 +34,7 @@ from services.gateway.facts import (
     wanted,
     whole,
 )
-from services.gateway.poolcounts import short_pools
+from services.gateway.poolcounts import oddities, short_pools, totals
 
 
 def message(facts: Facts) -> str:
@@ -117,8 +117,9 @@ def _progress(facts: Facts, state: Founded) -> str:
     seen = counted(facts, state)
     if seen is not None:
         need = wanted(facts)
-        there = f"{seen.nodes} of {need.nodes} nodes, {seen.accelerators} of {need.accelerators} accelerators ready"
-        there += short_pools(facts)
+        nodes, accelerators = totals(facts, state, seen)
+        there = f"{nodes} of {need.nodes} nodes, {accelerators} of {need.accelerators} accelerators ready"
+        there += short_pools(facts) + oddities(facts, state, seen)
         return f"{there}: {_infra_tells(facts, state)}" if _late(state) else there
     if isinstance(state, Launching) and state.held:
         return state.held

@@ -91,3 +91,12 @@ def pieces(status: Object, offered: Amounts) -> dict[str, int]:
             larger = most if amount < most < 2 * 1024 * 1000 else amount
             found[resource] = larger // (1_000_000 if resource == SHARE else 1000)
     return found
+
+
+def pieced(resource: str, amount: Amount) -> Amount:
+    """In thousandths of accelerators, whatever the resource counts in."""
+    if resource != SHARE:
+        return amount
+    return Amount(
+        allocatable=amount.allocatable // 1000, allocated=amount.allocated // 1000, available=amount.available // 1000
+    )

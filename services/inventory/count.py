@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from schemas.inventory import Amount, ClusterSeen, Demand, ModelAmount, NodeSeen, PoolSeen, Trouble
+from services.inventory.cards import held
 
 NOTHING = (0, 0, 0)
 NO_POOL = PoolSeen()
@@ -38,7 +39,7 @@ class Part(NamedTuple):
 
     nodes: int
     """Ready ones, those of the control plane aside."""
-    accelerators: int
+    by_model: Mapping[str, int]
     resources: dict[str, Amount]
     models: dict[str, ModelAmount]
     wrong: tuple[tuple[str, str], ...]
@@ -55,7 +56,7 @@ def part(nodes: Iterable[NodeSeen]) -> Part:
     ready = [node for node in everyone if node.ready and node.present]
     return Part(
         nodes=sum(not node.control_plane for node in ready),
-        accelerators=sum(node.accelerators for node in ready),
+        by_model=_counted(node.by_model for node in ready),
         resources=_added(node.resources for node in ready),
         models=_models([{name: _one(amount) for name, amount in node.models.items()} for node in ready]),
         wrong=tuple((node.node, node.degraded[0].reason) for node in everyone if node.degraded),
@@ -69,7 +70,7 @@ def whole(parts: Iterable[Part]) -> Part:
     every = list(parts)
     return Part(
         nodes=sum(each.nodes for each in every),
-        accelerators=sum(each.accelerators for each in every),
+        by_model=_counted(each.by_model for each in every),
         resources=_added(each.resources for each in every),
         models=_models([each.models for each in every]),
         wrong=tuple(one for each in every for one in each.wrong),
@@ -98,11 +99,12 @@ def cluster_seen(
     return msgspec.structs.replace(
         blank,
         nodes=nodes.nodes,
-        accelerators=nodes.accelerators,
-        allocated=-(-sum(model.allocated for model in nodes.models.values()) // 1000),
+        accelerators=sum(nodes.by_model.values()),
+        by_model=dict(nodes.by_model),
+        allocated=held(nodes.models, nodes.by_model),
         pods=takers.live,
         finished=takers.finished,
-        idle_since=None if takers.live or takers.unread or not nodes.accelerators else was_idle or now,
+        idle_since=None if takers.live or takers.unread or not any(nodes.by_model.values()) else was_idle or now,
         resources=nodes.resources,
         models=nodes.models,
         used=dict(sorted(nodes.used.items())),
@@ -130,7 +132,13 @@ def _lulled(
 def _of_pool(node: NodeSeen) -> PoolSeen:
     if not (node.ready and node.present):
         return PoolSeen(pods=node.takers, used=min(node.takers, 1))
-    return PoolSeen(nodes=1, accelerators=node.accelerators, pods=node.takers, used=min(node.takers, 1))
+    return PoolSeen(
+        nodes=1,
+        accelerators=node.accelerators,
+        by_model=node.by_model,
+        pods=node.takers,
+        used=min(node.takers, 1),
+    )
 
 
 def _pools(some: Iterable[tuple[str, PoolSeen]]) -> dict[str, PoolSeen]:
@@ -140,10 +148,18 @@ def _pools(some: Iterable[tuple[str, PoolSeen]]) -> dict[str, PoolSeen]:
         found[name] = PoolSeen(
             nodes=had.nodes + more.nodes,
             accelerators=had.accelerators + more.accelerators,
+            by_model=_counted((had.by_model, more.by_model)),
             pods=had.pods + more.pods,
             used=had.used + more.used,
         )
     return found
+
+
+def _counted(many: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for each in many:
+        found.update(each)
+    return dict(sorted(found.items()))
 
 
 def _added(many: Iterable[Mapping[str, Amount]]) -> dict[str, Amount]:

@@ -8,7 +8,8 @@ import msgspec
 from events.kube_port import Object
 from schemas.inventory import UNREADABLE, Amount, Device, NodeSeen, Trouble
 from services.clouds.nodes import pool_told
-from services.inventory.amounts import added, allocatable, balance, pieces
+from services.inventory.amounts import added, allocatable, balance, pieced, pieces
+from services.inventory.cards import by_model
 from services.inventory.labels import Told, told
 from services.inventory.nodelabels import MODEL, borne
 from services.inventory.reached import NOTHING, Kind, Wants, kind, wants
@@ -155,6 +156,7 @@ def node_seen(
     slices = tuple(dra)
     models, more = _models(node, resources, slices)
     devices = slices or (_alive(node, live) if any(pod.devices for pod in live) else node.devices)
+    there = by_model(models, devices)
     first, claimants = next(iter(devices), None), {name for each in slices for name in each.allocated_to}
     troubles += [*node.troubles, *node.told.troubles, *more, *pools, *(pod.trouble for pod in live if pod.trouble)]
     return NodeSeen(
@@ -162,7 +164,8 @@ def node_seen(
         node=node.name,
         ready=node.ready,
         accelerator=first.model if first else "",
-        accelerators=sum(amount.allocatable for amount in models.values()) // 1000,
+        accelerators=sum(there.values()),
+        by_model=there,
         control_plane=node.control_plane,
         pool=node.pool,
         schedulable=node.schedulable,
@@ -203,7 +206,7 @@ def _models(
         return _by_device(slices)
     found: dict[str, list[Amount]] = {}
     for name in offered:
-        found.setdefault(_model_of(name, node.told.devices or slices), []).append(_pieced(name, resources[name]))
+        found.setdefault(_model_of(name, node.told.devices or slices), []).append(pieced(name, resources[name]))
     return {model: added(amounts) for model, amounts in sorted(found.items())}, []
 
 
@@ -238,15 +241,6 @@ def _mig(resource: str) -> str:
 
 def _key(model: str, mig: str) -> str:
     return f"{model} {mig}" if mig else model
-
-
-def _pieced(resource: str, amount: Amount) -> Amount:
-    """In thousandths of accelerators, whatever the resource counts in."""
-    if resource != SHARE:
-        return amount
-    return Amount(
-        allocatable=amount.allocatable // 1000, allocated=amount.allocated // 1000, available=amount.available // 1000
-    )
 
 
 def _alive(node: NodeRead, live: list[PodRead]) -> tuple[Device, ...]:

@@ -1,5 +1,6 @@
 """Nodes, devices and storage are told of as the inventory last saw them, with how fresh that is."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -8,14 +9,24 @@ from events.bus import Stored
 from schemas.subjects import names_of
 from services.items.item import Item
 
+_PROFILE = re.compile(r"(?<= )[1-7]g\.[0-9]+gb\S*$")
+"""How a MIG profile ends the name of a model of which it is a part."""
+
 
 def nodes(stored: Stored) -> Iterator[Item]:
     """A node that is there, with what is free on it."""
     found = _read(stored)
     if found is not None:
-        models = found.get("models", {}).values()
-        free = sum(amount["available"] for amount in models) if models else 0
-        yield found | {"free": free / 1000}
+        models = found.get("models", {})
+        free = sum(amount["available"] for model, amount in models.items() if not _slice(model))
+        slices = (f"{amount['allocatable'] // 1000} x {_slice(model)}" for model, amount in models.items())
+        yield found | {"free": free / 1000, "slices": ", ".join(told for told in slices if not told.endswith(" x "))}
+
+
+def _slice(model: str) -> str:
+    """The MIG profile of one of a node's models; empty for whole accelerators."""
+    found = _PROFILE.search(model)
+    return found[0] if found else ""
 
 
 def gpus(stored: Stored) -> Iterator[Item]:

@@ -56,6 +56,40 @@ def test_what_is_short_is_told_pool_by_pool(there, lacks):
     assert short(state(a=2, b=1), there, lots(a=2, b=1)) == lacks
 
 
+def of(**models):
+    """One pool ``a`` of as many nodes as there are models, with so many accelerators of each."""
+    there = {name.replace("_", ":"): number for name, number in models.items()}
+    pool = PoolSeen(nodes=len(models), accelerators=sum(there.values()), by_model=there)
+    whole = {"nodes": pool.nodes, "accelerators": pool.accelerators, "by_model": there}
+    return ClusterSeen(cluster="train-a", uid="c1.1", pools={"a": pool}, **whole)
+
+
+@pytest.mark.parametrize(
+    ("there", "lacks"),
+    [
+        (of(H100=16, H200=0), (0, 0)),
+        (of(H100=8, MI300X=8), (0, 8)),
+        (of(H100=8, A100=8), (0, 8)),
+        (of(H100=8, nvidia_unknown=8), (0, 0)),
+        (of(H100=8, amd_unknown=8), (0, 8)),
+        (of(**{"H100": 8, "10de_2331": 8}), (0, 0)),
+        (of(**{"H100": 8, "H100-NVL": 8}), (0, 0)),
+        (of(**{"A100 + H100": 16, "": 0}), (0, 0)),
+    ],
+)
+def test_accelerators_of_another_model_are_not_what_was_bought(there, lacks):
+    assert short(state(a=2), there, lots(a=2)) == lacks
+    untold = msgspec.structs.replace(there, pools={})
+    assert short(state(a=2), untold, lots(a=2)) == lacks
+
+
+def test_what_is_free_goes_first_where_it_is_just_what_was_bought():
+    bought = [msgspec.structs.replace(LOT, accelerator=model, nodes=1) for model in ("H100", "H200")]
+    there = {"nvidia:unknown": 8, "H100": 8}
+    seen_ = ClusterSeen(cluster="train-a", uid="c1.1", nodes=2, accelerators=16, by_model=there)
+    assert not any(short(state(a=2), seen_, bought))
+
+
 SIZES = st.dictionaries(st.sampled_from("abc"), st.integers(0, 4), min_size=1)
 
 

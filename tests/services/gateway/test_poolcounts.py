@@ -8,6 +8,9 @@ import pytest
 from schemas import cluster
 from schemas.inventory import PoolSeen
 from schemas.wish import Need
+from services.gateway.aspects import aspects
+from services.gateway.clusters import cluster_status
+from services.gateway.conditions import Shown
 from services.gateway.facts import Facts
 from services.gateway.poolcounts import pools, short_pools
 from tests.services.gateway.known import ATTEMPT, LOT, NEED, PLACEMENT, SEEN, WHOLE, WISH, is_
@@ -60,3 +63,36 @@ def test_before_anything_is_counted_nothing_is_there_of_what_is_asked_for(need, 
 )
 def test_people_are_told_which_of_several_pools_is_short(facts, told):
     assert short_pools(facts) == told
+
+
+def risen(*, lent=False, of=("workers",), **models):
+    """A cluster that shall have 16 H100 in the pool `workers`, with two nodes that are of these pools."""
+    each = sum(models.values()) // 2
+    names = of * (2 // len(of))
+    told = {name: PoolSeen(nodes=names.count(name), accelerators=each * names.count(name)) for name in of}
+    told |= {of[0]: msgspec.structs.replace(told[of[0]], by_model=models)} if len(of) == 1 else {}
+    whole = {"nodes": 2, "accelerators": 2 * each, "by_model": models}
+    seen = msgspec.structs.replace(SEEN, pools=told, **whole)
+    return replace(WHOLE, cluster=is_(cluster.Provisioned, lent=lent), seen=seen)
+
+
+def told_of(facts):
+    return aspects(facts)["AcceleratorsReady"], cluster_status(facts, Shown(3))
+
+
+def test_accelerators_of_another_model_are_not_ready_and_are_named():
+    verdict, status = told_of(risen(H100=8, MI300X=8))
+    assert (verdict.holds, status.accelerators_ready, status.pools[0].accelerators_ready) == (False, 8, 8)
+    assert verdict.message == "2 of 2 nodes, 8 of 16 accelerators ready; 8 MI300X there, bought were H100"
+    verdict, status = told_of(risen(H100=16))
+    assert (verdict.holds, status.accelerators_ready) == (True, 16)
+
+
+def test_nodes_of_a_lent_cluster_that_bear_another_pools_label_are_told_of():
+    verdict, status = told_of(risen(lent=True, of=("gpu",), H100=16))
+    assert (verdict.holds, status.nodes_ready, status.accelerators_ready) == (False, 0, 0)
+    assert verdict.message == (
+        "0 of 2 nodes, 0 of 16 accelerators ready; nodes belong to pool gpu, not workers: "
+        "name the pool gpu or label the nodes alate.dev/pool=workers"
+    )
+    assert "belong" not in told_of(risen(lent=True, of=("workers",), H100=16))[0].message

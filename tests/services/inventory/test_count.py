@@ -15,7 +15,7 @@ BLANK = ClusterSeen(cluster="train-a", uid="c1.1", attempt=1)
 
 
 def counted(accelerators, takers=0, before=BLANK, now=LATER):
-    part = Part(nodes=accelerators // 8, accelerators=accelerators, resources={}, models={}, wrong=())
+    part = Part(nodes=accelerators // 8, by_model={"H100": accelerators}, resources={}, models={}, wrong=())
     return cluster_seen(BLANK, part, Takers(live=takers), before, now)
 
 
@@ -76,8 +76,8 @@ def test_ready_nodes_are_counted_by_the_pool_that_either_label_tells(make):
     ])  # fmt: skip
     whole = make.whole(book)
     assert whole.pools == {
-        "a": PoolSeen(nodes=2, accelerators=15, idle_since=make.T0),
-        "b": PoolSeen(nodes=1, accelerators=8, idle_since=make.T0),
+        "a": PoolSeen(nodes=2, accelerators=15, by_model={"H100": 15}, idle_since=make.T0),
+        "b": PoolSeen(nodes=1, accelerators=8, by_model={"H100": 8}, idle_since=make.T0),
     }
     assert (whole.nodes, make.only(book, "a1").pool, make.only(book, "other").pool) == (4, "a", "")
     make.drop(book, NODES, of_pool(make, "b1", "b"))

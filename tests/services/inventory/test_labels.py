@@ -28,7 +28,8 @@ def test_sharing_doubles_what_can_be_had_and_not_the_devices(make):
         f"{GPU}.sharing-strategy": "time-slicing",
     }
     node = seen(make, labels, **{GPU: "16"})
-    assert (node.accelerators, len(node.devices), node.degraded) == (16, 8, ())
+    assert (node.accelerators, len(node.devices), node.degraded) == (8, 8, ())
+    assert node.models["H100"].allocatable == 16_000
     assert {(each.model, each.shares, each.sharing) for each in node.devices} == {("H100", 2, "time-slicing")}
     assert {each.health for each in node.devices} == {"healthy"}
 

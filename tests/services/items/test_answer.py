@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.bus import Stored
-from schemas.inventory import Device, NodeSeen, Offer, Offers, StorageSeen
+from schemas.inventory import Amount, Device, NodeSeen, Offer, Offers, StorageSeen
 from schemas.questions import LIMIT
 from schemas.registry import declared
 from services.items.answer import KINDS, LARGEST, BadQuestion, answer
@@ -147,3 +147,13 @@ def test_whatever_is_asked_is_answered_or_refused(question, asked):
     except BadQuestion as bad:
         total = len(str(bad))
     assert total >= 0  # neither another error nor no answer
+
+
+def test_mig_slices_of_a_node_are_told_apart_from_its_whole_accelerators(monkeypatch):
+    models = {
+        "H100": Amount(allocatable=6000, allocated=2000, available=4000),
+        "H100 1g.10gb": Amount(allocatable=14000, allocated=0, available=14000),
+    }
+    monkeypatch.setitem(SAID, ("acme", "train", "n1"), node("n1", models=models))
+    (found,) = (one for one in ask("nodes", tenant="acme", cluster="train")["items"] if one["node"] == "n1")
+    assert (found["free"], found["slices"]) == (4, "14 x 1g.10gb")
