@@ -38,6 +38,9 @@ class ClusterState(State, frozen=True, kw_only=True):
 class Requested(ClusterState, frozen=True, kw_only=True):
     """Somebody wants it; the market has not been asked yet."""
 
+    standing: Attempt | None = None
+    """The attempt whose objects stand though its history was lost: it is taken in again, if they tell enough."""
+
 
 @state("cluster", "placing", owner=OWNER)
 class Placing(ClusterState, frozen=True, kw_only=True):
@@ -189,8 +192,8 @@ class Stalled(ClusterState, frozen=True, kw_only=True):
 LIFECYCLE = Lifecycle(
     "cluster",
     {
-        None: (Requested, Released),
-        Requested: (Launching, Waiting, Stalled, Released),
+        None: (Requested, Provisioned, Releasing, Released),
+        Requested: (Launching, Waiting, Stalled, Releasing, Released),
         Launching: (Provisioned, Hibernated, Placing, Releasing),
         Placing: (Launching, Waiting, Stalled, Releasing, Released),
         Provisioned: (Ready, Hibernated, Placing, Releasing),

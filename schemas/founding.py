@@ -2,8 +2,8 @@
 
 import msgspec
 
-from schemas.placement import Attempt
-from schemas.wish import Wish
+from schemas.placement import Attempt, Placement
+from schemas.wish import Need, Wish
 
 
 class Rank(msgspec.Struct, frozen=True):
@@ -15,6 +15,31 @@ class Rank(msgspec.Struct, frozen=True):
     """Why there are none, as it was told already: it is not told again, but asked again."""
     steady: bool = False
     """It was interrupted often enough: on demand first, where spot is not all that is asked for."""
+
+
+class Recall(msgspec.Struct, frozen=True):
+    """Asks what an attempt is like whose objects stand though its history was lost."""
+
+    wish: Wish
+    attempt: Attempt
+
+
+class Recalled(msgspec.Struct, frozen=True):
+    """What it is like."""
+
+    attempt: int
+    placement: Placement
+    need: Need
+    """What it was founded or sized for."""
+    message: str = ""
+    """What is not known of it, for people."""
+
+
+class NotRecalled(msgspec.Struct, frozen=True):
+    """Its objects do not tell enough to go on with it."""
+
+    attempt: int
+    message: str
 
 
 class Launch(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ from hashlib import sha256
 
 import msgspec
 
+from schemas.infra import InfraSeen
 from schemas.limits import Limits
 from schemas.registry import intake, level
 
@@ -166,6 +167,15 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:16]
 
 
+class Remains(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of a cluster that has no history: it was lost, or never was."""
+
+    found: tuple[InfraSeen, ...] = ()
+    """The back ends' objects that bear its marks, and are not being deleted."""
+    ended: str = ""
+    """Why it is over, as its Colony's status tells; empty: the status shows no end."""
+
+
 @level("observed.wish.{tenant}.{cluster}", owner="gateway")
 class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a Colony now asks of one cluster, or that it asks for it no more."""
@@ -191,6 +201,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The id of the event that lets it go, where one did."""
     asked_at: datetime | None = None
     """When it was last asked for in so many words: what ended of itself before is founded again."""
+    remains: Remains | None = None
+    """Told only as long as the cluster has no history; None: nothing is left of it."""
     commit: str = ""
     """The commit whose status tells how it stands, as ``<forge>:<repository>@<hash>``; empty: none."""
 

@@ -22,6 +22,7 @@ from services.gateway.facts import Facts, phase
 from services.gateway.kubeconfigs import Kubeconfigs
 from services.gateway.marks import MANAGER, release_of, trace_of
 from services.gateway.opening import Sources, Told, sources
+from services.gateway.remains import Standing, ended, remains
 from services.gateway.wishes import dropping, forced, no_more, wishes
 from services.levels import Levels
 
@@ -35,12 +36,25 @@ log = structlog.get_logger()
 class Colonies:
     """All Colonies of a management cluster, as they are now."""
 
-    def __init__(self, kube: Kube, levels: Levels, books: Books, clock: Callable[[], datetime], backend: str) -> None:
+    def __init__(  # noqa: PLR0913 - its ports, its clock, its one setting
+        self,
+        kube: Kube,
+        levels: Levels,
+        books: Books,
+        clock: Callable[[], datetime],
+        backend: str,
+        *,
+        standing: Standing = lambda _tenant, _cluster: (),
+    ) -> None:
+        """`standing` gives what bears the marks of a cluster, by its tenant and name."""
         self._kube = kube
         self._levels = levels
         self._books = books
         self._clock = clock
         self._backend = backend
+        self._standing = standing
+        self._unknown: dict[Name, Wish] = {}
+        """What was asked of clusters that have no history, by tenant and name: once in this process's life."""
         self._taken = 0
         """New ones that are followed for the first time now."""
         self.kubeconfigs = Kubeconfigs(kube)
@@ -110,10 +124,11 @@ class Colonies:
         refusals = self._refusals(asked)
         wanted = tuple(wish for wish in asked if not refusals[wish.name])
         dropped = self._dropped(colony["metadata"], {wish.name for wish in asked})
+        if any(ended(colony, wish) and self._books.cluster(wish.tenant, wish.name) is None for wish in wanted):
+            await self._order(colony, asked, wanted)  # its status alone tells that it has ended: it is written later
+        orders = self._order(colony, asked, wanted)
         tells = self._tell(colony, [*self._facts(asked, refusals), *dropped])
-        for failed in await asyncio.gather(
-            self._order(colony["metadata"], asked, wanted), tells, return_exceptions=True
-        ):
+        for failed in await asyncio.gather(orders, tells, return_exceptions=True):
             if failed is not None:
                 raise failed
         await self._let_go(colony, wanted)
@@ -134,10 +149,11 @@ class Colonies:
         unfounded = not any(state.attempts for state in self._own(meta))
         await self.kubeconfigs.keep(meta, wanted, unfounded=unfounded)
 
-    async def _order(self, meta: Object, asked: tuple[Wish, ...], wanted: tuple[Wish, ...]) -> None:
+    async def _order(self, colony: Object, asked: tuple[Wish, ...], wanted: tuple[Wish, ...]) -> None:
         """Say what is wanted, and that whatever is not asked for any more shall go."""
+        meta = colony["metadata"]
         for wish in wanted:
-            await self._wish(wish, release_of(meta) if wish.release else trace_of(meta))
+            await self._wish(colony, wish, release_of(meta) if wish.release else trace_of(meta))
         names = {wish.name for wish in asked}
         for state in self._own(meta):
             if state.wish.name not in names and not (isinstance(state, Released) and state.wish.deleting):
@@ -161,15 +177,26 @@ class Colonies:
         told = self.kubeconfigs.told(colony["metadata"]) or Told()
         return status.status(colony, facts, self._clock(), told)
 
-    async def _wish(self, wish: Wish, trace: Trace) -> None:
+    async def _wish(self, colony: Object, wish: Wish, trace: Trace) -> None:
         """Say what is wanted of a cluster; of one to be founded anew, only once the proof of its end is there."""
         state = self._books.cluster(wish.tenant, wish.name)
-        if state is None or (state.wish.uid == wish.uid and not _anew(state, wish)):
+        if state is None:
+            await self._ask(colony, wish, trace)
+            return
+        self._unknown.pop((wish.tenant, wish.name), None)
+        if state.wish.uid == wish.uid and not _anew(state, wish):
             await self._say(wish, self._unless_edited(wish, trace))
         elif self._books.over(state):
             await self._say(wish, trace, again=self._unheard(wish))
         elif state.wish.uid != wish.uid:  # an earlier Colony of the name left it behind
             await self._say(no_more(state.wish, state.wish.generation))
+
+    async def _ask(self, colony: Object, wish: Wish, trace: Trace) -> None:
+        """Say what is wanted of a cluster without a history, with all that is left of one: it may have been lost."""
+        known = remains(colony, wish, self._standing(wish.tenant, wish.name))
+        again = self._unknown.get((wish.tenant, wish.name)) != wish
+        await self._say(known, self._unless_edited(wish, trace), again=again)
+        self._unknown[wish.tenant, wish.name] = wish
 
     def _dropping(self, wish: Wish) -> Wish:
         return dropping(wish, self._levels.last(Wish, wish.tenant, wish.name))

@@ -11,7 +11,7 @@ from events.faults import Fault, TryLater
 from events.kube import Changed, Kube, Listed, Lost, Object, Resource
 from events.patience import Patience
 from schemas.infra import InfraSeen
-from services.clouds.objects import identity, newest
+from services.clouds.objects import identity, served
 from services.clouds.port import Cloud
 from services.levels import Levels
 from services.malformed import MALFORMED, why
@@ -35,6 +35,14 @@ class InfraWatch:
         self._unsaid: dict[Name, InfraSeen] = {}
         self._rounds: Rounds[Name] = Rounds(self._tell, "infra.tell", jitter)
         self._odd: dict[Name, str] = {}
+        self._standing: dict[Name, dict[str, InfraSeen]] = {}
+        """Of each cluster, by its tenant and name, what bears its marks and is not being deleted."""
+        self.complete = asyncio.Event()
+        """Set once all there is was seen, or the API server does not serve the kind."""
+
+    def standing(self, tenant: str, cluster: str) -> tuple[InfraSeen, ...]:
+        """What bears the marks of a cluster now, whatever is known of it."""
+        return tuple(self._standing.get((tenant, cluster), {}).values())
 
     async def run(self, kube: Kube) -> None:
         """Follow, for ever, in whichever version is served."""
@@ -51,18 +59,23 @@ class InfraWatch:
                 match sight:
                     case Listed(items):
                         self._listed(items)
+                        self.complete.set()
                     case Changed(item, gone):
                         self._saw(item, gone=gone)
                     case Lost():  # what was said stays said: not seeing something is not its absence
-                        if (served := await self._served(kube, watched)) != watched:
-                            return served
+                        if (version := await self._served(kube, watched)) not in (None, watched):
+                            return version
         return watched
 
-    async def _served(self, kube: Kube, watched: Resource) -> Resource:
+    async def _served(self, kube: Kube, watched: Resource) -> Resource | None:
+        """In which version the kind is served now: where in none, there is nothing of it to be seen."""
         try:
-            return await newest(kube, self._cloud.watched)
+            version = await served(kube, self._cloud.watched)
         except Fault:  # nobody can say now
             return watched
+        if version is None:
+            self.complete.set()
+        return version
 
     def _listed(self, items: tuple[Object, ...]) -> None:
         """A complete list: what was there, or was about to be told of, and is not in it, is gone."""
@@ -110,8 +123,18 @@ class InfraWatch:
         return self._unsaid.get(name) or self._levels.last(InfraSeen, *self._called(name))
 
     def _say(self, name: Name, seen: InfraSeen) -> None:
+        self._note(name, seen)
         self._unsaid[name] = seen
         self._rounds.due(name)
+
+    def _note(self, name: Name, seen: InfraSeen) -> None:
+        cluster = (name[0], seen.cluster)
+        if seen.present and not seen.going:
+            self._standing.setdefault(cluster, {})[name[1]] = seen
+        elif there := self._standing.get(cluster):
+            there.pop(name[1], None)
+            if not there:
+                del self._standing[cluster]
 
     async def _tell(self, name: Name) -> None:
         """However long the bus or the API server is away: what is seen last is said in the end."""

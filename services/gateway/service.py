@@ -66,8 +66,8 @@ class Gateway:
         self._clock = clock
         self._books = Books(bus, meters)
         self._recorder = Recorder(kube, self._books, clock)
-        self._colonies = Colonies(kube, self._levels, self._books, clock, backend)
         self._infra = [InfraWatch(cloud, self._levels, jitter) for cloud in clouds.values()]
+        self._colonies = Colonies(kube, self._levels, self._books, clock, backend, standing=self._standing)
         self._intake = Intake(bus, kube, clock=clock, meters=meters, jitter=jitter)
         self._waiting: set[Name] = set()
         self._passing: dict[Name, asyncio.TimerHandle] = {}
@@ -88,6 +88,8 @@ class Gateway:
                     group.create_task(infra.run(self._kube))
                 self._recorder.begin()
                 group.create_task(self._recorder.run())
+                for infra in self._infra:  # what stands is known before anything is asked for
+                    await infra.complete.wait()
                 group.create_task(self._watch())
                 group.create_task(self._intake.run())
                 group.create_task(self._measure())
@@ -95,6 +97,9 @@ class Gateway:
         finally:
             self.ready.clear()  # what was put off comes to nobody any more
             await self._mail.close()
+
+    def _standing(self, tenant: str, cluster: str) -> tuple[InfraSeen, ...]:
+        return tuple(seen for infra in self._infra for seen in infra.standing(tenant, cluster))
 
     async def _measure(self) -> None:
         """Tell how old what stands is, and what it costs, again and again: every replica the same, as each sees all."""

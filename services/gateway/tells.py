@@ -80,14 +80,20 @@ def waits_for_addons(facts: Facts) -> str:
     return "; ".join((*wrong, *((f"waiting for {', '.join(waits)}",) if waits else ())))
 
 
+def _awaits(state: Requested) -> str:
+    if state.standing is not None:
+        return "its history was lost: what stands of it is taken in again"
+    return "hibernates, not founded yet" if state.wish.need.hibernate else "waiting for the market"
+
+
 ON_ITS_WAY = "waiting for provisioning"
 TELLS: dict[type, Callable[[Any], str]] = {
     type(None): lambda _: ON_ITS_WAY,
-    Requested: lambda s: "hibernates, not founded yet" if s.wish.need.hibernate else "waiting for the market",
+    Requested: _awaits,
     Placing: lambda s: _moves_on(s, s.attempt) if s.attempt else "",
     Waiting: lambda s: f"{s.message}; the market is asked again at {whole(s.until):%H:%M:%S}Z",
     Stalled: lambda s: s.message,
-    Ready: lambda s: gets(s.upgrading) if s.upgrading else s.ungrown.message if s.ungrown else "",
+    Ready: lambda s: gets(s.upgrading) if s.upgrading else s.ungrown.message if s.ungrown else s.attempt.message,
     Releasing: lambda s: s.held or f"its machines are being given back: {s.because}",
     Released: lambda s: f"released: {s.because}",
 }

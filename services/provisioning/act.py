@@ -9,7 +9,19 @@ from events.faults import Denied, NoCapacity, NotFound, TryLater
 from events.kube_faults import NotServed
 from events.patience import Paces
 from schemas.cluster import NOT_INSTALLED
-from schemas.founding import Gone, Held, Launch, LaunchFailed, Look, MadeLate, Rank, Release
+from schemas.founding import (
+    Gone,
+    Held,
+    Launch,
+    LaunchFailed,
+    Look,
+    MadeLate,
+    NotRecalled,
+    Rank,
+    Recall,
+    Recalled,
+    Release,
+)
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Ranked
@@ -80,6 +92,18 @@ class Calls:
             return nothing(adopt, missing.message)
         self._wait_for_offers()
         return msgspec.structs.replace(self._stall.taken_in(command, there), adopts=adopt.name)
+
+    async def recall(self, command: Recall) -> tuple[Recalled | NotRecalled, ...]:
+        """What its objects tell of an attempt. Raises TryLater while they cannot be read, or nothing is priced yet."""
+        wish, name = command.wish, command.attempt.object_name(command.wish.name)
+        try:
+            there = await backend_for(wish, self._clouds).standing(wish.tenant, name)
+        except NotFound as missing:
+            return (NotRecalled(command.attempt.number, missing.message),)
+        except Denied as denied:
+            raise TryLater(denied.message, UNTIL_INSTALLED) from denied
+        self._wait_for_offers()
+        return (self._stall.as_it_stands(command, there),)
 
     async def launch(self, command: Launch) -> tuple[Event, ...]:
         """See that the cluster is being founded; that it is up is seen by others."""
@@ -186,6 +210,7 @@ def act(
     return acts(
         {
             Rank: calls.rank,
+            Recall: calls.recall,
             Launch: calls.launch,
             Resize: calls.resize,
             Upgrade: calls.upgrade,

@@ -26,13 +26,13 @@ def taken_in(wish: Wish, there: Standing, market: Market, tried: Sequence[Attemp
     """What stands, as the only placement there is; or why it cannot be taken in (now)."""
     if failed := [attempt for attempt in tried if remembered(attempt, now)]:
         return Ranked((), failed[-1].reason, f"it could not be taken in: {failed[-1].message or failed[-1].reason}")
-    place = (_only(there.cloud, wish.need.clouds), _only(there.region, wish.need.regions))
+    place = (only(there.cloud, wish.need.clouds), only(there.region, wish.need.regions))
     if missed := next(_misses(wish.need, there, place), ""):
         return Ranked((), MISFIT, missed)
-    priced = [(pool, stood, _price(wish.need, pool, stood, market, place)) for pool, stood in _pairs(wish.need, there)]
+    priced = [(pool, stood, price_of(wish.need, pool, stood, market, place)) for pool, stood in pairs(wish.need, there)]
     if unknown := [stood for _, stood, price in priced if price is None]:
         return Ranked((), "NoPrice", _unpriced(unknown[0], place))
-    lots = tuple(_lot(pool, stood, price) for pool, stood, price in priced if price is not None)
+    lots = tuple(lot(pool, stood, price) for pool, stood, price in priced if price is not None)
     found = Placement(cloud=place[0], region=place[1], lots=lots)
     cap = wish.need.max_price_per_hour
     if cap is not None and found.price_per_hour > cap:
@@ -53,21 +53,21 @@ def _misses(need: Need, there: Standing, place: Place) -> Iterator[str]:
     asked, stand = {pool.name for pool in need.pools}, {stood.pool for stood in there.pools}
     if there.pools and (len(asked) != len(there.pools) or stand not in ({""}, asked)):
         yield f"it has {_listed(there)}: write these pools"
-    for pool, stood in _pairs(need, there):
+    for pool, stood in pairs(need, there):
         if stood.nodes != pool.nodes:
             yield f"its pool {pool.name} has {stood.nodes} nodes, not {pool.nodes}: write so many, and scale it then"
     if there.nodes not in (None, sum(pool.nodes for pool in need.pools)):
         yield f"it has {there.nodes} workers, not {sum(pool.nodes for pool in need.pools)}: write pools of so many"
 
 
-def _pairs(need: Need, there: Standing) -> Iterator[tuple[Pool, Stood]]:
+def pairs(need: Need, there: Standing) -> Iterator[tuple[Pool, Stood]]:
     """Each pool with what stands of it: what is asked for, where that is not told."""
     for pool in need.pools:
         found = [stood for stood in there.pools if stood.pool in ("", pool.name)]
         yield pool, found[0] if found else Stood(pool.name, pool.nodes)
 
 
-def _price(need: Need, pool: Pool, stood: Stood, market: Market, place: Place) -> float | None:
+def price_of(need: Need, pool: Pool, stood: Stood, market: Market, place: Place) -> float | None:
     """Of one node (USD per hour); None where nobody has said it."""
     if need.adopt is not None and need.adopt.node_price_per_hour is not None:
         return need.adopt.node_price_per_hour
@@ -76,7 +76,7 @@ def _price(need: Need, pool: Pool, stood: Stood, market: Market, place: Place) -
     return next((entry.price for entry in fit), None)
 
 
-def _lot(pool: Pool, stood: Stood, price: float) -> Lot:
+def lot(pool: Pool, stood: Stood, price: float) -> Lot:
     return Lot(
         pool=pool.name,
         instance=stood.instance,
@@ -89,7 +89,7 @@ def _lot(pool: Pool, stood: Stood, price: float) -> Lot:
     )
 
 
-def _only(told: str, asked: tuple[str, ...]) -> str:
+def only(told: str, asked: tuple[str, ...]) -> str:
     return told or (asked[0] if len(asked) == 1 else UNKNOWN)
 
 

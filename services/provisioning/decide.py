@@ -14,7 +14,7 @@ from schemas.cluster import (
     Waiting,
 )
 from schemas.entity import Due
-from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved
+from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved, NotRecalled, Recalled
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Ranked
@@ -37,6 +37,7 @@ from services.provisioning.founding import (
 )
 from services.provisioning.going import (
     drop,
+    drop_request,
     finish,
     finish_seen,
     hold,
@@ -45,13 +46,14 @@ from services.provisioning.going import (
     try_next,
     try_next_seen,
 )
+from services.provisioning.orphans import disown, request, take_in
 from services.provisioning.pools import add, do_without
 from services.provisioning.resize import amend, confirm, run_over, take_back
 from services.provisioning.sleep import extend, follow, give_in, rest, stay_awake, wake, wake_larger
 from services.provisioning.strays import find, forget, keep
 from services.provisioning.upgrade import advance, arrive, stay
 from services.provisioning.waits import ask_again, ask_soon
-from services.provisioning.wished import let_ask_again, reconsider, request, request_again, try_again
+from services.provisioning.wished import let_ask_again, reconsider, request_again, try_again
 
 EVERY = (Requested, Placing, Launching, Provisioned, Ready, Hibernated, Waiting, Stalled, Releasing, Released)
 
@@ -65,6 +67,8 @@ decide = machine(
     on(Launching, Wish, amend),
     on((Provisioned, Ready), Wish, follow),
     on(Hibernated, Wish, wake),
+    on(Requested, Recalled, take_in),
+    on(Requested, NotRecalled, disown),
     on((Requested, Placing), Ranked, choose),
     on(Stalled, Ranked, recover),
     on(Waiting, Due, ask_again),
@@ -92,7 +96,8 @@ decide = machine(
     on((Provisioned, Ready, Hibernated), UpgradeRefused, stay),
     on((Launching, Provisioned, Ready, Hibernated), ReleaseOrdered, let_go),
     on(Placing, ReleaseOrdered, let_go_place),
-    on((Requested, Waiting, Stalled), ReleaseOrdered, drop),
+    on(Requested, ReleaseOrdered, drop_request),
+    on((Waiting, Stalled), ReleaseOrdered, drop),
     on(EVERY, MadeLate, keep),
     on((Requested, Launching, Provisioned, Ready, Hibernated, Waiting, Stalled, Released), Gone, forget),
     on(Placing, Gone, try_next),

@@ -41,7 +41,7 @@ DELETED = "the cluster was deleted by somebody else"
 def choose(
     state: Requested | Placing, market: Ranked, now: datetime
 ) -> Requested | Placing | Launching | Waiting | Stalled:
-    if state.wish.deleting or state.wish.need.hibernate or getattr(state, "attempt", None) is not None:
+    if state.wish.deleting or state.wish.need.hibernate or _stands(state):
         return state
     if market.adopts != state.wish.need.adopts:
         return state  # the answer to an earlier wish
@@ -130,6 +130,11 @@ def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provision
     interruptions = state.interruptions + _on_spot(state)
     deadline = patience(state, now + JOIN_LIMIT)
     return state.to(Provisioned, deadline=deadline, was_ready=True, interruptions=interruptions)
+
+
+def _stands(state: Requested | Placing) -> bool:
+    """Whether an attempt is still being let go, or is to be taken in again."""
+    return (state.attempt if isinstance(state, Placing) else state.standing) is not None
 
 
 def _answers(state: ClusterState, market: Ranked) -> bool:

@@ -45,10 +45,20 @@ def let_go_place(state: Placing, order: ReleaseOrdered) -> Placing | Releasing |
     return state.to(Releasing, because=order.why, wish=wish, attempt=state.attempt, billed_since=state.billed_since)
 
 
-def drop(state: Requested | Waiting | Stalled, order: ReleaseOrdered) -> Requested | Waiting | Stalled | Released:
+def drop(state: Waiting | Stalled, order: ReleaseOrdered) -> Waiting | Stalled | Released:
     if order.uid != state.uid:
         return state
     return state.to(Released, because=order.why, wish=_asked_before(order, state.wish))
+
+
+def drop_request(state: Requested, order: ReleaseOrdered, now: datetime) -> Requested | Releasing | Released:
+    """What stands of a former life goes with it."""
+    if order.uid != state.uid:
+        return state
+    wish = _asked_before(order, state.wish)
+    if state.standing is None:
+        return state.to(Released, because=order.why, wish=wish)
+    return state.to(Releasing, because=order.why, wish=wish, attempt=state.standing, billed_since=now)
 
 
 def _asked_before(order: ReleaseOrdered, wish: Wish) -> Wish:

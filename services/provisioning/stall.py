@@ -13,7 +13,7 @@ from events.meters import Meters
 from schemas import cluster
 from schemas.cluster import Launching
 from schemas.entity import State
-from schemas.founding import Launch, Rank
+from schemas.founding import Launch, NotRecalled, Rank, Recall, Recalled
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen
 from schemas.placement import Attempt, Ranked
@@ -27,6 +27,7 @@ from services.provisioning.fit import Known, Reach
 from services.provisioning.holds import Holder, Holders, Stock, excess, holds, together
 from services.provisioning.market import Market
 from services.provisioning.neighbours import Neighbours
+from services.provisioning.orphans import as_it_stands
 from services.provisioning.placement import BEST, rank, steadied
 from services.provisioning.pools import addition, in_vain
 from services.view import View, entities, levels
@@ -85,6 +86,10 @@ class Stall:
     def taken_in(self, command: Rank, there: Standing) -> Ranked:
         """What stands already, if it is what the wish asks for."""
         return taken_in(command.wish, there, self.market, command.tried, self._clock())
+
+    def as_it_stands(self, command: Recall, there: Standing) -> Recalled | NotRecalled:
+        """What an attempt is whose history was lost."""
+        return as_it_stands(command.wish, command.attempt.number, there, self.market)
 
     def known(self, asking: Wish, *, keeps: bool = False) -> Known:
         """What to hold against the prices now.

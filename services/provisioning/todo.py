@@ -15,7 +15,7 @@ from schemas.cluster import (
     Waiting,
 )
 from schemas.entity import State, Wake
-from schemas.founding import Launch, Look, Rank, Release
+from schemas.founding import Launch, Look, Rank, Recall, Release
 from services.machine import Command, asks
 from services.provisioning.demand import follows, times
 from services.provisioning.pools import ENOUGH, asks_pools
@@ -28,6 +28,10 @@ def ask_market(state: Requested | Placing) -> tuple[Command, ...]:
     if state.wish.deleting or state.wish.need.hibernate:
         return ()
     return (Rank(state.wish, state.tried, steady=state.interruptions >= ENOUGH),)
+
+
+def take_in_or_ask(state: Requested) -> tuple[Command, ...]:
+    return ask_market(state) if state.standing is None else (Recall(state.wish, state.standing),)
 
 
 def let_go_or_ask(state: Placing) -> tuple[Command, ...]:
@@ -49,7 +53,7 @@ def asks_settling_or_use(state: Ready) -> tuple[Command, ...]:
 
 _todo = asks(
     {
-        Requested: ask_market,
+        Requested: take_in_or_ask,
         Placing: let_go_or_ask,
         Waiting: lambda s: () if s.wish.deleting else (Wake(s.until),),
         Launching: lambda s: (

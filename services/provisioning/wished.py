@@ -6,12 +6,6 @@ from schemas.cluster import Placing, Released, Releasing, Requested, Stalled, Wa
 from schemas.wish import Wish
 
 
-def request(_: None, wish: Wish) -> Requested | Released:
-    if wish.deleting:
-        return Released(uid=_incarnation(wish), correlation=wish.uid, wish=wish, because="Deleted")
-    return Requested(uid=_incarnation(wish), correlation=wish.uid, wish=wish)
-
-
 def request_again(state: Released, wish: Wish) -> Released | Requested:
     """It is wanted anew: by another Colony of the name, after a deletion, or because it is asked for once more."""
     if wish.uid == state.wish.uid and not wish.asks_anew(state.wish):

@@ -12,12 +12,12 @@ import pytest
 
 from schemas import addon, cluster, founding, resize, teardown, upgrade
 from schemas.entity import Due, State
-from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved
+from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved, NotRecalled, Recalled
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Demand
 from schemas.limits import Limits
 from schemas.placement import Attempt, Lot, Placement, Ranked
-from schemas.wish import AddonRef, Adopt, Need, OnRelease, Pool, Wish
+from schemas.wish import AddonRef, Adopt, Need, OnRelease, Pool, Remains, Wish
 from services.addons import decide as addons
 from services.addons.todo import todo as addon_todo
 from services.machine import Event, Machine, Todo
@@ -81,6 +81,7 @@ CHEAP, DEAR = placement("aws", 10.0), placement("gcp", 12.0)
 GROWN, LEAST, NOTHING = (placement("aws", 10.0, nodes) for nodes in (3, 1, 0))
 MORE = msgspec.structs.replace(CHEAP.lots[0], pool="more", nodes=1)
 TRIED = Attempt(number=1, placement=CHEAP)
+LOST = infra(1, backend=FIRST.need.backend)
 HEARD_BY_CLUSTER = (
     FIRST, OTHER_NEED, LARGER, ELASTIC, WIDER, ASLEEP, RISEN, DELETED, ANEW,
     upgrade.Rolling(1, "v1.35.0", "0 of 2 machines run v1.35.0"),
@@ -89,6 +90,11 @@ HEARD_BY_CLUSTER = (
     resize.Resized(1, (*CHEAP.lots, MORE)), resize.ResizeRefused(1, (*CHEAP.lots, MORE), "no x8 left"),
     *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, LEAST, NOTHING)),
     *(resize.ResizeRefused(1, at.lots, "no x8 left") for at in (CHEAP, GROWN, LEAST, NOTHING)),
+    msgspec.structs.replace(FIRST, remains=Remains(found=(LOST,))), Recalled(1, CHEAP, FIRST.need),
+    msgspec.structs.replace(FIRST, remains=Remains(found=(msgspec.structs.replace(LOST, attempt=2),))),
+    msgspec.structs.replace(FIRST, remains=Remains(ended="Idle")), NotRecalled(1, "it tells too little"),
+    msgspec.structs.replace(DELETED, remains=Remains(found=(LOST,))),
+    msgspec.structs.replace(DELETED, remains=Remains(found=(msgspec.structs.replace(LOST, reachable=True),))),
     Ranked((CHEAP, DEAR)), Ranked((), "NoOfferFits", "no offer has it"),
     Ranked((), cluster.NOT_INSTALLED, "no Cluster API"),
     Ranked((), "BadTemplate", "it cannot be filled in"), MarketMoved(), MadeLate(TRIED),
@@ -119,6 +125,8 @@ HEARD_BY_ADOPTED = (
     resize.Bought(1, WIDER.need, (MORE,)), resize.NotBought(1, WIDER.need, "no x8 left"),
     *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, NOTHING)),
     *(resize.ResizeRefused(1, at.lots, "no topology") for at in (CHEAP, GROWN, NOTHING)),
+    msgspec.structs.replace(TAKING, remains=Remains(found=(msgspec.structs.replace(LOST, adopted="theirs"),))),
+    Recalled(1, CHEAP, TAKING.need), NotRecalled(1, "it tells too little"),
     Ranked((CHEAP,), adopts="theirs"), Ranked((), "NothingToAdopt", "there is none", "theirs"),
     Ranked((), cluster.NOT_INSTALLED, "no Cluster API", "theirs"), Ranked((), "PriceCap", "it costs more", "theirs"),
     Ranked((CHEAP, DEAR)), MarketMoved(), MadeLate(msgspec.structs.replace(TRIED, adopts="theirs")),

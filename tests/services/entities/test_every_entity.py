@@ -97,9 +97,8 @@ def test_every_state_is_json_that_any_reader_can_read(entity):
 
 def test_every_wait_has_an_end(entity):
     """Nothing that is asked of the world is waited for without a deadline; what is retried or known needs none."""
-    polled = (
-        founding.Rank | founding.Look | founding.Release | resize.Buy | resize.Resize | upgrade.Upgrade | addon.Withdraw
-    )
+    of_founding = founding.Rank | founding.Recall | founding.Look | founding.Release
+    polled = of_founding | resize.Buy | resize.Resize | upgrade.Upgrade | addon.Withdraw
     for state in entity.reached():
         commands = entity.todo(state)
         if commands and not any(isinstance(command, Wake) for command in commands):
@@ -154,7 +153,7 @@ def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
             seen = InfraSeen(cluster="train-a", uid=uid, attempt=number, adopted=adopted)
             new = clusters.decide.decide(state, seen, clusters.instants[-1])
             known = {one.attempt for one in clusters.todo(new) if isinstance(one, founding.Release)}
-            held = getattr(new, "attempt", None)
+            held = getattr(new, "attempt", None) or getattr(new, "standing", None)
             assert (number, adopted) in {(one.number, one.adopts) for one in {held, *known} - {None}}, (state, seen)
 
 

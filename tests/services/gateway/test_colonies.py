@@ -73,12 +73,19 @@ class House:
         self.bus, self.kube = MemoryBus(), FakeKube()
         self.levels = Levels(self.bus, lambda: NOW, Meters(), Wish, InfraSeen)
         self.books = Books(self.bus, Meters())
-        self.colonies = Colonies(self.kube, self.levels, self.books, lambda: NOW, "capi")
+        self.standing = ()
+        self.colonies = self.born()
         self.ledgers = {
             life.domain: Ledger(self.bus, life, lambda: NOW, Meters())
             for life in (cluster.LIFECYCLE, teardown.LIFECYCLE)
         }
         self.tasks = []
+
+    def born(self):
+        """A process of the gateway."""
+        return Colonies(
+            self.kube, self.levels, self.books, lambda: NOW, "capi", standing=lambda _tenant, _cluster: self.standing
+        )
 
     async def open(self):
         await self.levels.boot()
@@ -499,3 +506,38 @@ async def test_a_message_of_a_level_names_what_it_is(house):
     await house.follow()
     (stored,) = await house.bus.read("LEVELS", "observed.wish.>")
     assert stored.headers["ce-type"] == "dev.alate.observed.wish"
+
+
+async def test_a_cluster_whose_history_was_lost_is_asked_for_again_with_what_stands_of_it(house):
+    house.colony(("a", 1))
+    await house.follow()
+    assert ((await house.said()).remains, await house.times_said()) == (None, 1)
+    await house.follow()
+    assert await house.times_said() == 1
+    house.standing = (InfraSeen(cluster="train-a", uid="c1.1", attempt=2, backend="capi", message="words"),)
+    objects, house.colonies = house.colonies.objects, house.born()
+    house.colonies.objects = objects
+    await house.follow()
+    (left,) = (await house.said()).remains.found
+    assert (left.uid, left.attempt, left.message) == ("c1.1", 2, "")
+    await house.is_(Ready, msgspec.structs.replace(await house.said(), remains=None))
+    await house.follow()
+    assert (await house.said()).remains is None
+
+
+async def test_a_cluster_that_had_ended_is_not_asked_for_as_if_it_were_new(house):
+    house.colony(("a", 1))
+    over = {"name": "a", "phase": "Released", "teardown": {"phase": "Gone", "reason": "TimeToLive"}}
+    house.colonies.objects[NAME]["status"] = {"clusters": [over]}
+    await house.follow()
+    assert (await house.said()).remains.ended == "TimeToLive"
+
+
+async def test_a_process_that_begins_anew_asks_again_for_what_nobody_knows_of(house):
+    house.colony(("a", 1))
+    await house.follow()
+    objects, house.colonies = house.colonies.objects, house.born()
+    house.colonies.objects = objects
+    await house.follow()
+    await house.follow()
+    assert await house.times_said() == 2
