@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from shlex import quote
 
 import schemas
 from events.faults import NotFound
@@ -26,7 +27,10 @@ CRDS = Path(schemas.__file__).with_name("generated") / "crds"
 async def up(folder: Path, port: int | None, kubeconfig: Path | None, nats: str | None, say: Say) -> None:
     """Run until cancelled. Raises Taken, Busy, BadInput, Denied("BadKubeconfig"), NotStarted."""
     say("alate is starting")
-    async with running(Folder(folder), port=port, kubeconfig=kubeconfig, nats=nats, changed=_teller(say)) as (
+    place = Folder(folder)
+    if lost := place.ports_lost():
+        say(lost)
+    async with running(place, port=port, kubeconfig=kubeconfig, nats=nats, changed=_teller(say)) as (
         wiring,
         _,
     ):
@@ -46,12 +50,13 @@ async def running(  # noqa: PLR0913 - what the command line offers
     nats: str | None = None,
     settings: Mapping[str, str] | None = None,
     changed: Callable[[Child], None] = lambda _: None,
+    monitored: bool = False,
 ) -> AsyncIterator[tuple[Wiring, Supervisor]]:
     """A stack in a folder, all of it ready. Raises what `up` raises."""
     folder.take()
     try:
         ports = choose_ports(folder.ports(), port)
-        wiring = Wiring(folder, ports, nats or "", kubeconfig, settings or {})
+        wiring = Wiring(folder, ports, nats or "", kubeconfig, settings or {}, monitored)
         await _check_others(wiring)
         folder.keep_ports(ports)
         async with Supervisor(stages(wiring), changed) as stack:
@@ -95,13 +100,13 @@ def _teller(say: Say) -> Callable[[Child], None]:
 def _keys(wiring: Wiring) -> str:
     """With which key and which inbox one is let in."""
     key = wiring.key(PUBLISHER)
-    return f"  (nats --nkey {key} --inbox-prefix _INBOX_{PUBLISHER}; more in {key.parent})" if key else ""
+    return f"  (nats --nkey {quote(str(key))} --inbox-prefix _INBOX_{PUBLISHER}; more in {key.parent})" if key else ""
 
 
 def _welcome(wiring: Wiring) -> str:
     return (
         f"alate is up in {wiring.folder.root}; Ctrl-C stops it, starting it again continues\n"
-        f"  kubeconfig  export KUBECONFIG={wiring.management}\n"
+        f"  kubeconfig  export KUBECONFIG={quote(str(wiring.management))}\n"
         f"  NATS        {wiring.bus}{_keys(wiring)}\n"
         f"  page        {wiring.page}, to sign in there: {wiring.sign_in}\n"
         f"  webhooks    {wiring.hooks}, their secrets in {wiring.folder.hooks}\n"

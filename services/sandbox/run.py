@@ -74,6 +74,8 @@ async def _world(api: Api, settings: SandboxSettings) -> AsyncGenerator[SandboxW
         await seed(world.kube(MANAGEMENT))
         await server.start()
         world.url = server.url
+        if anew := await world.reissue():
+            log.info("sandbox.reissued", kubeconfigs=anew, url=server.url)
         config = kubeconfig(server.url, MANAGEMENT, who.certificate, own)
         write_private(settings.kubeconfig, config.encode())
         log.info("sandbox.serving", url=server.url)

@@ -1,14 +1,16 @@
 """Founded clusters live in the same process as the management cluster, each with a token of its own."""
 
+from base64 import b64encode
 from dataclasses import dataclass
 
 import structlog
 
-from events.kinds import NAMESPACES
-from events.kube import Kube, Listed
+from events.kinds import NAMESPACES, SECRETS
+from events.kube import Kube, Listed, Object
 from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.kubeconfig import kubeconfig
+from services.sandbox.api.kubeconfig import kubeconfig, place_of
 from services.sandbox.api.local import LocalTransport
+from services.sandbox.clouds.hands import SECRET_TYPE
 from services.sandbox.state import token
 
 log = structlog.get_logger()
@@ -56,6 +58,28 @@ class SandboxWorld:
             else:
                 log.warning("sandbox.remains_dropped", cluster=place, reason="it has no namespace kube-system")
                 await self.api.drop(place)
+
+    async def reissue(self) -> int:
+        """Write the kubeconfigs of founded clusters anew where the server has another address or certificate.
+
+        A real cluster's endpoint stays where it is; this server may be at another port after each start.
+        Gives how many.
+        """
+        management, anew = self.kube(MANAGEMENT), 0
+        for secret in (await management.list(SECRETS)).items:
+            if secret.get("type") == SECRET_TYPE and (patch := await self._changed(secret)):
+                meta = secret["metadata"]
+                await management.patch(SECRETS, meta["name"], meta["namespace"], patch)
+                anew += 1
+        return anew
+
+    async def _changed(self, secret: Object) -> Object | None:
+        """What of a kubeconfig's Secret is to be another; None where it is right, or opens nothing of ours."""
+        place = place_of(secret)
+        if place not in self.api.clusters or place == MANAGEMENT:
+            return None
+        config = b64encode(kubeconfig(self.url, place, self.authority, await self.guard(place)).encode()).decode()
+        return None if config == secret["data"]["value"] else {"data": {"value": config}}
 
     async def _incarnation(self, place: str) -> str:
         """What tells it from its namesakes; empty where there is only what is left of one."""

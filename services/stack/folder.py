@@ -21,7 +21,7 @@ class Ports(msgspec.Struct, frozen=True):
     api: int
     nats: int
     monitor: int
-    """The monitoring page of nats-server."""
+    """The monitoring page of nats-server, where it has one."""
     health: tuple[int, ...]
     """One per service, in the order of `services`."""
     edge: int = 0
@@ -88,6 +88,13 @@ class Folder:
     def ports(self) -> Ports | None:
         """Where the stack listened last time."""
         return self._read(Ports, self._ports)
+
+    def ports_lost(self) -> str:
+        """What is to be told where nobody knows where the stack listened last time; empty where that is known."""
+        if self.ports() is not None or not self.kubeconfig.exists():
+            return ""
+        wrong = "cannot be read" if self._ports.exists() else "is gone"
+        return f"{self._ports} {wrong}: new ports are taken, so kubeconfigs copied elsewhere open nothing any more"
 
     def keep_ports(self, ports: Ports) -> None:
         """Remember where the stack listens."""

@@ -40,6 +40,9 @@ class Wiring:
     settings: Mapping[str, str] = field(default_factory=dict)
     """Further ``ALATE_*`` settings, for every program."""
 
+    monitored: bool = False
+    """Whether nats-server has its monitoring page, which asks nobody for a key: whoever counts what is unanswered."""
+
     @property
     def bus(self) -> str:
         """Where everybody connects."""
@@ -104,7 +107,7 @@ def _nats(wiring: Wiring) -> Program:
     folder, ports = wiring.folder, wiring.ports
     folder.nats.mkdir(parents=True, exist_ok=True)
     file = folder.nats / "nats-server.conf"
-    monitor = f'http: "{HOST}:{ports.monitor}"\n'
+    monitor = f'http: "{HOST}:{ports.monitor}"\n' if wiring.monitored else ""
     write_private(file, (config(ports.nats, folder.nats / "jetstream") + monitor + known(folder.keys)).encode())
     ready = nats(ports.nats, Credentials(nkey=wiring.key(SETUP)))
     return Program(NATS, (str(binary()), "-c", str(file)), folder.logs / "nats.log", ready)

@@ -74,7 +74,7 @@ def colony() -> dict:
 @asynccontextmanager
 async def at_work(folder: Path) -> AsyncIterator[tuple[Wiring, Supervisor]]:
     """The stack as `alate up` runs it, but for the time simulated things take."""
-    async with running(Folder(folder), settings={"ALATE_SANDBOX_SPEED": "0"}) as stack:
+    async with running(Folder(folder), settings={"ALATE_SANDBOX_SPEED": "0"}, monitored=True) as stack:
         yield stack
 
 

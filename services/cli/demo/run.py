@@ -39,7 +39,8 @@ async def demo(*, chaos: bool, as_json: bool, keep: Path | None, backend: str) -
     out = screen(lambda: time.monotonic() - began, as_json=as_json)
     out.say("starting nats-server, the sandbox and seven services")
     with _root(keep) as root:
-        async with running(Folder(root), settings={"ALATE_BACKEND": backend}, changed=out.process) as (wiring, stack):
+        how = {"ALATE_BACKEND": backend}
+        async with running(Folder(root), settings=how, changed=out.process, monitored=True) as (wiring, stack):
             killer = Chaos(lambda name: stack.child(name).kill(), out.clock) if chaos else None
             found = await _perform(wiring, stack, out, killer)
     sys.stdout.write(dumped(found) if as_json else "".join(f"{line}\n" for line in summary(found)))

@@ -1,8 +1,10 @@
 """A kubeconfig is all a client needs to reach one cluster, so it is written in one place."""
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 
 import yaml
+
+from events.kube_port import Object
 
 
 def kubeconfig(server: str, cluster: str, ca_pem: bytes | str, token: str = "") -> str:
@@ -21,3 +23,12 @@ def kubeconfig(server: str, cluster: str, ca_pem: bytes | str, token: str = "") 
         "current-context": cluster,
     }
     return str(yaml.dump(config, Dumper=yaml.CSafeDumper, sort_keys=False))  # libyaml: ten times as fast
+
+
+def place_of(secret: Object) -> str:
+    """Which cluster the kubeconfig in a Secret opens; empty where it holds none that was written here."""
+    try:
+        config = yaml.load(b64decode(secret["data"]["value"]), Loader=yaml.CSafeLoader)
+        return str(config["current-context"])
+    except (KeyError, TypeError, ValueError, yaml.YAMLError):
+        return ""

@@ -73,6 +73,14 @@ class Process:
             self.process = await asyncio.create_subprocess_exec(*argv, env=self._env, stdout=log, stderr=log)
         await soon(self._serves)
 
+    async def move(self):
+        """Start again, at another port."""
+        self._env |= {"ALATE_SANDBOX_PORT": str(free_port())}
+        self.kubeconfig.unlink()
+        await self.kube.close()
+        self.kube = None
+        await self.start()
+
     async def _serves(self):
         assert self.process.returncode is None, self._log.read_text()
         if not self.kubeconfig.exists():
@@ -118,6 +126,17 @@ async def sandbox(nats, folder, speed):
         yield process
     finally:
         await process.close()
+
+
+async def test_at_another_port_every_founded_cluster_is_opened_by_its_kubeconfig(nats_server, tmp_path):
+    async with sandbox(nats_server, tmp_path, "0") as it:
+        await it.apply()
+        await soon(it.available)
+        await it.end(signal.SIGKILL)
+        await it.move()
+        inner, _ = await it.opened()
+        assert (await inner.list(NODES)).items
+        await inner.close()
 
 
 async def test_a_cluster_and_its_job_survive_kill_dash_nine(nats_server, tmp_path):

@@ -65,3 +65,14 @@ def test_ports_half_written_by_a_killed_stack_are_forgotten(tmp_path):
     (tmp_path / "ports.json").write_text('{"api": 1, "na')
 
     assert Folder(tmp_path).ports() is None
+
+
+def test_lost_ports_are_one_sentence_and_none_where_there_was_no_stack(tmp_path):
+    folder = Folder(tmp_path)
+    assert folder.ports_lost() == ""
+    folder.kubeconfig.write_text("of last time")
+    assert folder.ports_lost().startswith(f"{tmp_path}/ports.json is gone: new ports are taken")
+    (tmp_path / "ports.json").write_text('{"api": 1, "na')
+    assert "ports.json cannot be read" in folder.ports_lost()
+    folder.keep_ports(Ports(1, 2, 3, (4, 5)))
+    assert folder.ports_lost() == ""

@@ -174,3 +174,9 @@ async def test_nats_is_ready_when_it_has_the_streams_and_lets_in_who_has_a_key_a
         await bus.close()
         with pytest.raises(Unavailable, match="Authorization Violation"):
             await connect(wiring.bus, name="anybody")
+
+
+def test_nats_shows_its_monitoring_page_only_where_it_is_asked_for(tmp_path):
+    for monitored in (False, True):
+        stages(Wiring(Folder(tmp_path), PORTS, monitored=monitored))
+        assert ("http:" in (tmp_path / "nats" / "nats-server.conf").read_text()) is monitored
