@@ -33,3 +33,12 @@ class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The Credential that must name that Secret; empty: nothing is lent."""
     message: str = ""
     """What the back end says of its progress, for people."""
+
+
+class Remains(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of a cluster that has no history: it was lost, or never was."""
+
+    found: tuple[InfraSeen, ...] = ()
+    """The back ends' objects that bear its marks, and are not being deleted."""
+    ended: str = ""
+    """Why it is over, as its Colony's status tells; empty: the status shows no end."""

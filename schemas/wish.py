@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import msgspec
 
-from schemas.infra import InfraSeen
+from schemas.infra import Remains
 from schemas.limits import Limits
 from schemas.registry import intake, level
 
@@ -165,15 +165,6 @@ class AddonRef(msgspec.Struct, frozen=True):
 def digest(text: str) -> str:
     """What names an add-on's contents."""
     return sha256(text.encode()).hexdigest()[:16]
-
-
-class Remains(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of a cluster that has no history: it was lost, or never was."""
-
-    found: tuple[InfraSeen, ...] = ()
-    """The back ends' objects that bear its marks, and are not being deleted."""
-    ended: str = ""
-    """Why it is over, as its Colony's status tells; empty: the status shows no end."""
 
 
 @level("observed.wish.{tenant}.{cluster}", owner="gateway")

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from events.kube_port import Object
-from schemas.infra import InfraSeen
-from schemas.wish import Remains, Wish
+from schemas.infra import InfraSeen, Remains
+from schemas.wish import Wish
 
 Standing = Callable[[str, str], tuple[InfraSeen, ...]]
 """From a cluster's tenant and name to what bears its marks."""

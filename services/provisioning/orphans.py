@@ -10,9 +10,9 @@ import msgspec
 
 from schemas.cluster import Launching, Provisioned, Released, Releasing, Requested
 from schemas.founding import MadeLate, NotRecalled, Recalled
-from schemas.infra import InfraSeen
+from schemas.infra import InfraSeen, Remains
 from schemas.placement import Attempt, Lot, NodeGroup, Placement
-from schemas.wish import Need, Pool, Remains, Wish
+from schemas.wish import Need, Pool, Wish
 from services.clouds.standing import Standing, Stood
 from services.provisioning.adopting import lot, only, pairs, price_of
 from services.provisioning.founding import JOIN_LIMIT, LAUNCH_LIMIT

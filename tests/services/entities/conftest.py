@@ -13,11 +13,11 @@ import pytest
 from schemas import addon, cluster, founding, resize, teardown, upgrade
 from schemas.entity import Due, State
 from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved, NotRecalled, Recalled
-from schemas.infra import InfraSeen
+from schemas.infra import InfraSeen, Remains
 from schemas.inventory import ClusterSeen, Demand
 from schemas.limits import Limits
 from schemas.placement import Attempt, Lot, Placement, Ranked
-from schemas.wish import AddonRef, Adopt, Need, OnRelease, Pool, Remains, Wish
+from schemas.wish import AddonRef, Adopt, Need, OnRelease, Pool, Wish
 from services.addons import decide as addons
 from services.addons.todo import todo as addon_todo
 from services.machine import Event, Machine, Todo

@@ -7,10 +7,10 @@ import pytest
 
 from schemas.cluster import Launching, Provisioned, Released, Releasing, Requested
 from schemas.founding import NotRecalled, Recall, Recalled, Release
-from schemas.infra import InfraSeen
+from schemas.infra import InfraSeen, Remains
 from schemas.inventory import Offer, Offers
 from schemas.teardown import Releasing as ReleaseOrdered
-from schemas.wish import Need, Pool, Remains, Wish
+from schemas.wish import Need, Pool, Wish
 from services.clouds.standing import Standing, Stood
 from services.provisioning.decide import decide
 from services.provisioning.market import Market
