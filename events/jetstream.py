@@ -5,12 +5,14 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from datetime import datetime
 
+from events import jetstream_look
 from events.answers import Desk
 from events.bus import Anew, CaughtUp, Consumer, Delivery, Expect, Fed, Message, Place, Stored, Timer
-from events.credentials import NOBODY, Credentials
+from events.credentials import API, NOBODY, Credentials
 from events.jetstream_answers import ask, serve
 from events.jetstream_api import Answer, Purged, Refused, call, direct, stored_direct
 from events.jetstream_feed import ALL, LAST_PER_SUBJECT, NEW, Feed, stored_since
+from events.jetstream_look import Look
 from events.jetstream_publish import publish, read_ack, timer_headers
 from events.jetstream_pull import Pull
 from events.jetstream_setup import durables, ensure_consumer, ensure_stream
@@ -51,6 +53,7 @@ class JetStreamBus:
 
     def __init__(self, wire: Wire, meters: Meters) -> None:
         self._wire = wire
+        self._apart = wire.api != API
         self._meters = meters
         self._pulls: set[Pull] = set()
         self._followed: set[Feed] = set()
@@ -74,6 +77,11 @@ class JetStreamBus:
 
     async def feed(self, stream: str, *filters: str) -> AsyncGenerator[Fed, None]:
         """See the port."""
+        if self._apart:
+            async with aclosing(jetstream_look.feed(self._wire, stream, filters)) as looked:
+                async for one in looked:
+                    yield one
+            return
         feed = Feed(self._wire, stream, filters, LAST_PER_SUBJECT)
         self._followed.add(feed)
         try:
@@ -87,6 +95,11 @@ class JetStreamBus:
         self, stream: str, *filters: str, since: datetime | None = None
     ) -> AsyncGenerator[Stored | CaughtUp, None]:
         """See the port."""
+        if self._apart:
+            async with aclosing(jetstream_look.follow(self._wire, stream, filters, since)) as looked:
+                async for one in looked:
+                    yield one
+            return
         first = NEW if since is None else stored_since(since)
         async with aclosing(Feed(self._wire, stream, filters, first).run()) as given:
             async for each in given:
@@ -125,6 +138,8 @@ class JetStreamBus:
 
     async def read(self, stream: str, filter: str) -> tuple[Stored, ...]:  # noqa: A002 - JetStream's own word
         """See the port."""
+        if self._apart:
+            return tuple(await Look(self._wire, stream, (filter,)).kept())
         found: dict[int, Stored] = {}
         async with aclosing(Feed(self._wire, stream, (filter,), ALL).run()) as feed:
             async for stored in feed:

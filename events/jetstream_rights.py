@@ -1,9 +1,10 @@
 """What a role does on the bus is a row of data; what a key must be allowed for that on the wire is worked out here.
 
 The server checks the subject of a request and nothing in its body, nor where its answer goes. So a right to read is a
-right to read a whole stream, and whoever is not of the house has an account of its own (`apart`): there, an answer
-that was sent to somebody else's subject reaches nobody. Within one account a publisher could have the acknowledgement
-of its request stored as an entity's state.
+right to read a whole stream, and a right to make consumers is one to change those of others. Whoever is not of the
+house therefore makes none, and has an account of its own (`apart`): there, an answer that was sent to somebody else's
+subject reaches nobody. Within one account a publisher could have the acknowledgement of its request stored as an
+entity's state.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,7 +27,7 @@ class Role:
     works: tuple[Consumer, ...] = ()
     """Its durable consumers, each with its dead letters."""
     reads: tuple[str, ...] = ()
-    """Streams it reads, by short-lived consumers of its own and message by message."""
+    """Streams it reads, page by page, and in the house's own account by short-lived consumers as well."""
     looks: tuple[str, ...] = ()
     """Streams of which it looks up single messages only: what a compare-and-swap needs."""
     sees: tuple[tuple[str, str], ...] = ()
@@ -96,6 +97,8 @@ def _work(role: Role) -> Iterator[str]:
 def _read(role: Role) -> Iterator[str]:
     for stream in role.reads:
         yield f"{role.api}.STREAM.INFO.{stream}"
+        if role.apart:
+            continue  # who may make consumers may change those of others
         yield from (f"{role.api}.CONSUMER.{verb}.{stream}.*" for verb in ("CREATE", "DELETE", "INFO"))
         yield from (f"$JS.FC.{stream}.>", f"$JS.FC.*.*.{stream}.>")
     for stream in (*role.reads, *role.looks):
@@ -124,7 +127,7 @@ def _keep(role: Role) -> Iterator[str]:
 def _never(role: Role, durables: Iterable[Consumer]) -> Iterator[str]:
     """A consumer's name is one token: the right to make some is the right to change any, but for these."""
     for one in durables:
-        if one.stream in role.reads:
+        if one.stream in role.reads and not role.apart:
             yield f"{role.api}.CONSUMER.DELETE.{one.stream}.{one.name}"
             if one not in role.works:
                 yield f"{role.api}.CONSUMER.CREATE.{one.stream}.{one.name}"

@@ -21,7 +21,7 @@ def accounts(roles: Iterable[Role], keys: Keys) -> str:
     everybody = tuple(roles)
     inside, outside = [[role for role in everybody if role.apart is apart] for apart in (False, True)]
     imports = {role.name: tuple(_imports(role, rights(role, everybody))) for role in outside}
-    exports = {f"{{ {kind}: {json.dumps(there)} }}" for own in imports.values() for kind, there, _ in own}
+    exports = {_export(kind, there) for own in imports.values() for kind, there, _ in own}
     lines = ["accounts {", f"  {HOUSE} {{", "    jetstream: enabled"]
     lines += [*_users(inside, everybody, keys), *_list("exports", sorted(exports)), "  }"]
     for role in outside:
@@ -72,8 +72,13 @@ def _imports(role: Role, its: Rights) -> Iterator[tuple[str, str, str]]:
         yield "service", here.replace(APART_API, API, 1) if here.startswith(APART_API) else here, here
     for here in its.listen:
         # The server's answers find their way by themselves; deliveries and verdicts do not.
-        if role.reads or role.told or not here.startswith(role.inbox):
+        if role.told or not here.startswith(role.inbox):
             yield "stream", here, here
+
+
+def _export(kind: str, there: str) -> str:
+    pages = ", response_type: stream" if there.startswith(f"{API}.DIRECT.GET.") else ""  # many answers to a question
+    return f"{{ {kind}: {json.dumps(there)}{pages} }}"
 
 
 def _import(kind: str, there: str, here: str) -> str:

@@ -77,7 +77,7 @@ def of_stream(verb: str, stream: str) -> set[str]:
         "DIRECT.GET": readers | LOOKERS.get(stream, set()),
         "PURGE": PURGERS.get(stream, set()),
         "MSG.DELETE": {"DLQ": {"operator", "edge"}, "KUBE": {"sandbox"}}.get(stream, set()),
-        **dict.fromkeys(("mine CREATE", "mine DELETE", "mine INFO", "flow"), readers),
+        **dict.fromkeys(("mine CREATE", "mine DELETE", "mine INFO", "flow"), readers - {"reader"}),
         "CONSUMER.LIST": readers & {"operator", "reader", "edge"} | LISTERS.get(stream, set()),
     }.get(verb, set())
 
@@ -95,7 +95,7 @@ def who_may() -> dict[str, set[str]]:
     for subject, verb, name in of_durables():
         own = {name.rpartition("-")[0]}
         allowed[subject] = own if verb in {"INFO", "CREATE", "MSG.NEXT", "ACK", "DLQ"} else set()
-        allowed[subject] |= READERS[subject.split(".")[4]] if verb == "INFO" else set()
+        allowed[subject] |= READERS[subject.split(".")[4]] - {"reader"} if verb == "INFO" else set()
         edge = {"edge"} if not subject.startswith("redrive.OUTBOUND.") else set()
         allowed[subject] |= {"operator", *edge} if verb == "REDRIVE" else set()
     for domain, owner in OWNER.items():
@@ -240,6 +240,68 @@ async def test_who_asks_is_told_in_the_inbox_that_it_names(here: House, role):
         await gateway.tell(inbox, b"accepted")
         assert (await told.next_msg(timeout=10)).data == b"accepted"
     await gateway.close()
+
+
+async def test_a_reader_can_neither_point_elsewhere_nor_delete_what_the_services_hear(here: House):
+    names = ("gateway", "operator", "provisioning")
+    gateway, operator, provisioning = [await here.bus(BY_NAME[name]) for name in names]
+    async with (
+        aclosing(gateway.feed("EVENTS", "cluster.>")) as feed,
+        here.client(BY_NAME["reader"]) as (reader, refused),
+    ):
+        assert isinstance(await anext(feed), CaughtUp)
+        listed = await operator._wire.ask("$JS.API.CONSUMER.LIST.EVENTS", b"")
+        (own,) = [each for each in json.loads(listed.data)["consumers"] if each["name"].startswith("feed-")]
+        config = {**own["config"], "filter_subjects": ["cluster.nothing.x.y"]}
+        body = json.dumps({"stream_name": "EVENTS", "config": config, "action": ""}).encode()
+        for verb in ("CREATE", "DELETE"):
+            for api in ("JS.API", "$JS.API"):
+                await reader.publish(f"{api}.CONSUMER.{verb}.EVENTS.{own['name']}", body)
+        assert len(await refused.all(reader)) == 4
+        await provisioning.publish(Message("cluster.ready.acme.x", b"heard"))
+        assert (await anext(feed)).data == b"heard"
+    for bus in (gateway, operator, provisioning):
+        await bus.close()
+
+
+async def test_a_reader_can_have_nothing_delivered_into_intake(here: House):
+    inventory, operator = await here.bus(BY_NAME["inventory"]), await here.bus(BY_NAME["operator"])
+    await inventory.publish(Message("inventory.nodes.acme.c.n", b"{}"))
+    config = {"name": "mine", "deliver_subject": "cluster.requested", "ack_policy": "none", "deliver_policy": "all"}
+    body = json.dumps({"stream_name": "LEVELS", "config": config, "action": "create"}).encode()
+    async with here.client(BY_NAME["reader"]) as (reader, refused):
+        for api in ("JS.API", "$JS.API"):
+            await reader.publish(f"{api}.CONSUMER.CREATE.LEVELS.mine", body)
+        for what in ({"last_by_subj": ">"}, {"seq": 1, "next_by_subj": ">", "batch": 10}):
+            await reader.publish("JS.API.DIRECT.GET.LEVELS", json.dumps(what).encode(), reply="cluster.requested")
+        assert len(await refused.all(reader)) == 2
+        await asyncio.sleep(0.2)  # so long that an answer would have come
+    assert await operator.count("INTAKE", ">") == 0
+    for bus in (inventory, operator):
+        await bus.close()
+
+
+async def test_a_reader_reads_in_every_way_there_is_without_a_consumer(here: House):
+    provisioning, reader = await here.bus(BY_NAME["provisioning"]), await here.bus(BY_NAME["reader"])
+    for number in range(6):
+        await provisioning.publish(Message(f"cluster.ready.acme.n{number % 3}", b"%d" % number))
+    second = await reader.at("EVENTS", 2)
+    async with asyncio.timeout(20):
+        async with aclosing(reader.feed("EVENTS", "cluster.ready.acme.n0", "cluster.ready.acme.n1")) as feed:
+            assert [(await anext(feed)).data for _ in range(2)] == [b"3", b"4"]
+            assert isinstance(await anext(feed), CaughtUp)
+        async with aclosing(reader.follow("EVENTS", ">", since=second.time)) as feed:
+            assert [(await anext(feed)).data for _ in range(5)] == [b"1", b"2", b"3", b"4", b"5"]
+            assert isinstance(await anext(feed), CaughtUp)
+        async with aclosing(reader.follow("EVENTS", ">")) as feed:
+            assert isinstance(await anext(feed), CaughtUp)
+            await provisioning.publish(Message("cluster.ready.acme.n9", b"new"))
+            assert (await anext(feed)).data == b"new"
+    assert await reader.count("EVENTS", ">") == 7
+    assert (await reader.last("EVENTS", "cluster.>")).data == b"new"
+    assert await reader.read("DLQ", ">") == ()
+    for bus in (provisioning, reader):
+        await bus.close()
 
 
 async def test_a_reader_follows_a_stream_from_its_own_account(here: House):

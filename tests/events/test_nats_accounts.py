@@ -26,7 +26,8 @@ async def test_the_server_takes_it(tmp_path, roles):
 def test_each_side_of_the_wall_says_the_same():
     text = accounts(HOUSE, keys)
     house, _, outside = text.partition('"ALATE-tenant-x" {')
-    for line in ('{ service: "b" }', '{ service: "$JS.API.DIRECT.GET.S.a.x" }', '{ stream: "a.x" }'):
+    pages = '{ service: "$JS.API.DIRECT.GET.S.a.x", response_type: stream }'
+    for line in ('{ service: "b" }', pages, '{ stream: "a.x" }'):
         assert line in house
     assert '{ service: { account: ALATE, subject: "b" } }' in outside
     assert (
