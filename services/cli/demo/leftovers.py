@@ -51,7 +51,7 @@ async def bills(kube: Kube) -> tuple[Object, ...]:
 
 def running(books: Iterable[Object]) -> int:
     """Machines that were bought and never given back."""
-    return sum(_started(book) - _ended(book) for book in books)
+    return sum(len(_of(book, ".start") - _of(book, ".end")) for book in books)  # some end before they began
 
 
 def made(books: Iterable[Object]) -> Mapping[str, list[str]]:
@@ -98,9 +98,5 @@ def _data(book: Object) -> dict[str, str]:
     return book.get("data") or {}
 
 
-def _started(book: Object) -> int:
-    return sum(key.endswith(".start") for key in _data(book))
-
-
-def _ended(book: Object) -> int:
-    return sum(key.endswith(".end") for key in _data(book))
+def _of(book: Object, ending: str) -> set[str]:
+    return {key.removesuffix(ending) for key in _data(book) if key.endswith(ending)}
