@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.prices import parse
+from services.prices import COLUMNS, LARGEST, LARGEST_YAML, MOST_ROWS, parse
 
 HEAD = "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,Price,SpotPrice,Region,AvailabilityZone\n"
 GOOD = "p5,H100,8,192,2048,98.32,21.5,us-east-1,a\n"
@@ -87,3 +87,39 @@ def test_own_nodes_that_make_no_sense_are_refused_in_one_sentence(text, refused,
     assert found.damaged.startswith(damaged)
     assert len(found.refused) == (refused is not None)
     assert all(why.startswith(refused) for why in found.refused)
+
+
+def bomb():
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{each}: &a{each} [{', '.join([f'*a{each - 1}'] * 10)}]" for each in range(1, 9)]
+    return "\n".join([*lines, "pools: [{name: *a8, accelerator: H100, accelerators: 8, nodes: 4}]"])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("pools: " + "[" * 200_000, "own: is no YAML: it is nested more than 100 deep"),
+        ("pools: " + "9" * 5_000, "own: is no YAML: it has what cannot be read: Exceeds the limit"),
+        ("pools: 2020-13-45", "own: is no YAML: it has what cannot be read: month must be in 1..12"),
+        (bomb(), "own: is no YAML: it comes to more than 1000000 values once its aliases are written out"),
+        ("#" * (LARGEST_YAML + 1), "own: is no YAML: it has 1048577 characters: at most 1048576 are read"),
+    ],
+    ids=["brackets", "a number", "a date", "aliases", "size"],
+)
+def test_a_catalog_in_yaml_that_cannot_be_taken_is_damaged_and_ends_nothing(text, why):
+    assert parse("own", text.encode(), ".yaml").damaged.startswith(why)
+
+
+def test_what_should_be_a_word_and_is_a_list_is_not_written_out():
+    catalog = parse("own", b"pools: [{name: [a, b], accelerator: {x: y}, accelerators: 8, nodes: 4}]", ".yaml")
+    assert catalog.refused == ("own pool 1: AcceleratorName 'dict' is no accelerator that is known",)
+
+
+def test_a_catalog_of_any_size_is_read_up_to_its_bounds():
+    head = ",".join(COLUMNS)
+    assert parse("aws", b"x" * (LARGEST + 1)).damaged.startswith(f"aws: is larger than {LARGEST} bytes")
+    many = parse("aws", "\n".join([head, *["p,H100,8,1,1,1,r"] * (MOST_ROWS + 5)]).encode())
+    assert (many.damaged, len(many.offers)) == (
+        f"aws: has {MOST_ROWS} rows or more: what is beyond them is not read",
+        1,
+    )

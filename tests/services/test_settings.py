@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from events.credentials import NOBODY, Credentials
-from services.settings import PREFIX, BadSetting, Settings, load
+from services.settings import PREFIX, BadSetting, Settings, allowed, load
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +43,11 @@ def test_settings_come_from_the_environment_and_never_change(monkeypatch):
     [
         ("NATS_URL", "localhost", "expected nats://HOST:PORT, or several with commas between"),
         ("NATS_URL", "nats://a:1,b:2", "expected nats://HOST:PORT, or several with commas between"),
+        (
+            "CLUSTERS_ALLOW",
+            "private,all",
+            "expected none, or some of private, loopback, link-local, internal, ",
+        ),
         ("NATS_NKEY", "/no/such/file", "path does not point to a file"),
         ("LOG_FORMAT", "xml", "expected 'console' or 'json'"),
         ("LOG_LEVEL", "loud", "expected 'debug', 'info', 'warning' or 'error'"),
@@ -78,3 +83,10 @@ def test_what_is_shown_to_nats_comes_from_the_environment(monkeypatch, tmp_path)
     monkeypatch.setenv("ALATE_NATS_INBOX", "_INBOX_reader")
     monkeypatch.setenv("ALATE_NATS_API", "JS.API")
     assert load().credentials() == Credentials(nkey=tmp_path / "key", inbox="_INBOX_reader", api="JS.API")
+
+
+def test_what_connections_may_lead_to_is_read_word_by_word(monkeypatch):
+    assert allowed(load().clusters_allow) == {"private"}
+    monkeypatch.setenv("ALATE_OUTBOUND_ALLOW", " loopback , private")
+    assert allowed(load().outbound_allow) == {"loopback", "private"}
+    assert allowed("none") == frozenset()

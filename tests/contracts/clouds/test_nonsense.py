@@ -11,6 +11,7 @@ from services.sandbox.clouds.bill import machines_ever
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
 POOL = {"name": "md", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1, "spot": "never"}
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"
 NONSENSE = {
     "an accelerator that nobody makes": (
         {"pools": [POOL | {"accelerator": "H1000"}]},
@@ -49,6 +50,18 @@ NONSENSE = {
     ),
     "an add-on that is no YAML": (
         {"addons": [{"name": "x", "manifests": "kind: [ConfigMap"}]}, "addons[0].manifests is",
+    ),
+    "an add-on that names another's object": (
+        {"addons": [{"name": "x", "manifests": CONFIG.format("{name: ../../../x, namespace: ../kube-system}")}]},
+        "document 1 has the metadata.name '../../../x', which Kubernetes does not take",
+    ),
+    "an add-on whose namespace is a number": (
+        {"addons": [{"name": "x", "manifests": CONFIG.format("{name: x, namespace: 5}")}]},
+        "document 1 has the metadata.namespace 5, which Kubernetes does not take",
+    ),
+    "an add-on whose labels are a list": (
+        {"addons": [{"name": "x", "manifests": CONFIG.format("{name: x, labels: [1]}")}]},
+        "document 1 has metadata.labels that are no mapping from text to text",
     ),
     "an add-on without a name": (
         {"addons": [{"name": "x", "manifests": "apiVersion: v1\nkind: ConfigMap"}]}, "document 1 has no metadata.name",

@@ -182,6 +182,16 @@ async def test_what_the_api_server_refuses_is_failed_with_its_words(house):
     assert "No_Such Name" in failed.message
 
 
+@pytest.mark.parametrize("meta", ["{name: x, namespace: 5}", "{name: x, labels: [1]}", "{name: ../../../x}"])
+async def test_what_nobody_can_read_is_failed_and_can_be_withdrawn(house, meta):
+    """A Colony of before this was refused may hold it still."""
+    await house.colony(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {meta}")
+    ((failed,),) = (await house.apply(),)
+    assert isinstance(failed, Failed)
+    assert "must hold Kubernetes objects, but document 1 has " in failed.message
+    assert await house.withdraw() == (Removed(),)
+
+
 async def test_a_colony_that_changed_since_is_waited_for(house):
     await house.colony(CONFIG)
     old = house.digest

@@ -48,6 +48,14 @@ def test_a_real_management_cluster_takes_the_sandboxs_place(tmp_path):
     assert {program.env["ALATE_KUBECONFIG"] for program in stages(wiring)[-1]} == {str(tmp_path / "real")}
 
 
+def test_on_a_laptop_connections_may_lead_to_itself_unless_something_else_is_said(tmp_path, monkeypatch):
+    monkeypatch.delenv("ALATE_CATALOG_ALLOW", raising=False)
+    monkeypatch.setenv("ALATE_CLUSTERS_ALLOW", "none")
+    (inventory, *_) = (each for each in stages(Wiring(Folder(tmp_path), PORTS))[-1] if each.name == "inventory")
+    said = (inventory.env["ALATE_CATALOG_ALLOW"], inventory.env["ALATE_CLUSTERS_ALLOW"])
+    assert said == ("private,loopback", "none")
+
+
 def test_a_real_nats_takes_nats_servers_place(tmp_path):
     wiring = Wiring(Folder(tmp_path), PORTS, nats_url="nats://127.0.0.1:4222")
 
