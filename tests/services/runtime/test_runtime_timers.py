@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from events.faults import Denied, TryLater
+from services.machine import Waits
 
 pytestmark = pytest.mark.looptime
 
@@ -101,3 +102,11 @@ async def test_a_call_that_fails_each_time_keeps_no_deadline_from_coming(house):
     await asyncio.sleep(700)
 
     assert await house.story() == ["waiting", "lit", "dark"]
+
+
+async def test_what_a_call_waits_for_is_told_to_its_entity_at_once(house):
+    (connected,) = house.connected()
+    house.answers = [Waits("no line yet", 60.0, said=connected)]
+    await house.start()
+    await house.press("hall")
+    assert await house.story() == ["waiting", "lit"]
