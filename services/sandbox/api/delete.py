@@ -11,7 +11,7 @@ from services.sandbox.api.custom import DEFINITIONS
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.kinds import Kind
 from services.sandbox.api.status import Cause, conflict, forbidden, invalid, not_found
-from services.sandbox.api.store import Entry, Key, Store
+from services.sandbox.api.store import Entry, Key, Store, encode
 from services.sandbox.api.write import gone
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
@@ -70,7 +70,7 @@ class Remover:
             if how.dry:
                 return entry, gone(new)
             if gone(new):
-                return await self._store.remove(key, _bare(old)), True
+                return _last(key, await self._store.remove(key, _bare(old)), new), True
             return (entry if new == _bare(old) else await self._store.put(key, new)), False
 
     def _leaving(self, kind: Kind, key: Key, old: Object, how: Options) -> Object:
@@ -98,6 +98,15 @@ class Remover:
             return False
         plural, _, group = key.name.partition(".")
         return bool(self._store.clusters[key.cluster].get((group, plural)))
+
+
+def _last(key: Key, entry: Entry, new: Object) -> Entry:
+    """What is answered of an object that is gone: a pod shows that it was given no time."""
+    if key[1:3] != PODS:
+        return entry
+    shown = entry.object()
+    shown["metadata"] |= {name: new["metadata"][name] for name in ("deletionTimestamp", "deletionGracePeriodSeconds")}
+    return Entry(entry.revision, encode(shown))
 
 
 def _grace(key: Key, old: Object, how: Options) -> int:

@@ -6,16 +6,18 @@ from itertools import count
 
 import pytest
 
-from events.faults import TryLater
+from events.faults import Denied, TryLater
 from events.kinds import PVCS
 from events.kube import Kube, Response
 from events.memory import MemoryBus
 from schemas.subjects import Key
-from schemas.teardown import Sweep, Swept
+from schemas.teardown import Audit, Audited, Blocked, Sweep, Swept
+from services.machine import Waits
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport
 from services.teardown.act import act
+from tests.services.teardown.life import cluster
 
 KEY = Key("teardown", "default", "c")
 
@@ -69,3 +71,39 @@ async def test_a_cluster_that_does_is_swept_once_the_last_is_gone(founded):
     with pytest.raises(TryLater, match="1 volume is going: default/data"):
         await sweep(kube)
     assert await sweep(kube) == (Swept(),)
+
+
+class Left:
+    """A back end that finds so many, or says why it cannot look."""
+
+    def __init__(self, found):
+        self._found = found
+
+    async def leftovers(self, tenant, name):
+        if isinstance(self._found, Exception):
+            raise self._found
+        return dict(self._found)
+
+
+async def audit(found):
+    wish = cluster().wish
+    return await act(MemoryBus(), Opened(None), {wish.need.backend: Left(found)})(KEY, Audit(wish, "u1"))
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"machines": 2, "clusters": 0}, "2 machines left"),
+        (TryLater("the API server is away"), "what is left cannot be looked for: the API server is away"),
+        (Denied("forbidden"), "what is left cannot be looked for: forbidden"),
+    ],
+    ids=["left", "away", "refused"],
+)
+async def test_what_keeps_the_proof_from_being_had_is_told(found, told):
+    with pytest.raises(Waits) as waits:
+        await audit(found)
+    assert waits.value.said == Blocked("Verifying", told)
+
+
+async def test_a_proof_counts_what_was_looked_for_and_the_timers():
+    assert await audit({"machines": 0}) == (Audited({"machines": 0, "timers": 0}),)

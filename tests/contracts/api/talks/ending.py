@@ -5,6 +5,7 @@ from typing import Any
 from tests.contracts.api.talk import (
     CONFIGMAPS,
     NAMESPACES,
+    PODS,
     WIDGETS,
     Step,
     configmap,
@@ -15,6 +16,7 @@ from tests.contracts.api.talk import (
     merge,
     post,
     seen,
+    strategic,
     talk,
     watch,
     widget,
@@ -22,6 +24,22 @@ from tests.contracts.api.talk import (
 
 ONE = f"{CONFIGMAPS}/one"
 HELD = {"finalizers": ["demo.io/hold"]}
+POD = f"{PODS}/p"
+
+
+def _pod(**spec: Any) -> Step:
+    """One that is on a node, where no kubelet ends it."""
+    containers = [{"name": "c", "image": "busybox"}]
+    return seen(post(PODS, {"metadata": {"name": "p"}, "spec": {"containers": containers} | spec}), _grace)
+
+
+def _grace(body: Any) -> Any:
+    """What it is given, and whether that is how far its end is away."""
+    return body["metadata"].get("deletionGracePeriodSeconds"), "deletionTimestamp" in body["metadata"]
+
+
+def _within(seconds: int) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": seconds}
 
 
 def _child(name: str, *, block: bool = False, **meta: Any) -> Step:
@@ -210,6 +228,58 @@ TALKS = (
         eventually(get(ONE), lambda body: "deletionTimestamp" in body["metadata"]),
         merge(ONE, {"metadata": {"finalizers": None}}),
         gone(f"{NAMESPACES}/{{ns}}"),
+    ),
+    talk(
+        "a pod on a node has the grace it asked for",
+        _pod(nodeName="none", terminationGracePeriodSeconds=77),
+        seen(delete(POD), _grace),
+        seen(get(POD), _grace),
+    ),
+    talk(
+        "a pod on a node has half a minute if it says nothing",
+        _pod(nodeName="none"),
+        seen(delete(POD), _grace),
+        seen(get(POD), _grace),
+    ),
+    talk(
+        "a grace is made shorter and never longer",
+        _pod(nodeName="none", terminationGracePeriodSeconds=50),
+        seen(delete(POD, _within(40)), _grace),
+        seen(delete(POD, _within(45)), _grace),
+        seen(delete(POD), _grace),
+        seen(delete(POD, _within(20)), _grace),
+        seen(get(POD), _grace),
+    ),
+    talk(
+        "without a grace a pod goes at once",
+        _pod(nodeName="none"),
+        seen(delete(POD, _within(0)), _grace),
+        get(POD, 404, "NotFound"),
+    ),
+    talk(
+        "a pod that goes is let go by whoever has ended it",
+        _pod(nodeName="none"),
+        seen(delete(POD), _grace),
+        seen(delete(POD, gracePeriodSeconds="0"), _grace),
+        get(POD, 404, "NotFound"),
+    ),
+    talk("a pod without a node goes at once", _pod(), seen(delete(POD), _grace), get(POD, 404, "NotFound")),
+    talk(
+        "a pod that is finished goes at once",
+        _pod(nodeName="none"),
+        seen(strategic(f"{POD}/status", {"status": {"phase": "Failed"}}), _grace),
+        seen(delete(POD), _grace),
+        get(POD, 404, "NotFound"),
+    ),
+    talk(
+        "a finalizer holds a pod after its grace, and its grace after the finalizer",
+        _pod(nodeName="none"),
+        seen(merge(POD, {"metadata": HELD}), _grace),
+        seen(delete(POD), _grace),
+        seen(merge(POD, {"metadata": {"finalizers": None}}), _grace),
+        seen(merge(POD, {"metadata": {"annotations": {"a": "b"}}}), _grace),
+        seen(delete(POD, _within(0)), _grace),
+        get(POD, 404, "NotFound"),
     ),
     talk("the first namespaces stay", delete(f"{NAMESPACES}/kube-system", says=403, reason="Forbidden")),
 )

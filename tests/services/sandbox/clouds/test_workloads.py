@@ -268,3 +268,60 @@ async def test_an_object_that_cannot_be_read_stops_no_other(sandbox, resource, o
         await kube.create(JOBS, job())
         _, told, _ = await ended(kube)
     assert told == ["SuccessCriteriaMet", "Complete"]
+
+
+async def stopped(kube, name, *, takes, grace, **meta):
+    """A pod at work is asked to end; how long it is there from then on, and what its last phase was."""
+    notes = {"sandbox.alate.dev/run-seconds": "3600", "sandbox.alate.dev/stop-seconds": str(takes)}
+    spec = template(8, terminationGracePeriodSeconds=grace)
+    meta = {"name": name, "namespace": "default", "annotations": notes} | meta
+    await kube.create(PODS, {"metadata": meta, "spec": spec})
+    await asyncio.sleep(1)
+    await kube.delete(PODS, name, "default")
+    loop, phase = asyncio.get_running_loop(), ""
+    start = loop.time()
+    while loop.time() < start + 200 and (there := await pods(kube)):
+        phase = there[0]["status"]["phase"]
+        await asyncio.sleep(0.05)
+    return loop.time() - start, phase
+
+
+@pytest.mark.parametrize(("takes", "grace", "seconds"), [(0, 30, 0), (12, 30, 12), (3600, 20, 20)])
+async def test_a_pod_that_is_asked_to_end_does_so_in_its_own_time_but_within_its_grace(sandbox, takes, grace, seconds):
+    async with sandbox.running(sandbox.inside()):
+        took, _ = await stopped(await founded(sandbox), "main", takes=takes, grace=grace)
+    assert seconds - 1 <= took < seconds + 1
+
+
+async def test_a_pod_that_somebody_holds_has_ended_all_the_same(sandbox):
+    async with sandbox.running(sandbox.inside()):
+        took, phase = await stopped(await founded(sandbox), "main", takes=5, grace=30, finalizers=["example.com/hold"])
+    assert (took >= 200, phase) == (True, "Failed")
+
+
+async def test_pods_that_were_ending_on_a_node_that_is_gone_are_gone_with_it(sandbox):
+    async with sandbox.running(sandbox.inside()):
+        kube = await founded(sandbox, "1")
+        ending = asyncio.create_task(stopped(kube, "main", takes=3600, grace=3600))
+        await asyncio.sleep(5)
+        await sandbox.scale("c-md", 0)
+        took, _ = await ending
+    assert took < 100
+
+
+async def test_the_next_pod_of_a_statefulset_waits_until_the_name_is_free(sandbox):
+    pod = {"metadata": {"labels": {"app": "x"}, "annotations": {"sandbox.alate.dev/stop-seconds": "20"}}}
+    spec = {"selector": {"matchLabels": {"app": "x"}}, "template": pod | {"spec": template(restartPolicy="Always")}}
+    notes = {"sandbox.alate.dev/stop-seconds": "20"}
+    async with sandbox.running(sandbox.inside()):
+        kube = await founded(sandbox)
+        await kube.create(STATEFULSETS, {"metadata": {"name": "x", "namespace": "default"}, "spec": spec})
+        await asyncio.sleep(2)
+        (first,) = await pods(kube)
+        assert first["metadata"]["annotations"].items() >= notes.items()
+        await kube.delete(PODS, "x-0", "default")
+        await asyncio.sleep(10)
+        assert [each["metadata"]["uid"] for each in await pods(kube)] == [first["metadata"]["uid"]]
+        await asyncio.sleep(15)
+        (again,) = await pods(kube)
+    assert again["metadata"]["uid"] != first["metadata"]["uid"]
