@@ -16,6 +16,7 @@ from events.jetstream_look import Look
 from events.jetstream_publish import publish, read_ack, timer_headers
 from events.jetstream_pull import Pull
 from events.jetstream_setup import durables, ensure_consumer, ensure_stream
+from events.jetstream_store import Storing
 from events.jetstream_wire import Wire, dial
 from events.meters import Meters
 from events.streams import STREAMS, StreamSpec
@@ -57,6 +58,7 @@ class JetStreamBus:
         self._meters = meters
         self._pulls: set[Pull] = set()
         self._followed: set[Feed] = set()
+        self._storing = Storing()
 
     async def publish(
         self,
@@ -68,7 +70,8 @@ class JetStreamBus:
         within: float | None = None,
     ) -> int:
         """See the port; also raises `Denied` for a message larger than the server takes."""
-        return await publish(self._wire, message, expect=expect, cancels=cancels, msg_id=msg_id, within=within)
+        with self._storing.noting(message.subject):
+            return await publish(self._wire, message, expect=expect, cancels=cancels, msg_id=msg_id, within=within)
 
     async def last(self, stream: str, filter: str) -> Stored | None:  # noqa: A002 - JetStream's own word
         """See the port."""
@@ -120,7 +123,8 @@ class JetStreamBus:
     async def wake(self, timer: Timer) -> None:
         """See the port."""
         headers = timer_headers(timer)
-        ack = await self._wire.insist(timer.subject, b"", headers, read_ack)
+        with self._storing.noting(timer.subject):
+            ack = await self._wire.insist(timer.subject, b"", headers, read_ack)
         if ack.error:
             raise Refused(ack.error, timer.subject).denied()
 
@@ -196,7 +200,7 @@ class JetStreamBus:
     def trouble(self) -> str:
         """See the port."""
         troubles = (*(each.trouble for each in self._followed), *(each.trouble for each in self._pulls))
-        return next(filter(None, troubles), "")
+        return self._storing.trouble or next(filter(None, troubles), "")
 
     async def close(self) -> None:
         """See the port; what is out unanswered comes again at once."""

@@ -92,7 +92,7 @@ def _teller(say: Say) -> Callable[[Child], None]:
     def changed(child: Child) -> None:
         if child.phase is Phase.WAITING:
             name, log = child.program.name, child.program.log
-            say(f"{name} ended and is started again (deaths so far: {child.deaths}); see {log}")
+            say(f"{name} {child.why or 'ended'} and is started again (deaths so far: {child.deaths}); see {log}")
 
     return changed
 

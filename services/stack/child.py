@@ -14,6 +14,10 @@ FIRST_DELAY = 0.1
 LONGEST_DELAY = 10.0
 SETTLED = 30.0
 """Seconds a process must live for its earlier deaths to be forgotten."""
+LOOK = 10.0
+"""Seconds from being ready to the first look whether it is sick; doubled each time that starting it did not help."""
+OFTEN = 6
+"""So often they are doubled at most."""
 POLL = 0.05
 """Seconds between two questions whether it is ready."""
 TRIES = 3
@@ -38,6 +42,9 @@ class Child:
         self.phase = Phase.STOPPED
         self.deaths = 0
         """How often it ended without having been asked to."""
+        self.why = ""
+        """Why it is ended by us to be started again; empty where it ended by itself."""
+        self._cures = 0
         self._was_up = False
         self._moved = asyncio.Event()
         self._changed = changed
@@ -92,10 +99,11 @@ class Child:
             await asyncio.sleep(min(FIRST_DELAY * 2 ** (failures - 1), LONGEST_DELAY))
 
     async def _live(self) -> None:
+        self.why = ""
         process = self._process = await self._spawn()
         self._enter(Phase.STARTING)
         self._open_gate(process)
-        asks = asyncio.create_task(self._ask_until_ready())
+        asks = asyncio.create_task(self._look_after(process))
         try:
             await process.wait()
         finally:
@@ -128,6 +136,15 @@ class Child:
             await asyncio.sleep(POLL)
         self._was_up = True
         self._enter(Phase.UP)
+
+    async def _look_after(self, process: asyncio.subprocess.Process) -> None:
+        """Once it is ready: end it when it is sick, so that it is started again, ever less often."""
+        await self._ask_until_ready()
+        while not self.why:
+            await asyncio.sleep(LOOK * 2 ** min(self._cures, OFTEN))
+            self.why = await self.program.sick()
+            self._cures = self._cures + 1 if self.why else 0
+        await self._end(process)
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         self._signal(process, signal.SIGTERM)

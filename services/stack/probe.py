@@ -2,7 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+import shutil
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from socket import AF_INET, SO_REUSEADDR, SOCK_STREAM, SOL_SOCKET, socket
 
@@ -10,6 +11,7 @@ from events.bus import Unavailable
 from events.credentials import Credentials
 from events.faults import Denied, Fault
 from events.jetstream import connect
+from events.jetstream_store import UNSTORED
 from events.kube import Request
 from events.kube_config import transport
 
@@ -20,6 +22,10 @@ PATIENCE = 2.0
 # given the server's own port, and then talks to itself (RFC 9293, simultaneous open) and keeps the server out.
 PORTS = range(20_000, 32_000)
 TRIES = 100
+LARGEST = 65_536
+"""Bytes of an answer that are read."""
+ROOM = 8 * 1024 * 1024
+"""Bytes that must be free for NATS to be worth a new start."""
 
 Probe = Callable[[], Awaitable[bool]]
 
@@ -62,9 +68,38 @@ async def first_line(port: int, ask: bytes = b"") -> bytes:
         return b""
 
 
+async def body(port: int, path: str) -> str:
+    """What a GET of the path is answered with, head and all; empty if nobody answers."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            reader, writer = await asyncio.open_connection(HOST, port)
+            try:
+                writer.write(_get(port, path))
+                return (await reader.read(LARGEST)).decode(errors="replace")
+            finally:
+                writer.close()
+    except (OSError, TimeoutError):
+        return ""
+
+
+def unstoring(ports: Iterable[int], folder: Path) -> Callable[[], Awaitable[str]]:
+    """Whether any service says that NATS stores nothing, although there is room for it in its folder."""
+
+    async def sick() -> str:
+        told = [await body(port, "/readyz") for port in ports]
+        room = shutil.disk_usage(folder).free >= ROOM
+        return "stores nothing although there is room" if room and any(UNSTORED in each for each in told) else ""
+
+    return sick
+
+
+def _get(port: int, path: str) -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode()
+
+
 def http(port: int, path: str) -> Probe:
     """Whether a GET of the path is answered with 200."""
-    ask = f"GET {path} HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode()
+    ask = _get(port, path)
 
     async def probe() -> bool:
         return b" 200 " in await first_line(port, ask)

@@ -9,6 +9,10 @@ class NotStarted(Exception):
     """A part of the stack did not come up; the message is one clear sentence."""
 
 
+async def _well() -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Program:
     """One process of the stack."""
@@ -23,6 +27,8 @@ class Program:
     """On top of our own environment."""
     grace: float = 10.0
     """Seconds from SIGTERM to SIGKILL."""
+    sick: Callable[[], Awaitable[str]] = _well
+    """Why it is to be started again although it answers, for people; empty if it is not. Never raises."""
 
     def last_words(self) -> str:
         """The last line it said."""

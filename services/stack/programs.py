@@ -13,7 +13,7 @@ from services.private import write_private
 from services.stack.folder import Folder, Ports
 from services.stack.keys import file as key_file
 from services.stack.keys import known
-from services.stack.probe import HOST, Busy, Probe, api, free_ports, http, is_free, nats
+from services.stack.probe import HOST, Busy, Probe, api, free_ports, http, is_free, nats, unstoring
 from services.stack.program import Program
 
 SERVICES = ("gateway", "inventory", "provisioning", "addons", "teardown", "edge", "outbound")
@@ -110,7 +110,13 @@ def _nats(wiring: Wiring) -> Program:
     monitor = f'http: "{HOST}:{ports.monitor}"\n' if wiring.monitored else ""
     write_private(file, (config(ports.nats, folder.nats / "jetstream") + monitor + known(folder.keys)).encode())
     ready = nats(ports.nats, Credentials(nkey=wiring.key(SETUP)))
-    return Program(NATS, (str(binary()), "-c", str(file)), folder.logs / "nats.log", ready)
+    return Program(
+        NATS,
+        (str(binary()), "-c", str(file)),
+        folder.logs / "nats.log",
+        ready,
+        sick=unstoring(ports.health, folder.nats),
+    )
 
 
 def _sandbox(wiring: Wiring) -> Program:
