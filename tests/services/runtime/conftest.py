@@ -98,7 +98,9 @@ class Flaky(MemoryBus):
     """A bus whose next calls of some kind go astray."""
 
     def __init__(self) -> None:
-        super().__init__(STREAMS, clock)
+        super().__init__(STREAMS, lambda: clock() + self.jumped)
+        self.jumped = timedelta()
+        """How far the machine's clock was set forward, for the bus and for all that run on it."""
         self.astray = {"wake": 0, "publish": 0, "purge": 0}
         self.contended: set[str] = set()
         """Histories whose compare-and-swap is lost every time."""
@@ -159,7 +161,7 @@ class House:
         runtime = Runtime(
             service,
             bus or self.bus,
-            clock=lambda: clock() - timedelta(seconds=behind),
+            clock=lambda: clock() + self.bus.jumped - timedelta(seconds=behind),
             meters=self.meters,
             jitter=lambda: 0.5,
             retention=timedelta(hours=2),
