@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from events.kube import Kube, Request, Response
 
@@ -26,7 +27,7 @@ class Foreign:
         self.version += 1
         if isinstance(item, dict) and isinstance(item.get("metadata"), dict):
             item["metadata"].setdefault("resourceVersion", str(self.version))
-            same = [one for one in self.kinds[plural] if _name(one) != _name(item)]
+            same = [one for one in self.kinds[plural] if _key(one) != _key(item)]
             self.kinds[plural] = [*same, *([item] if kind != "DELETED" else [])]
         line = json.dumps({"type": kind, "object": item}).encode()
         for of, queue in self._watches:
@@ -40,6 +41,8 @@ class Foreign:
 
     async def send(self, request: Request) -> Response:
         parts = request.path.strip("/").split("/")
+        if request.method == "PATCH":
+            return self._patched(parts, json.loads(request.body))
         if request.method != "GET":
             return Response(403, body=b'{"kind": "Status", "code": 403, "reason": "Forbidden", "message": "no"}')
         if parts[-1] in self.kinds:
@@ -47,6 +50,18 @@ class Foreign:
             return Response(200, body=_json({"metadata": {"resourceVersion": str(self.version)}, "items": items}))
         found = [one for one in self.kinds.get(parts[-2], ()) if _name(one) == parts[-1]]
         return Response(200, body=_json(found[0])) if found else Response(404, body=MISSING)
+
+    def _patched(self, parts: list[str], patch: Any) -> Response:
+        """Merged into the object, if it is there; a field that is no map is replaced."""
+        plural = next(kind for kind in self.kinds if kind in parts)
+        space, name = parts[parts.index(plural) - 1], parts[parts.index(plural) + 1]
+        for one in self.kinds[plural]:
+            if _name(one) == name and one["metadata"].get("namespace") == space:
+                made = {**one, **patch, "metadata": one["metadata"] | patch.get("metadata", {})}
+                made["metadata"] = made["metadata"] | {"resourceVersion": str(self.version + 1)}
+                self.say(plural, made)
+                return Response(200, body=_json(made))
+        return Response(404, body=MISSING)
 
     async def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
         plural = request.path.rpartition("/")[2]
@@ -68,6 +83,10 @@ class Foreign:
 def _name(item: object) -> object:
     meta = item.get("metadata") if isinstance(item, dict) else None
     return meta.get("name") if isinstance(meta, dict) else None
+
+
+def _key(item: object) -> object:
+    return _name(item), item["metadata"].get("namespace") if _name(item) else None
 
 
 def _json(document: object) -> bytes:

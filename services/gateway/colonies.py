@@ -22,6 +22,7 @@ from services.gateway.facts import Facts, phase
 from services.gateway.kubeconfigs import Kubeconfigs
 from services.gateway.marks import MANAGER, release_of, trace_of
 from services.gateway.opening import Sources, Told, sources
+from services.gateway.readable import readable
 from services.gateway.remains import Standing, ended, remains
 from services.gateway.wishes import dropping, forced, no_more, wishes
 from services.levels import Levels
@@ -68,7 +69,7 @@ class Colonies:
         if known is not None and known["metadata"]["resourceVersion"] == meta["resourceVersion"]:
             return False
         if known is None or not _newer(known, colony):
-            self.objects[meta["namespace"], meta["name"]] = colony
+            self.objects[meta["namespace"], meta["name"]] = readable(colony)
         return True
 
     def _answered(self, colony: Object) -> None:

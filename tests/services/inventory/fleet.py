@@ -13,7 +13,7 @@ from events.memory import MemoryBus
 from events.telemetry import Meters
 from schemas import cluster
 from schemas.cluster import Provisioned
-from schemas.inventory import ClusterSeen, NodeSeen
+from schemas.inventory import ClusterSeen, NodeSeen, Offers
 from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
 from schemas.registry import declared
@@ -22,6 +22,7 @@ from schemas.wish import Need, Wish
 from services.inventory.market import Market
 from services.inventory.service import Inventory
 from services.ledger import Ledger
+from services.sources import Source
 from services.workloads import Workloads
 from tests.foreign import Foreign, at_work
 from tests.samples import LOT
@@ -42,6 +43,7 @@ class Fleet:
     bus: MemoryBus = field(default_factory=MemoryBus)
     meters: Meters = field(default_factory=Meters)
     management: Foreign = field(default_factory=lambda: Foreign(secrets=[], nodes=[], pods=[]))
+    sources: tuple[Source, ...] = ()
     task: asyncio.Task[None] | None = None
 
     async def opened(self, kubeconfig: str):
@@ -74,6 +76,10 @@ class Fleet:
         stored = await self.bus.last("LEVELS", declared(NodeSeen).at(tenant, "train-a", name))
         return msgspec.json.decode(stored.data, type=NodeSeen) if stored else None
 
+    async def offers(self, cloud: str, region: str) -> Offers:
+        stored = await self.bus.last("LEVELS", declared(Offers).at(cloud, region))
+        return msgspec.json.decode(stored.data, type=Offers)
+
     async def unread(self, tenant: str) -> str:
         """What is told of what cannot be read."""
         seen = await self.seen(tenant)
@@ -83,7 +89,7 @@ class Fleet:
     async def counted(self) -> AsyncIterator["Fleet"]:
         """With the service at work, which must not end."""
         market = Market(
-            self.bus, (), refresh=timedelta(hours=1), half_life=timedelta(hours=1),
+            self.bus, self.sources, refresh=timedelta(hours=1), half_life=timedelta(hours=1),
             clock=clock, meters=self.meters, jitter=lambda: 0.5,
         )  # fmt: skip
         service = Inventory(

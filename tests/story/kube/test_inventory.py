@@ -208,6 +208,32 @@ async def test_whatever_is_written_the_bus_has_the_count_and_a_restart_says_noth
     await bus.close()
 
 
+async def test_a_pod_whose_affinity_compares_with_a_word_is_let_in_and_ends_no_inventory(server, kube):
+    bus = MemoryBus()
+    await add_node(kube, "n1")
+    await add_pod(kube, "good", "n1", 2)
+    term = {"matchExpressions": [{"key": f"{GPU}.count", "operator": "Gt", "values": ["abc"]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    asked = {GPU: "8"}
+    container = {"name": "c", "image": "i", "resources": {"requests": asked, "limits": asked}}
+    spec = {"affinity": affinity, "containers": [container], "automountServiceAccountToken": False}
+    await kube.create(PODS, {"metadata": {"name": "odd", "namespace": "default"}, "spec": spec})
+    unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    status = {"phase": "Pending", "conditions": [unschedulable]}
+    await kube.patch(PODS, "odd", "default", {"status": status}, subresource="status")
+    async with watching(server, bus):
+        _, whole = await told(bus)
+        assert (whole.known, whole.accelerators, whole.allocated, whole.pods, whole.degraded) == (True, 8, 2, 2, ())
+        assert [(one.accelerators, one.pools) for one in whole.demand] == [(8, ())]
+        await add_node(kube, "n2")
+        await until(lambda: _counts(bus, 16))
+    await bus.close()
+
+
+async def _counts(bus: MemoryBus, accelerators: int) -> bool:
+    return (await told(bus))[1].accelerators == accelerators
+
+
 async def test_labels_of_ours_come_and_go_and_nobody_elses_is_touched(server, kube):
     bus = MemoryBus()
     await add_node(kube, "n1", zone="a", **{"alate.dev/team": "vision"})
