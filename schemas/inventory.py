@@ -40,6 +40,8 @@ class Offers(msgspec.Struct, frozen=True, kw_only=True):
     region: str
     offers: tuple[Offer, ...]
     """None: it has none any more."""
+    control_plane_per_hour: float = 0.0
+    """USD of each cluster's control plane there, whatever it runs on."""
     as_of: datetime | None = None
     """How old the prices are: when the catalog's file was written, or first read so."""
 

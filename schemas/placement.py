@@ -33,6 +33,8 @@ class Lot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     price_per_hour: float
     """USD, one node."""
     spot: bool
+    extra: int = 0
+    """Nodes beside these that somebody else added: they are paid, and nobody here asked for them."""
     group: NodeGroup | None = None
     """None: it has the nodes that are asked of its back end; else so many as were counted last."""
 
@@ -47,12 +49,14 @@ class Lot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return max(self.nodes, self.group.most) if self.group else self.nodes
 
 
-class Placement(msgspec.Struct, frozen=True, kw_only=True):
+class Placement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where a cluster goes: one cloud, one region, one lot a pool."""
 
     cloud: str
     region: str
     lots: tuple[Lot, ...]
+    control_plane_per_hour: float = 0.0
+    """USD: it is paid as long as the cluster stands, while it hibernates, too."""
 
     @property
     def nodes(self) -> int:
@@ -67,12 +71,14 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def price_per_hour(self) -> float:
         """USD, the whole cluster."""
-        return round(sum(lot.price_per_hour * lot.nodes for lot in self.lots), 6)
+        return round(
+            sum([lot.price_per_hour * (lot.nodes + lot.extra) for lot in self.lots], self.control_plane_per_hour), 6
+        )
 
     @property
     def most_per_hour(self) -> float:
         """USD, the whole cluster at the largest size it may come to without anyone asking us."""
-        return round(sum(lot.price_per_hour * lot.most for lot in self.lots), 6)
+        return round(sum([lot.price_per_hour * lot.most for lot in self.lots], self.control_plane_per_hour), 6)
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

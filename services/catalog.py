@@ -11,6 +11,7 @@ from schemas.accelerators import canonical
 from schemas.inventory import Offer, Offers
 
 Row = Mapping[str, str]
+NONE: Mapping[str, float] = {}
 
 # GCP prices the host and its GPUs in rows of their own; which GPU goes with which machine type is not in the file.
 # Source: the machine types' documentation, as noted with the sample catalog.
@@ -109,13 +110,21 @@ def _where(offer: Offer) -> str:
     return f"{offer.region} {offer.zone}".strip()
 
 
-def regions(offers: Iterable[Offer], as_of: datetime | None = None) -> Iterator[Offers]:
-    """The offers, region by region, as they are said on the bus."""
+def regions(
+    offers: Iterable[Offer], as_of: datetime | None = None, control_planes: Mapping[str, float] = NONE
+) -> Iterator[Offers]:
+    """The offers, region by region, as they are said on the bus; `control_planes` costs one (USD/h), by cloud."""
     sorted_out: dict[tuple[str, str], list[Offer]] = {}
     for offer in offers:
         sorted_out.setdefault((offer.cloud, offer.region), []).append(offer)
     for (cloud, region), held in sorted_out.items():
-        yield Offers(cloud=cloud, region=region, offers=tuple(held), as_of=as_of)
+        yield Offers(
+            cloud=cloud,
+            region=region,
+            offers=tuple(held),
+            as_of=as_of,
+            control_plane_per_hour=control_planes.get(cloud, 0.0),
+        )
 
 
 def _gcp(rows: list[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:

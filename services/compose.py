@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -58,6 +58,10 @@ class Ports:
     backend: str
     """What founds a cluster whose Colony does not say."""
     retention: timedelta = timedelta(days=7)
+    priced: bool = True
+    """False: no catalog is set, and nothing is bought."""
+    control_planes: Mapping[str, float] = field(default_factory=dict)
+    """USD per hour of a cluster's control plane, by cloud."""
     refresh: timedelta = timedelta(hours=6)
     """Between two readings of the prices."""
     half_life: timedelta = timedelta(minutes=30)
@@ -136,6 +140,7 @@ def _market(ports: Ports) -> Market:
     return Market(
         ports.bus,
         ports.sources,
+        control_planes=ports.control_planes,
         refresh=ports.refresh,
         half_life=ports.half_life,
         clock=ports.clock,
@@ -159,7 +164,9 @@ def inventory(ports: Ports) -> Running:
 
 def provisioning(ports: Ports) -> Running:
     kept = tuple(each for cloud in ports.clouds.values() for each in cloud.kept)
-    return Machinery(ports, *provisioning_service(ports.bus, ports.clouds, ports.clock, ports.meters), kept)
+    clock, meters, priced = ports.clock, ports.meters, ports.priced
+    service, views = provisioning_service(ports.bus, ports.clouds, clock, meters, priced=priced)
+    return Machinery(ports, service, views, kept)
 
 
 def addons(ports: Ports) -> Running:

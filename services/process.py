@@ -29,7 +29,7 @@ from services.limit import Rate
 from services.outbound.post import posting
 from services.outbound.service import Receivers
 from services.settings import Settings, allowed
-from services.sources import SAMPLE, sources
+from services.sources import sources
 
 SETUP = "setup"
 """Who makes the streams, once, so that no service needs the right to."""
@@ -80,7 +80,9 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
             clock=lambda: datetime.now(UTC),
             jitter=random.random,
             meters=meters,
-            sources=sources(settings.catalog or str(SAMPLE), _reach(settings.catalog_allow, "ALATE_CATALOG_ALLOW")),
+            sources=sources(settings.catalog, _reach(settings.catalog_allow, "ALATE_CATALOG_ALLOW")),
+            priced=bool(settings.catalog),
+            control_planes=settings.control_planes,
             refresh=timedelta(hours=settings.catalog_hours),
             half_life=timedelta(minutes=settings.capacity_half_life_minutes),
             backend=settings.backend,

@@ -153,7 +153,14 @@ class Settings(BaseSettings):
     catalog: str = Field(
         "",
         description="Price catalogs, with commas between: folders, files (SkyPilot's CSV; own nodes in YAML), URLs; "
-        "`aws=` before one says whose it is. Empty: the sample that is shipped. An old one founds on old prices.",
+        "`aws=` before one says whose it is. Empty: nothing is bought; `alate up` reads the sample that is shipped "
+        "where it simulates the clouds. An old one founds on old prices.",
+    )
+    control_planes: dict[str, float] = Field(
+        {"aws": 0.1, "azure": 0.1, "gcp": 0.1},
+        description="USD per hour of a cluster's control plane by cloud, as JSON. The default is what EKS, AKS "
+        "(standard tier) and GKE ask for one (their price pages, 2026); machines of a template's own may cost more. "
+        "Too low: bills are told too low.",
     )
     catalog_hours: float = Field(
         6.0,

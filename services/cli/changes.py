@@ -46,7 +46,7 @@ def hibernate(  # noqa: PLR0913 - what a person can say of it
     folder: Dir = HERE,
     kubeconfig: Kubeconfig = None,
 ) -> None:
-    """Give all machines of a cluster back and keep the rest, until it is woken: then nothing is billed.
+    """Give all machines of a cluster back and keep the rest, until it is woken: its control plane alone is billed.
 
     \b
       alate hibernate train/main --wait

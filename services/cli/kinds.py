@@ -75,8 +75,10 @@ def _bought(item: Item, _: datetime) -> str:
 
 
 def _price(item: Item, _: datetime) -> str:
-    lots = _placement(item).get("lots", ())
-    return _dollars(sum(lot["price_per_hour"] * lot["nodes"] for lot in lots)) if lots else ""
+    placement = _placement(item)
+    lots, control_plane = placement.get("lots", ()), placement.get("control_plane_per_hour", 0.0)
+    nodes = [lot["price_per_hour"] * (lot["nodes"] + lot.get("extra", 0)) for lot in lots]
+    return _dollars(sum(nodes, control_plane)) if lots else ""
 
 
 SAID = (_text("message"), _text("refused"), _text("because"), _text("ungrown", "message"))

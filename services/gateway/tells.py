@@ -93,11 +93,22 @@ TELLS: dict[type, Callable[[Any], str]] = {
     Placing: lambda s: _moves_on(s, s.attempt) if s.attempt else "",
     Waiting: lambda s: f"{s.message}; the market is asked again at {whole(s.until):%H:%M:%S}Z",
     Stalled: lambda s: s.message,
-    Ready: lambda s: gets(s.upgrading) if s.upgrading else s.ungrown.message if s.ungrown else s.attempt.message,
+    Ready: lambda s: gets(s.upgrading) if s.upgrading else s.ungrown.message if s.ungrown else added(s),
     Releasing: lambda s: s.held or f"its machines are being given back: {s.because}",
     Released: lambda s: f"released: {s.because}",
 }
 """What the states without a story of their own say."""
+
+
+def added(state: Ready) -> str:
+    """Which pools have more nodes than anybody asked for here, or else what is told of its attempt."""
+    told = (
+        f"pool {lot.pool} has {lot.nodes + lot.extra} nodes, {lot.extra} more than asked for, and they are billed: "
+        f"ask for nodes {lot.nodes + lot.extra}, or scale it back"
+        for lot in state.attempt.placement.lots
+        if lot.extra
+    )
+    return "; ".join(told) or state.attempt.message
 
 
 def gets(upgrading: Upgrading) -> str:

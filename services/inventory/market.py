@@ -1,13 +1,14 @@
 """The market's two halves share what was said last, so that both go on after a restart as if there had been none."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from events.bus import Bus
 from events.meters import Meters
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen, CatalogSeen
+from services.catalog import NONE
 from services.inventory.prices import Prices
 from services.inventory.rooms import Rooms
 from services.levels import Levels
@@ -28,11 +29,15 @@ class Market:
         clock: Callable[[], datetime],
         meters: Meters,
         jitter: Callable[[], float],
+        control_planes: Mapping[str, float] = NONE,
     ) -> None:
+        """`control_planes` costs a cluster's control plane (USD/h), by cloud."""
         self.ready = asyncio.Event()
         self.levels = Levels(Steadfast(bus, jitter), clock, meters, Offers, CatalogSeen, CapacitySeen)
         """What was said last."""
-        self._prices = Prices(self.levels, sources, every=refresh, clock=clock, meters=meters)
+        self._prices = Prices(
+            self.levels, sources, every=refresh, clock=clock, meters=meters, control_planes=control_planes
+        )
         self._rooms = Rooms(bus, self.levels, half_life, clock=clock, meters=meters)
 
     async def run(self) -> None:

@@ -1,7 +1,7 @@
 """Prices are read again and again, and what was good stays served until something better can be read."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import structlog
@@ -26,7 +26,7 @@ AS_OF = "alate.catalog.as_of"
 class Prices:
     """Says the offers of every catalog, and how the catalogs are."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its ports and its settings
         self,
         levels: Levels,
         sources: Sequence[Source],
@@ -34,6 +34,7 @@ class Prices:
         every: timedelta,
         clock: Callable[[], datetime],
         meters: Meters,
+        control_planes: Mapping[str, float],
     ) -> None:
         """`levels` must hold Offers and CatalogSeen, and be booted before `run`."""
         self.ready = asyncio.Event()
@@ -42,6 +43,7 @@ class Prices:
         self._every = every
         self._clock = clock
         self._meters = meters
+        self._control_planes = control_planes
 
     async def run(self) -> None:
         """Read all now, when a file has changed, and when it is time; for ever."""
@@ -81,7 +83,8 @@ class Prices:
         if catalog is None:
             self._meters.count(CATALOG_FAILURES, seen.cloud)
         else:
-            await self._offer(seen.cloud, {each.region: each for each in regions(catalog.offers, seen.observed_at)})
+            offered = regions(catalog.offers, seen.observed_at, self._control_planes)
+            await self._offer(seen.cloud, {each.region: each for each in offered})
         labels = (("cloud", seen.cloud), ("freshness", seen.freshness))
         as_of = seen.observed_at.timestamp() if seen.observed_at else 0.0
         self._meters.gauge(AS_OF, seen.cloud, {labels: as_of} if seen.offers else {})

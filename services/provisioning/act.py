@@ -44,6 +44,10 @@ STILL_GOING = 5.0
 """Seconds until a release is looked at again, should the word that it is done get lost."""
 STILL_ROLLING = 10.0
 """Seconds at most until it is looked again how many machines run another version: sooner after one more does."""
+NO_CATALOG = (
+    "no price catalog is set, so nothing can be bought: name your clouds' prices in ALATE_CATALOG (folders, files or "
+    "URLs), for the inventory and for provisioning"
+)
 UNTIL_INSTALLED = 15.0
 """Seconds until it is looked again for what was not installed."""
 
@@ -57,16 +61,21 @@ class Calls:
         stall: Stall,
         infra: View[str, InfraSeen],
         inventory: View[str, ClusterSeen],
+        *,
+        priced: bool = True,
     ) -> None:
         self._clouds = clouds
         self._stall = stall
         self._infra = infra
         self._inventory = inventory
+        self._priced = priced
         self._rolling: Paces[tuple[str, str]] = Paces(lambda: 1.0)  # who runs this spreads what comes again
 
     async def rank(self, command: Rank) -> tuple[Event, ...]:
         """What the market offers for the wish, the best first."""
         wish = command.wish
+        if not self._priced:
+            return (Ranked((), "NoCatalog", NO_CATALOG, wish.need.adopts),)
         try:
             if wish.need.adopt is not None:
                 return (await self._standing(command, wish.need.adopt),)
@@ -204,9 +213,11 @@ def act(
     stall: Stall,
     infra: View[str, InfraSeen],
     inventory: View[str, ClusterSeen],
+    *,
+    priced: bool = True,
 ) -> Act:
     """The one place where provisioning meets the world."""
-    calls = Calls(clouds, stall, infra, inventory)
+    calls = Calls(clouds, stall, infra, inventory, priced=priced)
     return acts(
         {
             Rank: calls.rank,

@@ -1,4 +1,7 @@
-"""A cluster whose size an autoscaler sets is bought for its largest size, and costs what is counted of it."""
+"""A cluster whose size others set, too, costs what is counted of it.
+
+One that an autoscaler sizes is bought for its largest size; nodes that somebody adds by hand are paid and told.
+"""
 
 from datetime import datetime
 
@@ -6,7 +9,7 @@ import msgspec
 
 from schemas.cluster import Ready
 from schemas.inventory import ClusterSeen, Offer
-from schemas.placement import NodeGroup
+from schemas.placement import Lot, NodeGroup
 from schemas.wish import Need, Pool
 from services.counts import by_pool
 from services.provisioning.resize import rebilled
@@ -29,10 +32,12 @@ def count(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
     """What is there is what it costs, never less than the fewest nodes it may have: those are being made again."""
     lots = state.attempt.placement.lots
     there = by_pool(state, seen, [lot.pool for lot in lots])
-    counted = tuple(
-        msgspec.structs.replace(lot, nodes=max(there[lot.pool].nodes, lot.least))
-        if lot.group is not None and lot.pool in there
-        else lot
-        for lot in lots
-    )
+    rolls = state.resizing is not None or state.upgrading is not None  # then a node may stand beside its successor
+    counted = tuple(_counted(lot, there[lot.pool].nodes, rolls=rolls) if lot.pool in there else lot for lot in lots)
     return state if counted == lots else rebilled(state, counted, now)
+
+
+def _counted(lot: Lot, nodes: int, *, rolls: bool) -> Lot:
+    if lot.group is not None:
+        return msgspec.structs.replace(lot, nodes=max(nodes, lot.least))
+    return lot if rolls else msgspec.structs.replace(lot, extra=max(nodes - lot.nodes, 0))

@@ -27,12 +27,17 @@ def sized(lots: Iterable[Lot], had: Need, need: Need) -> tuple[Lot, ...]:
     before, now = ({pool.name: pool for pool in each.pools} for each in (had, need))
     counts = ((lot, 0 if need.hibernate else _nodes(lot, before.get(lot.pool), now.get(lot.pool))) for lot in lots)
     bounded = ((_bounded(lot, now.get(lot.pool)), nodes) for lot, nodes in counts)
-    return tuple(msgspec.structs.replace(lot, nodes=nodes) for lot, nodes in bounded)
+    return tuple(_with(lot, nodes) for lot, nodes in bounded)
+
+
+def _with(lot: Lot, nodes: int) -> Lot:
+    """What somebody added beside another number of nodes is counted anew."""
+    return lot if nodes == lot.nodes else msgspec.structs.replace(lot, nodes=nodes, extra=0)
 
 
 def asked(lots: Iterable[Lot]) -> tuple[Lot, ...]:
-    """What of them the back end is told: not what an autoscaler has made of it."""
-    return tuple(msgspec.structs.replace(lot, nodes=lot.least) for lot in lots)
+    """What of them the back end is told: not what an autoscaler, or somebody else, has made of it."""
+    return tuple(msgspec.structs.replace(lot, nodes=lot.least, extra=0) for lot in lots)
 
 
 def _bounded(lot: Lot, pool: Pool | None) -> Lot:

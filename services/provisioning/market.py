@@ -33,6 +33,7 @@ class Market:
         """Where at least one offer has a limit."""
         self._shelves: dict[tuple[str, int], dict[Place, list[Entry]]] = defaultdict(dict)
         self._kinds: dict[Place, set[tuple[str, int]]] = {}
+        self._control_planes: dict[Place, float] = {}
 
     @property
     def clouds(self) -> frozenset[str]:
@@ -53,6 +54,7 @@ class Market:
     def hear(self, said: Offers) -> None:
         """A region's offers have changed."""
         self.replace((said.cloud, said.region), said.offers)
+        self._control_planes[said.cloud, said.region] = said.control_plane_per_hour
 
     def replace(self, place: Place, offers: Iterable[Offer]) -> None:
         """From now on, a place offers these and nothing else."""
@@ -71,6 +73,10 @@ class Market:
     def shelf(self, accelerator: str, accelerators: int) -> Shelf:
         """Where machines with so many of an accelerator are to be had."""
         return self._shelves.get((accelerator, accelerators), {})
+
+    def control_plane(self, place: Place) -> float:
+        """USD per hour of a cluster's control plane there."""
+        return self._control_planes.get(place, 0.0)
 
     def counts(self, accelerator: str) -> tuple[int, ...]:
         """How many of an accelerator single machines have, fewest first."""

@@ -69,7 +69,8 @@ def counts_as(asked: Ask, placement: Placement) -> float:
     if seen is None:
         return placement.price_per_hour
     times = [dearer(seen, each, spot=each.spot, now=asked.known.now) for each in placement.lots]
-    return round(sum(t * each.price_per_hour * each.nodes for t, each in zip(times, placement.lots, strict=True)), 6)
+    each_pool = [t * each.price_per_hour * each.nodes for t, each in zip(times, placement.lots, strict=True)]
+    return round(sum(each_pool, placement.control_plane_per_hour), 6)
 
 
 def _best(asked: Ask, market: Market) -> Iterator[Placement]:
@@ -83,7 +84,7 @@ def _best(asked: Ask, market: Market) -> Iterator[Placement]:
         if stream is None:
             stream = _at(place, asked, market)
         else:
-            yield _placement(asked, place, entries)
+            yield _placement(asked, place, entries, market)
         following = next(stream, None)
         if following is None:
             heappop(heap)
@@ -91,10 +92,10 @@ def _best(asked: Ask, market: Market) -> Iterator[Placement]:
             heapreplace(heap, (following[0], number, stream, place, following[1]))
 
 
-def _placement(asked: Ask, place: Place, entries: Combination) -> Placement:
+def _placement(asked: Ask, place: Place, entries: Combination, market: Market) -> Placement:
     scaled = asked.need.autoscaled
     lots = tuple(lot(pool, entry, scaled=scaled) for pool, entry in zip(asked.need.pools, entries, strict=True))
-    return Placement(cloud=place[0], region=place[1], lots=lots)
+    return Placement(cloud=place[0], region=place[1], lots=lots, control_plane_per_hour=market.control_plane(place))
 
 
 def _places(asked: Ask, market: Market) -> Iterator[tuple[Order, Place]]:
@@ -105,27 +106,28 @@ def _places(asked: Ask, market: Market) -> Iterator[tuple[Order, Place]]:
     for place in shelves[0][0]:
         wanted = place[0] in clouds and (not regions or place[1] in regions) and place not in asked.closed
         if wanted and all(place in shelf for shelf, _ in shelves):
-            least = round(sum([shelf[place][0].price * nodes for shelf, nodes in shelves]), 6)
+            least = round(sum([shelf[place][0].price * n for shelf, n in shelves], market.control_plane(place)), 6)
             if least <= cap:
                 yield (least, False, "", "", ()), place
 
 
 def _at(place: Place, asked: Ask, market: Market) -> Iterator[Found]:
     """One place's combinations, best first."""
-    pools = asked.need.pools
+    pools, fixed = asked.need.pools, market.control_plane(place)
+    cap = None if asked.cap is None else asked.cap - fixed
     columns = [_fitting(place, pool, asked, market) for pool in pools]
     seen = asked.known.signals.get(place)
     if seen is None and place not in market.limited:
         for entries in in_turns(columns):
-            if asked.cap is not None and _total(pools, entries, UNIT_PRICE) > asked.cap:
+            if cap is not None and _total(pools, entries, UNIT_PRICE) > cap:
                 return  # all that follow cost as much or more
-            yield _order(place, pools, entries, UNIT_PRICE), entries
+            yield _order(place, pools, entries, UNIT_PRICE, fixed), entries
         return
     weigh = UNIT_PRICE if seen is None else _weigher(asked, seen)
     listed = [sorted(column, key=lambda entry: (weigh(entry), *entry[1:4])) for column in columns]
     found = in_limits(listed, [pool.nodes for pool in pools], partial(left, asked)) if all(listed) else ()
-    within = (e for e in found if asked.cap is None or _total(pools, e, UNIT_PRICE) <= asked.cap)
-    ordered = ((_order(place, pools, entries, weigh), entries) for entries in within)
+    within = (e for e in found if cap is None or _total(pools, e, UNIT_PRICE) <= cap)
+    ordered = ((_order(place, pools, entries, weigh, fixed), entries) for entries in within)
     yield from sorted(ordered, key=itemgetter(0))
 
 
@@ -144,9 +146,11 @@ def _total(pools: Sequence[Pool], entries: Combination, price: Callable[[Entry],
     return round(sum(price(entry) * pool.nodes for pool, entry in zip(pools, entries, strict=True)), 6)
 
 
-def _order(place: Place, pools: Sequence[Pool], entries: Combination, price: Callable[[Entry], float]) -> Order:
+def _order(
+    place: Place, pools: Sequence[Pool], entries: Combination, price: Callable[[Entry], float], fixed: float
+) -> Order:
     names = tuple(entry[2:4] for entry in entries)
-    return _total(pools, entries, price), entries[0].spot, *place, names
+    return round(_total(pools, entries, price) + fixed, 6), entries[0].spot, *place, names
 
 
 def _why_none(asked: Ask, market: Market, tried: Sequence[Attempt]) -> tuple[str, str]:

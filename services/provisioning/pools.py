@@ -70,7 +70,10 @@ def addition(command: Buy) -> Wish:
         pools=tuple(pool for pool in need.pools if pool.name not in there),
         clouds=(beside.cloud,),
         regions=(beside.region,),
-        max_price_per_hour=None if most is None else max(round(most - beside.most_per_hour, 6), 0.0),
+        # The control plane is counted once more where these are looked for.
+        max_price_per_hour=None
+        if most is None
+        else max(round(most - beside.most_per_hour + beside.control_plane_per_hour, 6), 0.0),
     )
     return msgspec.structs.replace(command.wish, need=alone)
 

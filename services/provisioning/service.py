@@ -30,9 +30,9 @@ HEARS = (
 
 
 def service(
-    bus: Bus, clouds: Mapping[str, Cloud], clock: Callable[[], datetime], meters: Meters
+    bus: Bus, clouds: Mapping[str, Cloud], clock: Callable[[], datetime], meters: Meters, *, priced: bool = True
 ) -> tuple[Service, tuple[View[Any, Any], ...]]:
-    """The service, and the views that must run beside it."""
+    """The service, and the views that must run beside it; without price catalogs (not `priced`) it buys nothing."""
     stall = Stall(bus, clock, meters)
     infra, inventory = levels(bus, InfraSeen, meters), levels(bus, ClusterSeen, meters)
     neighbours = stall.neighbours
@@ -40,5 +40,7 @@ def service(
         hears(Offers, lambda _, said: neighbours.moved(offer.accelerator for offer in said.offers)),
         hears(Released, lambda _, state: neighbours.freed(state)),
     )
-    provisioning = Service("provisioning", decide, todo, (*HEARS, *moves), act(clouds, stall, infra, inventory))
+    provisioning = Service(
+        "provisioning", decide, todo, (*HEARS, *moves), act(clouds, stall, infra, inventory, priced=priced)
+    )
     return provisioning, (*stall.views, infra, inventory)

@@ -10,6 +10,7 @@ from secrets import token_hex
 from events.credentials import Credentials
 from events.nats_server import binary, config
 from services.private import write_private
+from services.sources import SAMPLE
 from services.stack.folder import Folder, Ports
 from services.stack.keys import file as key_file
 from services.stack.keys import known
@@ -18,7 +19,8 @@ from services.stack.program import Program
 
 SERVICES = ("gateway", "inventory", "provisioning", "addons", "teardown", "edge", "outbound")
 """Every service of the house, as `python -m services` names it; one line of the Procfile each."""
-EDGE, OUTBOUND = "edge", "outbound"
+EDGE, OUTBOUND, INVENTORY, PROVISIONING = "edge", "outbound", "inventory", "provisioning"
+CATALOG = "ALATE_CATALOG"
 SETUP = "setup"
 """Who makes the streams."""
 SHOWN = tuple(f"ALATE_NATS_{name}" for name in ("NKEY", "CREDS", "CA", "INBOX", "API"))
@@ -152,7 +154,18 @@ def _outbound(wiring: Wiring) -> dict[str, str]:
     return {"ALATE_OUTBOUND_TARGETS": str(file), "ALATE_OUTBOUND_SECRETS": str(wiring.folder.targets)}
 
 
-OF_ITS_OWN: Mapping[str, Callable[[Wiring], dict[str, str]]] = {EDGE: _edge, OUTBOUND: _outbound}
+def _priced(wiring: Wiring) -> dict[str, str]:
+    """The prices that are shipped are a sample: they are for simulated clouds alone, and for who names them."""
+    named = os.environ.get(CATALOG) or wiring.settings.get(CATALOG)
+    return {} if wiring.kubeconfig or named else {CATALOG: str(SAMPLE)}
+
+
+OF_ITS_OWN: Mapping[str, Callable[[Wiring], dict[str, str]]] = {
+    EDGE: _edge,
+    OUTBOUND: _outbound,
+    INVENTORY: _priced,
+    PROVISIONING: _priced,
+}
 """What only one service is told."""
 
 

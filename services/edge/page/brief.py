@@ -64,6 +64,7 @@ class _Lot(msgspec.Struct, frozen=True):
     accelerator: str = ""
     accelerators_per_node: int = 0
     nodes: int = 0
+    extra: int = 0
     price_per_hour: float = 0.0
 
 
@@ -71,6 +72,7 @@ class _Placement(msgspec.Struct, frozen=True):
     cloud: str = ""
     region: str = ""
     lots: tuple[_Lot, ...] = ()
+    control_plane_per_hour: float = 0.0
 
 
 class _Attempt(msgspec.Struct, frozen=True):
@@ -139,7 +141,13 @@ def _cluster(event: str, tenant: str, name: str, state: _State) -> Change:
         name,
         state=event,
         since=state.since,
-        price=round(sum(lot.price_per_hour * lot.nodes for lot in placement.lots), 6),
+        price=round(
+            sum(
+                [lot.price_per_hour * (lot.nodes + lot.extra) for lot in placement.lots],
+                placement.control_plane_per_hour,
+            ),
+            6,
+        ),
         place=f"{placement.cloud} {placement.region}".strip(),
         machines=" + ".join(f"{lot.nodes} x {lot.accelerators_per_node} {lot.accelerator}" for lot in placement.lots),
         reason=state.reason or state.because,

@@ -188,3 +188,15 @@ def test_nats_shows_its_monitoring_page_only_where_it_is_asked_for(tmp_path):
     for monitored in (False, True):
         stages(Wiring(Folder(tmp_path), PORTS, monitored=monitored))
         assert ("http:" in (tmp_path / "nats" / "nats-server.conf").read_text()) is monitored
+
+
+def test_the_shipped_prices_are_for_simulated_clouds_and_for_who_names_them(tmp_path, monkeypatch):
+    def catalogs(**more):
+        wiring = Wiring(Folder(tmp_path), PORTS, **more)
+        return {each.name: each.env.get("ALATE_CATALOG") for each in stages(wiring)[-1]}
+
+    monkeypatch.delenv("ALATE_CATALOG", raising=False)
+    simulated = catalogs()
+    assert {name for name, value in simulated.items() if value} == {"inventory", "provisioning"}
+    assert not any(catalogs(kubeconfig=tmp_path / "real").values())
+    assert catalogs(settings={"ALATE_CATALOG": "mine.csv"})["inventory"] == "mine.csv"
