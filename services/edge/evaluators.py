@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -55,6 +56,7 @@ class Evaluators:
     def __init__(self) -> None:
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._idle: list[asyncio.subprocess.Process] = []
+        self._warming: set[asyncio.Task[None]] = set()
 
     async def read(self, trigger: Followed) -> None:
         """Raises Refused, TooCostly, Ended."""
@@ -74,6 +76,9 @@ class Evaluators:
 
     async def aclose(self) -> None:
         """Let all go."""
+        for each in tuple(self._warming):
+            each.cancel()
+        await asyncio.gather(*self._warming, return_exceptions=True)
         while self._idle:
             await _end(self._idle.pop())
 
@@ -83,10 +88,22 @@ class Evaluators:
             try:
                 found = await _answer(process, framed(msgspec.msgpack.encode(ask)))
             except BaseException:
+                self._replace()
                 await _end(process)
                 raise
             self._idle.append(process)
         return _checked(found)
+
+    def _replace(self) -> None:
+        """Start another now, so that it is warm for whoever asks next."""
+        if len(self._idle) + len(self._warming) < AT_ONCE:
+            task = asyncio.create_task(self._warm())
+            self._warming.add(task)
+            task.add_done_callback(self._warming.discard)
+
+    async def _warm(self) -> None:
+        with suppress(Ended):  # then whoever asks next starts it, and is told
+            self._idle.append(await _started())
 
 
 def _checked(found: Answer) -> Answer:

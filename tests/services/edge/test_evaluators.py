@@ -121,9 +121,17 @@ async def test_a_cancelled_question_leaves_no_answer_for_the_next(evaluators: Ev
     await asyncio.sleep(0.05)
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
-    assert evaluators._idle == []
     told, _ = await evaluators.judge(followed(), heard(event()))
     assert told[0].rule == "start"
+
+
+async def test_one_that_was_ended_is_replaced_before_anybody_asks(evaluators: Evaluators):
+    with pytest.raises(TooCostly):
+        await evaluators.judge(followed(MANY), heard(event(many=list(range(500)))))
+    await asyncio.gather(*evaluators._warming)
+    (warm,) = evaluators._idle
+    assert (await evaluators.judge(followed(), heard(event())))[0]
+    assert evaluators._idle == [warm]
 
 
 async def test_an_evaluator_knows_no_address_and_no_key_of_ours(evaluators: Evaluators, monkeypatch):
