@@ -10,7 +10,7 @@ from pathlib import Path
 import aiohttp
 
 from events.faults import Fault, NotFound
-from events.kinds import COLONIES, NAMESPACES, SECRETS
+from events.kinds import CLUSTERTEMPLATES, COLONIES, CONFIGMAPS, NAMESPACES, SECRETS
 from events.kube import Kube, Object
 from tests.services.edge.house import SECRET, github
 from tests.story.conftest import Stack
@@ -52,6 +52,9 @@ class Field:
         """The tenants' namespace and endpoints."""
         space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOSTILE}}
         await self.kube.apply(NAMESPACES, space, manager="attack")
+        for kind in (CONFIGMAPS, CLUSTERTEMPLATES):
+            for each in (await self.kube.list(kind, VICTIM)).items:
+                await self.kube.apply(kind, _moved(each), manager="attack")
         for tenant in (VICTIM, HOSTILE):
             (self.stack.folder / "hooks" / f"github.{tenant}.t").write_text(SECRET)
 
@@ -94,6 +97,14 @@ class Field:
     def resident(self) -> dict[str, float]:
         """Resident memory of each, in MiB."""
         return {name: _resident(pid) for name, pid in self.processes().items()}
+
+
+def _moved(item: Object) -> Object:
+    """The same in the attacker's namespace."""
+    kept = {name: item["metadata"][name] for name in ("name", "labels", "annotations") if name in item["metadata"]}
+    return {name: value for name, value in item.items() if name != "status"} | {
+        "metadata": {**kept, "namespace": HOSTILE}
+    }
 
 
 def _below(pid: int) -> list[int]:
