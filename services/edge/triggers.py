@@ -30,6 +30,8 @@ AFTER_A_FAULT = 5.0
 """Seconds until a delivery is worked off again after our own code failed over it."""
 SHARE = Rate(0.25, 5)
 """Seconds of a processor that the rules of one tenant may take: so many a second, and so many at once."""
+ENDED = 2.0
+"""Seconds of a processor that it takes to end an evaluator over a Trigger and to start another."""
 AT_ONCE = 64
 """Tenants whose deliveries are worked off at the same time."""
 
@@ -155,6 +157,7 @@ class Triggers:
         try:
             verdicts, seconds = await self._evaluators.judge(trigger, found)
         except TooCostly as why:
+            self._shares[trigger.tenant] = spent(share, SHARE, self._clock(), ENDED)
             await self._switch_off(trigger, str(why))
             raise
         except Ended as why:

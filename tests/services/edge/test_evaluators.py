@@ -21,7 +21,7 @@ from services.edge.rulebook import COSTLY, is_off, status
 from services.edge.rules import Rules
 from tests.services.edge.house import NOW
 from tests.services.edge.test_rules import END, START, heard
-from tests.services.edge.test_triggers import Works
+from tests.services.edge.test_triggers import Works, spec
 
 TEN = "[0,1,2,3,4,5,6,7,8,9]"
 MANY = "data.many.all(a, data.many.all(b, data.many.all(c, a + b + c >= 0)))"
@@ -206,6 +206,16 @@ async def test_rules_that_take_a_little_too_often_have_their_share_and_no_more()
         "Trigger acme/t0: the tenant's rules take more than 25% of a processor: send it later"
     }
     assert works.book.off == []
+
+
+@pytest.mark.looptime
+async def test_whoever_changes_a_costly_trigger_again_and_again_ends_no_more_evaluators_than_its_share_allows():
+    works = Works(*(spec() for _ in range(9)), evaluators=Costs(*(TooCostly("too much") for _ in range(9))))
+    async with works.running():
+        await works.deliver("d1", "start")
+        await works.worked_off()
+    assert works.evaluators.asked == 3  # 5 s at once, 2 s each
+    assert works.book.off == ["too much"] * 3
 
 
 @pytest.mark.looptime
