@@ -51,18 +51,19 @@ class Evaluates(Protocol):
 
 
 class Evaluators:
-    """All of them."""
+    """All of them: tenants over whose rules one was ended have one apart, so that no other waits for the next."""
 
     def __init__(self) -> None:
-        self._turns = asyncio.Semaphore(AT_ONCE)
-        self._idle: list[asyncio.subprocess.Process] = []
-        self._warming: set[asyncio.Task[None]] = set()
+        self._usual = Lane(AT_ONCE)
+        self._suspect = Lane(1)
+        self._suspects: set[str] = set()
+        """Tenants; for as long as this process runs."""
 
     async def read(self, trigger: Followed) -> None:
         """Raises Refused, TooCostly, Ended."""
         for left in range(TRIES - 1, -1, -1):
             try:
-                await self._ask(Ask(trigger.written))
+                await self._ask(trigger, Ask(trigger.written))
             except Ended:
                 if not left:
                     raise
@@ -71,39 +72,63 @@ class Evaluators:
 
     async def judge(self, trigger: Followed, heard: Heard) -> tuple[tuple[Verdict, ...], float]:
         """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended."""
-        found = await self._ask(Ask(trigger.written, heard))
+        found = await self._ask(trigger, Ask(trigger.written, heard))
         return tuple(verdict(trigger.name, each) for each in found.said), found.seconds
 
     async def aclose(self) -> None:
         """Let all go."""
-        for each in tuple(self._warming):
-            each.cancel()
-        await asyncio.gather(*self._warming, return_exceptions=True)
-        while self._idle:
-            await _end(self._idle.pop())
+        await self._usual.close()
+        await self._suspect.close()
 
-    async def _ask(self, ask: Ask) -> Answer:
+    async def _ask(self, trigger: Followed, ask: Ask) -> Answer:
+        lane = self._suspect if trigger.tenant in self._suspects else self._usual
+        try:
+            return _checked(await lane.ask(ask))
+        except TooCostly:
+            self._suspects.add(trigger.tenant)
+            raise
+
+
+class Lane:
+    """Some evaluators, and those who wait for one, in the order in which they came."""
+
+    def __init__(self, at_once: int) -> None:
+        self._at_once = at_once
+        self._turns = asyncio.Semaphore(at_once)
+        self.idle: list[asyncio.subprocess.Process] = []
+        self.warming: set[asyncio.Task[None]] = set()
+
+    async def ask(self, ask: Ask) -> Answer:
+        """Raises TooCostly, Ended."""
         async with self._turns:
-            process = self._idle.pop() if self._idle else await _started()
+            process = self.idle.pop() if self.idle else await _started()
             try:
                 found = await _answer(process, framed(msgspec.msgpack.encode(ask)))
             except BaseException:
                 self._replace()
                 await _end(process)
                 raise
-            self._idle.append(process)
-        return _checked(found)
+            self.idle.append(process)
+        return found
+
+    async def close(self) -> None:
+        """Let all go."""
+        for each in tuple(self.warming):
+            each.cancel()
+        await asyncio.gather(*self.warming, return_exceptions=True)
+        while self.idle:
+            await _end(self.idle.pop())
 
     def _replace(self) -> None:
         """Start another now, so that it is warm for whoever asks next."""
-        if len(self._idle) + len(self._warming) < AT_ONCE:
+        if len(self.idle) + len(self.warming) < self._at_once:
             task = asyncio.create_task(self._warm())
-            self._warming.add(task)
-            task.add_done_callback(self._warming.discard)
+            self.warming.add(task)
+            task.add_done_callback(self.warming.discard)
 
     async def _warm(self) -> None:
         with suppress(Ended):  # then whoever asks next starts it, and is told
-            self._idle.append(await _started())
+            self.idle.append(await _started())
 
 
 def _checked(found: Answer) -> Answer:

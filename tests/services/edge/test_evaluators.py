@@ -98,7 +98,7 @@ async def test_a_trigger_that_cannot_be_read_is_refused_where_it_is_read(evaluat
 
 async def test_an_evaluator_that_is_killed_from_outside_says_nothing_about_the_trigger(evaluators: Evaluators):
     await evaluators.read(followed())
-    (process,) = evaluators._idle
+    (process,) = evaluators._usual.idle
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(Ended):
         await evaluators.judge(followed(), heard(event()))
@@ -108,7 +108,7 @@ async def test_an_evaluator_that_is_killed_from_outside_says_nothing_about_the_t
 async def test_one_that_does_not_answer_is_ended(evaluators: Evaluators, monkeypatch):
     await evaluators.read(followed())
     monkeypatch.setattr(module, "PATIENCE", 0.2)
-    (process,) = evaluators._idle
+    (process,) = evaluators._usual.idle
     os.kill(process.pid, signal.SIGSTOP)
     with pytest.raises(Ended, match=r"did not answer in 0\.2 s"):
         await evaluators.judge(followed(), heard(event()))
@@ -128,16 +128,26 @@ async def test_a_cancelled_question_leaves_no_answer_for_the_next(evaluators: Ev
 async def test_one_that_was_ended_is_replaced_before_anybody_asks(evaluators: Evaluators):
     with pytest.raises(TooCostly):
         await evaluators.judge(followed(MANY), heard(event(many=list(range(500)))))
-    await asyncio.gather(*evaluators._warming)
-    (warm,) = evaluators._idle
+    await asyncio.gather(*evaluators._usual.warming)
+    (warm,) = evaluators._usual.idle
     assert (await evaluators.judge(followed(), heard(event())))[0]
-    assert evaluators._idle == [warm]
+    assert evaluators._usual.idle == [warm]
+
+
+async def test_a_tenant_that_ended_one_has_one_of_its_own_and_the_others_keep_theirs(evaluators: Evaluators):
+    with pytest.raises(TooCostly):
+        await evaluators.judge(followed(MANY), heard(event(many=list(range(500)))))
+    await asyncio.gather(*evaluators._usual.warming)
+    usual = list(evaluators._usual.idle)
+    with pytest.raises(TooCostly):
+        await evaluators.judge(followed(MANY), heard(event(many=list(range(500)))))
+    assert evaluators._usual.idle == usual
 
 
 async def test_an_evaluator_knows_no_address_and_no_key_of_ours(evaluators: Evaluators, monkeypatch):
     monkeypatch.setenv("ALATE_NATS_URL", "nats://secret")
     await evaluators.read(followed())
-    (process,) = evaluators._idle
+    (process,) = evaluators._usual.idle
     assert b"ALATE" not in await asyncio.to_thread(Path(f"/proc/{process.pid}/environ").read_bytes)
 
 
