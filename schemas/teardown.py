@@ -14,6 +14,17 @@ UNHEARD_LIMIT = timedelta(minutes=2)
 """How long a cluster's API that never answered is waited for: one that is restarted or moved is back by then."""
 
 
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+    """A step in the cluster that was given up, so that its machines are not paid for any longer."""
+
+    step: str
+    """``Draining`` or ``Cleaning``."""
+    reason: str
+    """Why, one sentence for people."""
+    left: str
+    """What may be left because of it, e.g. ``load balancers and volumes of the cluster``."""
+
+
 class TeardownState(State, frozen=True, kw_only=True):
     """What all states of a teardown know."""
 
@@ -27,6 +38,8 @@ class TeardownState(State, frozen=True, kw_only=True):
     idle_since: datetime | None = None
     as_of: datetime = EPOCH
     """Since when the cluster is what this follows: what it said before is no news."""
+    skipped: tuple[Skipped, ...] = ()
+    """What was given up, or lost, before it could be cleaned."""
 
 
 @state("teardown", "armed", owner=OWNER)
@@ -42,17 +55,6 @@ class Warned(TeardownState, frozen=True, kw_only=True):
     until: datetime
 
 
-class Skipped(msgspec.Struct, frozen=True, kw_only=True):
-    """A step in the cluster that was given up, so that its machines are not paid for any longer."""
-
-    step: str
-    """``Draining`` or ``Cleaning``."""
-    reason: str
-    """Why, one sentence for people."""
-    left: str
-    """What may be left because of it, e.g. ``load balancers and volumes of the cluster``."""
-
-
 class Ending(TeardownState, frozen=True, kw_only=True):
     """What is known once the end has begun."""
 
@@ -66,8 +68,6 @@ class Ending(TeardownState, frozen=True, kw_only=True):
     """The cluster's API was asked, and has not answered once since the end began."""
     blocked: str = ""
     """What this step waits for, one sentence for people as last seen; empty while nothing is known to block it."""
-    skipped: tuple[Skipped, ...] = ()
-    """The steps that were given up."""
 
     @property
     def ends_at(self) -> datetime:
@@ -105,8 +105,6 @@ class Gone(TeardownState, frozen=True, kw_only=True):
     """Nothing is left but what `skipped` names, and this is the proof."""
 
     why: str
-    skipped: tuple[Skipped, ...] = ()
-    """The steps that were given up: what may be left because of them is not counted in the proof."""
     proof: dict[str, int]
     """What was counted, all of it zero."""
 
@@ -133,9 +131,9 @@ LIFECYCLE = Lifecycle(
         Warned: (Armed, Draining, Releasing, Verifying),
         Draining: (Cleaning, Releasing, Verifying),
         Cleaning: (Releasing, Verifying),
-        Releasing: (Verifying, Stuck),
-        Verifying: (Gone, Stuck),
-        Stuck: (Releasing, Verifying),
+        Releasing: (Armed, Draining, Verifying, Stuck),
+        Verifying: (Armed, Draining, Releasing, Gone, Stuck),
+        Stuck: (Armed, Draining, Releasing, Verifying),
         Gone: (Armed, Draining, Releasing, Verifying),
     },
     ends=(Gone,),

@@ -35,6 +35,7 @@ RETRY_AFTER = timedelta(minutes=10)
 """How long a stuck teardown rests before it tries again."""
 NEWS_EVERY = timedelta(seconds=5)
 """What a step waits for is told once it has waited so long, and a change of it no sooner after the last one."""
+LOST = "the cluster was lost meanwhile"
 NAMED = 3
 """So many add-ons are named; of more, their number is told."""
 
@@ -87,7 +88,7 @@ def amend(state: Going, cluster: ClusterState, now: datetime) -> Going | Releasi
     if cluster.uid != state.uid or cluster.since < state.as_of:
         return state
     if state.kubeconfig and not getattr(cluster, "kubeconfig", ""):
-        return _give_up(state, "the cluster was lost meanwhile", now)
+        return _give_up(state, LOST, now)
     known = _heeding(state, cluster)
     return _give_up(known, "its end was forced", now) if known.wish.force else known
 
@@ -98,7 +99,7 @@ def give_up_drain(state: Draining, _: Due, now: datetime) -> Draining | Cleaning
         return state
     if state.unheard:
         return _give_up(state, _unanswered(state), now)
-    skipped = _undrained(state, _late(state, state.wish.limits.drain_timeout))
+    skipped = (*state.skipped, *_undrained(state, _late(state, state.wish.limits.drain_timeout)))
     return clean(msgspec.structs.replace(state, skipped=skipped), Drained(), now)
 
 
@@ -110,7 +111,13 @@ def give_up_clean(state: Cleaning, _: Due, now: datetime) -> Cleaning | Releasin
 
 def vanish(state: Draining | Cleaning, cluster: Released, now: datetime) -> Draining | Cleaning | Verifying:
     """The cluster vanished under us: there is nothing left to drain or clean."""
-    return _verifying(state, cluster, now)
+    return _verifying(lose(state) if cluster.uid == state.uid else state, cluster, now)
+
+
+def lose(state: E) -> E:
+    """Its cluster is lost: what may be left of it is named, once."""
+    new = [one for one in _uncleaned(state, LOST) if one not in state.skipped]
+    return msgspec.structs.replace(state, skipped=(*state.skipped, *new)) if new else state
 
 
 def hold(state: Releasing | Stuck, cluster: BeingReleased) -> Releasing | Stuck:
@@ -170,7 +177,7 @@ def _undrained(state: Draining, why: str) -> tuple[Skipped, ...]:
     return (Skipped(step="Draining", reason=why, left=left),) if within(state) else ()
 
 
-def _uncleaned(state: Draining | Cleaning, why: str) -> tuple[Skipped, ...]:
+def _uncleaned(state: TeardownState, why: str) -> tuple[Skipped, ...]:
     swept, addons = isinstance(state, Cleaning) and state.swept, _addons(state)
     parts = ["load balancers and volumes of the cluster"] if within(state) and not swept else []
     if addons and state.kubeconfig:
@@ -179,7 +186,7 @@ def _uncleaned(state: Draining | Cleaning, why: str) -> tuple[Skipped, ...]:
     return (Skipped(step="Cleaning", reason=why, left="; ".join(parts)),) if parts else ()
 
 
-def _addons(state: Draining | Cleaning) -> tuple[str, ...]:
+def _addons(state: TeardownState) -> tuple[str, ...]:
     """Those not yet withdrawn."""
     if isinstance(state, Cleaning):
         return state.addons

@@ -8,8 +8,8 @@ import msgspec
 from schemas.cluster import ClusterState, Ready, Released
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
-from schemas.teardown import Armed, Draining, Gone, Releasing, Verifying, Warned
-from services.teardown.ending import STEP_LIMIT, begin, heed
+from schemas.teardown import Armed, Draining, Gone, Releasing, Stuck, TeardownState, Verifying, Warned
+from services.teardown.ending import STEP_LIMIT, begin, heed, lose
 from services.teardown.limits import next_end, warn_at
 
 W = TypeVar("W", Armed, Warned)
@@ -22,6 +22,15 @@ def arm(_: None, cluster: ClusterState, now: datetime) -> Armed | Draining | Rel
 def arm_again(state: Gone, cluster: ClusterState, now: datetime) -> Gone | Armed | Draining | Releasing:
     """A cluster of the same name is founded anew."""
     return state if _late(state, cluster) else arm(None, cluster, now)
+
+
+def succeed(
+    state: Releasing | Verifying | Stuck, cluster: ClusterState, now: datetime
+) -> Releasing | Verifying | Stuck | Armed | Draining:
+    """It is founded anew, so the one before is over; what may be left of that stays named."""
+    if _late(state, cluster):
+        return state
+    return follow(msgspec.structs.replace(_fresh(cluster), skipped=state.skipped), cluster, now)
 
 
 def verify_unfounded(_: None, cluster: Released, now: datetime) -> Verifying:
@@ -55,7 +64,8 @@ def verify_released(state: Armed | Warned, cluster: Released, now: datetime) -> 
     """It ended without us."""
     if cluster.uid != state.uid:
         return state
-    return heed(state, cluster).to(Verifying, why=cluster.because, began=now, deadline=now + STEP_LIMIT)
+    known = heed(lose(state), cluster)
+    return known.to(Verifying, why=cluster.because, began=now, deadline=now + STEP_LIMIT)
 
 
 def note_use(state: Armed, seen: ClusterSeen) -> Armed:
@@ -87,7 +97,7 @@ def _fresh(cluster: ClusterState) -> Armed:
     return Armed(uid=cluster.uid, correlation=cluster.correlation, wish=cluster.wish, as_of=cluster.since)
 
 
-def _late(state: Gone, cluster: ClusterState) -> bool:
+def _late(state: TeardownState, cluster: ClusterState) -> bool:
     """It is of the incarnation that is gone, or of one before."""
     return cluster.uid == state.uid or cluster.since < state.as_of
 
@@ -96,5 +106,6 @@ def _up_to_date(state: W, cluster: ClusterState) -> W:
     ready_since = state.ready_since or (cluster.since if isinstance(cluster, Ready) else None)
     kubeconfig = getattr(cluster, "kubeconfig", "")
     lent = getattr(cluster, "lent", False)
-    known = msgspec.structs.replace(state, wish=cluster.wish, ready_since=ready_since, kubeconfig=kubeconfig, lent=lent)
+    known = lose(state) if state.kubeconfig not in ("", kubeconfig) else state
+    known = msgspec.structs.replace(known, wish=cluster.wish, ready_since=ready_since, kubeconfig=kubeconfig, lent=lent)
     return state if known == state else msgspec.structs.replace(known, as_of=cluster.since)
