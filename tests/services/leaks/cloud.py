@@ -62,6 +62,13 @@ class Cloud:
             return
         await self._life.call(lambda: self._release(f"{wish.name}-{attempt.number}"))
 
+    async def leftovers(self, tenant: str, name: str) -> dict[str, int]:
+        return await self._life.call(lambda: self._leftovers(name))
+
+    async def _leftovers(self, name: str) -> dict[str, int]:
+        self._there()
+        return {"machines": sum(thing.cluster == name for thing in self._world.ours.values())}
+
     async def _reach(self) -> dict[str, bool]:
         self._there()
         if not self._world.installed:
@@ -148,6 +155,9 @@ class Cloud:
             await self._world.seen(thing, **shown)
 
     async def _up(self, name: str, thing: Thing, nodes: int) -> None:
+        if self._world.standing.get(name) is thing:
+            await self._world.inside.found(name, thing.uid, nodes)
+            await self._world.inside.size(name, nodes)
         await self._shown(name, thing, reachable=True)
         if self._world.standing.get(name) is thing:
             await self._world.counted(thing, nodes)
@@ -163,9 +173,10 @@ class Cloud:
             raise TryLater("it cannot be deleted now", 3.0)
         if not thing.going:
             thing.going = True
-            self._world.later(dice.choice((0.0, 4.0, 60.0, 400.0)), lambda: self._gone(name))
+            self._world.later(dice.choice((0.0, 4.0, 60.0, 400.0, 2000.0)), lambda: self._gone(name))
 
     async def _gone(self, name: str) -> None:
         thing = self._world.standing.pop(name, None)
         if thing is not None:
+            await self._world.inside.drop(name)
             await self._world.seen(thing, present=False)

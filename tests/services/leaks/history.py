@@ -10,8 +10,10 @@ CLUSTERS = ("train-a", "train-b", "infer-a")
 THEIRS = {"theirs-1": OnRelease.KEEP, "theirs-2": OnRelease.KEEP, "theirs-3": OnRelease.DELETE}
 """What others made, and what every Colony that takes it in says of its end."""
 WEIGHTS = {
-    "ask": 6, "amend": 2, "resize": 3, "widen": 2, "doze": 2, "rise": 2, "end": 3, "order": 2, "vanish": 2,
+    "ask": 6, "amend": 2, "resize": 3, "widen": 2, "doze": 2, "rise": 2, "end": 6, "force": 1, "limit": 2, "vanish": 2,
     "shrink": 2, "grow": 2,
+    "work": 12, "pay": 7, "haunt": 1, "fit": 3, "unfit": 2,
+    "deaden": 3, "revive": 1, "flaky": 1, "guard": 1, "key": 3,
     "queue": 3, "lull": 2,
     "adopt": 3, "unmake": 1, "remake": 1, "strip": 1,
     "repeat": 4, "die": 4, "outage": 3, "uninstall": 1, "market": 2, "full": 2, "pass": 5,
@@ -34,7 +36,7 @@ History = tuple[Step, ...]
 def drawn(seed: int) -> History:
     """The history of a seed."""
     dice = Random(seed)
-    number = dice.randint(3, 25)
+    number = dice.randint(3, 30)
     whats = dice.choices(tuple(WEIGHTS), tuple(WEIGHTS.values()), k=number)
     steps = (Step(what, dice.choice(CLUSTERS), dice.choice(PAUSES), dice.randrange(10_000)) for what in whats)
     return (Step("ask", CLUSTERS[0], 1.0, 0), *steps)

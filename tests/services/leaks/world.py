@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -17,20 +16,14 @@ from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offer, Offers
 from schemas.registry import declared
 from schemas.subjects import Key
-from schemas.teardown import Releasing as ReleaseOrdered
-from schemas.wish import Adopt, Need, OnRelease, Pool, Spot, Wish
+from schemas.wish import OnRelease, Wish
 from services.provisioning.holds import holds
 from tests.services.crash.conftest import clock
 from tests.services.crash.theirs import Theirs
 from tests.services.leaks.history import CLUSTERS, THEIRS
+from tests.services.leaks.inside import TENANT, Inside
 
-TENANT = "acme"
 KINDS = {declared(kind).event: kind for kind in cluster.LIFECYCLE.states}
-ELASTIC = {"train-b": (1, 4), "infer-a": (2, 5)}
-"""The fewest and the most nodes of those whose pools follow their pods."""
-FIRST = "v1.34.0"
-"""The version of Kubernetes that is asked for first."""
-LONGEST_END = timedelta(days=2)
 
 
 @dataclass
@@ -74,11 +67,16 @@ class World:
     """What was founded though something that stands was to be taken in."""
 
     def __post_init__(self) -> None:
+        self.inside = Inside(self.seed)
         self.theirs = Theirs(self._told_of_theirs)
         for name in THEIRS:
             self.theirs.make(name)
 
     async def _told_of_theirs(self, name: str, seen: InfraSeen) -> None:
+        if name not in self.theirs.objects:
+            await self.inside.drop(name)
+        elif seen.reachable:
+            await self.inside.found(name, seen.uid, self.theirs.objects[name]["spec"]["nodes"])
         await self.say(seen, TENANT, "fake", name)
         if (thing := self._marked(name)) is not None:
             self.later(20.0, lambda: self._count_if_same(name, thing))
@@ -159,60 +157,12 @@ class World:
             )  # fmt: skip
             await self.say(Offers(cloud=cloud, region=region, offers=(offer,)), cloud, region)
 
-    async def wish(
-        self,
-        name: str,
-        *,
-        deleting: bool = False,
-        nodes: int = 2,
-        hibernate: bool = False,
-        wide: bool = False,
-        adopt: str | None = None,
-        version: str = "",
-        again: bool = False,
-    ) -> None:
-        """The next generation of what is wanted; of another Colony, once the last one's is over.
-
-        `version`: of Kubernetes; empty: as before. `adopt`: what others made that shall be taken in; empty: nothing;
-        None: as before. `again`: it is asked for now, so that it is founded if it is over.
-        """
+    async def over(self, name: str) -> bool:
+        """What is asked for next is another Colony's."""
         before, state = self.wishes.get(name), await self.state(name)
-        over = before is None or (before.deleting and (state is None or isinstance(state, cluster.Released)))
-        if over and deleting:
-            return
-        uid = f"c{len(self.said)}" if over else before.uid
-        least, most = ELASTIC.get(name, (0, 0))
-        pool = Pool(
-            name="gpu", accelerator="H100", accelerators_per_node=8, nodes=max(nodes, least), min_nodes=least,
-            max_nodes=most, spot=Spot.PREFERRED,
-        )  # fmt: skip
-        more = msgspec.structs.replace(pool, name="more", nodes=1, min_nodes=0, max_nodes=0)
-        pools = (pool, more) if wide else (pool,)
-        colony, part = name.split("-")
-        self.wishes[name] = Wish(
-            tenant=TENANT, colony=colony, cluster=part, uid=uid, generation=1 if over else before.generation + 1,
-            deleting=deleting, asked_at=clock() if again else before and before.asked_at,
-            need=Need(
-                pools=pools, backend="fake", hibernate=hibernate, adopt=_adopt(adopt, before),
-                kubernetes_version=version or (FIRST if over else before.need.kubernetes_version),
-            ),
-        )  # fmt: skip
-        await self.say(self.wishes[name], TENANT, name)
-
-    async def order(self, name: str) -> None:
-        """Teardown's word, as it says it whenever it comes to that step."""
-        state = await self.state(name)
-        if state is not None and not isinstance(state, cluster.Released):
-            order = ReleaseOrdered(uid=state.uid, wish=state.wish, why="Deleted", deadline=clock())
-            await self.say(order, TENANT, name)
+        return before is None or (before.deleting and (state is None or isinstance(state, cluster.Released)))
 
     async def all_over(self) -> bool:
         states = [await self.state(name) for name in CLUSTERS]
         over = (state is None or (isinstance(state, cluster.Released) and not state.strays) for state in states)
         return all(over) and not self.ours
-
-
-def _adopt(name: str | None, before: Wish | None) -> Adopt | None:
-    if name is None:
-        return before.need.adopt if before is not None else None
-    return Adopt(name=name, on_release=THEIRS[name], node_price_per_hour=1.0) if name else None
