@@ -69,11 +69,19 @@ class Prices:
             log.warning("catalog.folder.unread", source=each.source)
             self._meters.count(CATALOG_FAILURES, "folder")
         for cloud, several in found.items():
-            last = self._levels.last(CatalogSeen, cloud) or CatalogSeen(cloud=cloud)
-            await self._say(last, judge(last, several, self._clock()))
+            await self._take(cloud, several)
         for (cloud, *_), last in () if unread else self._levels.named(CatalogSeen):
             if cloud not in found and last.freshness != "gone":
                 await self._say(last, gone(last, self._clock()))
+
+    async def _take(self, cloud: str, found: Sequence[Found]) -> None:
+        """What breaks over one cloud's catalog keeps no other from being served."""
+        try:
+            last = self._levels.last(CatalogSeen, cloud) or CatalogSeen(cloud=cloud)
+            await self._say(last, judge(last, found, self._clock()))
+        except Exception:  # logged and counted; read anew at the next look
+            log.exception("catalog.failed", cloud=cloud)
+            self._meters.count(CATALOG_FAILURES, cloud)
 
     async def _marks(self) -> list[object]:
         return [await asyncio.to_thread(source.mark) for source in self._sources]

@@ -3,16 +3,20 @@
 import asyncio
 import re
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import pytest
 
+from events.meters import CATALOG_FAILURES
 from services.failures import FAILURES
+from services.found import Text
 from services.inventory.watcher import VIOLATIONS
 from tests.foreign import Foreign
 from tests.services.inventory.fleet import Fleet, fleet
 
 pytestmark = [pytest.mark.looptime]
 GPU = "nvidia.com/gpu"
+COLUMNS = "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,Price,Region"
 
 
 def affinity(operator, *values):
@@ -163,3 +167,25 @@ async def test_a_cluster_over_which_our_own_code_fails_is_told_and_asked_later_a
         await asyncio.sleep(60)
         evil = await made.seen("evil")
         assert (evil.known, evil.freshness, evil.accelerators, evil.degraded) == (True, "known", 8, ())
+
+
+@dataclass
+class Catalog:
+    """One that is read as it is given."""
+
+    cloud: str
+    rows: int
+
+    async def read(self):
+        rows = "\n".join(f"{'p' * 100}{place},H100,8,192,2048,98.32,us-east-1" for place in range(self.rows))
+        return (Text(self.cloud, self.cloud, f"{COLUMNS}\n{rows}\n".encode()),)
+
+    def mark(self):
+        return None
+
+
+async def test_a_catalog_that_the_bus_does_not_take_keeps_no_other_from_being_served():
+    made = Fleet({}, sources=(Catalog("evil", 8000), Catalog("good", 1)))
+    async with made.counted():
+        assert len((await made.offers("good", "us-east-1")).offers) == 1
+        assert dict(made.meters.counts(CATALOG_FAILURES)) == {"evil": 1}
