@@ -17,6 +17,7 @@ from schemas.crds.status import (
     GpuStatus,
     OfferStatus,
     PoolStatus,
+    SkippedStatus,
     TeardownStatus,
 )
 from schemas.crds.structural import structural
@@ -47,6 +48,7 @@ __all__ = [
     "PoolStatus",
     "Refused",
     "RuleSpec",
+    "SkippedStatus",
     "TeardownStatus",
     "Trigger",
     "TriggerSpec",
@@ -72,6 +74,7 @@ COLONY = Crd(
         Column("Price/h", ".status.pricePerHour", "number"),
         Column("Age", ".metadata.creationTimestamp", "date"),
         Column("Message", ".status.message"),
+        Column("Expires", ".status.expiresAt", "string", priority=1),
         Column("Cost", ".status.costUsd", "number", priority=1),
     ),
     rules=tuple(colony_rules()),
@@ -89,6 +92,7 @@ TRIGGER = Crd(
         Column("Endpoint", ".spec.endpoint"),
         Column("Accepted", '.status.conditions[?(@.type=="Accepted")].status'),
         Column("Age", ".metadata.creationTimestamp", "date"),
+        Column("Message", '.status.conditions[?(@.type=="Accepted")].message'),
     ),
 )
 

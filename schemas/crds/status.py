@@ -80,6 +80,17 @@ class AddonStatus(Shown):
     """What it waits for, what went wrong, or what of it was left and why."""
 
 
+class SkippedStatus(Shown):
+    """A step of the end that was given up, so that machines are not paid for any longer."""
+
+    step: str
+    """Draining or Cleaning."""
+    reason: str
+    """Why it was given up."""
+    left: str
+    """What may be left because of it."""
+
+
 class TeardownStatus(Shown):
     """How far the end is."""
 
@@ -87,8 +98,14 @@ class TeardownStatus(Shown):
     """Its state."""
     reason: str | None = None
     """Why the cluster goes."""
+    since: Moment | None = None
+    """When the end began."""
     at: Moment | None = None
-    """When it goes, or went."""
+    """When it goes, or went; while a step is under way, when that is given up at the latest."""
+    message: str | None = None
+    """What this step waits for."""
+    skipped: Annotated[list[SkippedStatus], ListMap("step")] | None = None
+    """Steps that were given up."""
 
 
 class PoolStatus(Shown):
@@ -185,6 +202,8 @@ class ColonyStatus(Shown):
     """USD per hour, all clusters."""
     cost_usd: float | None = None
     """USD spent so far, all clusters."""
+    expires_at: Moment | None = None
+    """When the first of its clusters has its time to live behind it."""
     message: str | None = None
     """What it waits for, or what went wrong."""
     kubeconfig_secret: str | None = None

@@ -4,11 +4,12 @@ from datetime import datetime, timedelta
 
 from schemas.addon import AddonState, Applying, Degraded, Withdrawn
 from schemas.cluster import ClusterState, Founded, Placing
-from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, OfferStatus, TeardownStatus
+from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, OfferStatus, SkippedStatus, TeardownStatus
 from schemas.placement import Attempt
-from schemas.teardown import Gone, TeardownState, Warned
+from schemas.teardown import Cleaning, Draining, Ending, Gone, TeardownState, Warned
 from services.gateway.aspects import aspects
 from services.gateway.conditions import Shown
+from services.gateway.ending import held_up
 from services.gateway.facts import Facts, counted, endpoint, phase, wanted, whole
 from services.gateway.poolcounts import pools, totals
 from services.gateway.tells import message
@@ -88,9 +89,25 @@ def _addon(state: AddonState) -> AddonStatus:
 
 
 def _teardown(state: TeardownState) -> TeardownStatus:
-    until = state.until if isinstance(state, Warned) else None
-    at = whole(until) if until else whole(state.since) if isinstance(state, Gone) else None
-    return TeardownStatus(phase=type(state).__name__, reason=getattr(state, "why", None), at=at)
+    end = state if isinstance(state, Ending) else None
+    skipped = state.skipped if isinstance(state, Ending | Gone) else ()
+    return TeardownStatus(
+        phase=type(state).__name__,
+        reason=getattr(state, "why", None),
+        since=whole(end.began) if end else None,
+        at=_at(state),
+        message=held_up(state) or None,
+        skipped=[SkippedStatus(step=each.step, reason=each.reason, left=each.left) for each in skipped] or None,
+    )
+
+
+def _at(state: TeardownState) -> datetime | None:
+    """When it goes, or its step is given up, or it went."""
+    if isinstance(state, Warned):
+        return whole(state.until)
+    if isinstance(state, Draining | Cleaning):
+        return whole(state.ends_at)
+    return whole(state.since) if isinstance(state, Gone) else None
 
 
 def _expires(facts: Facts) -> datetime | None:

@@ -9,9 +9,9 @@ from schemas.cluster import Founded, Hibernated, Launching, Placing, Provisioned
 from schemas.entity import State
 from schemas.inventory import ClusterSeen
 from schemas.placement import Attempt
-from schemas.teardown import Draining, Gone, Stuck, Warned
+from schemas.teardown import Draining, Ending, Gone, Stuck, Warned
 from services.capacity import INTERRUPTED
-from services.gateway.ending import WHY
+from services.gateway.ending import WHY, given_up
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ def _standing(state: State) -> Iterator[Occurrence]:
             yield Occurrence("Late", f"its way to {state.upgrading.version} takes long", warning=True)
     if isinstance(state, Ready) and state.ungrown is not None:
         yield Occurrence(state.ungrown.reason, state.ungrown.message, warning=True)
+    if isinstance(state, Ending):
+        yield from (Occurrence("Skipped", told, warning=True) for told in given_up(state))
 
 
 def _launching(state: Launching) -> Iterator[Occurrence]:
@@ -82,7 +84,9 @@ def _place(attempt: Attempt) -> str:
 
 
 def _gone(state: Gone) -> Iterator[Occurrence]:
-    yield Occurrence("Gone", f"{WHY.get(state.why, state.why)}: nothing is left")
+    left = given_up(state)
+    told = "; ".join(left) if left else "nothing is left"
+    yield Occurrence("Gone", f"{WHY.get(state.why, state.why)}: {told}", warning=bool(left))
 
 
 ENTERED: Mapping[type[State], Callable[[Any], Iterator[Occurrence]]] = {

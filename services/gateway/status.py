@@ -40,14 +40,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = N
     clusters = list(_clusters(colony, listed, shown))
     ready = sum(phase(each) == Ready.__name__ for each in asked)
     offers = [each.cluster for each in listed if isinstance(each.cluster, Founded)]
-    verdicts = {
-        "Accepted": _accepted(asked),
-        "Ready": _ready(asked, ready),
-        "Resizing": _changing(asked, resizing),
-        "Upgrading": _changing(asked, upgrading),
-        "AddonsApplied": _addons_applied(asked),
-        "Ending": _changing(listed, ends),
-    } | ({KUBECONFIG: told.verdict} if told.verdict else {})
+    verdicts = _verdicts(listed, asked, told)
     whole = ColonyStatus(
         phase=_phase(asked, deleting=bool(colony["metadata"].get("deletionTimestamp"))),
         observed_generation=shown.generation,
@@ -56,6 +49,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = N
         offer=", ".join(dict.fromkeys(_short(state) for state in offers)) or None,
         price_per_hour=_price(offers),
         cost_usd=round(sum(each.cluster.cost_usd for each in listed if each.cluster), 6),
+        expires_at=min(filter(None, (each.expires_at for each in clusters[: len(asked)])), default=None),
         message=_message(verdicts),
         kubeconfig_secret=told.secret,
         running=_running(asked),
@@ -64,6 +58,18 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = N
         clusters=clusters,
     )
     return _dumped(whole)
+
+
+def _verdicts(listed: tuple[Facts, ...], asked: tuple[Facts, ...], told: Told) -> Mapping[str, Verdict]:
+    """The Colony's aspects; what it asks for no more counts for none but the last."""
+    return {
+        "Accepted": _accepted(asked),
+        "Ready": _ready(asked),
+        "Resizing": _changing(asked, resizing),
+        "Upgrading": _changing(asked, upgrading),
+        "AddonsApplied": _addons_applied(asked),
+        "Ending": _changing(listed, ends),
+    } | ({KUBECONFIG: told.verdict} if told.verdict else {})
 
 
 def _price(offers: list[Founded]) -> float | None:
@@ -160,12 +166,12 @@ def _complaints(facts: tuple[Facts, ...]) -> Iterator[str]:
             yield f"{each.wish.cluster}: {why}"
 
 
-def _ready(facts: tuple[Facts, ...], ready: int) -> Verdict:
+def _ready(facts: tuple[Facts, ...]) -> Verdict:
     if not facts:
         return Verdict(holds=False, reason="Empty", message="the Colony asks for no cluster")
-    if ready == len(facts):
+    short = [each for each in facts if phase(each) != Ready.__name__]
+    if not short:
         return Verdict(holds=True, reason="AllClustersReady")
-    short = (each for each in facts if phase(each) != Ready.__name__)
     least = min(short, key=lambda each: ORDER.index(phase(each)))
     why = missing(least)
     return Verdict(holds=why.holds, reason=why.reason, message=f"{least.wish.cluster}: {why.message}")

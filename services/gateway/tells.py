@@ -21,7 +21,7 @@ from schemas.cluster import (
 )
 from schemas.placement import Attempt
 from schemas.teardown import Warned
-from services.gateway.ending import ends
+from services.gateway.ending import ends, given_up
 from services.gateway.facts import (
     Facts,
     asked_since,
@@ -124,10 +124,11 @@ def _at_rest(facts: Facts) -> str:
     state, wish = facts.cluster, facts.wish
     if isinstance(state, Ready | Released) and asked_since(facts):
         return ON_ITS_WAY
+    left = given_up(facts.teardown) if facts.teardown and isinstance(state, Released) else ()
     if not isinstance(state, Released) or state.wish.deleting or wish.deleting:
-        return TELLS.get(type(state), lambda _: "")(state)
+        return "; ".join((TELLS.get(type(state), lambda _: "")(state), *left))
     again = f"`alate again {wish.colony}/{wish.cluster}` does, or a later askedAt"
-    return f"its end has come ({state.because}): no edit founds it again, but {again}"
+    return "; ".join((f"its end has come ({state.because}): no edit founds it again, but {again}", *left))
 
 
 def _progress(facts: Facts, state: Founded) -> str:

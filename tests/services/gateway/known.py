@@ -30,7 +30,7 @@ def is_(kind, **fields):
         "uid": "u1", "wish": WISH, "since": THEN.replace(microsecond=5), "attempt": ATTEMPT, "attempts": 2,
         "billed_since": THEN, "deadline": NOW, "kubeconfig": "train-a-2-kubeconfig", "next_best_per_hour": 30.0,
         "because": "Deleted", "reason": "PriceCap", "message": "too dear", "why": "Idle", "until": NOW,
-        "ready_since": THEN, "proof": {}, "step": "Draining", "cost_usd": 1.5,
+        "ready_since": THEN, "proof": {}, "step": "Releasing", "cost_usd": 1.5, "began": THEN,
     } | fields  # fmt: skip
     return kind(**{name: value for name, value in known.items() if name in kind.__struct_fields__})
 

@@ -166,7 +166,7 @@ STEPS = (teardown.Draining, teardown.Cleaning, teardown.Releasing, teardown.Stuc
 def test_what_ends_is_neither_ready_nor_schedulable_and_says_why(kind):
     found = aspects(replace(WHOLE, teardown=is_(kind, why="TimeToLive", addons=())))
     assert (found["Ending"].holds, found["Ending"].reason) == (True, kind.__name__)
-    assert found["Ending"].message.startswith("its time to live is over")
+    assert "(its time to live is over)" in found["Ending"].message
     for aspect in ("Ready", "Schedulable"):
         assert (found[aspect].holds, found[aspect].reason) == (False, kind.__name__)
 

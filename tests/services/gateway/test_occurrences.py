@@ -66,6 +66,16 @@ def test_a_cluster_made_anew_under_the_name_has_a_life_of_its_own():
     assert told(is_(cluster.Ready), is_(cluster.Ready, uid="u2"))[0][0] == "Ready"
 
 
+def test_a_step_that_is_given_up_is_told_and_so_is_an_end_that_may_have_left_something():
+    skipped = teardown.Skipped(step="Draining", reason="pod x does not end", left="work of pod x")
+    what = "Draining was given up (pod x does not end): work of pod x may be left"
+    before, now = is_(teardown.Draining), is_(teardown.Releasing, skipped=(skipped,))
+    assert told(before, now) == [("Skipped", what, True)]
+    assert told(now, is_(teardown.Gone, why="Deleted", skipped=(skipped,))) == [
+        ("Gone", f"it was deleted: {what}", True)
+    ]
+
+
 def test_silence_is_told_when_it_begins_and_when_it_ends():
     silent = msgspec.structs.replace(SEEN, known=False, fresh_since=NOW + timedelta(minutes=1))
     assert list(heard(SEEN, silent)) == [Occurrence("NotHeard", "its API cannot be heard", warning=True)]

@@ -54,6 +54,7 @@ def test_a_ready_colony_shows_every_field():
     assert computed == {
         "phase": "Ready", "observedGeneration": 3, "ready": "1/1", "accelerators": "16/16",
         "offer": "aws/us-east-1 p5.48xlarge spot", "pricePerHour": 20.5, "costUsd": 1.5, "running": ["a"],
+        "expiresAt": "2026-01-01T13:00:00Z",
     }  # fmt: skip
     assert clusters == [{
         "name": "a", "phase": "Ready", "since": "2026-01-01T11:00:00Z",
@@ -380,18 +381,49 @@ def draining(kind=teardown.Draining, **fields):
 
 
 def test_a_colony_that_drains_is_not_ready_and_says_since_when_why_and_what_it_costs():
-    computed = shown(draining(), colony=DELETED)
-    told = "a: it was deleted: draining since 2026-01-01 11:00:00Z, at $20.50 an hour"
+    blocked = "Job default/train still has 2 pods"
+    computed = shown(draining(blocked=blocked), colony=DELETED)
+    told = (
+        f"a: ending since 2026-01-01 11:00:00Z (it was deleted): draining, at $20.50 an hour: {blocked}; "
+        "given up at 2026-01-01 12:00:00Z, or now with `alate delete train --force`"
+    )
     assert (computed["phase"], computed["ready"], computed["message"]) == ("Deleting", "0/1", told)
     assert conditions(computed)["Ready"] == ("False", "Draining", told)
     assert conditions(computed)["Ending"] == ("True", "Draining", told)
     assert computed["clusters"][0]["phase"] == "Draining"
+    assert computed["clusters"][0]["teardown"] == {
+        "phase": "Draining", "reason": "Deleted", "since": "2026-01-01T11:00:00Z", "at": "2026-01-01T12:00:00Z",
+        "message": blocked,
+    }  # fmt: skip
+
+
+SKIPPED = teardown.Skipped(step="Draining", reason="pod x does not end", left="work of pod x")
+
+
+def test_a_step_that_was_given_up_is_told_with_what_may_be_left_until_the_end_and_after_it():
+    going = draining(teardown.Releasing, skipped=(SKIPPED,))
+    over = replace(
+        going, cluster=is_(cluster.Released, wish=GOING), teardown=is_(teardown.Gone, skipped=(SKIPPED,))
+    )  # fmt: skip
+    for facts in (going, over):
+        told = shown(facts, colony=DELETED)["clusters"][0]
+        assert told["message"].endswith("Draining was given up (pod x does not end): work of pod x may be left")
+        assert told["teardown"]["skipped"] == [
+            {"step": "Draining", "reason": "pod x does not end", "left": "work of pod x"}
+        ]
+
+
+def test_time_that_passes_writes_no_status_of_what_drains():
+    before = shown(draining(blocked="Job x"), colony=DELETED)
+    later = shown(draining(blocked="Job x"), colony=DELETED | {"status": before}, now=NOW + timedelta(minutes=4))
+    assert same(later, before)
 
 
 def test_a_colony_whose_time_to_live_is_over_is_shown_as_ending():
     computed = shown(replace(WHOLE, teardown=is_(teardown.Draining, why="TimeToLive")))
     assert (computed["phase"], computed["ready"]) == ("Draining", "0/1")
-    assert computed["message"].startswith("a: its time to live is over: draining since")
+    assert "(its time to live is over): draining" in computed["message"]
+    assert "alate delete" not in computed["message"]  # that would end the other clusters of the Colony, too
     assert conditions(computed)["Ready"][:2] == ("False", "Draining")
 
 
@@ -418,7 +450,7 @@ def test_what_was_taken_out_of_a_colony_is_shown_until_it_is_gone_and_counts_as_
     assert (computed["phase"], computed["ready"], computed["accelerators"]) == ("Ready", "1/1", "16/16")
     assert conditions(computed)["Ready"][0] == "True"
     assert [each["phase"] for each in computed["clusters"]] == ["Ready", "Draining"]
-    assert computed["message"].startswith("b: it was deleted: draining")
+    assert computed["message"].startswith("b: ending since 2026-01-01 11:00:00Z (it was deleted): draining")
     assert computed["pricePerHour"] == 41.0
 
 
