@@ -9,6 +9,7 @@ import msgspec
 from events.bus import Stored
 from schemas.registry import Stream
 from schemas.subjects import names_of
+from services.cli import clusters
 from services.cli.cells import gibibytes, refused, troubles
 from services.cli.item import Item, age
 from services.items import offers, seen
@@ -81,7 +82,12 @@ def _price(item: Item, _: datetime) -> str:
     return _dollars(sum(nodes, control_plane)) if lots else ""
 
 
-SAID = (_text("message"), _text("refused"), _text("because"), _text("ungrown", "message"))
+SAID = (_text("teardown", "message"), _text("message"), _text("refused"), _text("because"), _text("ungrown", "message"))
+
+
+def _state(item: Item, now: datetime) -> str:
+    """How far its end is, once that has begun."""
+    return _text("teardown", "state")(item, now) or _text("state")(item, now)
 
 
 def _said(item: Item, now: datetime) -> str:
@@ -112,7 +118,7 @@ KINDS: Mapping[str, Kind] = {
     "clusters": Kind(
         {
             "NAME": _text("name"),
-            "STATE": _text("state"),
+            "STATE": _state,
             "SINCE": _since("since"),
             "OFFER": _bought,
             "PRICE/H": _price,
@@ -120,10 +126,12 @@ KINDS: Mapping[str, Kind] = {
             "COST": lambda item, _: _dollars(item.get("cost_usd", 0.0)),
             "MESSAGE": _said,
         },
-        lambda item: (item["name"],),
+        clusters.names,
         Stream.EVENTS,
         "cluster.*.{tenant}.*",
-        items=_entity,
+        ("teardown.*.{tenant}.*",),
+        clusters.items,
+        clusters.arranged,
     ),
     "nodes": Kind(
         {

@@ -125,13 +125,14 @@ def _account(told: Item) -> Iterator[str]:
     yield _table(ATTEMPTS, told["attempts"]) if told["attempts"] else "nothing was tried yet\n"
     yield f"\ncost so far: ${told['cost_usd']:.2f}\n"
     lines = {
+        "now": "now {}",
         "interruptions": "interrupted so often: {}",
         "refused": "the newest wish cannot be followed: {}",
         "waits_for": "waits for {}",
         "because": "let go because: {}",
     }
     for name, line in lines.items():
-        if told[name]:
+        if told.get(name):
             yield line.format(told[name]) + "\n"
 
 

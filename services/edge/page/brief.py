@@ -33,6 +33,8 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     ends: str = ""
     """The state of its teardown."""
+    blocked: str = ""
+    """What its end waits for."""
     idle_since: datetime | None = None
 
 
@@ -87,6 +89,8 @@ class _State(msgspec.Struct, frozen=True):
     reason: str = ""
     why: str = ""
     because: str = ""
+    blocked: str = ""
+    message: str = ""
     idle_since: datetime | None = None
 
 
@@ -155,7 +159,8 @@ def _cluster(event: str, tenant: str, name: str, state: _State) -> Change:
 
 
 def _teardown(event: str, tenant: str, name: str, state: _State) -> Change:
-    return Change(tenant, name, ends=event, idle_since=state.idle_since, reason=state.why)
+    blocked = state.blocked or state.message
+    return Change(tenant, name, ends=event, blocked=blocked, idle_since=state.idle_since, reason=state.why)
 
 
 _CHANGES: Mapping[str, Callable[[str, str, str, _State], Change]] = {"cluster": _cluster, "teardown": _teardown}

@@ -72,5 +72,5 @@ def merged(before: Change | None, told: Change) -> Change:
     if before is None:
         return told
     if told.state:
-        return msgspec.structs.replace(told, ends=before.ends, idle_since=before.idle_since)
-    return msgspec.structs.replace(before, ends=told.ends, idle_since=told.idle_since)
+        return msgspec.structs.replace(told, ends=before.ends, blocked=before.blocked, idle_since=before.idle_since)
+    return msgspec.structs.replace(before, ends=told.ends, blocked=told.blocked, idle_since=told.idle_since)

@@ -5,18 +5,19 @@ import { element, glyphOf, kindOf, shown, span } from "./kinds.js";
 
 const EVERY = 500;
 const ENDS = new Set(["released"]);
+const ENDING = new Set(["draining", "cleaning", "releasing", "verifying", "stuck"]);
 const byId = (id) => document.getElementById(id);
 const keyOf = (row) => `${row.tenant}/${row.name}`;
 const by = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 const ORDERS = {
-  state: (a, b) => by(a.state, b.state) || by(a.key, b.key),
+  state: (a, b) => by(a.shows, b.shows) || by(a.key, b.key),
   price: (a, b) => b.price - a.price,
   idle: (a, b) => a.idle - b.idle,
   name: (a, b) => by(a.key, b.key),
 };
 
 /** A row as it is compared: ten thousand are sorted twice a second, so nothing is worked out then. */
-const whole = (row) => ({ price: 0, ...row, key: keyOf(row), idle: row.idle_since ? Date.parse(row.idle_since) : Infinity });
+const whole = (row) => ({ price: 0, ...row, key: keyOf(row), shows: ENDING.has(row.ends) ? row.ends : row.state, idle: row.idle_since ? Date.parse(row.idle_since) : Infinity });
 
 export class Fleet {
   constructor(open) {
@@ -48,8 +49,8 @@ export class Fleet {
     const before = this.rows.get(key);
     this.fresh = true;
     if (ENDS.has(told.state)) this.rows.delete(key);
-    else if (told.state) this.rows.set(key, whole({ ...told, ends: before?.ends, idle_since: before?.idle_since }));
-    else if (before) this.rows.set(key, whole({ ...before, ends: told.ends, idle_since: told.idle_since }));
+    else if (told.state) this.rows.set(key, whole({ ...told, ends: before?.ends, blocked: before?.blocked, idle_since: before?.idle_since }));
+    else if (before) this.rows.set(key, whole({ ...before, ends: told.ends, blocked: told.blocked, idle_since: told.idle_since }));
   }
 
   filter(button) {
@@ -64,7 +65,7 @@ export class Fleet {
     const all = [...this.rows.values()];
     this.chips(all);
     const find = byId("find").value.trim().toLowerCase();
-    const meant = all.filter((row) => (!this.state || row.state === this.state) && (!find || `${row.key} ${row.place}`.toLowerCase().includes(find)));
+    const meant = all.filter((row) => (!this.state || row.shows === this.state) && (!find || `${row.key} ${row.place}`.toLowerCase().includes(find)));
     this.list.show(meant.sort(ORDERS[byId("sort").value]));
     const price = meant.reduce((sum, row) => sum + row.price, 0);
     byId("sum").textContent = `${meant.length} of ${all.length} clusters, ${price.toFixed(2)} USD an hour`;
@@ -72,7 +73,7 @@ export class Fleet {
 
   chips(all) {
     const counts = new Map();
-    for (const row of all) counts.set(row.state, (counts.get(row.state) ?? 0) + 1);
+    for (const row of all) counts.set(row.shows, (counts.get(row.shows) ?? 0) + 1);
     const wanted = [...counts].sort(([a], [b]) => by(a, b));
     const box = byId("states");
     const had = new Map([...box.children].map((chip) => [chip.dataset.state, chip]));
@@ -97,8 +98,8 @@ function made() {
 
 function fill(row, item) {
   const [state, name, machines, place, price, rest] = row.children;
-  shown(state, kindOf(item.state), item.state);
-  name.textContent = item.key + (item.reason ? `  ${item.reason}` : "");
+  shown(state, kindOf(item.shows), item.shows);
+  name.textContent = [item.key, item.blocked || item.reason].filter(Boolean).join("  ");
   machines.textContent = item.machines ?? "";
   place.textContent = item.place ?? "";
   price.textContent = item.price ? `${item.price.toFixed(2)} $/h` : "";

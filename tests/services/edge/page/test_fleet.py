@@ -33,6 +33,16 @@ def test_a_clusters_next_state_leaves_what_its_teardown_said():
     assert rows(made) == [("a", "provisioned", "armed")]
 
 
+def test_a_row_says_what_its_end_waits_for():
+    made = fleet(
+        ("cluster.ready.acme.a", {}),
+        ("teardown.draining.acme.a", {"blocked": "Job x runs"}),
+        ("cluster.ready.acme.a", {}),
+    )
+    assert rows(made) == [("a", "ready", "draining")]
+    assert made.snapshot().clusters[0].blocked == "Job x runs"
+
+
 def test_what_is_released_is_of_the_fleet_no_more_though_its_teardown_goes_on():
     made = fleet(("cluster.ready.acme.a", {}), ("cluster.released.acme.a", {}), ("teardown.gone.acme.a", {}))
     assert rows(made) == []
