@@ -64,6 +64,8 @@ class Ports:
     """USD per hour of a cluster's control plane, by cloud."""
     refresh: timedelta = timedelta(hours=6)
     """Between two readings of the prices."""
+    cost_every: timedelta = timedelta(minutes=1)
+    """So long a status stands though the cost alone has grown."""
     half_life: timedelta = timedelta(minutes=30)
     """After so long, what a cloud refused counts half."""
     label_nodes: bool = False
@@ -133,6 +135,7 @@ def gateway(ports: Ports) -> Running:
         meters=ports.meters,
         jitter=ports.jitter,
         backend=ports.backend,
+        cost_every=ports.cost_every,
     )
 
 

@@ -84,6 +84,7 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
             priced=bool(settings.catalog),
             control_planes=settings.control_planes,
             refresh=timedelta(hours=settings.catalog_hours),
+            cost_every=timedelta(seconds=settings.cost_seconds),
             half_life=timedelta(minutes=settings.capacity_half_life_minutes),
             backend=settings.backend,
             label_nodes=settings.label_nodes,

@@ -174,6 +174,12 @@ class Settings(BaseSettings):
         description="Minutes after which what a cloud refused counts half. Too short: asked again and again where "
         "there is no room; too long: a cheap offer is passed over although there is room again.",
     )
+    cost_seconds: float = Field(
+        60.0,
+        gt=0,
+        description="Seconds after which what a running Colony has cost is brought up to date in its status, ten "
+        "Colonies a second at the most. Too short: the API server is busy storing statuses; too long: they are old.",
+    )
     label_nodes: bool = Field(
         default=False,
         description="Label the nodes of founded clusters with their accelerators (alate.dev/accelerator…), so that "

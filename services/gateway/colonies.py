@@ -18,6 +18,7 @@ from schemas.wish import Wish, own_name
 from services.clouds.marks import GROUP
 from services.gateway import status
 from services.gateway.books import BACKENDS, Books, Name
+from services.gateway.costs import Costs
 from services.gateway.facts import Facts, phase
 from services.gateway.kubeconfigs import Kubeconfigs
 from services.gateway.marks import MANAGER, release_of, trace_of
@@ -37,7 +38,7 @@ log = structlog.get_logger()
 class Colonies:
     """All Colonies of a management cluster, as they are now."""
 
-    def __init__(  # noqa: PLR0913 - its ports, its clock, its one setting
+    def __init__(  # noqa: PLR0913 - its ports, its clock, its two settings
         self,
         kube: Kube,
         levels: Levels,
@@ -45,6 +46,7 @@ class Colonies:
         clock: Callable[[], datetime],
         backend: str,
         *,
+        costs: Costs,
         standing: Standing = lambda _tenant, _cluster: (),
     ) -> None:
         """`standing` gives what bears the marks of a cluster, by its tenant and name."""
@@ -58,6 +60,7 @@ class Colonies:
         """What was asked of clusters that have no history, by tenant and name: once in this process's life."""
         self._taken = 0
         """New ones that are followed for the first time now."""
+        self._costs = costs
         self.kubeconfigs = Kubeconfigs(kube)
         self.objects: dict[Name, Object] = {}
         """The newest that the watch has shown, or a write of ours was answered."""
@@ -68,7 +71,7 @@ class Colonies:
         known = self.objects.get((meta["namespace"], meta["name"]))
         if known is not None and known["metadata"]["resourceVersion"] == meta["resourceVersion"]:
             return False
-        if known is None or not _newer(known, colony):
+        if known is None or not status.newer(known, colony):
             self.objects[meta["namespace"], meta["name"]] = readable(colony)
         return True
 
@@ -76,7 +79,7 @@ class Colonies:
         """Take what a write of ours made of it, unless the watch has shown something newer, or its end."""
         meta = colony["metadata"]
         known = self.objects.get((meta["namespace"], meta["name"]))
-        if known is not None and known["metadata"]["uid"] == meta["uid"] and _newer(colony, known):
+        if known is not None and known["metadata"]["uid"] == meta["uid"] and status.newer(colony, known):
             self.objects[meta["namespace"], meta["name"]] = colony
 
     def _newest(self, colony: Object) -> Object:
@@ -89,6 +92,7 @@ class Colonies:
         colony = self.objects.get(name)
         if colony is None:
             self.kubeconfigs.forget(name)
+            self._costs.forget(name)
             await self._orphans(name)
             return
         try:
@@ -281,19 +285,15 @@ class Colonies:
 
     async def _show(self, colony: Object, computed: Object) -> None:
         """Write the status if it differs from what the watch last showed."""
-        if status.same(computed, colony.get("status", {})):
+        meta, shown = colony["metadata"], colony.get("status", {})
+        computed = self._costs.kept((meta["namespace"], meta["name"]), computed, shown, self._clock())
+        if status.same(computed, shown):
             return
-        meta = colony["metadata"]
         wanted = {"metadata": {"name": meta["name"], "namespace": meta["namespace"]}, "status": computed}
         try:
             self._answered(await self._kube.apply(COLONIES, wanted, manager=MANAGER, subresource="status"))
         except NotFound:
             log.debug("colony.gone", name=meta["name"])
-
-
-def _newer(one: Object, other: Object) -> bool:
-    """Of two shapes of one object: its resourceVersion is a number that grows, by contract since Kubernetes 1.35."""
-    return int(one["metadata"]["resourceVersion"]) > int(other["metadata"]["resourceVersion"])
 
 
 def _anew(state: ClusterState, wish: Wish) -> bool:

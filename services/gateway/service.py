@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
@@ -20,6 +20,7 @@ from services.clouds.port import Cloud
 from services.gateway.ages import ages
 from services.gateway.books import Books, Name
 from services.gateway.colonies import Colonies
+from services.gateway.costs import Costs
 from services.gateway.fleet import fleet
 from services.gateway.infra import InfraWatch
 from services.gateway.intake import Intake
@@ -38,6 +39,8 @@ AFTER_A_FAULT = 5.0
 """Seconds, at least, until a Colony is followed again after our own code failed over it."""
 MEASURE = 15.0
 """Seconds between two looks at how old all that stands is: as often as is usually scraped."""
+BETWEEN = 0.1
+"""Seconds between two Colonies whose costs are brought up to date."""
 AT_ONCE = 8
 """How many Colonies are followed at the same time: of very many, the first ones are done while the last ones wait."""
 
@@ -47,7 +50,7 @@ log = structlog.get_logger()
 class Gateway:
     """The service."""
 
-    def __init__(  # noqa: PLR0913 - its ports, its clock, its dice, its one setting
+    def __init__(  # noqa: PLR0913 - its ports, its clock, its dice, its settings
         self,
         bus: Bus,
         kube: Kube,
@@ -57,6 +60,7 @@ class Gateway:
         meters: Meters,
         jitter: Callable[[], float],
         backend: str,
+        cost_every: timedelta,
     ) -> None:
         self.ready = asyncio.Event()
         self._bus = bus
@@ -66,8 +70,11 @@ class Gateway:
         self._clock = clock
         self._books = Books(bus, meters)
         self._recorder = Recorder(kube, self._books, clock)
+        self._costs, self._cost_every = Costs(cost_every), cost_every
         self._infra = [InfraWatch(cloud, self._levels, jitter) for cloud in clouds.values()]
-        self._colonies = Colonies(kube, self._levels, self._books, clock, backend, standing=self._standing)
+        self._colonies = Colonies(
+            kube, self._levels, self._books, clock, backend, costs=self._costs, standing=self._standing
+        )
         self._intake = Intake(bus, kube, clock=clock, meters=meters, jitter=jitter)
         self._waiting: set[Name] = set()
         self._passing: dict[Name, asyncio.TimerHandle] = {}
@@ -93,6 +100,7 @@ class Gateway:
                 group.create_task(self._watch())
                 group.create_task(self._intake.run())
                 group.create_task(self._measure())
+                group.create_task(self._bill())
                 group.create_task(self._colonies.kubeconfigs.follow(self._touch))
         finally:
             self.ready.clear()  # what was put off comes to nobody any more
@@ -110,6 +118,15 @@ class Gateway:
             for gauge, series in fleet(self._books.all_clusters(), self._clock()).items():
                 self._meters.gauge(gauge, cluster.LIFECYCLE.domain, series)
             await asyncio.sleep(MEASURE)
+
+    async def _bill(self) -> None:
+        """Bring the cost of what runs up to date, one Colony after another: of very many, each less often."""
+        while True:
+            await asyncio.sleep(self._cost_every.total_seconds())
+            for name in self._costs.due(self._clock()):
+                if self._colonies.objects.get(name, {}).get("status", {}).get("pricePerHour"):
+                    self._touch(name)
+                    await asyncio.sleep(BETWEEN)
 
     def _touch(self, name: Name) -> None:
         """Follow a Colony soon; news that come before its turn need no turn of their own."""

@@ -7,6 +7,7 @@ from events.kube_port import Object
 from schemas.cluster import Founded, Ready
 from schemas.crds import ClusterStatus, ColonyStatus
 from schemas.inventory import ClusterSeen
+from services.bill import so_far
 from services.gateway.aspects import AS_ASKED, addons_applied, ends, generation, missing, resizing, upgrading
 from services.gateway.clusters import cluster_status
 from services.gateway.conditions import Shown, Verdict
@@ -33,7 +34,7 @@ def refused(colony: Object, message: str, now: datetime) -> Object:
 
 
 def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = NOTHING) -> Object:
-    """What the Colony shows now. `now` stamps conditions that change, nothing else; `told` of its kubeconfig."""
+    """What the Colony shows, and has cost by `now`, which stamps conditions that change; `told` of its kubeconfig."""
     listed = tuple(sorted(facts, key=lambda each: each.dropped))
     asked = tuple(each for each in listed if not each.dropped)
     shown = _shown(colony, now)
@@ -48,7 +49,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = N
         accelerators=_accelerators(clusters[: len(asked)]),
         offer=", ".join(dict.fromkeys(_short(state) for state in offers)) or None,
         price_per_hour=_price(offers),
-        cost_usd=round(sum(each.cluster.cost_usd for each in listed if each.cluster), 6),
+        cost_usd=round(sum(so_far(each.cluster, now) for each in listed if each.cluster), 6),
         expires_at=min(filter(None, (each.expires_at for each in clusters[: len(asked)])), default=None),
         message=_message(verdicts),
         kubeconfig_secret=told.secret,
@@ -205,3 +206,8 @@ def _seen_of(facts: tuple[Facts, ...]) -> Iterator[ClusterSeen]:
 def same(computed: Object, shown: Object) -> bool:
     """Whether the object shows already what was computed."""
     return computed == shown  # as values, for an API server writes 2.0 as 2
+
+
+def newer(one: Object, other: Object) -> bool:
+    """Of two shapes of one object: its resourceVersion is a number that grows, by contract since Kubernetes 1.35."""
+    return int(one["metadata"]["resourceVersion"]) > int(other["metadata"]["resourceVersion"])

@@ -73,8 +73,9 @@ def colony() -> dict:
 
 @asynccontextmanager
 async def at_work(folder: Path) -> AsyncIterator[tuple[Wiring, Supervisor]]:
-    """The stack as `alate up` runs it, but for the time simulated things take."""
-    async with running(Folder(folder), settings={"ALATE_SANDBOX_SPEED": "0"}, monitored=True) as stack:
+    """The stack as `alate up` runs it, but for the time simulated things take, and costs that grow at rest as well."""
+    settings = {"ALATE_SANDBOX_SPEED": "0", "ALATE_COST_SECONDS": "86400"}
+    async with running(Folder(folder), settings=settings, monitored=True) as stack:
         yield stack
 
 

@@ -1,7 +1,7 @@
 """A Colony and the bus are brought together: what is asked is said once, and again only where nobody could follow."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
@@ -20,10 +20,12 @@ from schemas.subjects import Key
 from schemas.wish import Wish
 from services.gateway.books import Books
 from services.gateway.colonies import FEW, FINALIZER, Colonies
+from services.gateway.costs import Costs
 from services.ledger import Ledger
 from services.levels import Levels
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+EVERY = timedelta(minutes=1)
 NAME = ("acme", "train")
 POOL = {"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1}
 LOT = Lot(
@@ -70,7 +72,7 @@ class FakeKube:
 
 class House:
     def __init__(self):
-        self.bus, self.kube = MemoryBus(), FakeKube()
+        self.bus, self.kube, self.now = MemoryBus(), FakeKube(), NOW
         self.levels = Levels(self.bus, lambda: NOW, Meters(), Wish, InfraSeen)
         self.books = Books(self.bus, Meters())
         self.standing = ()
@@ -83,9 +85,11 @@ class House:
 
     def born(self):
         """A process of the gateway."""
+        self.costs = Costs(EVERY)
         return Colonies(
-            self.kube, self.levels, self.books, lambda: NOW, "capi", standing=lambda _tenant, _cluster: self.standing
-        )
+            self.kube, self.levels, self.books, lambda: self.now, "capi",
+            costs=self.costs, standing=lambda _tenant, _cluster: self.standing,
+        )  # fmt: skip
 
     async def open(self):
         await self.levels.boot()
@@ -316,6 +320,37 @@ async def test_of_a_release_that_takes_too_long_it_is_told_what_keeps_its_object
     (told,) = house.kube.colony["status"]["clusters"]
     assert told["phase"] == "Stuck"
     assert told["message"].endswith("Releasing is late: kept by its finalizers x")
+
+
+async def test_the_cost_of_what_runs_is_shown_as_it_is_now_but_written_once_a_minute(house):
+    house.colony(("a", 1))
+    await house.follow()
+    await house.is_(Ready, await house.said())
+    written = []
+    for seconds in (0, 30, 59, 60, 61, 119, 120):
+        house.now = NOW + timedelta(hours=1, seconds=seconds)
+        await house.follow()
+        written.append((len(house.kube.applied), house.kube.applied[-1]["costUsd"]))
+    assert [number for number, _ in written] == [2, 2, 2, 3, 3, 3, 4]
+    assert [cost for _, cost in written] == [1.0] * 3 + [pytest.approx(1.016667)] * 3 + [pytest.approx(1.033333)]
+    assert list(house.costs.due(house.now)) == []
+    assert list(house.costs.due(house.now + EVERY)) == [NAME]
+
+
+async def test_a_start_writes_no_cost_before_its_time(house):
+    house.colony(("a", 1))
+    await house.follow()
+    await house.is_(Ready, await house.said())
+    await house.follow()
+    again = house.born()
+    again.objects = house.colonies.objects
+    house.now += timedelta(days=1)
+    times = len(house.kube.applied)
+    await again.follow(NAME)
+    assert len(house.kube.applied) == times
+    house.now += EVERY
+    await again.follow(NAME)
+    assert house.kube.applied[-1]["costUsd"] == pytest.approx(24.016667)
 
 
 async def test_one_that_was_said_too_early_is_said_again(house):

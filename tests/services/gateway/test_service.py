@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
@@ -56,7 +56,14 @@ class House:
         self.bus, self.looks, self.takes = MemoryBus(), [], 0.0
         self.shown, self.faults = 0, []
         self.gateway = Gateway(
-            self.bus, FakeKube(), {}, clock=lambda: NOW, meters=Meters(), jitter=lambda: 0.5, backend="capi"
+            self.bus,
+            FakeKube(),
+            {},
+            clock=lambda: NOW,
+            meters=Meters(),
+            jitter=lambda: 0.5,
+            backend="capi",
+            cost_every=timedelta(minutes=1),
         )
         self.gateway._colonies.follow = self._look
         self.ledger = Ledger(self.bus, cluster.LIFECYCLE, lambda: NOW, Meters())

@@ -53,7 +53,7 @@ def test_a_ready_colony_shows_every_field():
     told = clusters[0].pop("conditions")
     assert computed == {
         "phase": "Ready", "observedGeneration": 3, "ready": "1/1", "accelerators": "16/16",
-        "offer": "aws/us-east-1 p5.48xlarge spot", "pricePerHour": 20.5, "costUsd": 1.5, "running": ["a"],
+        "offer": "aws/us-east-1 p5.48xlarge spot", "pricePerHour": 20.5, "costUsd": 22.0, "running": ["a"],
         "expiresAt": "2026-01-01T13:00:00Z",
     }  # fmt: skip
     assert clusters == [{
@@ -241,9 +241,10 @@ def test_what_its_owner_has_not_heard_of_yet_is_told_as_that():
     assert (computed["phase"], computed["message"]) == ("Ready", "a: waiting for provisioning")
 
 
-def test_time_alone_changes_nothing():
+def test_time_alone_changes_nothing_but_the_cost():
     first = shown(WHOLE)
     again = shown(WHOLE, colony=COLONY | {"status": first}, now=NOW + timedelta(days=1))
+    assert (again.pop("costUsd"), first.pop("costUsd")) == (22.0 + 24 * 20.5, 22.0)
     assert same(again, first)
 
 
@@ -326,7 +327,7 @@ def test_offers_that_are_alike_are_named_once_and_prices_added():
     other = replace(WHOLE, wish=msgspec.structs.replace(WISH, cluster="b"))
     computed = shown(WHOLE, other)
     assert (computed["offer"], computed["pricePerHour"]) == ("aws/us-east-1 p5.48xlarge spot", 41.0)
-    assert computed["costUsd"] == 3.0
+    assert computed["costUsd"] == 44.0
 
 
 def test_a_deletion_shows_before_anything_has_gone():
@@ -416,7 +417,7 @@ def test_a_step_that_was_given_up_is_told_with_what_may_be_left_until_the_end_an
 def test_time_that_passes_writes_no_status_of_what_drains():
     before = shown(draining(blocked="Job x"), colony=DELETED)
     later = shown(draining(blocked="Job x"), colony=DELETED | {"status": before}, now=NOW + timedelta(minutes=4))
-    assert same(later, before)
+    assert same(later | {"costUsd": before["costUsd"]}, before)
 
 
 def test_a_colony_whose_time_to_live_is_over_is_shown_as_ending():
@@ -476,7 +477,7 @@ def test_a_colony_that_cannot_be_read_says_why():
 
 
 def test_a_status_is_the_same_however_an_api_server_writes_its_numbers_and_orders_its_fields():
-    computed = shown(replace(WHOLE, cluster=is_(cluster.Ready, cost_usd=2.0)))
+    computed = shown(replace(WHOLE, cluster=is_(cluster.Ready, cost_usd=2.0, billed_since=NOW)))
     assert computed["costUsd"] == 2.0
     stored = json.loads(json.dumps(computed, sort_keys=True).replace("2.0", "2"))
     assert same(computed, stored)
