@@ -2,10 +2,15 @@
 
 import pytest
 
+from events.kinds import COLONIES, EVENTS
 from schemas.teardown import Warned
 from tests.story.kube.told import CLUSTER, JOB, TEARDOWN, nothing_left, played, statuses, way
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
+
+
+def about_a_colony(event):
+    return event["involvedObject"]["kind"] == COLONIES.kind
 
 
 @pytest.mark.parametrize("backend", ["capi", "k0rdent"])
@@ -22,6 +27,8 @@ async def test_a_real_cluster_comes_works_and_goes_and_nothing_is_left(stage, tr
         phases = [each["phase"] for each in shown if each["phase"]]
         assert "Ready" in phases
         assert phases[-1] == "Deleting"
+        told = {each["reason"] for each in (await it.kube.list(EVENTS)).items if about_a_colony(each)}
+        assert told >= {"Launching", "Ready", "AddonApplied", "Warned", "Draining", "Gone"}
 
         assert inside.last["Job/train"]["status"]["succeeded"] == 2
         pods = inside.of("Pod", "train-")
