@@ -13,6 +13,8 @@ from services.trail.said import Said
 from services.trail.which import about
 
 lifecycles()  # finds, and so declares, every message
+CHANGING = frozenset({"EVENTS", "LEVELS"})
+"""Streams that say something of the fleet."""
 BY_HEAD = frozenset({"LEVELS", "INTAKE"})
 """Streams whose subjects are told apart by two tokens."""
 
@@ -36,6 +38,8 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     blocked: str = ""
     """What its end waits for."""
     idle_since: datetime | None = None
+    heard: bool | None = None
+    """Whether its API is heard; None: this says nothing of that."""
 
 
 class Brief(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -92,6 +96,7 @@ class _State(msgspec.Struct, frozen=True):
     blocked: str = ""
     message: str = ""
     idle_since: datetime | None = None
+    known: bool = True
 
 
 _state = msgspec.json.Decoder(_State).decode
@@ -125,13 +130,13 @@ def brief(stream: str, stored: Stored) -> Brief:
         name=name,
         id=said.id,
         cause=said.cause,
-        change=change(domain, event, tenant, name, stored.data) if stream == "EVENTS" else None,
+        change=change(domain, event, tenant, name, stored.data) if stream in CHANGING else None,
     )
 
 
 def change(domain: str, event: str, tenant: str, name: str, data: bytes) -> Change | None:
     """What a state says for the fleet; None if it says nothing, or cannot be read."""
-    make = _CHANGES.get(domain)
+    make = _CHANGES.get(f"{domain}.{event}") or _CHANGES.get(domain)
     try:
         return make(event, tenant, name, _state(data)) if make else None
     except UNREADABLE:  # whatever stands there has its dead letter: the fleet shows what it knew
@@ -163,4 +168,12 @@ def _teardown(event: str, tenant: str, name: str, state: _State) -> Change:
     return Change(tenant, name, ends=event, blocked=blocked, idle_since=state.idle_since, reason=state.why)
 
 
-_CHANGES: Mapping[str, Callable[[str, str, str, _State], Change]] = {"cluster": _cluster, "teardown": _teardown}
+def _seen(_: str, tenant: str, name: str, seen: _State) -> Change:
+    return Change(tenant, name, heard=seen.known)
+
+
+_CHANGES: Mapping[str, Callable[[str, str, str, _State], Change]] = {
+    "cluster": _cluster,
+    "teardown": _teardown,
+    "inventory.cluster": _seen,
+}

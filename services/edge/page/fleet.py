@@ -7,9 +7,14 @@ import msgspec
 
 from events.bus import Anew, Bus, CaughtUp, Stored
 from schemas.registry import Stream
+from schemas.subjects import names_of
 from services.edge.page.brief import Change, change
 from services.trail.said import Said
 
+SEEN = "inventory.cluster.*.*"
+STATES = ("cluster.*.*.*", "teardown.*.*.*")
+Name = tuple[str, str]
+"""Tenant and cluster."""
 ENDS = frozenset({"released"})
 """States after which there is no cluster."""
 
@@ -29,12 +34,21 @@ class Fleet:
         self.ready = asyncio.Event()
         """Set once everything that was kept at the start is known."""
         self._bus = bus
-        self._rows: dict[tuple[str, str], Change] = {}
+        self._rows: dict[Name, Change] = {}
+        self._silent: set[Name] = set()
+        """Clusters whose API is not heard, also of those that are not known yet."""
         self._sequence = 0
 
     async def run(self) -> None:
-        """Follow the states until cancelled."""
-        async with aclosing(self._bus.feed(Stream.EVENTS, "cluster.*.*.*", "teardown.*.*.*")) as feed:
+        """Follow what is seen of the clusters and their states until cancelled."""
+        seen = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._look(seen))
+            await seen.wait()
+            group.create_task(self._follow())
+
+    async def _follow(self) -> None:
+        async with aclosing(self._bus.feed(Stream.EVENTS, *STATES)) as feed:
             async for fed in feed:
                 match fed:
                     case Anew():
@@ -43,6 +57,23 @@ class Fleet:
                         self.ready.set()
                     case Stored():
                         self.take(fed)
+
+    async def _look(self, ready: asyncio.Event) -> None:
+        async with aclosing(self._bus.feed(Stream.LEVELS, SEEN)) as feed:
+            async for fed in feed:
+                match fed:
+                    case CaughtUp():
+                        ready.set()
+                    case Stored():
+                        self.look(fed)
+
+    def look(self, stored: Stored) -> None:
+        """Take in whether a cluster's API is heard; heard again it changes nothing."""
+        domain, event, tenant, name = names_of(stored.subject)
+        told = change(domain, event, tenant, name, stored.data)
+        if told is not None:
+            (self._silent.discard if told.heard else self._silent.add)((tenant, name))
+            self._keep(told)
 
     def take(self, stored: Stored) -> None:
         """Take one state in; heard again it changes nothing."""
@@ -60,7 +91,8 @@ class Fleet:
         if told.state in ENDS:
             self._rows.pop(key, None)
         elif told.state or key in self._rows:
-            self._rows[key] = merged(self._rows.get(key), told)
+            row = merged(self._rows.get(key), told)
+            self._rows[key] = msgspec.structs.replace(row, heard=False if key in self._silent else None)
 
     def snapshot(self) -> Snapshot:
         """All of it now."""
@@ -71,6 +103,8 @@ def merged(before: Change | None, told: Change) -> Change:
     """A cluster's row after a change: its own states say all but how it ends, its teardown's say that alone."""
     if before is None:
         return told
+    if told.heard is not None:
+        return before
     if told.state:
         return msgspec.structs.replace(told, ends=before.ends, blocked=before.blocked, idle_since=before.idle_since)
     return msgspec.structs.replace(before, ends=told.ends, blocked=told.blocked, idle_since=told.idle_since)

@@ -17,11 +17,13 @@ const ORDERS = {
 };
 
 /** A row as it is compared: ten thousand are sorted twice a second, so nothing is worked out then. */
-const whole = (row) => ({ price: 0, ...row, key: keyOf(row), shows: ENDING.has(row.ends) ? row.ends : row.state, idle: row.idle_since ? Date.parse(row.idle_since) : Infinity });
+const shows = (row) => (ENDING.has(row.ends) ? row.ends : row.state === "ready" && row.heard === false ? "unheard" : row.state);
+const whole = (row) => ({ price: 0, ...row, key: keyOf(row), shows: shows(row), idle: row.idle_since ? Date.parse(row.idle_since) : Infinity });
 
 export class Fleet {
   constructor(open) {
     this.rows = new Map();
+    this.silent = new Set();
     this.sequence = 0;
     this.state = "";
     this.fresh = true;
@@ -34,13 +36,15 @@ export class Fleet {
   /** All of it, as it was at one message. */
   begin(snapshot) {
     this.rows = new Map(snapshot.clusters.map((row) => [keyOf(row), whole(row)]));
+    this.silent = new Set(snapshot.clusters.filter((row) => row.heard === false).map(keyOf));
     this.sequence = snapshot.sequence;
     this.fresh = true;
   }
 
   take(batch) {
     for (const { change, place } of batch) {
-      if (change && Number(place.split("/")[1]) > this.sequence) this.change(change);
+      const [stream, number] = place.split("/");
+      if (change && (stream === "LEVELS" || Number(number) > this.sequence)) this.change(change);
     }
   }
 
@@ -48,9 +52,17 @@ export class Fleet {
     const key = keyOf(told);
     const before = this.rows.get(key);
     this.fresh = true;
-    if (ENDS.has(told.state)) this.rows.delete(key);
-    else if (told.state) this.rows.set(key, whole({ ...told, ends: before?.ends, blocked: before?.blocked, idle_since: before?.idle_since }));
+    if (told.heard !== undefined) this.look(key, before, told.heard);
+    else if (ENDS.has(told.state)) this.rows.delete(key);
+    else if (told.state) this.rows.set(key, whole({ ...told, ends: before?.ends, blocked: before?.blocked, idle_since: before?.idle_since, heard: this.silent.has(key) ? false : undefined }));
     else if (before) this.rows.set(key, whole({ ...before, ends: told.ends, blocked: told.blocked, idle_since: told.idle_since }));
+  }
+
+  /** Whether a cluster's API is heard, also of one whose state comes later. */
+  look(key, row, heard) {
+    if (heard) this.silent.delete(key);
+    else this.silent.add(key);
+    if (row) this.rows.set(key, whole({ ...row, heard }));
   }
 
   filter(button) {
@@ -99,7 +111,7 @@ function made() {
 function fill(row, item) {
   const [state, name, machines, place, price, rest] = row.children;
   shown(state, kindOf(item.shows), item.shows);
-  name.textContent = [item.key, item.blocked || item.reason].filter(Boolean).join("  ");
+  name.textContent = [item.key, item.blocked || (item.shows === "unheard" ? "its API cannot be heard" : item.reason)].filter(Boolean).join("  ");
   machines.textContent = item.machines ?? "";
   place.textContent = item.place ?? "";
   price.textContent = item.price ? `${item.price.toFixed(2)} $/h` : "";

@@ -10,7 +10,7 @@ const KINDS = {
 const OF = {
   ready: "good", applied: "good", armed: "good", gone: "good", released: "good", withdrawn: "good",
   warned: "ending", draining: "ending", cleaning: "ending", releasing: "ending", verifying: "ending", withdrawing: "ending",
-  stalled: "trouble", stuck: "trouble", waiting: "trouble", degraded: "trouble", failed: "trouble",
+  stalled: "trouble", stuck: "trouble", waiting: "trouble", degraded: "trouble", failed: "trouble", unheard: "trouble",
 };
 const ENTITIES = new Set(["cluster", "addon", "teardown"]);
 

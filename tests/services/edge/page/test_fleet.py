@@ -43,6 +43,26 @@ def test_a_row_says_what_its_end_waits_for():
     assert made.snapshot().clusters[0].blocked == "Job x runs"
 
 
+def seen(made, known):
+    made.look(Stored("inventory.cluster.acme.a", msgspec.json.encode({"cluster": "a", "known": known}), {}, 9))
+    return [row.heard for row in made.snapshot().clusters]
+
+
+def test_a_row_says_that_its_cluster_cannot_be_heard_whatever_is_said_after_it():
+    made = fleet(("cluster.ready.acme.a", {}))
+    assert seen(made, known=False) == [False]
+    made.take(Stored("cluster.ready.acme.a", b"{}", {}, 2))
+    assert [row.heard for row in made.snapshot().clusters] == [False]
+    assert seen(made, known=True) == [None]
+
+
+def test_a_silence_that_was_heard_of_before_its_cluster_is_told_with_it():
+    made = fleet()
+    assert seen(made, known=False) == []
+    made.take(Stored("cluster.ready.acme.a", b"{}", {}, 1))
+    assert [row.heard for row in made.snapshot().clusters] == [False]
+
+
 def test_what_is_released_is_of_the_fleet_no_more_though_its_teardown_goes_on():
     made = fleet(("cluster.ready.acme.a", {}), ("cluster.released.acme.a", {}), ("teardown.gone.acme.a", {}))
     assert rows(made) == []
