@@ -139,7 +139,8 @@ class Log:
             if not history:
                 del self._subjects[stored.subject]
                 del self._tails[stored.subject.rpartition(".")[2]][stored.subject]
-        self._bell.ring()
+        if gone:
+            self._bell.ring()
         return len(gone)
 
     def _tip(self, filter: str) -> int:  # noqa: A002 - JetStream's own word

@@ -8,6 +8,7 @@ import pytest
 
 from events.bus import CaughtUp, Consumer, Message, Timer, Unavailable
 from events.memory import MemoryBus, wall_clock
+from events.redrive import TTL
 from events.streams import STREAMS
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -50,6 +51,18 @@ async def test_a_fired_timer_is_forgotten_after_a_day(bus):
     assert await bus.count("EVENTS", "due.>") == 1
     await asyncio.sleep(2)
     assert await bus.count("EVENTS", "due.>") == 0
+
+
+@pytest.mark.looptime
+async def test_a_message_with_an_end_wakes_nobody_before_it(bus):
+    await bus.publish(Message("cluster.ready.t.x", b"", {TTL: "10"}))
+    feeds = [asyncio.create_task(fired(bus)) for _ in range(2)]
+    await asyncio.sleep(9)
+    assert await bus.count("EVENTS", "cluster.>") == 1
+    await asyncio.sleep(2)
+    assert await bus.count("EVENTS", "cluster.>") == 0
+    for feed in feeds:
+        feed.cancel()
 
 
 @pytest.mark.looptime
