@@ -116,7 +116,7 @@ def complete(state: Provisioned, seen: ClusterSeen, now: datetime) -> Provisione
     if state.lent and not state.was_ready and seen.refusal:
         told = f"the kubeconfig in Secret {state.kubeconfig} does not open its cluster: {seen.refusal}"
         return _give_up(state, "Denied", told, now)
-    return fit(settle(count(state.to(Ready), seen, now), seen), seen, now) if enough(state, seen) else state
+    return _as_seen(state.to(Ready), seen, now) if enough(state, seen) else state
 
 
 def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisioned:
@@ -126,10 +126,16 @@ def recount(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provision
     if not seen.known:
         return unheard(state)
     if enough(state, seen):
-        return fit(settle(count(state, seen, now), seen), seen, now)
+        return _as_seen(state, seen, now)
     interruptions = state.interruptions + _on_spot(state)
     deadline = patience(state, now + JOIN_LIMIT)
     return state.to(Provisioned, deadline=deadline, was_ready=True, interruptions=interruptions)
+
+
+def _as_seen(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
+    """What it is by what is there; the nodes beside its lots are counted once its size is settled, not before."""
+    settled = settle(count(state, seen, now), seen)
+    return fit(count(settled, seen, now), seen, now)
 
 
 def _stands(state: Requested | Placing) -> bool:

@@ -71,7 +71,7 @@ def take_back(state: F, told: ResizeRefused, now: datetime) -> F:
     if resizing is None or resizing.ordered or not newest:
         return state
     refused = state.refused if resizing.demanded else told.message
-    if resizing.before in ((), lots):
+    if not resizing.before or asked(resizing.before) == asked(lots):
         return msgspec.structs.replace(state, resizing=None, refused=refused)
     need = undone(state.wish.need, resizing)
     known = msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, need=need), refused=refused)

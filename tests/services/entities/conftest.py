@@ -182,6 +182,7 @@ def dropped(minute: int, *, lost: bool = False) -> addon.Unwanted:
 HEARD_BY_ADDON = (
     wanted("d1"), wanted("d1", "k1", 1), wanted("d2", "k1", 2), wanted("d2", "", 3), wanted("d2", "k2", 4),
     addon.Unwanted(UID), addon.Unwanted(UID, lost=True), addon.Settled("d1"), addon.Settled("d2"),
+    addon.Missed("d1", "a Deployment is not there"), addon.Missed("d2", "a Deployment is not there"),
     addon.Failed("d1", "bad"), addon.Failed("d2", "bad"), addon.Awaits("d1", "no such kind"), addon.Awaits("d1"),
     addon.Awaits("d2", "no Secret"), addon.Removed(), addon.Removed("a kind others use"), Due(),
     addon.Unwanted(UID, stays=True), dropped(5), dropped(5, lost=True), wanted("d1", "k1", 6), wanted("d2", "k1", 7),
@@ -220,6 +221,8 @@ class Entity:
     anew: Event
     """What begins the next incarnation."""
     instants: tuple[datetime, ...] = INSTANTS
+    succeeded: tuple[type[State], ...] = ()
+    """States of an incarnation that the next one may end before it is over: its machines are not its own any more."""
 
     @cache  # noqa: B019 - three entities, for as long as the tests run
     def reached(self) -> tuple[State, ...]:
@@ -328,6 +331,7 @@ ENTITIES = {
         earlier_for_teardown, teardown_world,
         lambda s: as_cluster(cluster.Ready, 98, uid=s.uid, wish=DELETED),
         as_cluster(cluster.Requested, 120, uid="c1.9"),
+        succeeded=(teardown.Releasing, teardown.Verifying, teardown.Stuck),
     ),
     "addon": Entity(
         addons.decide, addon_todo, HEARD_BY_ADDON,

@@ -59,7 +59,7 @@ def test_being_woken_again_and_again_comes_to_rest(entity):
 def test_what_is_said_of_another_incarnation_changes_nothing(entity):
     for state in entity.reached():
         for event in entity.strangers:
-            begins = over(entity, state)
+            begins = over(entity, state) or isinstance(state, entity.succeeded)
             new = entity.decide.decide(state, event, entity.instants[1])
             assert new == state or (begins and new.uid != state.uid), (state, event)
 
@@ -98,7 +98,7 @@ def test_every_state_is_json_that_any_reader_can_read(entity):
 def test_every_wait_has_an_end(entity):
     """Nothing that is asked of the world is waited for without a deadline; what is retried or known needs none."""
     of_founding = founding.Rank | founding.Recall | founding.Look | founding.Release
-    polled = of_founding | resize.Buy | resize.Resize | upgrade.Upgrade | addon.Withdraw
+    polled = of_founding | resize.Buy | resize.Resize | upgrade.Upgrade | addon.Withdraw | addon.Check
     for state in entity.reached():
         commands = entity.todo(state)
         if commands and not any(isinstance(command, Wake) for command in commands):
