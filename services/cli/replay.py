@@ -94,7 +94,7 @@ class Player:
             self._uids[move.pod.name] = made["metadata"]["uid"]
         else:
             await self._end(move.pod)
-            await self.kube.delete(PODS, move.pod.name, "default")
+            await self.kube.delete(PODS, move.pod.name, "default", grace=0)
         await self._hear(sights, self._uids[move.pod.name], gone=not move.arrives)
         for model, amount in self._now().models.items():
             self.peaks[model] = max(self.peaks.get(model, 0), amount.allocated)

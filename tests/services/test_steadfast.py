@@ -31,19 +31,14 @@ class Away(MemoryBus):
         self._answer()
         return await super().last(stream, filter)
 
-    async def purge(self, stream, filter):  # noqa: A002 - as in the port
-        self._answer()
-        return await super().purge(stream, filter)
-
 
 @pytest.mark.parametrize(
     ("call", "answer"),
     [
         (lambda bus: bus.publish(LEVEL, expect=Expect(LEVEL.subject, 0), msg_id="a"), 1),
         (lambda bus: bus.last("LEVELS", LEVEL.subject), None),
-        (lambda bus: bus.purge("LEVELS", LEVEL.subject), 0),
     ],
-    ids=["publish", "last", "purge"],
+    ids=["publish", "last"],
 )
 async def test_a_call_is_repeated_until_it_is_answered(call, answer):
     bus = Away()

@@ -86,7 +86,7 @@ async def test_no_kubelet_is_ever_newer_than_the_api_server(house):
 @pytest.mark.parametrize("version", ["v1.33.9", "v1.36.0"], ids=["down", "two at once"])
 async def test_what_cannot_follow_is_refused_before_it_is_written(house, version):
     async with running(house):
-        with pytest.raises(Denied, match="never goes down .* one minor version at a time"):
+        with pytest.raises(Denied, match=r"never goes down .* one minor version at a time"):
             await edit(house, kubernetesVersion=version)
         assert ((await house.state()).refused, await kubelets(house)) == ("", [OLD] * 4)
 

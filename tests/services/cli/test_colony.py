@@ -61,7 +61,7 @@ spec: {clusters: [{name: main, pools: [{accelerator: H100, acceleratorsPerNode: 
     ("text", "sentence"),
     [
         ("", r"colony\.yaml is empty: must hold a Colony"),
-        ("a: [}", r"colony\.yaml is not YAML \(line 1"),
+        ("a: [}", r"colony\.yaml is not YAML \(at line 1"),
         ("kind: Pod", r"colony\.yaml holds a Pod: must be a Colony"),
         ("- a", r"colony\.yaml holds a list: must be a Colony"),
         (FILE % "-1", r"nodes is -1: must be at least 1"),

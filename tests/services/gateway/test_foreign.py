@@ -106,7 +106,8 @@ async def followed(api):
     """The whole gateway, which must not end."""
     bus, kube = MemoryBus(), api.kube()
     gateway = Gateway(
-        bus, kube, backends(kube), clock=clock, meters=Meters(), jitter=lambda: 0.5, backend="capi"
+        bus, kube, backends(kube), clock=clock, meters=Meters(), jitter=lambda: 0.5, backend="capi",
+        cost_every=timedelta(minutes=1),
     )  # fmt: skip
     async with at_work(gateway.run) as task:
         await asyncio.wait_for(gateway.ready.wait(), 60)

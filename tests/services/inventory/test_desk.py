@@ -8,9 +8,14 @@ import pytest
 
 from events.faults import Denied
 from events.telemetry import Meters
+from schemas.cluster import LIFECYCLE, Requested
 from schemas.inventory import NodeSeen, Offer, Offers
+from schemas.limits import Limits
+from schemas.subjects import Key
+from schemas.wish import Need, Wish
 from services.inventory.market import Market
 from services.inventory.service import Inventory
+from services.ledger import Ledger
 from services.levels import Levels
 from services.workloads import Workloads
 
@@ -19,6 +24,9 @@ from services.workloads import Workloads
 async def asked(stage, make):
     """A question to a running inventory, over a connection of its own."""
     bus, clock = stage.bus, lambda: make.T0
+    wish = Wish(tenant="acme", colony="train", cluster="", uid="c1", generation=1, need=Need(pools=()), limits=Limits())
+    ledger = Ledger(bus, LIFECYCLE, clock, Meters())
+    await ledger.write(Key("cluster", "acme", "train"), Requested(uid="c1.1", wish=wish), cause="", cancels_timer=False)
     levels = Levels(bus, clock, Meters(), NodeSeen, Offers)
     await levels.say(
         NodeSeen(uid="u", node="n1", ready=True, accelerator="H100", accelerators=8), "acme", "train", "n1"

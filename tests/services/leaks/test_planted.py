@@ -47,4 +47,4 @@ def test_a_retry_that_goes_back_to_what_cannot_work_is_found(monkeypatch):
 
 def test_a_wait_without_a_word_is_found(monkeypatch):
     monkeypatch.setattr(ending, "NEWS_EVERY", ending.STEP_LIMIT)
-    assert any("does not say why" in wrong for wrong in wrongs())
+    assert any("did not say why" in wrong for wrong in wrongs())
