@@ -72,7 +72,7 @@ app.add_typer(moving)
 @app.command()
 def demo(
     *,
-    chaos: Annotated[bool, typer.Option("--chaos", help="Kill every process once while it goes on.")] = False,
+    chaos: Annotated[bool, typer.Option("--chaos", help="Kill every process once, and end a cluster at work.")] = False,
     output: Annotated[
         DemoForm, typer.Option("-o", "--output", help="A live display, or one JSON object.")
     ] = DemoForm.LIVE,
@@ -84,7 +84,7 @@ def demo(
     \b
     Everything runs on this machine, in a temporary folder; nothing is installed, no cloud is asked.
       alate demo              watch it
-      alate demo --chaos      the same, while every process is killed once
+      alate demo --chaos      kills every process once, and ends a cluster whose job still runs
       alate demo -o json      one JSON object, for programs
     Exit code 0 only if every check was made and came out right.
     """

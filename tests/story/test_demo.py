@@ -34,12 +34,13 @@ async def test_a_cluster_comes_works_and_goes_and_nothing_is_left(alate, backend
     }  # fmt: skip
 
 
-async def test_the_same_comes_to_pass_while_every_process_is_killed_once(alate):
+async def test_it_comes_to_pass_while_every_process_is_killed_and_a_job_runs_on_at_the_end(alate):
     done = await alate("demo", "--chaos", "-o", "json", within=350)
 
     assert done.code == 0, done
     assert_all_is_well(done.json)
     assert {each["process"] for each in done.json["killed"]} == PROCESSES
+    assert 0 < done.json["cut_off_seconds"] < 60
 
 
 async def test_ctrl_c_ends_the_demo_and_leaves_no_folder(demo_until, tmp_path):

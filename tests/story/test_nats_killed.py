@@ -4,31 +4,20 @@ import asyncio
 import os
 import random
 from collections import Counter as Tally
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import pytest
 
-from events.bus import Bus, Unavailable
-from events.faults import NotFound, TryLater
+from events.bus import Unavailable
+from events.faults import TryLater
 from events.kinds import CLUSTERS, COLONIES, MACHINES
-from events.kube import Kube
 from events.tips import tips
 from events.tombstone import standing
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key, key_of, names_of
 from services.cli.demo import leftovers
-from services.cli.demo.leftovers import Objects
 from services.cli.demo.play import entities, insist
-from services.cli.demo.proof import Counter
-from services.cli.up import OPERATOR, running
-from services.cli.where import joined, management, operator
-from services.stack.folder import Folder
-from services.stack.programs import Wiring
-from services.stack.supervisor import Supervisor
+from tests.story.house import PAUSE, House, at_work
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 
@@ -37,49 +26,38 @@ COLONIES_ASKED = int(os.environ.get("ALATE_TEST_NATS_COLONIES", "6"))
 AT_ONCE = 10
 """Colonies that are on their way at the same time."""
 SEED = int(os.environ.get("ALATE_TEST_NATS_SEED", "20"))
-PAUSE = 0.5
 AGREED = 120.0
 """Seconds after the last kill in which all must agree."""
 HELLO = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hello, namespace: default}\ndata: {from: alate}\n"
 POOL = {"accelerator": "L4", "acceleratorsPerNode": 1, "nodes": 2}
 
 
-class House(NamedTuple):
-    """A running stack, and ways to look at it."""
-
-    wiring: Wiring
-    stack: Supervisor
-    bus: Bus
-    kube: Kube
-    before: Objects
-
-    async def sights(self) -> dict[str, set[str]]:
-        """By who tells, the clusters that are there and all right."""
-        colonies = (await self.kube.list(COLONIES, "default")).items
-        states = await tips(self.bus, "EVENTS", "cluster.*.*.*")
-        newest = {key_of(stored.subject): stored.subject.split(".")[1] for stored in states}  # in the stream's order
-        seen = standing(await tips(self.bus, "LEVELS", "inventory.cluster.*.*"))
-        nodes = Tally(
-            names_of(each.subject)[3] for each in standing(await tips(self.bus, "LEVELS", "inventory.nodes.>"))
-        )
-        return {
-            "status": {f"{each['metadata']['name']}-a" for each in colonies if _ready(each)},
-            "colonies": {f"{each['metadata']['name']}-a" for each in colonies},
-            "states": {key.name for key, event in newest.items() if event == "ready"},
-            "states that are not over": {key.name for key, event in newest.items() if event != "released"},
-            "objects": {each["metadata"]["name"].rpartition("-")[0] for each in (await self.kube.list(CLUSTERS)).items},
-            "inventory": {
-                names_of(each.subject)[3]
-                for each in seen
-                if msgspec.json.decode(each.data, type=ClusterSeen).nodes == POOL["nodes"]
-            }
-            - {"management"},
-            "nodes": {name for name, number in nodes.items() if number >= POOL["nodes"] and name != "management"},
+async def sights(house: House) -> dict[str, set[str]]:
+    """By who tells, the clusters that are there and all right."""
+    colonies = (await house.kube.list(COLONIES, "default")).items
+    states = await tips(house.bus, "EVENTS", "cluster.*.*.*")
+    newest = {key_of(stored.subject): stored.subject.split(".")[1] for stored in states}  # in the stream's order
+    seen = standing(await tips(house.bus, "LEVELS", "inventory.cluster.*.*"))
+    nodes = Tally(names_of(each.subject)[3] for each in standing(await tips(house.bus, "LEVELS", "inventory.nodes.>")))
+    return {
+        "status": {f"{each['metadata']['name']}-a" for each in colonies if _ready(each)},
+        "colonies": {f"{each['metadata']['name']}-a" for each in colonies},
+        "states": {key.name for key, event in newest.items() if event == "ready"},
+        "states that are not over": {key.name for key, event in newest.items() if event != "released"},
+        "objects": {each["metadata"]["name"].rpartition("-")[0] for each in (await house.kube.list(CLUSTERS)).items},
+        "inventory": {
+            names_of(each.subject)[3]
+            for each in seen
+            if msgspec.json.decode(each.data, type=ClusterSeen).nodes == POOL["nodes"]
         }
+        - {"management"},
+        "nodes": {name for name, number in nodes.items() if number >= POOL["nodes"] and name != "management"},
+    }
 
-    async def machines(self) -> tuple[int, int]:
-        """How many are billed, and how many the API shows."""
-        return leftovers.running(await leftovers.bills(self.kube)), len((await self.kube.list(MACHINES)).items)
+
+async def machines(house: House) -> tuple[int, int]:
+    """How many are billed, and how many the API shows."""
+    return leftovers.running(await leftovers.bills(house.kube)), len((await house.kube.list(MACHINES)).items)
 
 
 def _ready(colony: dict) -> bool:
@@ -91,27 +69,17 @@ def colony(number: int) -> dict:
     return {"metadata": {"name": f"c{number}", "namespace": "default"}, "spec": {"clusters": [cluster]}}
 
 
-@asynccontextmanager
-async def at_work(folder: Path) -> AsyncIterator[House]:
-    async with AsyncExitStack() as stack:
-        wiring, programs = await stack.enter_async_context(running(Folder(folder)))
-        bus = await stack.enter_async_context(joined(wiring.bus, operator(wiring.key(OPERATOR)), 60.0))
-        kube = await stack.enter_async_context(management(str(wiring.management)))
-        yield House(wiring, programs, bus, kube, await leftovers.objects(kube))
-
-
 async def come(house: House, number: int, turns: asyncio.Semaphore, dice: random.Random) -> None:
     """Ask for one; two of three are let go again, somewhere on their way or once they are ready."""
-    wanted = colony(number)
     async with turns:
-        await insist(lambda: house.kube.apply(COLONIES, wanted, manager="test"))
+        await house.ask(colony(number))
         leaves = dice.random()
         if leaves < 1 / 3:
             await asyncio.sleep(dice.uniform(0.0, 4.0))
         else:
             await until_ready(house, number)
     if leaves < 2 / 3:
-        await go(house, number)
+        await house.go(f"c{number}")
 
 
 async def until_ready(house: House, number: int) -> None:
@@ -120,19 +88,6 @@ async def until_ready(house: House, number: int) -> None:
             raise TryLater("it is not ready", PAUSE)
 
     await insist(ready)
-
-
-async def go(house: House, number: int) -> None:
-    """Let it go, and wait until it is gone."""
-
-    async def ended() -> None:
-        try:
-            await house.kube.delete(COLONIES, f"c{number}", "default")
-        except NotFound:
-            return
-        raise TryLater("it is still there", PAUSE)
-
-    await insist(ended)
 
 
 async def kill(house: House, times: int, dice: random.Random) -> None:
@@ -150,14 +105,14 @@ async def agreed(house: House) -> dict[str, set[str]]:
     while True:
         late = asyncio.get_running_loop().time() > end
         try:
-            sights, (billed, shown) = await house.sights(), await house.machines()
+            told, (billed, shown) = await sights(house), await machines(house)
         except (Unavailable, TryLater):
             if late:
                 raise
         else:
-            if late or (all(each == sights["colonies"] for each in sights.values()) and billed == shown):
+            if late or (all(each == told["colonies"] for each in told.values()) and billed == shown):
                 assert billed == shown
-                return sights
+                return told
         await asyncio.sleep(PAUSE)
 
 
@@ -174,11 +129,8 @@ async def test_nats_killed_at_random_while_colonies_come_and_go_leaves_all_in_ag
             who: clusters ^ told["colonies"] for who, clusters in told.items() if clusters != told["colonies"]
         } == {}
         assert told["colonies"]
-        await asyncio.gather(*(go(house, number) for number in asked))
-        wiring, expected = house.wiring, set[Key]().union(*(entities(colony(number)) for number in asked))
-        monitor = wiring.ports.monitor
-        counter = Counter(house.bus, house.kube, wiring.management, monitor, house.before, frozenset(expected))
-        proof = await counter.settled(AGREED)
+        await asyncio.gather(*(house.go(f"c{number}") for number in asked))
+        proof = await house.left(AGREED, set[Key]().union(*(entities(colony(number)) for number in asked)))
         assert not any(proof.leftovers.values()), proof.leftovers
         assert not proof.audit.duplicates
         assert house.stack.child("sandbox").deaths == 0

@@ -48,6 +48,8 @@ class Chaos:
         self.killed: list[Killed] = []
         self.hurry = False
         """Whatever is said next is moment enough."""
+        self.cut_off: float | None = None
+        """Seconds from a Colony's delete to the proof that nothing is left of it, though its job ran."""
         self._kill = kill
         self._clock = clock
         self._left = dict(MOMENTS)

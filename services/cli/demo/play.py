@@ -1,8 +1,12 @@
 """The story itself: a Colony is asked for, its cluster comes, works and goes; then the Colony goes too."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import TypeVar
+
+import msgspec
 
 from events.bus import Bus, Stored
 from events.faults import NotFound, TryLater
@@ -17,6 +21,10 @@ from services.bad import Failed
 from services.cli.demo.story import FILTERS, Heard, Story, event_of
 
 MANAGER = "alate-demo"
+STORY = 180.0
+"""Seconds until a story must be over."""
+ENDS = re.compile(rb'(run-seconds: \\")\d+')
+"""Within the manifests of an add-on, which are a text."""
 T = TypeVar("T")
 
 
@@ -40,14 +48,37 @@ class Play:
 
     async def colony(self, colony: Object, within: float) -> None:
         """Ask for a Colony, wait until its clusters are gone by themselves, let it go. Raises Failed after `within`."""
-        meta = colony["metadata"]
         keys = entities(colony)
-        self.expected |= keys
+        async with self._limited(keys, within):
+            await self._ask(colony)
+            await self._until(lambda: self._over(keys))
+            await self._let_go(colony)
+
+    async def cut_off(self, colony: Object, within: float) -> float:
+        """Ask for a Colony, let it go while its job runs; gives the seconds until nothing is left. Raises Failed."""
+        keys = entities(colony)
+        async with self._limited(keys, STORY):
+            await self._ask(colony)
+            await self._until(lambda: all(self._works(key.name) for key in keys if key.domain == "cluster"))
+        began = asyncio.get_running_loop().time()
+        async with self._limited(keys, within):
+            await self._let_go(colony)
+            await self._until(lambda: self._over(keys))
+        return asyncio.get_running_loop().time() - began
+
+    async def _ask(self, colony: Object) -> None:
+        self.expected |= entities(colony)
+        await insist(lambda: self._kube.apply(COLONIES, colony, manager=MANAGER))
+
+    async def _let_go(self, colony: Object) -> None:
+        meta = colony["metadata"]
+        await insist(lambda: self._gone(meta["name"], meta["namespace"]))
+
+    @asynccontextmanager
+    async def _limited(self, keys: Iterable[Key], within: float) -> AsyncIterator[None]:
         try:
             async with asyncio.timeout(within):
-                await insist(lambda: self._kube.apply(COLONIES, colony, manager=MANAGER))
-                await self._until(lambda: self._over(keys))
-                await insist(lambda: self._gone(meta["name"], meta["namespace"]))
+                yield
         except TimeoutError as late:
             raise Failed(f"the story was not over after {within:g} s: {self._where(keys)}") from late
 
@@ -63,6 +94,10 @@ class Play:
         while not true():
             self._news.clear()
             await self._news.wait()
+
+    def _works(self, cluster: str) -> bool:
+        seen = self.story.clusters.get(cluster)
+        return seen is not None and seen.allocated > 0
 
     def _over(self, keys: Iterable[Key]) -> bool:
         """Every cluster is released, and every teardown has its proof."""
@@ -82,6 +117,13 @@ class Play:
         return ", ".join(
             f"{'/'.join(key)} is {event_of(state) if state else 'absent'}" for key, state in states.items()
         )
+
+
+def endless(colony: Object) -> Object:
+    """The same, under another name, with a job that ends only with its cluster."""
+    meta = colony["metadata"]
+    spec = msgspec.json.decode(ENDS.sub(b"\\g<1>86400", msgspec.json.encode(colony["spec"])))
+    return colony | {"metadata": meta | {"name": f"{meta['name']}-at-work"}, "spec": spec}
 
 
 async def insist(ask: Callable[[], Awaitable[T]]) -> T:

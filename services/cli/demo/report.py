@@ -40,6 +40,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: int
     killed: tuple[Killed, ...] | msgspec.UnsetType = msgspec.UNSET
     """With ``--chaos``: which process, when."""
+    cut_off_seconds: float | msgspec.UnsetType = msgspec.UNSET
+    """With ``--chaos``: from the delete of a Colony whose job runs to the proof that nothing is left of it."""
     problems: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """If it is not ok: everything that is wrong, in words."""
 
@@ -60,6 +62,7 @@ def made(story: Story, seconds: float, proof: Proof | str, failure: str, chaos: 
         lost=len(counted.audit.lost),
         duplicates=len(counted.audit.duplicates),
         killed=tuple(chaos.killed) if chaos else msgspec.UNSET,
+        cut_off_seconds=round(chaos.cut_off, 2) if chaos and chaos.cut_off is not None else msgspec.UNSET,
         problems=problems or msgspec.UNSET,
     )
 
@@ -99,6 +102,8 @@ def summary(report: Report) -> Iterator[str]:
         yield f"  {name:<22}{seconds:>8.2f} s"
     if report.killed is not msgspec.UNSET:
         yield f"killed and back: {', '.join(f'{each.process} ({each.when})' for each in report.killed)}"
+    if report.cut_off_seconds is not msgspec.UNSET:
+        yield f"deleted while its job ran: gone in {report.cut_off_seconds:.1f} s"
     yield f"{report.transitions} transitions in {report.seconds:.1f} s; cost ${report.cost_usd:.4f} (simulated)"
     yield f"lost: {report.lost}   there twice: {report.duplicates}   left over: {report.leftovers_total}"
     yield "counted: " + ", ".join(f"{name} {count}" for name, count in report.leftovers.items())

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
-from events.kube import Object
 from services.bad import Failed
 from services.cli.colony import from_file
 from services.cli.demo.chaos import Chaos
 from services.cli.demo.leftovers import objects
-from services.cli.demo.play import Play
+from services.cli.demo.play import STORY, Play, endless
 from services.cli.demo.proof import Counter, Proof
 from services.cli.demo.report import Report, made, summary
 from services.cli.demo.screen import Screen, screen
@@ -27,8 +26,8 @@ from services.stack.programs import Wiring
 from services.stack.supervisor import Supervisor
 
 COLONY = Path(__file__).parents[3] / "deploy" / "colony.yaml"
-STORY, SETTLING = 180.0, 60.0
-"""Seconds until the story must be over, and until everything must be counted zero after it."""
+SETTLING = 60.0
+"""Seconds in which a Colony that is let go must be gone, and until everything must be counted zero."""
 PATIENCE = 30.0
 """Seconds the bus may be away: it is killed, too."""
 
@@ -80,17 +79,13 @@ async def _story(play: Play, stack: Supervisor, chaos: Chaos | None) -> str:
     (colony,) = from_file(COLONY, None)
     try:
         await play.colony(colony, STORY)
-        if chaos and not chaos.done:  # it was too fast for some of the kills
-            chaos.hurry = True
-            await play.colony(_another(colony), STORY)
+        if chaos:
+            chaos.hurry = True  # the first was too fast for some of the kills
+            chaos.cut_off = await play.cut_off(endless(colony), SETTLING)
         await stack.until_ready()
     except (Failed, NotStarted) as failure:
         return str(failure)
     return "" if chaos is None or chaos.done else "not every process was killed"
-
-
-def _another(colony: Object) -> Object:
-    return colony | {"metadata": colony["metadata"] | {"name": f"{colony['metadata']['name']}-again"}}
 
 
 async def _proof(counter: Counter, within: float) -> Proof | str:

@@ -3,7 +3,7 @@ import pytest
 from events.faults import Denied, TryLater
 from schemas.subjects import Key
 from services.cli.colony import from_file
-from services.cli.demo.play import entities, insist
+from services.cli.demo.play import endless, entities, insist
 from services.cli.demo.run import COLONY
 
 
@@ -16,6 +16,15 @@ def test_every_entity_a_colony_will_have_is_expected():
         Key("addon", "default", "train-gpu.gpu-metrics"),
         Key("addon", "default", "train-gpu.job"),
     }
+
+
+def test_a_job_without_an_end_is_the_shipped_one_but_for_its_length():
+    (colony,) = from_file(COLONY, None)
+    made = endless(colony)
+    (before, after) = (each["spec"]["clusters"][0]["addons"][1]["manifests"] for each in (colony, made))
+
+    assert (made["metadata"]["name"], after.count('run-seconds: "86400"')) == ("train-at-work", 1)
+    assert after.replace("86400", "4") == before
 
 
 @pytest.mark.looptime
