@@ -207,6 +207,7 @@ def get(  # noqa: PLR0913 - what a person can look at
     *,
     output: Annotated[Form, typer.Option("-o", "--output", help="How to show them.")] = Form.TABLE,
     watch: Annotated[bool, typer.Option("-w", "--watch", help="Go on with every change.")] = False,
+    ended: Annotated[bool, typer.Option("--all", help="With clusters and add-ons that have ended.")] = False,
     accelerator: Annotated[str | None, typer.Option(help="Only with this one, e.g. H100.")] = None,
     cloud: Annotated[str | None, typer.Option(help="Only offers of this cloud.")] = None,
     region: Annotated[str | None, typer.Option(help="Only offers of this region.")] = None,
@@ -223,6 +224,7 @@ def get(  # noqa: PLR0913 - what a person can look at
     \b
       alate get                          Colonies
       alate get clusters -w              clusters, and every change of their state
+      alate get clusters --all           with those that have ended, and what they cost
       alate get offers --accelerator H100 --max-price 30 --spot
                                          what the market offers, cheapest first
       alate get nodes train-main -o json
@@ -234,7 +236,8 @@ def get(  # noqa: PLR0913 - what a person can look at
     from services.items.sieve import Sieve
 
     sieve = Sieve(accelerator=accelerator, cloud=cloud, region=region, max_price=max_price, spot=spot)
-    run(show(Where(folder, kubeconfig, nats), kind, name, namespace, output.value, watch=watch, sieve=sieve, by=sort))
+    where = Where(folder, kubeconfig, nats)
+    run(show(where, kind, name, namespace, output.value, watch=watch, sieve=sieve, by=sort, ended=ended))
 
 
 @app.command()

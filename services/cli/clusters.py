@@ -45,6 +45,11 @@ def arranged(some: Sequence[Item], everything: Sequence[Item]) -> list[Item]:
     return [_whole(clusters[name], teardowns.get(name)) for name in asked if name in clusters]
 
 
+def over(item: Item) -> bool:
+    """Whether it is released, and its end is proven."""
+    return bool(item["state"] == declared(cluster.Released).event and "teardown" not in item)
+
+
 def _whole(item: Item, end: Item | None) -> Item:
     """One that this release cannot read is shown as it was said."""
     found = {key: value for key, value in item.items() if key != DOMAIN}

@@ -28,11 +28,12 @@ async def get(  # noqa: PLR0913 - what the command line offers
     watch: bool,
     sieve: Sieve = EVERYTHING,
     by: str | None = None,
+    ended: bool = False,
     write: Write = sys.stdout.write,
 ) -> None:
     """Show all items of a kind, or those that bear the name; with `watch` go on with every change.
 
-    `by` is a column to sort by.
+    `by` is a column to sort by. What has ended is shown if it is asked for, or ends while it is watched.
     """
     kind = kind_of(word)
     _check(word, sieve)
@@ -47,7 +48,8 @@ async def get(  # noqa: PLR0913 - what the command line offers
     async with aclosing(_items(where, kind, namespace)) as items:
         async for item in items:
             if item is None:
-                _all(show, word, name, sort(kind, shown(found.values()), by))
+                there = [item for item in shown(found.values()) if ended or name or not kind.over(item)]
+                _all(show, word, name, sort(kind, there, by))
                 if not watch:
                     return
             else:

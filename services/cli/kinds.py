@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import msgspec
 
 from events.bus import Stored
-from schemas.registry import Stream
+from schemas.addon import Withdrawn
+from schemas.registry import Stream, declared
 from schemas.subjects import names_of
 from services.cli import clusters
 from services.cli.cells import gibibytes, refused, troubles
@@ -32,6 +33,8 @@ class Kind:
     items: Callable[[Stored], Iterator[Item]] = lambda _: iter(())
     arranged: Callable[[Sequence[Item], Sequence[Item]], list[Item]] = lambda some, _: list(some)
     """Some of the items as they are shown, in order; the second are all there are."""
+    over: Callable[[Item], bool] = lambda _: False
+    """Whether nothing of an item is there any more: it is shown where it is asked for."""
 
     def row(self, item: Item, now: datetime) -> tuple[str, ...]:
         """Its cells."""
@@ -132,6 +135,7 @@ KINDS: Mapping[str, Kind] = {
         ("teardown.*.{tenant}.*",),
         clusters.items,
         clusters.arranged,
+        clusters.over,
     ),
     "nodes": Kind(
         {
@@ -222,6 +226,7 @@ KINDS: Mapping[str, Kind] = {
         Stream.EVENTS,
         "addon.*.{tenant}.*",
         items=_entity,
+        over=lambda item: item["state"] == declared(Withdrawn).event,
     ),
 }
 """By the word that names them; the singular is understood too."""
