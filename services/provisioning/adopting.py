@@ -27,6 +27,8 @@ def taken_in(wish: Wish, there: Standing, market: Market, tried: Sequence[Attemp
     if failed := [attempt for attempt in tried if remembered(attempt, now)]:
         return Ranked((), failed[-1].reason, f"it could not be taken in: {failed[-1].message or failed[-1].reason}")
     place = (only(there.cloud, wish.need.clouds), only(there.region, wish.need.regions))
+    if there.taken_by not in ("", wish.name):
+        return Ranked((), "AlreadyExists", f"{wish.need.adopts} is taken in already, as {there.taken_by}")
     if missed := next(_misses(wish.need, there, place), ""):
         return Ranked((), MISFIT, missed)
     priced = [(pool, stood, price_of(wish.need, pool, stood, market, place)) for pool, stood in pairs(wish.need, there)]

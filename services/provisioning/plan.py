@@ -8,7 +8,7 @@ import msgspec
 
 from schemas.entity import EPOCH
 from schemas.market import CapacitySeen, Refusal
-from schemas.placement import Attempt, Lot, Placement, Ranked
+from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Wish
 from services.capacity import DEARER, LOST_HOURS, interruptions, weight
 from services.clouds.standing import Standing
@@ -118,8 +118,6 @@ def plan(wish: Wish, market: Market, reach: Reach, known: Known) -> Plan:
 def taking_in(wish: Wish, there: Standing, market: Market) -> Plan:
     """What of a cluster that stands would be taken in, by the very comparison that does it."""
     ranked = taken_in(wish, there, market, (), EPOCH)
-    if there.taken_by not in ("", wish.name):
-        ranked = Ranked((), "AlreadyExists", f"{wish.need.adopts} is taken in already, as {there.taken_by}")
     return Plan(
         tenant=wish.tenant,
         name=wish.name,

@@ -108,3 +108,10 @@ def test_one_that_failed_is_taken_in_again_once_that_is_forgotten():
     again = answer(tried=(failed,), now=NOW + timedelta(minutes=59))
     assert again == Ranked((), "TimeOut", "it could not be taken in: TimeOut")
     assert answer(tried=(failed,), now=NOW + timedelta(minutes=61)).placements
+
+
+def test_one_that_belongs_to_another_colony_is_said_to_whatever_else_is_amiss():
+    told = "theirs is taken in already, as other-gpu"
+    for there in (THERE, Standing("aws", nodes=5)):
+        assert answer(there._replace(taken_by="other-gpu")) == Ranked((), "AlreadyExists", told)
+    assert answer(THERE._replace(taken_by="train-gpu")).placements
