@@ -28,7 +28,7 @@ from schemas.placement import Ranked
 from schemas.registry import declared
 from schemas.resize import Bought, Buy, NotBought, Resize, Resized, ResizeRefused
 from schemas.upgrade import Rolling, Upgrade, Upgraded, UpgradeRefused
-from schemas.wish import Adopt
+from schemas.wish import Adopt, Need
 from services.clouds import backend_for, elsewhere
 from services.clouds.objects import uninstalled
 from services.clouds.port import Cloud
@@ -74,23 +74,25 @@ class Calls:
     async def rank(self, command: Rank) -> tuple[Event, ...]:
         """What the market offers for the wish, the best first."""
         wish = command.wish
-        if not self._priced:
-            return (Ranked((), "NoCatalog", NO_CATALOG, wish.need.adopts),)
         try:
             if wish.need.adopt is not None:
                 return (await self._standing(command, wish.need.adopt),)
+            if not self._priced:
+                return (Ranked((), "NoCatalog", NO_CATALOG),)
             reach = await backend_for(wish, self._clouds).reach(wish)
         except Denied as denied:
             _wait_if_told(denied, command.told)
             return (Ranked((), denied.reason, denied.message, wish.need.adopts),)
-        self._wait_for_offers()
+        self._wait_for_offers(wish.need)
         ranked = self._stall.ranked(command, reach)
         if ranked.reason == NOTHING_FITS and (others := await elsewhere(wish, self._clouds)):
             ranked = self._stall.ranked(command, reach, elsewhere=others)  # people are told what would reach more
         return (ranked,)
 
-    def _wait_for_offers(self) -> None:
-        if not self._stall.open:
+    def _wait_for_offers(self, need: Need) -> None:
+        """Raises TryLater where the market could tell a price, and has not spoken yet."""
+        written = need.adopt is not None and need.adopt.node_price_per_hour is not None
+        if self._priced and not written and not self._stall.open:
             raise TryLater("the inventory has not said what the market offers yet")
 
     async def _standing(self, command: Rank, adopt: Adopt) -> Ranked:
@@ -99,11 +101,11 @@ class Calls:
             there = await backend_for(command.wish, self._clouds).standing(command.wish.tenant, adopt.name)
         except NotFound as missing:
             return nothing(adopt, missing.message)
-        self._wait_for_offers()
+        self._wait_for_offers(command.wish.need)
         return msgspec.structs.replace(self._stall.taken_in(command, there), adopts=adopt.name)
 
     async def recall(self, command: Recall) -> tuple[Recalled | NotRecalled, ...]:
-        """What its objects tell of an attempt. Raises TryLater while they cannot be read, or nothing is priced yet."""
+        """What its objects tell of an attempt. Raises TryLater while they cannot be read, or until there are offers."""
         wish, name = command.wish, command.attempt.object_name(command.wish.name)
         try:
             there = await backend_for(wish, self._clouds).standing(wish.tenant, name)
@@ -111,7 +113,7 @@ class Calls:
             return (NotRecalled(command.attempt.number, missing.message),)
         except Denied as denied:
             raise TryLater(denied.message, UNTIL_INSTALLED) from denied
-        self._wait_for_offers()
+        self._wait_for_offers(wish.need)
         return (self._stall.as_it_stands(command, there),)
 
     async def launch(self, command: Launch) -> tuple[Event, ...]:
@@ -168,12 +170,14 @@ class Calls:
 
     async def buy(self, command: Buy) -> tuple[Bought | NotBought, ...]:
         """What the market offers for the pools that are to be added, if the back end can add any."""
+        if not self._priced:
+            return (NotBought(command.attempt, command.wish.need, NO_CATALOG),)
         try:
             reach = await backend_for(command.wish, self._clouds).reach(command.wish)
         except Denied as denied:
             _wait_if_curable(denied)
             return (NotBought(command.attempt, command.wish.need, denied.message),)
-        self._wait_for_offers()
+        self._wait_for_offers(command.wish.need)
         return (self._stall.bought(command, reach),)
 
     async def release(self, command: Release) -> tuple[Event, ...]:

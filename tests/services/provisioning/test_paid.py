@@ -5,20 +5,27 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
+from events.faults import TryLater
+from events.memory import MemoryBus
+from events.meters import Meters
 from schemas.cluster import Hibernated, Ready, Waiting
-from schemas.founding import Rank
+from schemas.founding import Rank, Recall
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offer, Offers
-from schemas.resize import Resize, Resized
+from schemas.placement import Attempt, Placement
+from schemas.resize import Buy, NotBought, Resize, Resized
 from schemas.upgrade import Upgraded
-from schemas.wish import Need, Wish
+from schemas.wish import Adopt, Need, Wish
 from services.bill import so_far
+from services.clouds.standing import Standing, Stood
 from services.gateway.facts import Facts
 from services.gateway.tells import message
 from services.provisioning.act import NO_CATALOG, Calls
 from services.provisioning.decide import decide
 from services.provisioning.market import Market
+from services.provisioning.orphans import UNPRICED
 from services.provisioning.placement import rank
+from services.provisioning.stall import Stall
 from services.provisioning.todo import todo
 from tests.samples import POOL
 
@@ -119,3 +126,49 @@ async def test_without_a_catalog_nothing_is_bought_and_the_setting_is_named():
     assert (answer.placements, answer.reason, "ALATE_CATALOG" in NO_CATALOG) == ((), "NoCatalog", True)
     state = tell(None, WISH, answer)
     assert (type(state), state.message) == (Waiting, NO_CATALOG)
+
+
+class Stands:
+    """A back end where a cluster stands that others made."""
+
+    async def standing(self, *_):
+        return Standing("aws", "r", (Stood("gpu", 2, "x8"),))
+
+
+def unpriced():
+    stall = Stall(MemoryBus(), lambda: T0, Meters())
+    return Calls({"capi": Stands()}, stall, {}, {}, priced=False)
+
+
+def adopts(price):
+    need = replace(NEED, backend="capi", adopt=Adopt(name="theirs", node_price_per_hour=price))
+    return replace(WISH, need=need)
+
+
+async def test_without_a_catalog_what_stands_is_taken_in_at_its_owners_price():
+    (answer,) = await unpriced().rank(Rank(adopts(0.5), ()))
+    assert (answer.adopts, [each.price_per_hour for each in answer.placements]) == ("theirs", [1.0])
+    (answer,) = await unpriced().rank(Rank(adopts(None), ()))
+    assert (answer.placements, answer.reason, "adopt.nodePricePerHour" in answer.message) == ((), "NoPrice", True)
+
+
+async def test_without_a_catalog_a_lost_history_is_taken_in_again():
+    bare = Attempt(number=1, placement=Placement(cloud="", region="", lots=()))
+    owned = replace(bare, adopts="theirs")
+    (told,) = await unpriced().recall(Recall(replace(WISH, need=replace(NEED, backend="capi")), bare))
+    assert (told.placement.nodes, told.placement.price_per_hour, told.message) == (2, 0.0, UNPRICED)
+    (told,) = await unpriced().recall(Recall(adopts(0.5), owned))
+    assert (told.placement.price_per_hour, told.message) == (1.0, "")
+
+
+async def test_without_a_catalog_no_pool_is_added_and_the_setting_is_named():
+    (told,) = await unpriced().buy(Buy(WISH, ready().attempt, ready().attempt.placement, steady=False))
+    assert (type(told), told.message) == (NotBought, NO_CATALOG)
+
+
+async def test_what_the_market_may_price_waits_until_it_has_spoken_and_an_owners_price_does_not():
+    calls = Calls({"capi": Stands()}, Stall(MemoryBus(), lambda: T0, Meters()), {}, {})
+    with pytest.raises(TryLater, match="what the market offers"):
+        await calls.rank(Rank(adopts(None), ()))
+    (answer,) = await calls.rank(Rank(adopts(0.5), ()))
+    assert answer.placements
