@@ -1,13 +1,15 @@
 """`alate get` shows what is there, once or as it changes, as a table or for programs."""
 
+import asyncio
 import sys
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import AsyncExitStack, aclosing
 
-from events.bus import CaughtUp, Stored
+from events.bus import CaughtUp, Fed, Stored
 from events.kinds import COLONIES
 from events.kube import Changed, Kube, Listed, Lost
 from events.tombstone import is_tombstone
+from schemas.registry import Stream
 from schemas.subjects import token
 from services.bad import BadInput, Failed
 from services.cli.item import Item
@@ -16,6 +18,8 @@ from services.cli.show import Form, Show, Write
 from services.cli.sort import sort
 from services.cli.where import Where
 from services.items.sieve import EVERYTHING, Sieve, Unfit
+
+Feed = AsyncGenerator[Fed, None]
 
 
 async def get(  # noqa: PLR0913 - what the command line offers
@@ -52,7 +56,7 @@ async def get(  # noqa: PLR0913 - what the command line offers
                 _all(show, word, name, sort(kind, there, by))
                 if not watch:
                     return
-            else:
+            elif found.get(kind.names(item)) != item:
                 found[kind.names(item)] = item  # of an entity the last of its states
                 for one in shown((item,)) if show.begun else ():
                     show.one(one)
@@ -91,17 +95,38 @@ async def _items(where: Where, kind: Kind, namespace: str) -> AsyncGenerator[Ite
             async for item in _colonies(kube, namespace):
                 yield item
         return
-    filters = [each.format(tenant=token(namespace)) for each in (kind.filter, *kind.also)]
-    async with where.bus() as bus, aclosing(bus.feed(kind.stream, *filters)) as feed:
-        newest, whole = 0, False
-        async for fed in feed:
-            if isinstance(fed, CaughtUp) and not whole:
-                whole = True
-                yield None
-            elif isinstance(fed, Stored) and fed.sequence > newest:  # a feed that begins anew repeats itself
-                newest = fed.sequence
+    wanted = {kind.stream: (kind.filter, *kind.also)} | ({Stream.LEVELS: kind.levels} if kind.levels else {})
+    async with where.bus() as bus, AsyncExitStack() as stack:
+        feeds: dict[Stream, Feed] = {}
+        for stream, filters in wanted.items():
+            feed = bus.feed(stream, *(each.format(tenant=token(namespace)) for each in filters))
+            feeds[stream] = await stack.enter_async_context(aclosing(feed))
+        newest, behind = dict.fromkeys(feeds, 0), set(feeds)
+        async for stream, fed in await stack.enter_async_context(aclosing(_together(feeds))):
+            if isinstance(fed, CaughtUp) and stream in behind:
+                behind.remove(stream)
+                if not behind:
+                    yield None
+            elif isinstance(fed, Stored) and fed.sequence > newest[stream]:  # one that begins anew repeats itself
+                newest[stream] = fed.sequence
                 for item in () if is_tombstone(fed) else kind.items(fed):
                     yield item
+
+
+async def _together(feeds: Mapping[Stream, Feed]) -> AsyncGenerator[tuple[Stream, Fed]]:
+    """What each of them gives as it comes, of each one thing at a time."""
+    waits = {asyncio.ensure_future(anext(feed)): stream for stream, feed in feeds.items()}
+    try:
+        while waits:
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                stream = waits.pop(each)
+                yield stream, each.result()
+                waits[asyncio.ensure_future(anext(feeds[stream]))] = stream
+    finally:
+        for each in waits:
+            each.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
 
 
 async def _colonies(kube: Kube, namespace: str) -> AsyncGenerator[Item | None]:

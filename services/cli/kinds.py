@@ -30,6 +30,8 @@ class Kind:
     filter: str = ""
     also: tuple[str, ...] = ()
     """Filters of what is not shown itself, but told with what is."""
+    levels: tuple[str, ...] = ()
+    """The same, of what is seen: of LEVELS, where the stream is another."""
     items: Callable[[Stored], Iterator[Item]] = lambda _: iter(())
     arranged: Callable[[Sequence[Item], Sequence[Item]], list[Item]] = lambda some, _: list(some)
     """Some of the items as they are shown, in order; the second are all there are."""
@@ -85,12 +87,7 @@ def _price(item: Item, _: datetime) -> str:
     return _dollars(sum(nodes, control_plane)) if lots else ""
 
 
-SAID = (_text("teardown", "message"), _text("message"), _text("refused"), _text("because"), _text("ungrown", "message"))
-
-
-def _state(item: Item, now: datetime) -> str:
-    """How far its end is, once that has begun."""
-    return _text("teardown", "state")(item, now) or _text("state")(item, now)
+SAID = (_text("message"), _text("refused"), _text("because"), _text("ungrown", "message"))
 
 
 def _said(item: Item, now: datetime) -> str:
@@ -121,7 +118,7 @@ KINDS: Mapping[str, Kind] = {
     "clusters": Kind(
         {
             "NAME": _text("name"),
-            "STATE": _state,
+            "STATE": lambda item, _: clusters.word(item),
             "SINCE": _since("since"),
             "OFFER": _bought,
             "PRICE/H": _price,
@@ -132,7 +129,8 @@ KINDS: Mapping[str, Kind] = {
         clusters.names,
         Stream.EVENTS,
         "cluster.*.{tenant}.*",
-        ("teardown.*.{tenant}.*",),
+        ("teardown.*.{tenant}.*", "addon.*.{tenant}.*"),
+        ("inventory.cluster.{tenant}.*",),
         clusters.items,
         clusters.arranged,
         clusters.over,
@@ -211,8 +209,8 @@ KINDS: Mapping[str, Kind] = {
         Stream.LEVELS,
         "inventory.offers.*.*",
         ("inventory.capacity.*.*",),
-        offers.items,
-        lambda some, everything: offers.arranged(some, everything, datetime.now(UTC)),
+        items=offers.items,
+        arranged=lambda some, everything: offers.arranged(some, everything, datetime.now(UTC)),
     ),
     "addons": Kind(
         {

@@ -1,13 +1,10 @@
 """`alate explain` shows why a cluster is where it is, read back from its history on the bus."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 
 from events.bus import Bus, Stored
-from schemas import addon, cluster, teardown
 from schemas.addon import AddonState, addon_name
 from schemas.cluster import ClusterState
 from schemas.entity import State
@@ -17,18 +14,13 @@ from schemas.subjects import Key
 from schemas.teardown import TeardownState
 from schemas.wish import cluster_name
 from services.bad import BadInput, Failed
+from services.cli.clusters import STATES
 from services.cli.placing.tables import accounted
 from services.cli.show import Write, dumped
 from services.gateway.ending import given_up
 from services.gateway.facts import Facts, phase
 from services.gateway.tells import message
 from services.provisioning.account import account
-
-STATES: Mapping[tuple[str, str], Any] = {
-    (life.domain, declared(state).event): state
-    for life in (cluster.LIFECYCLE, teardown.LIFECYCLE, addon.LIFECYCLE)
-    for state in life.states
-}
 
 
 def name_of(asked: str) -> str:
