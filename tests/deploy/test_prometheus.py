@@ -52,7 +52,8 @@ def exposition() -> str:
     wish = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=()))
     whole = ClusterSeen(cluster="train-a", uid="c1", models={"H100": ModelAmount()})
     standing = ages(cluster.LIFECYCLE, [cluster.Requested(uid="c1", wish=wish)])
-    for of, found in (("cluster", standing), ("acme/train-a", gauges("acme/train-a", whole, ()))):
+    ending = ages(teardown.LIFECYCLE, [])
+    for of, found in (("cluster", standing), ("teardown", ending), ("acme/train-a", gauges("acme/train-a", whole, ()))):
         for name, series in found.items():
             meters.gauge(name, of, series)
     return exposed("test", meters)("")[0].decode()
