@@ -104,8 +104,8 @@ class TeardownStatus(Shown):
     """When it goes, or went; while a step is under way, when that is given up at the latest."""
     message: str | None = None
     """What this step waits for."""
-    skipped: Annotated[list[SkippedStatus], ListMap("step")] | None = None
-    """Steps that were given up."""
+    skipped: list[SkippedStatus] | None = None
+    """Steps that were given up: one several times, where the cluster was lost and founded again before."""
 
 
 class PoolStatus(Shown):

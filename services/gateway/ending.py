@@ -24,7 +24,8 @@ def ends(facts: Facts) -> str:
 
 def held_up(state: TeardownState) -> str:
     """What its step waits for; empty while nothing is known to hold it up."""
-    return state.message if isinstance(state, Stuck) else state.blocked if isinstance(state, Ending) else ""
+    stuck = state.message if isinstance(state, Stuck) else ""
+    return ": ".join(filter(None, (stuck, state.blocked if isinstance(state, Ending) else "")))
 
 
 def given_up(state: TeardownState) -> list[str]:

@@ -11,7 +11,7 @@ from schemas.inventory import ClusterSeen
 from schemas.placement import Attempt
 from schemas.teardown import Draining, Ending, Gone, Stuck, Warned
 from services.capacity import INTERRUPTED
-from services.gateway.ending import WHY, given_up
+from services.gateway.ending import WHY, given_up, held_up
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ ENTERED: Mapping[type[State], Callable[[Any], Iterator[Occurrence]]] = {
     Degraded: lambda s: iter((Occurrence("AddonDegraded", f"add-on {s.addon}: {s.message}", warning=True),)),
     Warned: lambda s: iter((Occurrence("Warned", f"it goes at {s.until:%Y-%m-%d %H:%M:%S}Z: {s.why}", warning=True),)),
     Draining: lambda s: iter((Occurrence("Draining", f"{WHY.get(s.why, s.why)}: its work is being stopped"),)),
-    Stuck: lambda s: iter((Occurrence("Stuck", s.message, warning=True),)),
+    Stuck: lambda s: iter((Occurrence("Stuck", held_up(s), warning=True),)),
     Gone: _gone,
 }
 """What the beginning of a state tells; a state that is not here is a step between two of these."""

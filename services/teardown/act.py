@@ -23,6 +23,8 @@ LOOK_AGAIN = 1.0
 """Seconds between two looks at what is going."""
 LOOK = 60.0
 """Seconds one look may take; what was done in it stays done."""
+UNAUTHORIZED = ("Unauthorized", "Forbidden")
+"""Reasons by which the management cluster refuses to show a Secret."""
 LONGEST = 500
 """Characters of what people are told that a step waits for."""
 
@@ -103,6 +105,10 @@ class Calls:
             raise
         except TryLater as later:
             raise _Elsewhere(later.message) from later
+        except Denied as refused:
+            if refused.reason not in UNAUTHORIZED:  # the kubeconfig itself is no good, which nothing will change
+                raise
+            raise _Elsewhere(refused.message) from refused
 
 
 class _Elsewhere(TryLater):

@@ -99,8 +99,8 @@ def give_up_drain(state: Draining, _: Due, now: datetime) -> Draining | Cleaning
         return state
     if state.unheard:
         return _give_up(state, _unanswered(state), now)
-    skipped = (*state.skipped, *_undrained(state, _late(state, state.wish.limits.drain_timeout)))
-    return clean(msgspec.structs.replace(state, skipped=skipped), Drained(), now)
+    skipped = _undrained(state, _late(state, state.wish.limits.drain_timeout))
+    return clean(_skipping(state, skipped), Drained(), now)
 
 
 def give_up_clean(state: Cleaning, _: Due, now: datetime) -> Cleaning | Releasing:
@@ -116,8 +116,7 @@ def vanish(state: Draining | Cleaning, cluster: Released, now: datetime) -> Drai
 
 def lose(state: E) -> E:
     """Its cluster is lost: what may be left of it is named, once."""
-    new = [one for one in _uncleaned(state, LOST) if one not in state.skipped]
-    return msgspec.structs.replace(state, skipped=(*state.skipped, *new)) if new else state
+    return _skipping(state, _uncleaned(state, LOST))
 
 
 def hold(state: Releasing | Stuck, cluster: BeingReleased) -> Releasing | Stuck:
@@ -169,7 +168,13 @@ def _give_up(state: Draining | Cleaning, why: str, now: datetime) -> Releasing:
     skipped = _uncleaned(state, why)
     if isinstance(state, Draining):
         skipped = (*_undrained(state, why), *skipped)
-    return _release(msgspec.structs.replace(state, skipped=(*state.skipped, *skipped)), now)
+    return _release(_skipping(state, skipped), now)
+
+
+def _skipping(state: E, steps: tuple[Skipped, ...]) -> E:
+    """What is named already is not named twice."""
+    new = [one for one in steps if one not in state.skipped]
+    return msgspec.structs.replace(state, skipped=(*state.skipped, *new)) if new else state
 
 
 def _undrained(state: Draining, why: str) -> tuple[Skipped, ...]:

@@ -37,6 +37,12 @@ def test_the_end_is_shown_with_its_time_and_reason():
     assert shown(warned)["teardown"]["at"] == "2026-01-01T12:00:00Z"
 
 
+def test_a_stuck_end_says_what_it_waits_for():
+    stuck = is_(teardown.Stuck, message="Verifying has taken longer than 15 minutes", blocked="3 machines left")
+    told = shown(replace(WHOLE, cluster=is_(cluster.Released), teardown=stuck))
+    assert told["teardown"]["message"] == "Verifying has taken longer than 15 minutes: 3 machines left"
+
+
 def test_the_newest_attempts_that_came_to_nothing_are_shown_with_their_reasons():
     failed = [
         msgspec.structs.replace(ATTEMPT, number=n, reason="NoCapacity", message=f"none in az{n}") for n in range(9)

@@ -73,6 +73,30 @@ async def test_a_cluster_that_does_is_swept_once_the_last_is_gone(founded):
     assert await sweep(kube) == (Swept(),)
 
 
+class Refusing:
+    """The management cluster, or the cluster's kubeconfig, opens nothing."""
+
+    def __init__(self, refusal):
+        self._refusal = refusal
+
+    async def open(self, tenant, secret):
+        raise self._refusal
+
+
+@pytest.mark.parametrize(
+    ("refusal", "heard"),
+    [
+        (Denied("secrets is forbidden", "Forbidden"), True),
+        (Denied("the token is too old", "Unauthorized"), True),
+        (Denied("Secret default/c-kubeconfig is no kubeconfig"), False),
+    ],
+)
+async def test_a_refusal_by_the_management_cluster_is_no_silence_of_the_clusters_api(refusal, heard):
+    with pytest.raises(Waits) as waits:
+        await act(MemoryBus(), Refusing(refusal), {})(KEY, Sweep("default", "c-kubeconfig"))
+    assert (waits.value.said.heard, refusal.message in waits.value.said.what) == (heard, True)
+
+
 class Left:
     """A back end that finds so many, or says why it cannot look."""
 

@@ -4,6 +4,9 @@ import pytest
 
 from schemas.cluster import Placing, Ready, Released, Requested
 from schemas.teardown import Armed, Draining, Gone, Releasing, Skipped, Stuck, Verifying
+from services.gateway.clusters import cluster_status
+from services.gateway.conditions import Shown
+from services.gateway.facts import Facts
 from tests.services.teardown.life import T0, armed, at, cluster, tell
 
 LOST = Skipped(
@@ -27,6 +30,14 @@ def test_what_may_be_left_of_a_cluster_that_was_lost_while_it_lived_is_named_to_
 def test_what_may_be_left_of_a_cluster_that_vanished_is_named(state):
     state = tell(state, cluster(Released, 9), 9)
     assert (type(state), state.skipped) == (Verifying, (LOST,))
+
+
+def test_what_is_given_up_of_a_cluster_that_was_lost_once_is_named_beside_it_and_can_be_shown():
+    lost = tell(tell(armed(), cluster(Placing, 9), 9), cluster(Ready, 20), 20)
+    forced = tell(tell(lost, cluster(Ready, 30, deleting=True), 30), cluster(Ready, 31, deleting=True, force=True), 31)
+    assert [each.step for each in forced.skipped] == ["Cleaning", "Draining", "Cleaning"]
+    shown = cluster_status(Facts(forced.wish, cluster=cluster(Ready, 30), teardown=forced), Shown(3)).teardown
+    assert [each.step for each in shown.skipped] == ["Cleaning", "Draining", "Cleaning"]
 
 
 def test_a_cluster_that_never_was_up_leaves_nothing_to_name():
