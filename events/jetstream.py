@@ -58,7 +58,7 @@ class JetStreamBus:
         self._meters = meters
         self._pulls: set[Pull] = set()
         self._followed: set[Feed] = set()
-        self._storing = Storing()
+        self._storing = Storing(asyncio.get_running_loop().time, lambda: wire.renewed)
 
     async def publish(
         self,

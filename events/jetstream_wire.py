@@ -63,6 +63,8 @@ class Wire:
         self._random = random
         self._reconnects = self.tries()
         self._started_by = math.inf
+        self.renewed = 0
+        """How often the connection was made anew."""
         self.closed = False
 
     async def start(self) -> None:
@@ -245,6 +247,7 @@ class Wire:
 
     async def _came_up(self) -> None:
         self._trouble = ""
+        self.renewed += 1
         self._reconnects, self.client.options["reconnect_time_wait"] = self.tries(), FIRST
         self._refused.clear()  # rights may have been changed meanwhile
         self._deaf = None

@@ -74,7 +74,7 @@ async def test_nats_is_started_again_when_it_stores_nothing_though_there_is_room
             assert await stored()
             fill(small / "full")
             await soon(lambda: _not(stored()))
-            assert bus.trouble.startswith(f"{UNSTORED} cluster.>")
+            assert bus.trouble.startswith(f"{UNSTORED} EVENTS")
             await asyncio.sleep(1.0)
             assert nats.deaths == 0  # a new start would help nothing
             (small / "full").unlink()
