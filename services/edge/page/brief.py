@@ -15,12 +15,14 @@ from services.trail.which import about
 lifecycles()  # finds, and so declares, every message
 CHANGING = frozenset({"EVENTS", "LEVELS"})
 """Streams that say something of the fleet."""
+LACKING = frozenset({"applying", "degraded"})
+"""States of an add-on whose message says what it lacks."""
 BY_HEAD = frozenset({"LEVELS", "INTAKE"})
 """Streams whose subjects are told apart by two tokens."""
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one state of a cluster, or of its teardown, says of the cluster for the fleet."""
+    """What one state of a cluster, of its teardown or of an add-on says of the cluster for the fleet."""
 
     tenant: str
     name: str
@@ -28,6 +30,9 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     since: datetime | None = None
     price: float = 0.0
     """USD per hour, the whole cluster."""
+    cost: float = 0.0
+    """USD up to `billed_since`; since then it costs what the price says."""
+    billed_since: datetime | None = None
     place: str = ""
     """Cloud and region."""
     machines: str = ""
@@ -40,6 +45,8 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     idle_since: datetime | None = None
     heard: bool | None = None
     """Whether its API is heard; None: this says nothing of that."""
+    addons: dict[str, str] = {}
+    """What is wrong with an add-on, by name; empty once nothing is."""
 
 
 class Brief(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -97,6 +104,9 @@ class _State(msgspec.Struct, frozen=True):
     message: str = ""
     idle_since: datetime | None = None
     known: bool = True
+    cost_usd: float = 0.0
+    billed_since: datetime | None = None
+    addon: str = ""
 
 
 _state = msgspec.json.Decoder(_State).decode
@@ -157,6 +167,8 @@ def _cluster(event: str, tenant: str, name: str, state: _State) -> Change:
             ),
             6,
         ),
+        cost=state.cost_usd,
+        billed_since=state.billed_since,
         place=f"{placement.cloud} {placement.region}".strip(),
         machines=" + ".join(f"{lot.nodes} x {lot.accelerators_per_node} {lot.accelerator}" for lot in placement.lots),
         reason=state.reason or state.because,
@@ -172,7 +184,13 @@ def _seen(_: str, tenant: str, name: str, seen: _State) -> Change:
     return Change(tenant, name, heard=seen.known)
 
 
-_CHANGES: Mapping[str, Callable[[str, str, str, _State], Change]] = {
+def _addon(event: str, tenant: str, name: str, state: _State) -> Change | None:
+    wrong = state.message if event in LACKING else ""
+    return Change(tenant, name, addons={state.addon: wrong}) if state.addon else None
+
+
+_CHANGES: Mapping[str, Callable[[str, str, str, _State], Change | None]] = {
+    "addon": _addon,
     "cluster": _cluster,
     "teardown": _teardown,
     "inventory.cluster": _seen,

@@ -10,9 +10,10 @@ from schemas.registry import Stream
 from schemas.subjects import names_of
 from services.edge.page.brief import Change, change
 from services.trail.said import Said
+from services.trail.which import about
 
 SEEN = "inventory.cluster.*.*"
-STATES = ("cluster.*.*.*", "teardown.*.*.*")
+STATES = ("cluster.*.*.*", "teardown.*.*.*", "addon.*.*.*")
 Name = tuple[str, str]
 """Tenant and cluster."""
 ENDS = frozenset({"released"})
@@ -80,9 +81,8 @@ class Fleet:
         if stored.sequence <= self._sequence:
             return
         self._sequence = stored.sequence
-        names = Said(Stream.EVENTS, stored).names
         domain, event = stored.subject.split(".")[:2]
-        told = change(domain, event, names.get("tenant", ""), names.get("name", ""), stored.data)
+        told = change(domain, event, *about(Said(Stream.EVENTS, stored)), stored.data)
         if told is not None:
             self._keep(told)
 
@@ -100,11 +100,16 @@ class Fleet:
 
 
 def merged(before: Change | None, told: Change) -> Change:
-    """A cluster's row after a change: its own states say all but how it ends, its teardown's say that alone."""
+    """A cluster's row after a change: its own states say all but how it ends and what its add-ons lack."""
     if before is None:
         return told
     if told.heard is not None:
         return before
-    if told.state:
-        return msgspec.structs.replace(told, ends=before.ends, blocked=before.blocked, idle_since=before.idle_since)
-    return msgspec.structs.replace(before, ends=told.ends, blocked=told.blocked, idle_since=told.idle_since)
+    if told.addons:
+        lacks = {addon: wrong for addon, wrong in (before.addons | told.addons).items() if wrong}
+        return msgspec.structs.replace(before, addons=lacks)
+    ends = told if told.ends else before
+    return msgspec.structs.replace(
+        told if told.state else before,
+        ends=ends.ends, blocked=ends.blocked, idle_since=ends.idle_since, addons=before.addons,
+    )  # fmt: skip

@@ -4,6 +4,8 @@ import { List } from "./list.js";
 import { element, glyphOf, kindOf, shown, span } from "./kinds.js";
 
 const EVERY = 500;
+const BILLED = 30_000;
+const HOUR = 3_600_000;
 const ENDS = new Set(["released"]);
 const ENDING = new Set(["draining", "cleaning", "releasing", "verifying", "stuck"]);
 const byId = (id) => document.getElementById(id);
@@ -16,9 +18,15 @@ const ORDERS = {
   name: (a, b) => by(a.key, b.key),
 };
 
+/** What its add-ons lack, in one text. */
+const lacks = (row) => Object.entries(row.addons ?? {}).map(([addon, wrong]) => wrong && `add-on ${addon}: ${wrong}`).filter(Boolean).join("; ");
+
+/** What it has cost by now. */
+const cost = (row) => row.cost + (row.price * Math.max(0, Date.now() - row.billed)) / HOUR;
+
 /** A row as it is compared: ten thousand are sorted twice a second, so nothing is worked out then. */
-const shows = (row) => (ENDING.has(row.ends) ? row.ends : row.state === "ready" && row.heard === false ? "unheard" : row.state);
-const whole = (row) => ({ price: 0, ...row, key: keyOf(row), shows: shows(row), idle: row.idle_since ? Date.parse(row.idle_since) : Infinity });
+const shows = (row) => (ENDING.has(row.ends) ? row.ends : row.state !== "ready" ? row.state : row.heard === false ? "unheard" : lacks(row) ? "degraded" : "ready");
+const whole = (row) => ({ price: 0, cost: 0, ...row, key: keyOf(row), shows: shows(row), billed: row.billed_since ? Date.parse(row.billed_since) : Infinity, idle: row.idle_since ? Date.parse(row.idle_since) : Infinity });
 
 export class Fleet {
   constructor(open) {
@@ -31,6 +39,7 @@ export class Fleet {
     for (const id of ["find", "sort"]) byId(id).addEventListener("input", () => this.draw(true));
     byId("states").addEventListener("click", (event) => this.filter(event.target.closest("button")));
     setInterval(() => this.draw(), EVERY);
+    setInterval(() => (this.fresh = true), BILLED);
   }
 
   /** All of it, as it was at one message. */
@@ -54,7 +63,8 @@ export class Fleet {
     this.fresh = true;
     if (told.heard !== undefined) this.look(key, before, told.heard);
     else if (ENDS.has(told.state)) this.rows.delete(key);
-    else if (told.state) this.rows.set(key, whole({ ...told, ends: before?.ends, blocked: before?.blocked, idle_since: before?.idle_since, heard: this.silent.has(key) ? false : undefined }));
+    else if (told.state) this.rows.set(key, whole({ ...told, ends: before?.ends, blocked: before?.blocked, idle_since: before?.idle_since, addons: before?.addons, heard: this.silent.has(key) ? false : undefined }));
+    else if (before && told.addons) this.rows.set(key, whole({ ...before, addons: { ...before.addons, ...told.addons } }));
     else if (before) this.rows.set(key, whole({ ...before, ends: told.ends, blocked: told.blocked, idle_since: told.idle_since }));
   }
 
@@ -79,8 +89,8 @@ export class Fleet {
     const find = byId("find").value.trim().toLowerCase();
     const meant = all.filter((row) => (!this.state || row.shows === this.state) && (!find || `${row.key} ${row.place}`.toLowerCase().includes(find)));
     this.list.show(meant.sort(ORDERS[byId("sort").value]));
-    const price = meant.reduce((sum, row) => sum + row.price, 0);
-    byId("sum").textContent = `${meant.length} of ${all.length} clusters, ${price.toFixed(2)} USD an hour`;
+    const sum = (of) => meant.reduce((total, row) => total + of(row), 0).toFixed(2);
+    byId("sum").textContent = `${meant.length} of ${all.length} clusters, ${sum((row) => row.price)} USD an hour, ${sum(cost)} USD so far`;
   }
 
   chips(all) {
@@ -104,17 +114,18 @@ function chip(button, state, count, pressed) {
 
 function made() {
   const row = element("div");
-  row.append(element("span", "state"), element("span", "main"), element("span", "some"), element("span", "some"), element("span", "num"), element("span", "num wide"));
+  row.append(element("span", "state"), element("span", "main"), element("span", "some"), element("span", "some"), element("span", "num"), element("span", "num wide"), element("span", "num wide"));
   return row;
 }
 
 function fill(row, item) {
-  const [state, name, machines, place, price, rest] = row.children;
+  const [state, name, machines, place, price, paid, rest] = row.children;
   shown(state, kindOf(item.shows), item.shows);
-  name.textContent = [item.key, item.blocked || (item.shows === "unheard" ? "its API cannot be heard" : item.reason)].filter(Boolean).join("  ");
+  name.textContent = [item.key, item.blocked || (item.shows === "unheard" ? "its API cannot be heard" : lacks(item) || item.reason)].filter(Boolean).join("  ");
   machines.textContent = item.machines ?? "";
   place.textContent = item.place ?? "";
   price.textContent = item.price ? `${item.price.toFixed(2)} $/h` : "";
+  paid.textContent = cost(item) ? `${cost(item).toFixed(2)} $` : "";
   rest.textContent = item.idle_since ? `idle ${span((Date.now() - item.idle) / 1000)}` : "";
   row.title = item.ends ? `teardown: ${item.ends}` : "";
 }

@@ -23,6 +23,17 @@ def test_a_clusters_state_says_what_it_costs_and_where_it_is():
     assert (told.state, told.price, told.place, told.machines) == ("ready", 41.0, "aws r1", "2 x 8 H100")
 
 
+def test_a_clusters_state_says_what_it_has_cost_and_until_when_that_is_so():
+    told = change("cluster", "ready", "acme", "train", b'{"cost_usd":3.5,"billed_since":"2026-01-01T00:00:00Z"}')
+    assert (told.cost, told.billed_since) == (3.5, datetime(2026, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(("event", "lacks"), [("degraded", "no such class"), ("applied", ""), ("withdrawn", "")])
+def test_an_addon_says_what_it_lacks(event, lacks):
+    told = change("addon", event, "acme", "train", b'{"addon":"driver","message":"no such class"}')
+    assert told.addons == {"driver": lacks}
+
+
 def test_a_teardown_says_since_when_the_cluster_is_idle():
     told = change("teardown", "armed", "acme", "train", b'{"idle_since":"2026-01-01T00:00:00Z"}')
     assert (told.ends, told.idle_since) == ("armed", datetime(2026, 1, 1, tzinfo=UTC))

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -130,6 +131,49 @@ async def test_the_fleet_follows_every_change(page, seen):
     await expect(rows(seen, "clusters")).to_contain_text(["◆ ready"])
     await page.say("cluster.released.acme.a", b'{"uid":"u"}')
     await expect(rows(seen, "clusters")).to_have_count(0)
+
+
+LOT = b'{"accelerator":"H100","accelerators_per_node":8,"nodes":2,"price_per_hour":20.5}'
+PAID = (
+    b'{"uid":"u","cost_usd":1000,"billed_since":"2026-01-01T00:00:00Z","attempt":{"placement":{"lots":[' + LOT + b"]}}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "data", "state", "told"),
+    [
+        ("teardown.draining.acme.a", b'{"uid":"u","blocked":"Job x still has 2 pods"}', "■ draining", "2 pods"),
+        ("inventory.cluster.acme.a", b'{"uid":"u","known":false}', "▲ unheard", "its API cannot be heard"),
+        (
+            "addon.degraded.acme.a_2Edriver",
+            b'{"addon":"driver","message":"no class"}',
+            "▲ degraded",
+            "driver: no class",
+        ),
+    ],
+)
+async def test_what_ends_is_not_heard_or_lacks_an_addon_is_not_green(page, seen, *, said, data, state, told):
+    await seen.get_by_role("tab", name="Fleet").click()
+    await page.say("cluster.ready.acme.a", b'{"uid":"u"}')
+    await expect(rows(seen, "clusters")).to_contain_text(["◆ ready"])
+    await page.say(said, data, "e-2")
+    await expect(rows(seen, "clusters")).to_contain_text([state])
+    await expect(rows(seen, "clusters")).to_contain_text([told])
+    await expect(rows(seen, "clusters").locator(".good")).to_have_count(0)
+    await page.say("cluster.ready.acme.a", b'{"uid":"u"}', "e-3")
+    await seen.reload()
+    await seen.get_by_role("tab", name="Fleet").click()
+    await expect(rows(seen, "clusters")).to_contain_text([state])
+
+
+async def test_the_fleet_shows_what_a_cluster_has_cost_by_now(page, seen):
+    await seen.get_by_role("tab", name="Fleet").click()
+    await page.say("cluster.ready.acme.a", PAID)
+    await expect(rows(seen, "clusters")).to_contain_text(["41.00 $/h"])
+    hours = (datetime.now(UTC) - datetime(2026, 1, 1, tzinfo=UTC)).total_seconds() / 3600
+    shown = re.search(r"([\d.]+) USD so far", await seen.locator("#sum").inner_text())
+    assert shown is not None
+    assert float(shown[1]) == pytest.approx(1000 + 41 * hours, abs=5)
 
 
 @pytest.mark.parametrize("view", ["Flow", "Fleet", "Life", "Dead letters"])

@@ -43,6 +43,15 @@ def test_a_row_says_what_its_end_waits_for():
     assert made.snapshot().clusters[0].blocked == "Job x runs"
 
 
+def test_a_row_says_what_its_addons_lack_until_they_have_it():
+    broken = ("addon.degraded.acme.a_2Edriver", {"addon": "driver", "message": "no such class"})
+    ready = ("cluster.ready.acme.a", {"cost_usd": 3.5})
+    (row,) = fleet(ready, broken, ready).snapshot().clusters
+    assert (row.name, row.state, row.cost, row.addons) == ("a", "ready", 3.5, {"driver": "no such class"})
+    (row,) = fleet(ready, broken, ("addon.applied.acme.a_2Edriver", {"addon": "driver"})).snapshot().clusters
+    assert row.addons == {}
+
+
 def seen(made, known):
     made.look(Stored("inventory.cluster.acme.a", msgspec.json.encode({"cluster": "a", "known": known}), {}, 9))
     return [row.heard for row in made.snapshot().clusters]
