@@ -28,11 +28,12 @@ kube: setup ## the real Kubernetes and Cluster API for the tests, built from Go 
 test-faults: setup ## the real Kubernetes taken away, and 20 clusters through Cluster API (half an hour, after make kube)
 	$(BIN)/pytest -m faults
 
-test-long: setup ## 10,000 histories, 100,000 hostile inputs, 50 ends, 20 kills of NATS, a minute of attack (over an hour)
+test-long: setup ## 10,000 histories, 100,000 hostile inputs, 50 ends, 20 kills of NATS, each stopped for a minute, a minute of attack (over an hour)
 	ALATE_TEST_HISTORIES=10000 $(BIN)/pytest tests/services/leaks
 	ALATE_TEST_INPUTS=100000 $(BIN)/pytest tests/fuzz
 	ALATE_TEST_ENDS=50 $(BIN)/pytest tests/story/test_random_ends.py
 	ALATE_TEST_NATS_KILLS=20 ALATE_TEST_NATS_COLONIES=50 $(BIN)/pytest tests/story/test_nats_killed.py
+	ALATE_TEST_STOPPED_SECONDS=60 $(BIN)/pytest tests/story/test_stopped.py
 	ALATE_TEST_ATTACK_SECONDS=$${ALATE_TEST_ATTACK_SECONDS:-60} $(BIN)/pytest tests/attack
 
 fuzz: setup ## 100,000 inputs each to the codec, the signatures, YAML and rules, bent towards code not reached yet (Linux)

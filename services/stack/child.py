@@ -18,6 +18,10 @@ LOOK = 10.0
 """Seconds from being ready to the first look whether it is sick; doubled each time that starting it did not help."""
 OFTEN = 6
 """So often they are doubled at most."""
+MISSES = 5
+"""So often in a row nothing is heard of what hangs: half a minute with what each question takes."""
+BETWEEN = 4.0
+"""Seconds between two of these questions."""
 POLL = 0.05
 """Seconds between two questions whether it is ready."""
 TRIES = 3
@@ -138,13 +142,23 @@ class Child:
         self._enter(Phase.UP)
 
     async def _look_after(self, process: asyncio.subprocess.Process) -> None:
-        """Once it is ready: end it when it is sick, so that it is started again, ever less often."""
+        """Once it is ready: end it when it hangs or is sick, so that it is started again, ever less often."""
         await self._ask_until_ready()
         while not self.why:
             await asyncio.sleep(LOOK * 2 ** min(self._cures, OFTEN))
-            self.why = await self.program.sick()
+            if hangs := await self._hangs():
+                self._signal(process, signal.SIGKILL)  # what hangs heeds nothing else
+            self.why = "hangs" if hangs else await self.program.sick()
             self._cures = self._cures + 1 if self.why else 0
         await self._end(process)
+
+    async def _hangs(self) -> bool:
+        """Whether nothing is heard of it however often it is asked: what only stopped for a while goes on by itself."""
+        for _ in range(MISSES):
+            if await self.program.alive():
+                return False
+            await asyncio.sleep(BETWEEN)
+        return True
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         self._signal(process, signal.SIGTERM)

@@ -107,6 +107,15 @@ def http(port: int, path: str) -> Probe:
     return probe
 
 
+def greets(port: int) -> Probe:
+    """Whether a NATS server greets, with JetStream or without."""
+
+    async def probe() -> bool:
+        return (await first_line(port)).startswith(b"INFO ")
+
+    return probe
+
+
 def nats(port: int, setup: Credentials) -> Probe:
     """Whether a NATS server with JetStream greets and has our streams: they are made by this, if they are absent."""
 

@@ -13,6 +13,10 @@ async def _well() -> str:
     return ""
 
 
+async def _alive() -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Program:
     """One process of the stack."""
@@ -27,6 +31,8 @@ class Program:
     """On top of our own environment."""
     grace: float = 10.0
     """Seconds from SIGTERM to SIGKILL."""
+    alive: Callable[[], Awaitable[bool]] = _alive
+    """Whether it does anything at all now, its clients served or not; never raises."""
     sick: Callable[[], Awaitable[str]] = _well
     """Why it is to be started again although it answers, for people; empty if it is not. Never raises."""
 

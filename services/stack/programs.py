@@ -14,7 +14,7 @@ from services.sources import SAMPLE
 from services.stack.folder import Folder, Ports
 from services.stack.keys import file as key_file
 from services.stack.keys import known
-from services.stack.probe import HOST, Busy, Probe, api, free_ports, http, is_free, nats, unstoring
+from services.stack.probe import HOST, Busy, Probe, api, free_ports, greets, http, is_free, nats, unstoring
 from services.stack.program import Program
 
 SERVICES = ("gateway", "inventory", "provisioning", "addons", "teardown", "edge", "outbound")
@@ -117,6 +117,7 @@ def _nats(wiring: Wiring) -> Program:
         (str(binary()), "-c", str(file)),
         folder.logs / "nats.log",
         ready,
+        alive=greets(ports.nats),
         sick=unstoring(ports.health, folder.nats),
     )
 
@@ -128,13 +129,14 @@ def _sandbox(wiring: Wiring) -> Program:
         "ALATE_SANDBOX_STATE_DIR": str(folder.sandbox),
         "ALATE_SANDBOX_KUBECONFIG": str(folder.kubeconfig),
     }
-    return _python(wiring, SANDBOX, told, api(folder.kubeconfig))
+    ready = api(folder.kubeconfig)
+    return _python(wiring, SANDBOX, told, ready, ready)
 
 
 def _service(wiring: Wiring, name: str, port: int) -> Program:
     told = {"ALATE_KUBECONFIG": str(wiring.management), "ALATE_HEALTH_ADDRESS": f"{HOST}:{port}"}
     more = OF_ITS_OWN[name](wiring) if name in OF_ITS_OWN else {}
-    return _python(wiring, name, told | more, http(port, "/readyz"))
+    return _python(wiring, name, told | more, http(port, "/readyz"), http(port, "/healthz"))
 
 
 def _edge(wiring: Wiring) -> dict[str, str]:
@@ -174,11 +176,11 @@ HERE = "private,loopback"
 """Where connections may lead on a laptop, if nothing else is said: the sandbox's clusters are on the loopback."""
 
 
-def _python(wiring: Wiring, name: str, told: Mapping[str, str], ready: Probe) -> Program:
+def _python(wiring: Wiring, name: str, told: Mapping[str, str], ready: Probe, alive: Probe) -> Program:
     own = wiring.key(name)
     shown = {**dict.fromkeys(SHOWN, ""), "ALATE_NATS_NKEY": str(own)} if own else {}
     allowed = {name: os.environ.get(name) or HERE for name in ALLOW}
     env = {"ALATE_NATS_URL": wiring.bus, "ALATE_LOG_FORMAT": "json", **allowed, **shown, **wiring.settings, **told}
     # -P: a folder called services where the user happens to stand is not ours.
     argv = (sys.executable, "-P", "-m", "services", name)
-    return Program(name, argv, wiring.folder.logs / f"{name}.log", ready, env)
+    return Program(name, argv, wiring.folder.logs / f"{name}.log", ready, env, alive=alive)

@@ -1,5 +1,7 @@
 import re
 import stat
+from asyncio import gather, start_server
+from contextlib import AsyncExitStack
 from pathlib import Path
 from socket import AF_INET, SOCK_STREAM, socket
 
@@ -67,6 +69,38 @@ def test_every_service_has_a_health_address_of_its_own(tmp_path):
     services = stages(Wiring(Folder(tmp_path), PORTS))[-1]
 
     assert len({program.env["ALATE_HEALTH_ADDRESS"] for program in services}) == len(SERVICES)
+
+
+KUBECONFIG = """
+current-context: it
+contexts: [{{name: it, context: {{cluster: it}}}}]
+clusters: [{{name: it, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
+"""
+GOOD = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+SAYS = {NATS: b"INFO {}\r\n", SANDBOX: GOOD} | dict.fromkeys(SERVICES, GOOD)
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_of_each_program_it_is_known_whether_it_hangs(tmp_path, hangs):
+    folder, ports = Folder(tmp_path), choose_ports(None, None)
+    folder.kubeconfig.write_text(KUBECONFIG.format(port=ports.api))
+
+    def saying(words):
+        async def answer(reader, writer):
+            if not hangs:
+                writer.write(words)
+            else:  # who is stopped is still connected to, by its kernel
+                await reader.read()
+            writer.close()
+
+        return answer
+
+    async with AsyncExitStack() as stack:
+        for name, port in zip(SAYS, (ports.nats, ports.api, *ports.health), strict=True):
+            await stack.enter_async_context(await start_server(saying(SAYS[name]), HOST, port))
+        programs = [each for stage in stages(Wiring(folder, ports)) for each in stage]
+        alive = await gather(*(each.alive() for each in programs))
+        assert dict(zip((each.name for each in programs), alive, strict=True)) == dict.fromkeys(SAYS, not hangs)
 
 
 def test_further_settings_reach_every_service(tmp_path):

@@ -2,10 +2,12 @@ import asyncio
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from services.stack import child as looked_after
 from services.stack.child import Phase
 from services.stack.program import NotStarted
 from services.stack.supervisor import Supervisor
@@ -82,6 +84,45 @@ async def test_what_a_process_started_ends_with_it(program, alive, until, tmp_pa
         first = int(pid.read_text())
         stack.child("parent").kill()
         await until(lambda: int(pid.read_text() or 0) not in {0, first} and not alive(first))
+
+
+@pytest.fixture
+def ticking(program, tmp_path, monkeypatch):
+    """Says again and again that it lives; stopped, it heeds nothing but SIGKILL within the test's time."""
+    monkeypatch.setattr(looked_after, "LOOK", 0.1)
+    monkeypatch.setattr(looked_after, "BETWEEN", 0.2)
+    tick = tmp_path / "tick"
+    endless = f"ready()\nwhile True: pathlib.Path({str(tick)!r}).touch(); time.sleep(0.05)"
+
+    async def alive():
+        tick.unlink(missing_ok=True)
+        await asyncio.sleep(0.2)
+        return tick.exists()
+
+    return replace(program("ticking", endless, grace=600.0), alive=alive)
+
+
+async def test_what_hangs_is_killed_and_started_again(ticking, until):
+    why = set()
+    async with Supervisor(((ticking,),), lambda child: why.add(child.why)) as stack:
+        child = stack.child("ticking")
+        before = child.pid
+        os.kill(before, signal.SIGSTOP)
+        await until(lambda: child.deaths == 1 and child.phase is Phase.UP)
+        assert child.pid not in {None, before}
+        assert "hangs" in why
+        child.kill()
+
+
+async def test_what_stopped_for_a_moment_goes_on_by_itself(ticking):
+    async with Supervisor(((ticking,),)) as stack:
+        child = stack.child("ticking")
+        before = child.pid
+        os.kill(before, signal.SIGSTOP)
+        await asyncio.sleep(0.6)
+        os.kill(before, signal.SIGCONT)
+        await asyncio.sleep(2.4)
+        assert (child.pid, child.deaths) == (before, 0)
 
 
 STACK = """
