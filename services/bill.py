@@ -8,7 +8,7 @@ from schemas.placement import Attempt, Placement
 
 def cost(state: ClusterState, placement: Placement, since: datetime | None, now: datetime) -> float:
     """USD of all that was billed before, and of a placement from `since` until `now`."""
-    hours = (now - (since or now)).total_seconds() / 3600
+    hours = max(0.0, (now - (since or now)).total_seconds() / 3600)  # the clock may have been set back since
     return round(state.cost_usd + placement.price_per_hour * hours, 6)
 
 

@@ -23,7 +23,7 @@ from services.edge.heard import Heard, heard
 from services.edge.inbox import CONSUMER
 from services.edge.rules import Intake, Verdict
 from services.edge.wishes import Wishes, wish
-from services.limit import Bucket, Rate, left, spent, take, taken
+from services.limit import Bucket, Rate, spent, take, taken
 from services.mailbox import Mailboxes
 
 AFTER_A_FAULT = 5.0
@@ -151,8 +151,8 @@ class Triggers:
 
     async def _judge(self, trigger: Followed, found: Heard, attempt: int) -> tuple[Verdict, ...]:
         """What its rules say. Raises TooCostly, then it is followed no more; Ended if that is not known yet."""
-        share = self._shares.get(trigger.tenant)
-        if left(share, SHARE, self._clock()) <= 0.0:
+        share = self._shares[trigger.tenant] = spent(self._shares.get(trigger.tenant), SHARE, self._clock(), 0.0)
+        if share.left <= 0.0:
             raise TooCostly(f"the tenant's rules take more than {SHARE.per_second:.0%} of a processor: send it later")
         try:
             verdicts, seconds = await self._evaluators.judge(trigger, found)

@@ -32,7 +32,7 @@ class Costs:
         before = self._noted.get(name)
         if before is None or before.cost != cost:  # it was written by somebody else, or before the start
             before = self._noted[name] = Noted(cost, now)
-        if COST in computed and cost is not None and now - before.since < self._every:
+        if COST in computed and cost is not None and not self._is_due(before, now):
             as_shown = computed | {COST: cost}
             if as_shown == shown:
                 return as_shown
@@ -41,7 +41,11 @@ class Costs:
 
     def due(self, now: datetime) -> Iterator[Name]:
         """Colonies whose cost is as old as it may be."""
-        return (name for name, each in tuple(self._noted.items()) if now - each.since >= self._every)
+        return (name for name, each in tuple(self._noted.items()) if self._is_due(each, now))
+
+    def _is_due(self, noted: Noted, now: datetime) -> bool:
+        """What was noted far ahead of now was so before the clock was set back."""
+        return abs(now - noted.since) >= self._every
 
     def forget(self, name: Name) -> None:
         """It is not there any more."""

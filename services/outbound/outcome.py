@@ -21,6 +21,8 @@ class Answer(NamedTuple):
     """As the header has it: seconds, or a date."""
     body: bytes = b""
     """Its beginning."""
+    date: str = ""
+    """When it was said, by the receiver's own clock."""
 
 
 class Outcome(StrEnum):
@@ -41,12 +43,19 @@ def outcome(answer: Answer) -> Outcome:
 
 
 def asked(answer: Answer, now: datetime) -> float:
-    """Seconds the receiver wants to be left alone; 0 if it does not say."""
+    """Seconds the receiver wants to be left alone; 0 if it does not say. A date is held against its own clock."""
     said = answer.retry_after.strip()
     if said.isascii() and said.isdigit():
         return min(float(said[:9]), LONGEST_WAIT)
+    until = _moment(said)
+    wait = (until - (_moment(answer.date) or now)).total_seconds() if until else 0.0
+    return min(max(0.0, wait), LONGEST_WAIT)
+
+
+def _moment(said: str) -> datetime | None:
+    """What a header says, if that is a date."""
     try:
         at = parsedate_to_datetime(said)
     except ValueError:
-        return 0.0
-    return min(max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds()), LONGEST_WAIT)
+        return None
+    return at.replace(tzinfo=at.tzinfo or UTC)

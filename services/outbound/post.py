@@ -39,7 +39,8 @@ async def posting(patience: float = PATIENCE, reach: Reach | None = None) -> Asy
                     request.url, data=request.body, headers=request.headers, allow_redirects=False
                 ) as answer:
                     body = await answer.content.read(READ)
-                    return Answer(answer.status, answer.headers.get("Retry-After", ""), body)
+                    said = answer.headers
+                    return Answer(answer.status, said.get("Retry-After", ""), body, said.get("Date", ""))
             except TimeoutError as late:
                 raise TryLater(f"no answer in {patience:g} s") from late
             except (aiohttp.ClientError, OSError, ValueError) as wrong:

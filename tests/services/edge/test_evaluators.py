@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -216,6 +217,26 @@ async def test_rules_that_take_a_little_too_often_have_their_share_and_no_more()
         "Trigger acme/t0: the tenant's rules take more than 25% of a processor: send it later"
     }
     assert works.book.off == []
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("jump", [timedelta(hours=1), timedelta(hours=-1)], ids=["forward", "back"])
+async def test_a_tenant_whose_share_is_used_up_waits_no_longer_because_the_clock_was_set(jump):
+    works = Works(evaluators=Costs(seconds=9.0))
+    async with works.running():
+        for name, asked in (("d1", 1), ("d2", 1), ("d3", 2)):
+            await works.deliver(name, "start")
+            await works.worked_off()
+            if name == "d2":
+                await asyncio.sleep(60)
+            assert works.evaluators.asked == asked
+        works.jumped = jump
+        await works.deliver("d4", "start")
+        await works.worked_off()
+        await asyncio.sleep(60)
+        await works.deliver("d5", "start")
+        await works.worked_off()
+    assert works.evaluators.asked == (4 if jump > timedelta() else 3)
 
 
 @pytest.mark.looptime

@@ -143,6 +143,16 @@ async def test_who_says_too_much_is_told_when_to_come_again(narrow: House):
     assert (await narrow.github(**{"X-GitHub-Delivery": "d-2"})).status == 202
 
 
+@pytest.mark.parametrize("hours", [1, -1])
+async def test_a_clock_that_is_set_keeps_nobody_from_saying_more(narrow: House, hours):
+    for number in range(3):
+        await narrow.github(**{"X-GitHub-Delivery": f"d-{number}"})
+    narrow.passes(hours=hours)
+    await narrow.github(**{"X-GitHub-Delivery": "d-2"})
+    narrow.passes(seconds=1)
+    assert (await narrow.github(**{"X-GitHub-Delivery": "d-3"})).status == 202
+
+
 async def test_a_stranger_uses_up_nothing(narrow: House):
     for _ in range(5):
         assert (await narrow.github(**{"X-Hub-Signature-256": "sha256=00"})).status == 401

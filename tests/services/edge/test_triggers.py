@@ -72,11 +72,18 @@ class Works:
         self.bus = MemoryBus(clock=clock)
         self.meters = Meters()
         self.specs = specs or (spec(),)
+        self.jumped = timedelta()
+        """What the clock was set by."""
+
+    def clock(self) -> datetime:
+        return clock() + self.jumped
 
     @asynccontextmanager
     async def running(self):
         self.book = Book(*self.specs)
-        triggers = Triggers(self.bus, self.evaluators, self.book, clock=clock, meters=self.meters, jitter=lambda: 0.5)
+        triggers = Triggers(
+            self.bus, self.evaluators, self.book, clock=self.clock, meters=self.meters, jitter=lambda: 0.5
+        )
         task = asyncio.create_task(triggers.run())
         try:
             yield

@@ -337,6 +337,22 @@ async def test_the_cost_of_what_runs_is_shown_as_it_is_now_but_written_once_a_mi
     assert list(house.costs.due(house.now + EVERY)) == [NAME]
 
 
+@pytest.mark.parametrize("hours", [1, -1])
+async def test_a_clock_that_is_set_keeps_no_cost_from_being_shown_and_makes_none_negative(house, hours):
+    house.colony(("a", 1))
+    await house.follow()
+    await house.is_(Ready, await house.said())
+    house.now = NOW + timedelta(minutes=30)
+    await house.follow()
+    house.now += timedelta(hours=hours) + EVERY
+    assert list(house.costs.due(house.now)) == [NAME]
+    await house.follow()
+    assert house.kube.applied[-1]["costUsd"] == (pytest.approx(1.516667) if hours > 0 else 0)
+    house.now += EVERY - timedelta(hours=hours)
+    await house.follow()
+    assert house.kube.applied[-1]["costUsd"] == pytest.approx(0.533333)
+
+
 async def test_a_start_writes_no_cost_before_its_time(house):
     house.colony(("a", 1))
     await house.follow()

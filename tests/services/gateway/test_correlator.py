@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from services.gateway import correlator
 from services.gateway.correlator import KEPT, RATE, Correlator
 
@@ -25,6 +27,17 @@ def test_one_colony_tells_so_much_at_once_and_others_are_not_held_up_by_it():
     assert sum(told) == RATE.burst
     assert one.count(OTHER, "e", "m", NOW) == 1
     assert one.count(TRAIN, "later", "m", NOW + timedelta(minutes=1)) == 1
+
+
+@pytest.mark.parametrize("jump", [timedelta(hours=1), timedelta(hours=-1)], ids=["forward", "back"])
+def test_a_clock_that_is_set_keeps_no_colony_from_telling_and_makes_it_tell_nothing_twice(jump):
+    one = Correlator()
+    for number in range(RATE.burst):
+        one.count(TRAIN, f"e{number}", "m", NOW)
+    then = NOW + jump
+    assert one.count(TRAIN, "e0", "m", then) == 0
+    one.count(TRAIN, "next", "m", then)
+    assert one.count(TRAIN, "later", "m", then + timedelta(minutes=1)) == 1
 
 
 def test_what_is_long_over_is_forgotten(monkeypatch):

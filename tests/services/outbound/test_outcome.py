@@ -1,6 +1,6 @@
 """A receiver's answer is done, tried again, or buried, by one table."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -41,3 +41,9 @@ def test_a_status_that_gitlab_has_already_is_delivered():
 )
 def test_a_receiver_says_how_long_it_wants_to_be_left_alone_for_a_day_at_most(header, seconds):
     assert asked(Answer(429, header), NOW) == seconds
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_until_when_a_receiver_wants_to_be_left_alone_is_by_its_own_clock(hours):
+    answer = Answer(429, "Thu, 01 Jan 2026 12:01:30 GMT", date="Thu, 01 Jan 2026 12:00:00 GMT")
+    assert asked(answer, NOW + timedelta(hours=hours)) == 90.0

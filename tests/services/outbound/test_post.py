@@ -25,8 +25,15 @@ async def test_a_redirect_is_not_followed_and_retry_after_is_read():
     async with receiving() as receiver, posting() as post:
         receiver.answers.extend([(302, {"Location": "/elsewhere"}), (429, {"Retry-After": "7"})])
         answers = [await post(Request(receiver.url, {}, b"")) for _ in range(2)]
-    assert answers == [Answer(302), Answer(429, "7")]
+    assert [(answer.status, answer.retry_after) for answer in answers] == [(302, ""), (429, "7")]
     assert len(receiver.got) == 2
+
+
+async def test_what_time_it_is_where_the_receiver_is_is_read():
+    async with receiving() as receiver, posting() as post:
+        receiver.answers.append((429, {"Date": "Thu, 01 Jan 2026 12:00:00 GMT"}))
+        answer = await post(Request(receiver.url, {}, b""))
+    assert answer == Answer(429, date="Thu, 01 Jan 2026 12:00:00 GMT")
 
 
 async def test_nobody_there_is_try_later():
