@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from errno import EACCES
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 PRIVATE, LOOPBACK, LINK_LOCAL, INTERNAL = "private", "loopback", "link-local", "internal"
 PLACES = {
@@ -20,7 +20,11 @@ _METADATA = frozenset(
     map(ip_address, ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
 )
 """Where Azure, Alibaba, Oracle, AWS and Google keep them beside 169.254.0.0/16, by their documentation."""
-_NAT64 = ip_network("64:ff9b::/96")
+_EMBEDDING = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96", "::/96")))
+"""Whose last 32 bits are the address of version 4 that they lead to: RFC 6052, 8215, 2765, 4291."""
+RANGES = "ALATE_OWN_RANGES"
+"""Names the ranges of the Services and pods of the cluster that alate runs in, with commas between."""
+Network = IPv4Network | IPv6Network
 _INSIDE = (".svc", ".cluster.local")
 _CLUSTERS_OWN = frozenset({"kubernetes", "kubernetes.default"})
 
@@ -33,8 +37,8 @@ class Reach:
     """Of `PLACES`; the open Internet always is."""
     setting: str = ""
     """What allows more; told in sentences."""
-    own: frozenset[str] = frozenset()
-    """Addresses of the API server of the cluster that alate runs in."""
+    own: frozenset[Network] = frozenset()
+    """Addresses of the cluster that alate runs in."""
 
     def refusal(self, host: str) -> str:
         """Why a host, by address or by name, must not be spoken to; empty: it may. A name says no more than itself."""
@@ -47,13 +51,12 @@ class Reach:
         return f"{host} is of {PLACES[place]}, which must not be spoken to{told}"
 
     def _place(self, host: str) -> str:
-        if host in self.own:
-            return INTERNAL
         try:
             address = ip_address(host.strip("[]").partition("%")[0])
         except ValueError:
             return _of_name(host.lower().rstrip("."))
-        return place_of(address)
+        leads_to = _inner(address) or address
+        return INTERNAL if any(leads_to in each for each in self.own) else place_of(leads_to)
 
 
 class Unreachable(OSError):
@@ -73,16 +76,19 @@ def check(reach: Reach | None, host: str) -> None:
         raise Unreachable(why)
 
 
-def own(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
-    """The address of the API server that a pod is told of."""
-    return frozenset(filter(None, (environment.get("KUBERNETES_SERVICE_HOST"),)))
+def own(environment: Mapping[str, str] = os.environ) -> frozenset[Network]:
+    """The address of the API server that a pod is told of, and the ranges that the setting names. Raises ValueError."""
+    api = filter(None, (environment.get("KUBERNETES_SERVICE_HOST"),))
+    return frozenset(map(ip_network, api)) | ranges(environment.get(RANGES, ""))
+
+
+def ranges(words: str) -> frozenset[Network]:
+    """Networks as CIDR, with commas between. Raises ValueError."""
+    return frozenset(ip_network(word.strip()) for word in words.split(",") if word.strip())
 
 
 def place_of(address: IPv4Address | IPv6Address) -> str:
-    """What an address is of; empty: of the open Internet. One within another counts as what it leads to."""
-    inner = _inner(address)
-    if inner is not None:
-        return place_of(inner)
+    """What an address is of, which has none within it; empty: of the open Internet."""
     if address.is_loopback or address.is_unspecified:
         return LOOPBACK
     if address.is_link_local or address in _METADATA:
@@ -93,9 +99,10 @@ def place_of(address: IPv4Address | IPv6Address) -> str:
 
 
 def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | None:
-    if not isinstance(address, IPv6Address):
+    """The address of version 4 that one of version 6 leads to."""
+    if not isinstance(address, IPv6Address) or address.is_loopback or address.is_unspecified:
         return None
-    if address in _NAT64:
+    if any(address in each for each in _EMBEDDING):
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour
 

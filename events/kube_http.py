@@ -254,9 +254,10 @@ def _url(server: str, path: str) -> URL:
 
 
 def _proxied(server: str) -> bool:
-    """Whether HTTPS_PROXY and its like send us through a proxy."""
+    """Whether HTTPS_PROXY and its like send us through a proxy; aiohttp (3.14) goes past one that speaks TLS itself."""
     url = URL(server)
-    return url.scheme in getproxies() and not proxy_bypass(url.host or "") and not _loopback(server)
+    proxy = getproxies().get(url.scheme, "https:")
+    return not proxy.startswith(("https:", "wss:")) and not proxy_bypass(url.host or "") and not _loopback(server)
 
 
 def _loopback(server: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, FilePath, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from events.addresses import PLACES, PRIVATE
+from events.addresses import PLACES, PRIVATE, ranges
 from events.credentials import API, Credentials, trusting, without_secrets
 from events.kube_file import INSECURE, PROXY
 from services.clouds import kinds
@@ -57,6 +57,11 @@ Allows = Annotated[str, AfterValidator(_allows)]
 def allowed(words: str) -> frozenset[str]:
     """What a setting allows, word by word."""
     return frozenset(filter(None, map(str.strip, words.split(",")))) - {NONE}
+
+
+def _ranges(words: str) -> str:
+    ranges(words)
+    return words
 
 
 def _backend(name: str) -> str:
@@ -236,6 +241,11 @@ class Settings(BaseSettings):
     outbound_allow: Allows = Field(
         PRIVATE,
         description="The same for the targets of the outbound service, which sends events and tokens there.",
+    )
+    own_ranges: Annotated[str, AfterValidator(_ranges)] = Field(
+        "",
+        description="The ranges of the Services and pods of the cluster alate runs in, as CIDR, with commas between: "
+        "what is internal. Without them only its API server and names under .svc are known to be.",
     )
     edge_open: bool = Field(
         default=False,

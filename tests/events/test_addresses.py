@@ -1,11 +1,12 @@
 """An address is told for what it is, however it is written; a name leads where its addresses lead, at that moment."""
 
 import socket
+from ipaddress import ip_network
 
 import pytest
 from aiohttp import web
 
-from events.addresses import INTERNAL, LINK_LOCAL, LOOPBACK, PRIVATE, Reach, own
+from events.addresses import INTERNAL, LINK_LOCAL, LOOPBACK, PRIVATE, Reach, own, ranges
 from events.faults import Denied, TryLater
 from events.fetch import fetch
 from events.kinds import CONFIGMAPS
@@ -13,7 +14,7 @@ from events.kube import Kube
 from events.kube_config import FOREIGN, TRUSTED, transport_of
 from services.sandbox.api.kubeconfig import kubeconfig
 
-STRICT = Reach(frozenset({PRIVATE}), "ALATE_X_ALLOW", frozenset({"10.96.0.1"}))
+STRICT = Reach(frozenset({PRIVATE}), "ALATE_X_ALLOW", ranges("10.96.0.0/16,fd96::/108"))
 REFUSED = {
     "127.0.0.1": "this host itself",
     "127.9.9.9": "this host itself",
@@ -32,6 +33,13 @@ REFUSED = {
     "fd00:ec2::254": "the link",
     "168.63.129.16": "the link",
     "10.96.0.1": "the cluster that alate runs in",
+    "10.96.7.7": "the cluster that alate runs in",
+    "::ffff:10.96.0.1": "the cluster that alate runs in",
+    "64:ff9b::10.96.0.1": "the cluster that alate runs in",
+    "fd96::1": "the cluster that alate runs in",
+    "64:ff9b:1::169.254.169.254": "the link",
+    "::ffff:0:169.254.169.254": "the link",
+    "::127.0.0.1": "this host itself",
     "kubernetes.default.svc": "the cluster that alate runs in",
     "kubernetes": "the cluster that alate runs in",
     "x.y.svc.cluster.local.": "the cluster that alate runs in",
@@ -58,9 +66,24 @@ def test_each_place_is_allowed_by_its_own_word():
         assert Reach(own=STRICT.own).refusal(host).startswith(f"{host} is of")
 
 
-def test_a_pod_is_told_of_its_own_api_server():
-    assert own({"KUBERNETES_SERVICE_HOST": "10.96.0.1"}) == {"10.96.0.1"}
+def test_a_pod_is_told_of_its_own_api_server_and_its_operator_tells_the_rest():
+    told = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "ALATE_OWN_RANGES": "10.244.0.0/16, fd00::/64"}
+    assert own(told) == {ip_network(each) for each in ("10.96.0.1", "10.244.0.0/16", "fd00::/64")}
     assert own({}) == frozenset()
+
+
+@pytest.mark.parametrize("proxy", ["https://127.0.0.1:9", "wss://127.0.0.1:9"])
+async def test_a_proxy_that_is_not_gone_through_takes_no_check_away(api, looked_up, monkeypatch, proxy):
+    monkeypatch.setenv("http_proxy", proxy)
+    looked_up["innocent.example"] = "127.0.0.1"
+    text = kubeconfig(api.url.replace("127.0.0.1", "innocent.example"), "x", "").replace("/clusters/x", "")
+    kube = Kube(await transport_of(text), random=lambda: 0.5)
+    try:
+        with pytest.raises(Denied, match=r"127\.0\.0\.1 is of this host itself"):
+            await kube.list(CONFIGMAPS)
+    finally:
+        await kube.close()
+    assert api.asked == []
 
 
 @pytest.fixture
