@@ -29,15 +29,19 @@ def group(pool: Pool, offer: Offer) -> NodeGroup:
 
 
 def count(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
-    """What is there is what it costs, never less than the fewest nodes it may have: those are being made again."""
+    """What is there is what it costs, never less than the fewest nodes it may have: those are being made again.
+
+    One that is lent is had whole, and costs what was asked for of it.
+    """
     lots = state.attempt.placement.lots
     there = by_pool(state, seen, [lot.pool for lot in lots])
     rolls = state.resizing is not None or state.upgrading is not None  # then a node may stand beside its successor
-    counted = tuple(_counted(lot, there[lot.pool].nodes, rolls=rolls) if lot.pool in there else lot for lot in lots)
+    fixed = rolls or state.lent
+    counted = tuple(_counted(lot, there[lot.pool].nodes, fixed=fixed) if lot.pool in there else lot for lot in lots)
     return state if counted == lots else rebilled(state, counted, now)
 
 
-def _counted(lot: Lot, nodes: int, *, rolls: bool) -> Lot:
+def _counted(lot: Lot, nodes: int, *, fixed: bool) -> Lot:
     if lot.group is not None:
         return msgspec.structs.replace(lot, nodes=max(nodes, lot.least))
-    return lot if rolls else msgspec.structs.replace(lot, extra=max(nodes - lot.nodes, 0))
+    return lot if fixed else msgspec.structs.replace(lot, extra=max(nodes - lot.nodes, 0))

@@ -83,7 +83,8 @@ def as_it_stands(wish: Wish, attempt: int, there: Standing, market: Market) -> R
     need = _sized(wish.need, there)
     place = (only(there.cloud, need.clouds), only(there.region, need.regions))
     lots = tuple(_lot(need, pool, stood, market, place) for pool, stood in pairs(need, there))
-    placement = Placement(cloud=place[0], region=place[1], lots=lots)
+    fixed = market.control_plane(place)
+    placement = Placement(cloud=place[0], region=place[1], lots=lots, control_plane_per_hour=fixed)
     message = "" if all(each.price_per_hour for each in lots) else UNPRICED
     return Recalled(attempt, placement, need, message)
 

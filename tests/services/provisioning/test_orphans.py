@@ -26,12 +26,12 @@ OWN = InfraSeen(cluster="train-a", uid="c2.1", attempt=2, backend="capi")
 THERE = Standing("aws", "us-east-1", (Stood("gpu", 3, "p5", "az1"),), version="v1.34.0")
 
 
-def market(price=40.0):
+def market(price=40.0, cost=0.0):
     known = Market()
     offer = Offer(
         cloud="aws", region="us-east-1", zone="az1", instance="p5", accelerator="H100", accelerators=8, price=price
     )
-    known.hear(Offers(cloud="aws", region="us-east-1", offers=(offer,)))
+    known.hear(Offers(cloud="aws", region="us-east-1", offers=(offer,), control_plane_per_hour=cost))
     return known
 
 
@@ -54,6 +54,10 @@ def test_what_stands_of_a_colony_that_stands_is_taken_in_again_under_its_own_mar
     (lot,) = again.attempt.placement.lots
     assert (lot.instance, lot.zone, lot.nodes, lot.price_per_hour, again.attempt.message) == ("p5", "az1", 3, 40.0, "")
     assert not again.strays
+
+
+def test_what_is_taken_in_again_is_billed_for_its_control_plane():
+    assert after(THERE, known=market(cost=0.5)).attempt.placement.price_per_hour == 120.5
 
 
 def test_a_price_that_nobody_tells_any_more_is_said_to_be_unknown():

@@ -105,6 +105,11 @@ def test_nodes_that_somebody_adds_by_hand_are_billed_from_then_on_and_told():
     assert (price(back), message(Facts(WISH, cluster=back, seen=seen(2)))) == (20.1, "")
 
 
+def test_a_cluster_that_is_lent_whole_costs_what_was_asked_for_of_it():
+    state = tell(replace(ready(), lent=True), seen(10))
+    assert (price(state), message(Facts(WISH, cluster=state, seen=seen(10)))) == (20.1, "")
+
+
 def test_what_was_added_by_hand_and_is_asked_for_then_is_paid_once():
     state = tell(ready(), seen(5))
     more = replace(WISH, generation=2, need=replace(NEED, pools=(replace(POOL, name="gpu", nodes=5),)))
