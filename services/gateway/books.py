@@ -158,6 +158,15 @@ class Books:
         told = next((seen.endpoint for seen in shown if seen.endpoint), "")
         return msgspec.structs.replace(own, endpoint=told) if own else None
 
+    def collision(self, wish: Wish) -> str:
+        """Why a wish cannot be followed: another Colony's cluster has its name."""
+        state = self.cluster(wish.tenant, wish.name)
+        if state is None or state.wish.colony == wish.colony or self.over(state):
+            return ""
+        return (
+            f"the name {wish.name} is taken by cluster {state.wish.cluster} of Colony {state.wish.colony}: rename one"
+        )
+
     def over(self, state: ClusterState) -> bool:
         """Whether a cluster's teardown has reached its end, with its proof."""
         teardown = self.teardown(state.wish.tenant, state.wish.name)

@@ -48,14 +48,19 @@ class Colonies:
         *,
         costs: Costs,
         standing: Standing = lambda _tenant, _cluster: (),
+        unseen: Callable[[str], str] = lambda _backend: "",
     ) -> None:
-        """`standing` gives what bears the marks of a cluster, by its tenant and name."""
+        """`standing` gives what bears the marks of a cluster, by its tenant and name.
+
+        `unseen` says of a back end why nobody can know that now; empty if it is known.
+        """
         self._kube = kube
         self._levels = levels
         self._books = books
         self._clock = clock
         self._backend = backend
         self._standing = standing
+        self._unseen = unseen
         self._unknown: dict[Name, Wish] = {}
         """What was asked of clusters that have no history, by tenant and name: once in this process's life."""
         self._taken = 0
@@ -166,10 +171,11 @@ class Colonies:
                 await self._say(no_more(state.wish, meta["generation"], force=force))
 
     def _refusals(self, asked: tuple[Wish, ...]) -> dict[str, str]:
-        return {wish.name: self._collision(wish) for wish in asked}
+        return {wish.name: self._books.collision(wish) for wish in asked}
 
     def _facts(self, asked: tuple[Wish, ...], refusals: dict[str, str]) -> list[Facts]:
-        return [self._books.facts(wish, refusals[wish.name]) for wish in asked]
+        facts = ((wish, self._books.facts(wish, refusals[wish.name])) for wish in asked)
+        return [replace(known, unseen=self._unseen(wish.need.backend)) for wish, known in facts]
 
     def _dropped(self, meta: Object, asked: set[str]) -> list[Facts]:
         """Clusters that the Colony asks for no more, as long as anything of them is there: they are still paid for."""
@@ -198,6 +204,8 @@ class Colonies:
 
     async def _ask(self, colony: Object, wish: Wish, trace: Trace) -> None:
         """Say what is wanted of a cluster without a history, with all that is left of one: it may have been lost."""
+        if self._unseen(wish.need.backend):
+            return
         known = remains(colony, wish, self._standing(wish.tenant, wish.name))
         again = self._unknown.get((wish.tenant, wish.name)) != wish
         await self._say(known, self._unless_edited(wish, trace), again=again)
@@ -218,15 +226,6 @@ class Colonies:
 
     async def _say(self, wish: Wish, trace: Trace = NOWHERE, *, again: bool = False) -> None:
         await self._levels.say(wish, wish.tenant, wish.name, cause=wish.release or wish.event, trace=trace, again=again)
-
-    def _collision(self, wish: Wish) -> str:
-        """Why a wish cannot be followed: another Colony's cluster has its name."""
-        state = self._books.cluster(wish.tenant, wish.name)
-        if state is None or state.wish.colony == wish.colony or self._books.over(state):
-            return ""
-        return (
-            f"the name {wish.name} is taken by cluster {state.wish.cluster} of Colony {state.wish.colony}: rename one"
-        )
 
     async def _orphans(self, name: Name) -> None:
         """The Colony is not there any more: whatever of it still is has to go."""

@@ -19,6 +19,8 @@ class Facts:
     wish: Wish
     refused: str = ""
     """Why its wish cannot be followed at all."""
+    unseen: str = ""
+    """Why it is not known what stands of it, where it has no history."""
     cluster: ClusterState | None = None
     teardown: TeardownState | None = None
     addons: tuple[AddonState, ...] = ()

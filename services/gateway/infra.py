@@ -37,8 +37,21 @@ class InfraWatch:
         self._odd: dict[Name, str] = {}
         self._standing: dict[Name, dict[str, InfraSeen]] = {}
         """Of each cluster, by its tenant and name, what bears its marks and is not being deleted."""
+        self._unheard = "it was not listed yet"
+        self.looked = asyncio.Event()
+        """Set once it was tried to see all there is."""
         self.complete = asyncio.Event()
         """Set once all there is was seen, or the API server does not serve the kind."""
+
+    @property
+    def backend(self) -> str:
+        """Its name."""
+        return self._cloud.name
+
+    @property
+    def unseen(self) -> str:
+        """Why it is not known yet what stands there, for people; empty once it is."""
+        return "" if self.complete.is_set() else f"what stands in back end {self.backend} is not seen: {self._unheard}"
 
     def standing(self, tenant: str, cluster: str) -> tuple[InfraSeen, ...]:
         """What bears the marks of a cluster now, whatever is known of it."""
@@ -59,23 +72,31 @@ class InfraWatch:
                 match sight:
                     case Listed(items):
                         self._listed(items)
-                        self.complete.set()
+                        self._known()
                     case Changed(item, gone):
                         self._saw(item, gone=gone)
-                    case Lost():  # what was said stays said: not seeing something is not its absence
-                        if (version := await self._served(kube, watched)) not in (None, watched):
+                    case Lost(reason):  # what was said stays said: not seeing something is not its absence
+                        if (version := await self._served(kube, watched, reason)) not in (None, watched):
                             return version
         return watched
 
-    async def _served(self, kube: Kube, watched: Resource) -> Resource | None:
+    async def _served(self, kube: Kube, watched: Resource, unheard: str) -> Resource | None:
         """In which version the kind is served now: where in none, there is nothing of it to be seen."""
         try:
             version = await served(kube, self._cloud.watched)
         except Fault:  # nobody can say now
-            return watched
+            version = watched
         if version is None:
-            self.complete.set()
+            self._known()
+        elif version == watched:
+            self._unheard = unheard
+            self.looked.set()
+            log.warning("infra.unheard", backend=self.backend, reason=unheard)
         return version
+
+    def _known(self) -> None:
+        self.complete.set()
+        self.looked.set()
 
     def _listed(self, items: tuple[Object, ...]) -> None:
         """A complete list: what was there, or was about to be told of, and is not in it, is gone."""
@@ -110,7 +131,7 @@ class InfraWatch:
         name = _name(item)
         if self._odd.get(name) != reason:
             self._odd[name] = reason
-            log.warning("infra.unreadable", tenant=name[0], name=name[1], backend=self._cloud.name, reason=reason)
+            log.warning("infra.unreadable", tenant=name[0], name=name[1], backend=self.backend, reason=reason)
         try:
             who = self._said(name) or identity(item)
         except MALFORMED:  # not even whose it is

@@ -73,8 +73,9 @@ class Gateway:
         self._costs, self._cost_every = Costs(cost_every), cost_every
         self._infra = [InfraWatch(cloud, self._levels, jitter) for cloud in clouds.values()]
         self._colonies = Colonies(
-            kube, self._levels, self._books, clock, backend, costs=self._costs, standing=self._standing
-        )
+            kube, self._levels, self._books, clock, backend,
+            costs=self._costs, standing=self._standing, unseen=self._unseen,
+        )  # fmt: skip
         self._intake = Intake(bus, kube, clock=clock, meters=meters, jitter=jitter)
         self._waiting: set[Name] = set()
         self._passing: dict[Name, asyncio.TimerHandle] = {}
@@ -95,8 +96,9 @@ class Gateway:
                     group.create_task(infra.run(self._kube))
                 self._recorder.begin()
                 group.create_task(self._recorder.run())
-                for infra in self._infra:  # what stands is known before anything is asked for
-                    await infra.complete.wait()
+                for infra in self._infra:  # what stands is known before anything is asked for, or told not to be
+                    await infra.looked.wait()
+                    group.create_task(self._catch_up(infra))
                 group.create_task(self._watch())
                 group.create_task(self._intake.run())
                 group.create_task(self._measure())
@@ -108,6 +110,15 @@ class Gateway:
 
     def _standing(self, tenant: str, cluster: str) -> tuple[InfraSeen, ...]:
         return tuple(seen for infra in self._infra for seen in infra.standing(tenant, cluster))
+
+    def _unseen(self, backend: str) -> str:
+        return next((infra.unseen for infra in self._infra if infra.backend == backend), "")
+
+    async def _catch_up(self, infra: InfraWatch) -> None:
+        """Follow every Colony again once it is known what stands in a back end: some may have waited for that."""
+        await infra.complete.wait()
+        for name in tuple(self._colonies.objects):
+            self._touch(name)
 
     async def _measure(self) -> None:
         """Tell how old what stands is, and what it costs, again and again: every replica the same, as each sees all."""

@@ -122,6 +122,8 @@ def _moves_on(state: Placing, failed: Attempt) -> str:
 
 def _at_rest(facts: Facts) -> str:
     state, wish = facts.cluster, facts.wish
+    if state is None and facts.unseen:
+        return f"nothing is founded as long as {facts.unseen}"
     if isinstance(state, Ready | Released) and asked_since(facts):
         return ON_ITS_WAY
     left = given_up(facts.teardown) if facts.teardown and isinstance(state, Released) else ()

@@ -75,7 +75,7 @@ class House:
         self.bus, self.kube, self.now = MemoryBus(), FakeKube(), NOW
         self.levels = Levels(self.bus, lambda: NOW, Meters(), Wish, InfraSeen)
         self.books = Books(self.bus, Meters())
-        self.standing = ()
+        self.standing, self.unseen = (), {}
         self.colonies = self.born()
         self.ledgers = {
             life.domain: Ledger(self.bus, life, lambda: NOW, Meters())
@@ -89,6 +89,7 @@ class House:
         return Colonies(
             self.kube, self.levels, self.books, lambda: self.now, "capi",
             costs=self.costs, standing=lambda _tenant, _cluster: self.standing,
+            unseen=lambda backend: self.unseen.get(backend, ""),
         )  # fmt: skip
 
     async def open(self):
@@ -574,6 +575,32 @@ async def test_a_cluster_whose_history_was_lost_is_asked_for_again_with_what_sta
     await house.is_(Ready, msgspec.structs.replace(await house.said(), remains=None))
     await house.follow()
     assert (await house.said()).remains is None
+
+
+async def test_only_a_cluster_without_a_history_waits_to_see_what_stands_in_its_back_end(house):
+    house.unseen = {"k0rdent": "forbidden"}
+    house.colony(("a", 1))
+    await house.follow()
+    assert await house.times_said() == 1
+    house.unseen = {"capi": "what stands in back end capi is not seen: forbidden"}
+    await house.is_(Ready, await house.said())
+    house.colony(("a", 1), ("b", 1))
+    await house.follow()
+    assert await house.times_said() == 1
+    (_, told) = house.kube.applied[-1]["clusters"]
+    assert (told["phase"], told["message"]) == (
+        "Pending", "nothing is founded as long as what stands in back end capi is not seen: forbidden",
+    )  # fmt: skip
+    house.unseen = {}
+    await house.follow()
+    assert await house.times_said() == 2
+
+
+async def test_a_deleted_colony_is_not_let_go_as_long_as_nobody_sees_what_stands_of_it(house):
+    house.unseen = {"capi": "forbidden"}
+    house.colony(("a", 1), deletionTimestamp="2026-01-01T00:00:00Z")
+    await house.follow()
+    assert (await house.times_said(), house.kube.patched) == (0, [])
 
 
 async def test_a_cluster_that_had_ended_is_not_asked_for_as_if_it_were_new(house):

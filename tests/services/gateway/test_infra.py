@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from events.bus import Unavailable
 from events.faults import NotFound, TryLater
@@ -336,6 +337,39 @@ async def test_a_cluster_that_becomes_odd_shows_what_it_showed_before_and_what_i
     seen = levels.last(InfraSeen, "acme", "capi", "a-1")
     assert (seen.present, seen.reachable) == (True, True)
     assert seen.message.startswith("Cluster a-1 cannot be read: AttributeError in ")
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
+
+
+class RefusingKube:
+    """Serves the kind, and lists it only after a minute."""
+
+    def __init__(self):
+        self.discovered = {}
+
+    async def read(self, path):
+        return {"resources": [{"name": "clusters", "kind": "Cluster", "namespaced": True}]}
+
+    async def watch(self, _):
+        yield Lost("clusters is forbidden")
+        await asyncio.sleep(60)
+        yield Listed((), "1")
+        await asyncio.Event().wait()
+
+
+async def test_what_cannot_be_listed_is_said_with_the_reason_until_it_can():
+    levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    infra = InfraWatch(OlderCloud(), levels, lambda: 0.5)
+    with capture_logs() as logs:
+        watch = asyncio.create_task(infra.run(RefusingKube()))
+        await infra.looked.wait()
+    assert (infra.backend, infra.complete.is_set()) == ("fake", False)
+    assert infra.unseen == "what stands in back end fake is not seen: clusters is forbidden"
+    (told,) = logs
+    assert (told["event"], told["backend"], told["reason"]) == ("infra.unheard", "fake", "clusters is forbidden")
+    await infra.complete.wait()
+    assert infra.unseen == ""
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch

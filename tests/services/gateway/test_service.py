@@ -9,8 +9,8 @@ import pytest
 
 from events.bus import Unavailable
 from events.faults import Denied, TryLater
-from events.kinds import COLONIES
-from events.kube import Listed
+from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES
+from events.kube import Listed, Lost
 from events.memory import MemoryBus
 from events.meters import Meters
 from schemas import cluster
@@ -52,13 +52,13 @@ class FakeKube:
 class House:
     """A gateway whose looks at a Colony are noted, each with its time, and take as long as is said."""
 
-    def __init__(self):
+    def __init__(self, kube=None, clouds=None):
         self.bus, self.looks, self.takes = MemoryBus(), [], 0.0
         self.shown, self.faults = 0, []
         self.gateway = Gateway(
             self.bus,
-            FakeKube(),
-            {},
+            kube or FakeKube(),
+            clouds or {},
             clock=lambda: NOW,
             meters=Meters(),
             jitter=lambda: 0.5,
@@ -103,9 +103,9 @@ class House:
 
 
 @asynccontextmanager
-async def at_work():
+async def at_work(*of):
     """Not a fixture: its time would be another one."""
-    made = House()
+    made = House(*of)
     made.running = asyncio.create_task(made.gateway.run())
     await made.decided(Requested)
     await asyncio.sleep(1)
@@ -233,6 +233,40 @@ async def test_what_was_put_off_is_left_to_the_next_one():
         await house.leave()
         await asyncio.sleep(60)
         assert (len(house.looks), house.faults) == (began, [])
+
+
+class Backend:
+    """One whose objects nobody may list until a minute after the start; or anybody may."""
+
+    def __init__(self, name, *, refused):
+        self.name, self.watched = name, CLUSTERS if refused else CLUSTERDEPLOYMENTS
+
+
+class HalfKube(FakeKube):
+    """Refuses to list the objects of one back end for a minute."""
+
+    def __init__(self):
+        self.discovered = {}
+
+    async def read(self, path):
+        return {"resources": [{"name": "clusters", "kind": "Cluster", "namespaced": True}]}
+
+    async def watch(self, resource, **more):
+        if resource is CLUSTERS:
+            yield Lost("clusters is forbidden")
+            await asyncio.sleep(60)
+        async for sight in super().watch(resource, **more):
+            yield sight
+
+
+async def test_a_back_end_that_cannot_be_listed_stops_no_other_and_once_it_can_all_are_looked_at_again():
+    clouds = {name: Backend(name, refused=name == "capi") for name in ("capi", "k0rdent")}
+    async with at_work(HalfKube(), clouds) as house:
+        assert house.looks == [0.0]
+        assert house.gateway._unseen("capi") == "what stands in back end capi is not seen: clusters is forbidden"
+        assert house.gateway._unseen("k0rdent") == ""
+        await asyncio.sleep(60)
+        assert house.looks == [0.0, 60.0]
 
 
 async def test_how_old_all_that_stands_is_is_measured_again_and_again():
