@@ -1,12 +1,13 @@
 """What a person changes of a running cluster is written into its Colony, and can be waited for."""
 
+import asyncio
 import re
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import datetime
 from typing import NamedTuple
 
-from events.faults import NotFound
+from events.faults import NotFound, TryLater
 from events.kinds import COLONIES
 from events.kube import Kube, Object
 from schemas import durations
@@ -19,6 +20,10 @@ from services.scaling import MANAGER, NoSuchPool, Patch, Untimely, again, extend
 Say = Callable[[str], object]
 VERSION = re.compile(r"v1\.[0-9]+\.[0-9]+")
 """As a Colony takes it."""
+ANSWERED = 2.0
+"""Seconds within which a stack at work says that a change cannot be: whoever does not wait hears that all the same."""
+LOOK_AGAIN = 0.1
+"""Seconds between two looks for that."""
 
 
 class Change(NamedTuple):
@@ -107,13 +112,12 @@ def _size(text: str) -> tuple[str, int]:
 
 
 async def change(where: Where, asked: Change, *, wait: bool, as_json: bool, write: Write) -> None:
-    """Ask for it. Raises BadInput, Failed if there is no such Colony, or it is refused or over while waited for."""
+    """Ask for it. Raises BadInput, Failed if there is no such Colony, or it is refused, or over while waited for."""
     tell: Say = (lambda _: None) if as_json else (lambda line: write(f"{line}\n"))
     async with where.kube() as kube:
         colony = await _patched(kube, asked)
         tell(f"colony/{asked.colony}: {asked.cluster} {asked.said}")
-        if wait:
-            colony = await _until(kube, colony, asked, tell)
+        colony = await (_until(kube, colony, asked, tell) if wait else _heard(kube, colony, asked))
     if as_json:
         write(dumped(colony))
 
@@ -132,14 +136,42 @@ async def _patched(kube: Kube, asked: Change) -> Object:
         raise Failed(f"there is no Colony {name} in namespace {namespace}: see `alate get colonies`") from absent
 
 
+async def _heard(kube: Kube, colony: Object, asked: Change) -> Object:
+    """The Colony once its owners have answered, or as it is if they do not do so soon. Raises Failed if it cannot be.
+
+    It is read, not watched: who may write a Colony may not be allowed to watch them all.
+    """
+    generation = colony["metadata"].get("generation", 0)
+    with suppress(TimeoutError, TryLater, NotFound):
+        async with asyncio.timeout(ANSWERED):
+            while not _answers(colony, asked.cluster, generation):
+                await asyncio.sleep(LOOK_AGAIN)
+                colony = await kube.get(COLONIES, asked.colony, asked.namespace)
+    _refuse(colony, f"{asked.cluster}: ")
+    return colony
+
+
+def _answers(colony: Object, cluster: str, generation: int) -> bool:
+    """Whether what a cluster shows is of the Colony as it was written then, or later."""
+    shown = _shown(colony, cluster).get("conditions", ()) if current(colony) else ()
+    return bool(shown) and all(each.get("observedGeneration", 0) >= generation for each in shown)
+
+
+def _refuse(colony: Object, about: str = "") -> None:
+    """Raises Failed if what is asked now cannot be: all of it, or something that its complaint is about."""
+    conditions = {one["type"]: one for one in current(colony).get("conditions", ())}
+    accepted: Object = conditions.get("Accepted", {})
+    if accepted.get("status") == "False" and (accepted["reason"] == "Invalid" or about in accepted["message"]):
+        raise Failed(f"colony/{colony['metadata']['name']} is not as asked: {accepted['message']}")
+
+
 async def _until(kube: Kube, colony: Object, asked: Change, tell: Say) -> Object:
     """The Colony once the cluster is as asked, and nothing is on its way any more."""
     meta = colony["metadata"]
     async with aclosing(told(kube, meta["name"], meta["namespace"], tell)) as sights:
         async for seen in sights:
+            _refuse(seen)
             conditions = {one["type"]: one for one in current(seen).get("conditions", ())}
-            if conditions.get("Accepted", {}).get("status") == "False":
-                raise Failed(f"colony/{meta['name']} is not changed: {conditions['Accepted']['message']}")
             shown = _shown(seen, asked.cluster)
             if conditions and shown.get("phase") == "Released":
                 raise Failed(f"colony/{meta['name']}: {asked.cluster} is Released: {shown.get('message', '')}")
@@ -149,7 +181,7 @@ async def _until(kube: Kube, colony: Object, asked: Change, tell: Say) -> Object
 
 
 def _shown(colony: Object, cluster: str) -> Object:
-    return next((each for each in colony["status"]["clusters"] if each["name"] == cluster), {})
+    return next((each for each in colony["status"].get("clusters", ()) if each["name"] == cluster), {})
 
 
 def _ready(shown: Object) -> bool:

@@ -96,6 +96,8 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack, tm
     assert await accelerators(stack) == 16
     wrong = await stack.alate("scale", "train/main", "cpu=2")
     assert (wrong.code, wrong.err) == (2, "alate: cluster main has no pool cpu: it has gpu\n")
+    refused = await stack.alate("scale", "train/main", "gpu=9")
+    assert (refused.code, "more than maxPricePerHour 60" in refused.err) == (1, True), refused
     assert "H100" in (await stack.alate("get", "offers", "H100")).out
 
     gone = await stack.alate("delete", "train", "--wait")
