@@ -159,7 +159,7 @@ def _offer(cloud: str, row: Row) -> Offer:
     return Offer(
         cloud=cloud,
         region=_name(row, "Region"),
-        zone=row.get("AvailabilityZone") or "",
+        zone=_printed(row, "AvailabilityZone"),
         instance=_name(row, "InstanceType"),
         accelerator=accelerator,
         accelerators=_whole(row, "AcceleratorCount", 1, MOST_ACCELERATORS),
@@ -169,7 +169,7 @@ def _offer(cloud: str, row: Row) -> Offer:
         spot_price=spot if spot > 0 else None,
         limit=limit,
         disk_gib=_number(row, "DiskGiB") if row.get("DiskGiB") else None,
-        country=row.get("Country") or "",
+        country=_printed(row, "Country"),
     )
 
 
@@ -202,4 +202,12 @@ def _number(row: Row, column: str) -> float:
 def _name(row: Row, column: str) -> str:
     if not row.get(column):
         raise Nonsense(f"{column} {row.get(column)!r} must be given")
-    return row[column]
+    return _printed(row, column)
+
+
+def _printed(row: Row, column: str) -> str:
+    """As it is given: what prints nothing, or moves the cursor, would go on to every terminal, object and log."""
+    name = row.get(column) or ""
+    if not name.isprintable():
+        raise Nonsense(f"{column} {name!r} holds what cannot be printed")
+    return name

@@ -110,6 +110,9 @@ def test_a_limited_machine_may_cost_nothing():
         ("x,H100,1,1,1,,1,,,", "Region '' must be given"),
         (",H100,1,1,1,,1,,r,", "InstanceType '' must be given"),
         ("x", "has 1 of 10 fields: it is cut off"),
+        ("x\0y,H100,1,1,1,,1,,r,", "InstanceType 'x\\x00y' holds what cannot be printed"),
+        ("x,H100,1,1,1,,1,,\x1b[2Jr,", "Region '\\x1b[2Jr' holds what cannot be printed"),
+        ("x,H100,1,1,1,,1,,r,z\u202e", "AvailabilityZone 'z\\u202e' holds what cannot be printed"),
     ],
 )
 def test_a_row_that_makes_no_sense_is_refused_with_its_line_and_the_next_is_read(line, why):
@@ -117,6 +120,14 @@ def test_a_row_that_makes_no_sense_is_refused_with_its_line_and_the_next_is_read
     read_rows = catalog("aws", good.replace("y", "z"), line, good)
     assert read_rows.refused == (f"aws row 3: {why}",)
     assert [offer.instance for offer in read_rows.offers] == ["z", "y"]
+
+
+def test_a_country_that_cannot_be_printed_is_refused_and_one_of_another_script_is_not():
+    columns = f"{COLUMNS},Country"
+    lines = "x,H100,1,1,1,,1,,r,z,D\bE\ny,H100,1,1,1,,1,,région,東京,日本\n"
+    found = read("onprem", csv.DictReader(StringIO(f"{columns}\n{lines}")))
+    assert found.refused == ("onprem row 2: Country 'D\\x08E' holds what cannot be printed",)
+    assert [(o.region, o.zone, o.country) for o in found.offers] == [("région", "東京", "日本")]
 
 
 def test_a_price_of_gcp_that_is_none_is_refused_with_the_line_of_its_host():
