@@ -1,6 +1,8 @@
 """The Kubernetes API as services use it: faults instead of status codes, lists and watches that never lie."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Literal, TypeVar
 
 import msgspec
@@ -33,6 +35,8 @@ PATCHES = {
     "json": "application/json-patch+json",
     "apply": "application/apply-patch+yaml",  # JSON is YAML, and any server since 1.16 takes it
 }
+METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+"""A list of what objects are called and marked with; what they hold stays where it is, or nothing is answered."""
 Body = Object | list[Object]
 """What is sent: an object, or the steps of a JSON patch."""
 Propagation = Literal["Background", "Foreground", "Orphan"]
@@ -77,14 +81,12 @@ class Kube:
         self, resource: Resource, namespace: str | None = None, *, labels: str = "", fields: str = ""
     ) -> Listed:
         """Every object at one version, apiVersion and kind filled in; selectors as in ``kubectl -l``."""
-        query = {"limit": str(PAGE)} | _selectors(labels, fields)
-        while True:
-            try:
-                return await self._pages(resource, resource.path(namespace), query)
-            except Expired:  # the pages' common version is gone: one whole list is what the server advises
-                if "limit" not in query:
-                    raise
-                del query["limit"]
+        return await self._listed(resource, namespace, _selectors(labels, fields))
+
+    async def marks(self, resource: Resource, namespace: str | None = None, *, labels: str = "") -> tuple[Object, ...]:
+        """The metadata of every object that `labels` select: nothing that the objects hold travels."""
+        listed = await self._listed(resource, namespace, _selectors(labels, ""), {"Accept": METADATA})
+        return tuple(item["metadata"] for item in listed.items)
 
     async def create(self, resource: Resource, wanted: Object, *, manager: str = "alate") -> Object:
         """Make an object in the namespace its metadata names; ``Denied("AlreadyExists")`` if it is there."""
@@ -162,12 +164,25 @@ class Kube:
         """Let go of every connection."""
         await self.transport.close()
 
-    async def _pages(self, resource: Resource, path: str, query: Mapping[str, str]) -> Listed:
+    async def _listed(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        selectors: Mapping[str, str],
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> Listed:
+        first = Request("GET", resource.path(namespace), {"limit": str(PAGE), **selectors}, headers)
+        try:
+            return await self._pages(resource, first)
+        except Expired:  # the pages' common version is gone: one whole list is what the server advises
+            return await self._pages(resource, replace(first, query=selectors))
+
+    async def _pages(self, resource: Resource, first: Request) -> Listed:
         items: list[Object] = []
-        page, nameless, tally = _ListMeta(rest=""), 0, Tally(self._bounds, path)
+        page, nameless, tally = _ListMeta(rest=""), 0, Tally(self._bounds, first.path)
         while True:
             more = {"continue": page.rest} if page.rest else {}
-            request = Request("GET", path, {**query, **more})
+            request = replace(first, query={**first.query, **more})
             response = await self._answer(request)
             tally.page(response.body)
             answer = _decoded(request, response, _page)

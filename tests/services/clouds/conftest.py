@@ -22,12 +22,15 @@ class Counting:
     def __init__(self, beyond: LocalTransport) -> None:
         self._beyond = beyond
         self.asked: list[str] = []
+        self.answered: list[bytes] = []
         self.instead: dict[str, Response] = {}
         """By method."""
 
     async def send(self, request: Request) -> Response:
         self.asked.append(f"{request.method} {request.path.rpartition('/')[2]}")
-        return self.instead.get(request.method) or await self._beyond.send(request)
+        response = self.instead.get(request.method) or await self._beyond.send(request)
+        self.answered.append(response.body)
+        return response
 
     async def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
         async for line in self._beyond.stream(request):

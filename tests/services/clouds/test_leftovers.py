@@ -3,9 +3,9 @@
 import pytest
 
 from events.faults import Denied, TryLater
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, CRDS, MACHINEDEPLOYMENTS
+from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, CRDS, MACHINEDEPLOYMENTS, SECRETS
 from events.kube import Response
-from services.clouds.leftovers import leftovers
+from services.clouds.leftovers import CLUSTER_NAME, leftovers
 from services.sandbox.seeds.kinds import KINDS
 
 LABELS = {"alate.dev/cluster": "train-a"}
@@ -57,3 +57,18 @@ async def test_a_question_that_fails_is_no_answer(server, status, fault):
     server.transport.instead["GET"] = Response(status, {}, b"{}")
     with pytest.raises(fault):
         await left(server)
+
+
+async def test_secrets_are_counted_by_either_mark_and_nothing_that_they_hold_travels(server):
+    """Not even of those that are others' secrets."""
+    marked = {
+        "ours": LABELS, "theirs": {CLUSTER_NAME: "train-a-2"}, "both": LABELS | {CLUSTER_NAME: "train-a-1"},
+        "other": {CLUSTER_NAME: "train-ab-1"}, "odd": {CLUSTER_NAME: "train-a-x"}, "bare": {},
+    }  # fmt: skip
+    for name, labels in marked.items():
+        meta = {"name": name, "namespace": "default", "labels": labels}
+        await server.create(SECRETS, {"metadata": meta, "data": {"value": "aGlkZGVu"}})
+    server.transport.answered.clear()
+    assert await left(server) == NONE | {"secrets": 3}
+    told = b"".join(server.transport.answered)
+    assert (b"theirs" in told, b"aGlkZGVu" in told, b"bare" in told) == (True, False, False)

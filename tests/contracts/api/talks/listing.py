@@ -1,5 +1,6 @@
 """What lists, pages, selectors, tables and watches show."""
 
+from events.kube import METADATA
 from tests.contracts.api.talk import (
     COMPACT,
     CONFIGMAPS,
@@ -123,6 +124,12 @@ TALKS = (
         seen(get(LIMITRANGES, 410, "Expired", limit="1", **{"continue": "$3.metadata.continue"}), bool),
     ),
     talk("a list of metadata alone", *_many(2), accepting(get(WIDGETS), PARTIALS)),
+    talk(
+        "of secrets that a label selects the metadata alone can be listed, and nothing else instead",
+        post(SECRETS, {"metadata": {"name": "a", "labels": {"app": "x"}}, "stringData": {"value": "hidden"}}),
+        post(SECRETS, {"metadata": {"name": "b"}, "stringData": {"value": "hidden"}}),
+        accepting(get(SECRETS, labelSelector="app", limit="500"), METADATA),
+    ),
     talk(
         "a custom kind is printed by its columns",
         post(WIDGETS, widget("one", color="red", replicas=2)),
