@@ -25,7 +25,11 @@ class ClusterState(State, frozen=True, kw_only=True):
     attempts: int = 0
     """How many attempts this incarnation has begun; numbers that strays bear are passed over."""
     cost_usd: float = 0.0
-    """What was billed: the released attempts, and the current one up to when it got its present size."""
+    """What was billed until `billed_since`: the released attempts, and the current one at what it cost before.
+
+    It is as of then, and not counted on while nothing changes: by now the cluster has cost as much more as the hours
+    since `billed_since` times what its placement costs an hour (`services.bill.so_far`).
+    """
     interruptions: int = 0
     """How often it was whole on spot machines, and then was not."""
     strays: tuple[Attempt, ...] = ()
@@ -94,7 +98,7 @@ class Founded(ClusterState, frozen=True, kw_only=True):
 
     attempt: Attempt
     billed_since: datetime
-    """Since when it costs what its placement says now."""
+    """Since when it costs what its placement says now: that time is not in `cost_usd` yet."""
     resizing: Resizing | None = None
     upgrading: Upgrading | None = None
     next_best_per_hour: float | None = None
@@ -129,7 +133,12 @@ class Provisioned(Founded, frozen=True, kw_only=True):
 
 @state("cluster", "ready", owner=OWNER)
 class Ready(Founded, frozen=True, kw_only=True):
-    """Every accelerator that was bought can be used."""
+    """Every accelerator that was bought can be used.
+
+    It is said again, one revision on, when only the wish for it or a count changes; whoever wants to know when it
+    became ready looks whether the state before was another. `cost_usd` is as of `billed_since`: since then it costs
+    `price_per_hour` of each lot times its `nodes` and `extra`, and `control_plane_per_hour`.
+    """
 
     kubeconfig: str
     shrinks_at: datetime | None = None
