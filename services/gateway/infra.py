@@ -103,6 +103,7 @@ class InfraWatch:
         for item in items:
             self._saw(item, gone=False)
         there = {_name(item) for item in items if self._read(item) is not None}
+        self._odd = {name: self._odd[name] for name in map(_name, items) if name in self._odd}
         said = ((names, seen) for names, seen in self._levels.named(InfraSeen) if names[1] == self._cloud.name)
         known = {(tenant, name): seen for (tenant, _, name), seen in said} | self._unsaid
         for name, seen in known.items():
@@ -115,6 +116,8 @@ class InfraWatch:
             self._say(_name(item), _gone(seen) if gone else seen)
         elif (before := self._said(_name(item))) is not None and before.present:
             self._say(_name(item), _gone(before))
+        if gone:
+            self._odd.pop(_name(item), None)
 
     def _read(self, item: Object) -> InfraSeen | None:
         """None where it is not one of ours; one of an odd shape shows what it showed before, and what is wrong."""
@@ -123,9 +126,11 @@ class InfraWatch:
             if seen is None:
                 return None
             seen = msgspec.structs.replace(seen, backend=self._cloud.name)
-            return msgspec.json.decode(msgspec.json.encode(seen), type=InfraSeen)  # whoever hears it can read it
+            seen = msgspec.json.decode(msgspec.json.encode(seen), type=InfraSeen)  # whoever hears it can read it
         except MALFORMED as error:
             return self._unread(item, why(error))
+        self._odd.pop(_name(item), None)
+        return seen
 
     def _unread(self, item: Object, reason: str) -> InfraSeen | None:
         name = _name(item)
@@ -159,7 +164,9 @@ class InfraWatch:
 
     async def _tell(self, name: Name) -> None:
         """However long the bus or the API server is away: what is seen last is said in the end."""
-        seen = self._unsaid[name]
+        seen = self._unsaid.get(name)
+        if seen is None:  # it was put off, and has been said meanwhile
+            return
         held = await self._held(name[0], seen)
         await insist(self._jitter, lambda: self._levels.say(held, *self._called(name)))
         if self._unsaid[name] is seen:

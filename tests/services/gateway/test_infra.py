@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from events.bus import Unavailable
-from events.faults import NotFound, TryLater
+from events.faults import TOO_LARGE, Denied, NotFound, TryLater
 from events.kinds import CLUSTERS
 from events.kube import Changed, Listed, Lost
 from events.memory import MemoryBus
@@ -280,15 +280,19 @@ async def test_what_nobody_can_bear_out_now_is_said_once_somebody_can():
 
 
 class ShownKube:
-    """Cluster API's Clusters, each changed once."""
+    """Cluster API's Clusters: what is listed, what is changed, what is gone, and what is listed then."""
 
-    def __init__(self, listed, changed=()):
-        self._listed, self._changed = listed, changed
+    def __init__(self, listed, changed=(), *, gone=(), then=None, every=0.0):
+        self._lists = [listed, *([] if then is None else [then])]
+        self._changes, self._every = [(item, False) for item in changed] + [(item, True) for item in gone], every
 
     async def watch(self, _):
-        yield Listed(tuple(self._listed), "1")
-        for item in self._changed:
-            yield Changed(item)
+        yield Listed(tuple(self._lists[0]), "1")
+        for item, gone in self._changes:
+            await asyncio.sleep(self._every)
+            yield Changed(item, gone=gone)
+        for items in self._lists[1:]:
+            yield Listed(tuple(items), "2")
         await asyncio.Event().wait()
 
 
@@ -373,3 +377,57 @@ async def test_what_cannot_be_listed_is_said_with_the_reason_until_it_can():
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch
+
+
+class Choosy(MemoryBus):
+    """Takes no message that is too large."""
+
+    async def publish(self, message, **how):
+        if b"too large" in message.data:
+            raise Denied("a message is too large", TOO_LARGE)
+        return await super().publish(message, **how)
+
+
+class Talking(FakeCloud):
+    """Says what is written in an object."""
+
+    def read(self, item):
+        return InfraSeen(cluster="train-a", uid="c1.1", attempt=1, message=item["says"])
+
+
+async def test_what_could_not_be_said_is_forgotten_once_something_else_was_said():
+    meta = {"namespace": "acme", "name": "train-a-1"}
+    kube = ShownKube([{"metadata": meta, "says": "too large"}], [{"metadata": meta, "says": "less"}], every=0.1)
+    levels = Levels(Choosy(), lambda: NOW, Meters(), InfraSeen)
+    with capture_logs() as logs:
+        watch = asyncio.create_task(InfraWatch(Talking(), levels, lambda: 0.5).run(kube))
+        await asyncio.sleep(600)
+    assert levels.last(InfraSeen, "acme", "fake", "train-a-1").message == "less"
+    assert [each["event"] for each in logs] == ["infra.tell.failed"]
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
+
+
+async def warnings_of(kube):
+    """How often an object was said to be unreadable, with all that is still known of such ones."""
+    infra = InfraWatch(Capi(None), Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen), lambda: 0.5)
+    with capture_logs() as logs:
+        watch = asyncio.create_task(infra.run(kube))
+        await asyncio.sleep(1)
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
+    return [each["event"] for each in logs].count("infra.unreadable"), dict(infra._odd)
+
+
+async def test_an_object_that_becomes_unreadable_again_is_named_again():
+    odd, well = capi("a", status=5), capi("a", status=REACHABLE)
+    times, _ = await warnings_of(ShownKube([odd], [odd, well, odd]))
+    assert times == 2
+
+
+async def test_of_an_unreadable_object_that_is_gone_nothing_is_remembered():
+    odd = capi("a", status=5)
+    assert await warnings_of(ShownKube([odd], gone=[odd])) == (1, {})
+    assert await warnings_of(ShownKube([odd], then=[])) == (1, {})
