@@ -58,10 +58,10 @@ class Recorder:
         for view in (self._books.clusters, self._books.teardowns, self._books.addons):
             for key, state in view:
                 self._entity(key, state, first=True)
-            view.listen(self._entity)
+            view.listen(self._entity, self._forget)
         for subject, seen in self._books.seen:
             self._heard[subject] = seen
-        self._books.seen.listen(self._level)
+        self._books.seen.listen(self._level, self._unheard)
 
     async def run(self) -> None:
         """Write for ever; what cannot be written is told by the status all the same."""
@@ -81,6 +81,12 @@ class Recorder:
         cluster = state if isinstance(state, ClusterState) else self._cluster(key.tenant, state)
         if cluster is not None:
             self._put(cluster, occurrences(before, state), f"{state.uid}.{state.revision}", state.since)
+
+    def _forget(self, key: Key) -> None:
+        self._before.pop(key, None)
+
+    def _unheard(self, subject: str) -> None:
+        self._heard.pop(subject, None)
 
     def _cluster(self, tenant: str, state: State) -> ClusterState | None:
         name = state.cluster if isinstance(state, AddonState) else state.wish.name  # type: ignore[attr-defined]

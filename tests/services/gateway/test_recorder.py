@@ -13,6 +13,7 @@ from events.kinds import EVENTS
 from events.kube import Kube
 from events.memory import MemoryBus
 from events.meters import Meters
+from events.tombstone import tombstone
 from schemas import addon, cluster, teardown
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
@@ -207,3 +208,16 @@ async def test_what_cannot_be_written_for_long_is_bounded():
             made._entity(Key("cluster", "default", wish.name), at(cluster.Ready) if not number else is_(
                 cluster.Ready, wish=wish, since=NOW))  # fmt: skip
         assert made._queue.full()
+
+
+async def test_of_what_is_kept_no_more_nothing_is_remembered():
+    async with house() as it:
+        made = await it.recorder()
+        await it.decided(at(cluster.Ready))
+        await it.levels.say(SEEN, "default", "train-a")
+        await asyncio.sleep(0.1)
+        assert (len(made._before), len(made._heard)) == (1, 1)
+        await it.bus.publish(tombstone(NAME.state("ready")))
+        await it.levels.forget(ClusterSeen, "default", "train-a")
+        await asyncio.sleep(0.1)
+        assert (made._before, made._heard) == ({}, {})
