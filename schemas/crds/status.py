@@ -104,7 +104,7 @@ class TeardownStatus(Shown):
     """When it goes, or went; while a step is under way, when that is given up at the latest."""
     message: str | None = None
     """What this step waits for."""
-    skipped: list[SkippedStatus] | None = None
+    skipped: Annotated[list[SkippedStatus], Field(json_schema_extra={"x-kubernetes-list-type": "atomic"})] | None = None
     """Steps that were given up: one several times, where the cluster was lost and founded again before."""
 
 
