@@ -13,7 +13,9 @@ from events.redrive import TTL
 GONE = "Alate-Gone"
 """The header that tells a tombstone from an empty message."""
 KEPT_FOR = 7 * 86_400
-"""Seconds until the tombstone is forgotten as well: by then the server has written down what it dropped."""
+"""Seconds until the tombstone is forgotten as well: a reader cut off for a long weekend goes on where it was and must
+still find it, and the one small message that a subject keeps meanwhile, however often it comes and goes, costs little.
+"""
 
 
 def tombstone(subject: str) -> Message:

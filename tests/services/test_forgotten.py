@@ -21,6 +21,7 @@ from schemas.subjects import Key
 from schemas.wish import Need, Wish
 from services.gateway.books import Books
 from services.levels import Levels
+from services.sandbox.api.journal import KUBE, BusJournal
 from services.view import entities, levels
 from tests.samples import POOL
 
@@ -162,3 +163,23 @@ async def test_levels_that_are_read_again_are_what_the_bus_keeps(bus):
     await other.say(seen(4), "acme", "capi", "d")
     await mine.refresh()
     assert {names[-1]: level.attempt for names, level in mine.named(InfraSeen)} == {"a": 2, "c": 1, "d": 4}
+
+
+async def test_what_comes_and_goes_all_the_time_leaves_one_tombstone(bus):
+    said, subject = Levels(bus, wall_clock, Meters(), InfraSeen), declared(InfraSeen).at("acme", "capi", "a")
+    for turn in range(20):
+        await said.say(seen(turn), "acme", "capi", "a")
+        await said.forget(InfraSeen, "acme", "capi", "a")
+    (left,) = await bus.read("LEVELS", subject)
+    assert (is_tombstone(left), left.data) == (True, b"")
+
+
+async def test_an_object_made_and_deleted_all_the_time_leaves_one_tombstone(server):
+    bus = await connect(server.url, name="sandbox", streams=(KUBE,))
+    journal = BusJournal(bus, "first")
+    for turn in range(20):
+        await journal.append("kube.management.pods.a", b"%d" % turn)
+        await journal.append("kube.management.pods.a", b"")
+    (left,) = await bus.read("KUBE", "kube.>")
+    assert (is_tombstone(left), await journal.load()) == (True, [])
+    await bus.close()
