@@ -35,6 +35,7 @@ BETTER: Mapping[str, tuple[str, ...]] = {"A100": ("A100-80GB",), "H100": ("H100-
 MAKERS: Mapping[str, str] = {"10de": "nvidia", "1002": "amd"}
 """By PCI vendor id."""
 
+_DIGITS = re.compile(r"[0-9]")
 _MAKERS = re.compile(r"^(nvidia|amd)?(geforce|tesla|instinct)?")
 
 
@@ -71,6 +72,12 @@ def resource(name: str) -> str:
 
 
 def nearest(name: str) -> tuple[str, ...]:
-    """Up to three known names most like this one, best first; all there are if none is alike."""
-    alike = get_close_matches(_plain(name), _CANONICAL, n=6, cutoff=0.5)
+    """Up to three known names most like this one, best first; all there are if none is alike.
+
+    Those that begin with the same letters go first: they are of the same make.
+    """
+    plain = _plain(name)
+    alike = get_close_matches(plain, _CANONICAL, n=len(_CANONICAL), cutoff=0.5)
+    make = _DIGITS.split(plain, maxsplit=1)[0]
+    alike.sort(key=lambda known: not known.startswith(make))
     return tuple(dict.fromkeys(_CANONICAL[plain] for plain in alike))[:3] or tuple(ACCELERATORS)

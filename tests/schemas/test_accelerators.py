@@ -46,8 +46,14 @@ def test_an_accelerator_is_counted_under_its_makers_name():
 
 
 def test_the_nearest_names_come_best_first():
-    assert nearest("H1000")[0] == "H100"
     assert nearest("rtx 409")[0] == "RTX4090"
+    assert nearest("H300")[:2] == ("H200", "H100")
+
+
+def test_names_of_the_same_make_go_before_others_that_are_as_much_alike():
+    assert nearest("H1000") == ("H100", "H200", "H100-NVL")
+    assert nearest("A100-800GB")[:2] == ("A100-80GB", "A100")
+    assert nearest("B100")[0] == "B200"
 
 
 def test_a_name_like_none_is_answered_with_all():

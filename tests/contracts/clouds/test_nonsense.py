@@ -15,7 +15,7 @@ CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"
 NONSENSE = {
     "an accelerator that nobody makes": (
         {"pools": [POOL | {"accelerator": "H1000"}]},
-        'spec.clusters[0].pools[0].accelerator is "H1000": must be a known accelerator, such as H100, V100, P100',
+        'spec.clusters[0].pools[0].accelerator is "H1000": must be a known accelerator, such as H100, H200, H100-NVL',
     ),
     "a number of them that no machine has": (
         {"pools": [POOL | {"acceleratorsPerNode": 5}]}, "machines with H100 have 8 of them",

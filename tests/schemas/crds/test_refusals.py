@@ -27,7 +27,7 @@ def refusal(written):
         ("nodes", 1.5, "is 1.5: must be a whole number"),
         ("nodes", 1025, "is 1025: must be at most 1024"),
         ("spot", "always", "is \"always\": must be 'never', 'preferred' or 'only'"),
-        ("accelerator", "H1000", 'is "H1000": must be a known accelerator, such as H100, V100, P100'),
+        ("accelerator", "H1000", 'is "H1000": must be a known accelerator, such as H100, H200, H100-NVL'),
         ("accelerator", None, "is missing: must be given"),
         ("memoryGiB", 0, "is 0: must be at least 1"),
     ],
