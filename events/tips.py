@@ -17,7 +17,7 @@ class Feeds(Protocol):
 
 async def tips(bus: Feeds, stream: str, *filters: str) -> list[Stored]:
     """The last message of every subject that matches, in stream order. Raises Unavailable."""
-    found: list[Stored] = []
+    found: dict[str, Stored] = {}
     async with aclosing(bus.feed(stream, *filters)) as feed:
         async for fed in feed:
             match fed:
@@ -26,5 +26,6 @@ async def tips(bus: Feeds, stream: str, *filters: str) -> list[Stored]:
                 case CaughtUp():
                     break
                 case Stored():
-                    found.append(fed)
-    return found
+                    found.pop(fed.subject, None)  # while all is listed more may come: the newest is the last in order
+                    found[fed.subject] = fed
+    return list(found.values())

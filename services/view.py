@@ -112,8 +112,7 @@ class View(Generic[K, V]):
     def _take(self, stored: Stored) -> None:
         kept = self._kept if self._listed is None else self._listed
         if is_tombstone(stored):
-            if self._listed is None:
-                self._forget(self._key(stored.subject))
+            self._bury(self._key(stored.subject))
             return
         key, value = self._read(stored)
         if key in kept and kept[key][0] >= stored.sequence:
@@ -122,6 +121,12 @@ class View(Generic[K, V]):
             self._keep(key, stored.sequence, value)
         else:
             self._listed[key] = (stored.sequence, value)
+
+    def _bury(self, key: K) -> None:
+        if self._listed is None:
+            self._forget(key)
+        else:
+            self._listed.pop(key, None)  # it was listed before it was told gone: the end of the list forgets it
 
     def _keep(self, key: K, sequence: int, value: V) -> None:
         self._kept[key] = (sequence, value)

@@ -5,8 +5,9 @@ import asyncio
 import msgspec
 import pytest
 
-from events.bus import Message
+from events.bus import Anew, CaughtUp, Message, Stored
 from events.meters import UNDECODABLE, Meters
+from events.tombstone import tombstone
 from schemas import cluster
 from schemas.cluster import Requested
 from schemas.infra import InfraSeen
@@ -87,3 +88,44 @@ async def test_a_state_that_nobody_declared_or_can_name_stops_no_other(bus, hear
     await bus.publish(Message(KEY.state("requested"), msgspec.json.encode(state)))
     ear = await hear(entities(bus, cluster.LIFECYCLE, Meters()))
     assert list(ear.view) == [(KEY, state)]
+
+
+class Listing:
+    """A bus with one feed: it lists what is kept, and lists it anew while something is told gone."""
+
+    def __init__(self, *script):
+        self._script = script
+
+    async def feed(self, stream, *filters):
+        for fed in self._script:
+            yield fed
+        await asyncio.Event().wait()
+
+
+def stored(sequence, name, attempt=1):
+    return Stored(f"{SEEN}{name}", msgspec.json.encode(seen(attempt)), {}, sequence)
+
+
+def told_gone(sequence, name):
+    return Stored(f"{SEEN}{name}", b"", tombstone(f"{SEEN}{name}").headers, sequence)
+
+
+async def test_what_is_told_gone_while_all_is_listed_anew_is_gone(hear):
+    script = (
+        stored(1, "a"), stored(2, "b"), CaughtUp(),
+        Anew(), stored(1, "a"), stored(2, "b"), told_gone(3, "a"), CaughtUp(),
+    )  # fmt: skip
+    gone = []
+    view = levels(Listing(*script), InfraSeen, Meters())
+    view.listen(lambda *_: None, gone.append)
+    ear = await hear(view)
+    await asyncio.sleep(0)
+    assert [key for key, _ in ear.view] == [f"{SEEN}b"]
+    assert gone == [f"{SEEN}a"]
+
+
+async def test_what_is_said_again_after_it_was_told_gone_is_kept(hear):
+    script = (stored(1, "a"), CaughtUp(), Anew(), stored(1, "a"), told_gone(2, "a"), stored(3, "a", 2), CaughtUp())
+    ear = await hear(levels(Listing(*script), InfraSeen, Meters()))
+    await asyncio.sleep(0)
+    assert ear.view.get(f"{SEEN}a") == seen(2)

@@ -6,6 +6,7 @@ from contextlib import aclosing
 import msgspec
 
 from events.bus import Anew, Bus, CaughtUp, Stored
+from events.tombstone import is_tombstone
 from schemas.registry import Stream
 from schemas.subjects import names_of
 from services.edge.page.brief import Change, change
@@ -60,21 +61,32 @@ class Fleet:
                         self.take(fed)
 
     async def _look(self, ready: asyncio.Event) -> None:
+        unlisted: set[Name] = set()  # the silent ones that a listing has not come to yet
         async with aclosing(self._bus.feed(Stream.LEVELS, SEEN)) as feed:
             async for fed in feed:
                 match fed:
+                    case Anew():
+                        unlisted = set(self._silent)
                     case CaughtUp():
+                        while unlisted:
+                            self._hear(Change(*unlisted.pop(), heard=True))
                         ready.set()
                     case Stored():
-                        self.look(fed)
+                        unlisted.discard(self.look(fed))
 
-    def look(self, stored: Stored) -> None:
-        """Take in whether a cluster's API is heard; heard again it changes nothing."""
+    def look(self, stored: Stored) -> Name:
+        """Take in whether a cluster's API is heard, and give its name; heard again it changes nothing."""
         domain, event, tenant, name = names_of(stored.subject)
-        told = change(domain, event, tenant, name, stored.data)
+        gone = Change(tenant, name, heard=True) if is_tombstone(stored) else None
+        told = gone or change(domain, event, tenant, name, stored.data)
         if told is not None:
-            (self._silent.discard if told.heard else self._silent.add)((tenant, name))
-            self._keep(told)
+            self._hear(told)
+        return tenant, name
+
+    def _hear(self, told: Change) -> None:
+        """What nobody listens to any more is not silent either."""
+        (self._silent.discard if told.heard else self._silent.add)((told.tenant, told.name))
+        self._keep(told)
 
     def take(self, stored: Stored) -> None:
         """Take one state in; heard again it changes nothing."""

@@ -1,9 +1,12 @@
+import asyncio
 from datetime import UTC, datetime
 
 import msgspec
+import pytest
 
-from events.bus import Stored
+from events.bus import Anew, CaughtUp, Stored
 from events.memory import MemoryBus
+from events.tombstone import tombstone
 from services.edge.page.fleet import Fleet
 
 IDLE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,6 +73,52 @@ def test_a_silence_that_was_heard_of_before_its_cluster_is_told_with_it():
     assert seen(made, known=False) == []
     made.take(Stored("cluster.ready.acme.a", b"{}", {}, 1))
     assert [row.heard for row in made.snapshot().clusters] == [False]
+
+
+def silent(name, sequence):
+    return Stored(f"inventory.cluster.acme.{name}", b'{"cluster": "x", "known": false}', {}, sequence)
+
+
+def forgotten(name, sequence):
+    subject = f"inventory.cluster.acme.{name}"
+    return Stored(subject, b"", tombstone(subject).headers, sequence)
+
+
+class Listing(MemoryBus):
+    """Both clusters are silent at first; then, as it goes on, one of them is heard of no more."""
+
+    def __init__(self, *more):
+        super().__init__()
+        self._seen = (silent("a", 1), silent("b", 2), CaughtUp(), *more)
+
+    async def feed(self, stream, *filters):
+        ready = [Stored(f"cluster.ready.acme.{name}", b"{}", {}, number) for number, name in enumerate("ab", start=1)]
+        for fed in self._seen if stream == "LEVELS" else (*ready, CaughtUp()):
+            yield fed
+            await asyncio.sleep(0)
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        (forgotten("a", 3),),
+        (Anew(), silent("b", 2), CaughtUp()),
+        (Anew(), silent("b", 2), forgotten("a", 3), CaughtUp()),
+    ],
+    ids=["told gone", "not listed any more", "told gone while it is listed anew"],
+)
+async def test_the_silence_of_what_inventory_has_forgotten_is_forgotten(more):
+    made = Fleet(Listing(*more))
+    running = asyncio.create_task(made.run())
+    async with asyncio.timeout(5):
+        await made.ready.wait()
+        for _ in range(20):
+            await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert {row.name: row.heard for row in made.snapshot().clusters} == {"a": None, "b": False}
+    assert made._silent == {("acme", "b")}
 
 
 def test_what_is_released_is_of_the_fleet_no_more_though_its_teardown_goes_on():
