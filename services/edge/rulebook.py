@@ -53,8 +53,9 @@ class Rulebook:
         async for sight in self._kube.watch(TRIGGERS):
             match sight:
                 case Listed(items):
-                    self._known.clear()
-                    for item in items:
+                    for gone in self._known.keys() - set(map(_name, items)):
+                        del self._known[gone]
+                    for item in items:  # until it is read anew it is followed as it was
                         await self._take(item, gone=False)
                     self.listed.set()
                 case Changed(item, gone):
