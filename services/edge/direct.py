@@ -22,20 +22,28 @@ SEQUENCE = "hooksequence"
 """The extension that says which delivery a wish came of: by it, a wish that is late is known."""
 
 
-def requested(event: CloudEvent, endpoint: Endpoint) -> ClusterRequested | None:
-    """What it asks for; None for any other event. Raises Refused."""
-    if endpoint.provider != PROVIDER or event.type != TYPE:
-        return None
+def asks(event: CloudEvent, endpoint: Endpoint) -> bool:
+    """Whether it is a request by itself."""
+    return endpoint.provider == PROVIDER and event.type == TYPE
+
+
+def requested(event: CloudEvent, endpoint: Endpoint) -> ClusterRequested:
+    """What it asks for, its spec unread. Raises Refused."""
     try:
         asked = msgspec.json.decode(event.data, type=ClusterRequested)
     except UNREADABLE as wrong:
         raise Refused(f"data is no request for clusters: {why(wrong)}") from wrong
     if asked.tenant != endpoint.tenant:
         raise Refused(f"tenant is {asked.tenant}: this endpoint asks for tenant {endpoint.tenant} alone")
+    return asked
+
+
+def check(event: CloudEvent, endpoint: Endpoint) -> None:
+    """Read all that it asks for, which takes seconds where its add-ons are large. Raises Refused."""
+    asked = requested(event, endpoint)
     read_colony(
         {"apiVersion": f"{GROUP}/{VERSION}", "kind": "Colony", "metadata": {"name": asked.name}, "spec": asked.spec}
     )
-    return asked
 
 
 def direct(asked: ClusterRequested, heard: Heard, now: datetime) -> tuple[Message, str]:

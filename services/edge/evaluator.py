@@ -1,4 +1,4 @@
-"""A process that holds Triggers against events for the edge, within a budget: what takes more ends this process only.
+"""A process that reads for the edge what tenants write, within a budget: what takes more ends this process only.
 
 It is spoken to over its standard input and output, one question after another, each with its length before it.
 """
@@ -17,6 +17,7 @@ import msgspec
 
 from schemas.crds import Refused, read_trigger
 from schemas.wish import ClusterRequested, ColonyReleased
+from services.edge.direct import check
 from services.edge.heard import Heard
 from services.edge.rules import Rules, Verdict
 
@@ -35,7 +36,7 @@ class Ask(msgspec.Struct, frozen=True):
     """One question."""
 
     trigger: bytes
-    """The Trigger, as `Followed.written` has it."""
+    """The Trigger, as `Followed.written` has it; empty: what was heard is a request by itself, and shall be read."""
     heard: Heard | None = None
     """What it is held against; None: it shall only be read."""
 
@@ -69,8 +70,7 @@ def answer(ask: Ask) -> Answer:
     """What a Trigger says, and what that took."""
     began = time.process_time()
     try:
-        rules = _read(ask.trigger)
-        said = tuple(map(_said, rules.judge(ask.heard))) if ask.heard else ()
+        said = _judged(ask)
     except Refused as why:
         return Answer(refused=str(why))
     except MemoryError:
@@ -78,6 +78,14 @@ def answer(ask: Ask) -> Answer:
     except Exception as fault:  # noqa: BLE001 - it is told to the edge, which logs it
         return Answer(fault=f"{type(fault).__name__}: {fault}")
     return Answer(said, time.process_time() - began)
+
+
+def _judged(ask: Ask) -> tuple[Said, ...]:
+    if ask.heard and not ask.trigger:
+        check(ask.heard.event, ask.heard.endpoint)
+        return ()
+    rules = _read(ask.trigger)
+    return tuple(map(_said, rules.judge(ask.heard))) if ask.heard else ()
 
 
 def too_much_memory() -> str:

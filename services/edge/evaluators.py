@@ -39,7 +39,7 @@ class Ended(Exception):
 
 
 class Evaluates(Protocol):
-    """Holds Triggers against events."""
+    """Holds Triggers against events, and reads requests."""
 
     async def read(self, trigger: Followed) -> None:
         """Raises Refused, TooCostly, Ended."""
@@ -47,6 +47,10 @@ class Evaluates(Protocol):
 
     async def judge(self, trigger: Followed, heard: Heard) -> tuple[tuple[Verdict, ...], float]:
         """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended."""
+        ...
+
+    async def check(self, asked: Heard) -> float:
+        """Seconds of a processor that it took to read a request. Raises Refused, TooCostly, Ended."""
         ...
 
 
@@ -63,7 +67,7 @@ class Evaluators:
         """Raises Refused, TooCostly, Ended."""
         for left in range(TRIES - 1, -1, -1):
             try:
-                await self._ask(trigger, Ask(trigger.written))
+                await self._ask(trigger.tenant, Ask(trigger.written))
             except Ended:
                 if not left:
                     raise
@@ -72,20 +76,24 @@ class Evaluators:
 
     async def judge(self, trigger: Followed, heard: Heard) -> tuple[tuple[Verdict, ...], float]:
         """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended."""
-        found = await self._ask(trigger, Ask(trigger.written, heard))
+        found = await self._ask(trigger.tenant, Ask(trigger.written, heard))
         return tuple(verdict(trigger.name, each) for each in found.said), found.seconds
+
+    async def check(self, asked: Heard) -> float:
+        """Seconds of a processor that it took to read a request. Raises Refused, TooCostly, Ended."""
+        return (await self._ask(asked.endpoint.tenant, Ask(b"", asked))).seconds
 
     async def aclose(self) -> None:
         """Let all go."""
         await self._usual.close()
         await self._suspect.close()
 
-    async def _ask(self, trigger: Followed, ask: Ask) -> Answer:
-        lane = self._suspect if trigger.tenant in self._suspects else self._usual
+    async def _ask(self, tenant: str, ask: Ask) -> Answer:
+        lane = self._suspect if tenant in self._suspects else self._usual
         try:
             return _checked(await lane.ask(ask))
         except TooCostly:
-            self._suspects.add(trigger.tenant)
+            self._suspects.add(tenant)
             raise
 
 

@@ -17,14 +17,18 @@ from events.streams import HOOK
 from events.telemetry import Meters, extract, working_on
 from schemas.crds import Refused
 from schemas.subjects import Key
-from services.edge.direct import requested
+from services.edge.direct import asks
 from services.edge.door import Route, body_of, headers_of
-from services.edge.inbox import keep, message
+from services.edge.evaluator import SECONDS
+from services.edge.evaluators import Ended, Evaluates, TooCostly
+from services.edge.heard import Heard
+from services.edge.inbox import PATIENCE, keep, message
 from services.edge.problem import Problem, not_now, wrong
 from services.edge.providers import PROVIDERS
 from services.edge.providers.provider import Provider
 from services.edge.said import Said
 from services.edge.secrets import Endpoint, Secrets
+from services.edge.shares import Exhausted
 from services.limit import Bucket, Rate, take
 
 PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}"
@@ -38,12 +42,20 @@ log = structlog.get_logger()
 class Hooks:
     """Everything below ``/hooks``."""
 
-    def __init__(
-        self, bus: Bus, secrets: Secrets, rate: Rate, *, clock: Callable[[], datetime], meters: Meters
+    def __init__(  # noqa: PLR0913 - what it meets the world through
+        self,
+        bus: Bus,
+        secrets: Secrets,
+        rate: Rate,
+        *,
+        evaluators: Evaluates,
+        clock: Callable[[], datetime],
+        meters: Meters,
     ) -> None:
         self._bus = bus
         self._secrets = secrets
         self._rate = rate
+        self._evaluators = evaluators
         self._clock = clock
         self._meters = meters
         self._buckets: dict[Endpoint, Bucket] = {}
@@ -85,7 +97,7 @@ class Hooks:
         provider.verify(said)
         self._limit(endpoint, said.now)
         event = provider.event(said)
-        _check_request(event, endpoint)
+        await self._check(event, endpoint)
         with working_on(Key("hook", endpoint.tenant, endpoint.name), extract(headers), HOOK):
             await keep(self._bus, message(endpoint, said, event), self._meters)
             log.debug("hook.kept", provider=provider.name, type=event.type, id=event.id)
@@ -96,19 +108,26 @@ class Hooks:
             raise Problem(404, f"no endpoint {endpoint.path}: it is made by giving it a secret")
         return secrets
 
+    async def _check(self, event: CloudEvent, endpoint: Endpoint) -> None:
+        """Raises Problem 422 for a request for clusters that could never be taken, 429, 503."""
+        if not asks(event, endpoint):
+            return
+        try:
+            await self._evaluators.check(Heard(event, endpoint, 0))
+        except Refused as why:
+            raise wrong(str(why), "data") from why
+        except TooCostly as why:
+            raise wrong(f"it takes more than {SECONDS:g} s of a processor to read: ask for less", "data") from why
+        except Exhausted as why:
+            raise not_now(429, str(why), why.after) from why
+        except Ended as why:
+            raise not_now(503, f"{why}: send it again", PATIENCE) from why
+
     def _limit(self, endpoint: Endpoint, now: datetime) -> None:
         """Only what is verified counts, so that a stranger cannot use up what the sender may say."""
         self._buckets[endpoint], early = take(self._buckets.get(endpoint), self._rate, now)
         if early:
             raise not_now(429, f"{endpoint.path} takes {self._rate.per_second:g} deliveries a second", early)
-
-
-def _check_request(event: CloudEvent, endpoint: Endpoint) -> None:
-    """Raises Problem 422 for a request for clusters that could never be taken."""
-    try:
-        requested(event, endpoint)
-    except Refused as why:
-        raise wrong(str(why), "data") from why
 
 
 def _addressed(request: web.Request) -> tuple[Provider, Endpoint]:

@@ -24,6 +24,7 @@ from services.edge.page.visitors import Visitors
 from services.edge.rulebook import Rulebook
 from services.edge.rulefiles import RuleFiles
 from services.edge.secrets import Secrets
+from services.edge.shares import Shared
 from services.edge.triggers import Triggers
 from services.limit import Rate
 
@@ -74,22 +75,21 @@ class Edge:
         """Where it is open, once it is ready."""
         self._door = door
         secrets = Secrets(door.secrets)
-        self._hooks = Hooks(bus, secrets, door.rate, clock=clock, meters=meters)
+        self._processes = Evaluators()
+        evaluators = Shared(self._processes, clock)
+        self._hooks = Hooks(bus, secrets, door.rate, evaluators=evaluators, clock=clock, meters=meters)
         callers = Callers(secrets)
         self._questions = Questions(bus, callers)
         self._site = Site(bus, Visitors(callers, clock=clock, is_open=door.is_open), roles, clock=clock, jitter=jitter)
         self._lag = Lag(bus, CONSUMED, meters)
-        self._evaluators = Evaluators()
-        self._book = Rulebook(kube, self._evaluators, clock)
-        self._files = RuleFiles(door.triggers, self._evaluators, meters)
-        self._triggers = Triggers(
-            bus, self._evaluators, self._book, self._files, clock=clock, meters=meters, jitter=jitter
-        )
+        self._book = Rulebook(kube, evaluators, clock)
+        self._files = RuleFiles(door.triggers, evaluators, meters)
+        self._triggers = Triggers(bus, evaluators, self._book, self._files, clock=clock, meters=meters, jitter=jitter)
 
     async def run(self) -> None:
         """Be open until cancelled. Raises ``Denied("AddressInUse")``."""
         routes = (*self._hooks.routes(), *self._questions.routes(), *self._site.routes())
-        async with aclosing(self._evaluators), opened(self._door.address, routes) as self.url:
+        async with aclosing(self._processes), opened(self._door.address, routes) as self.url:
             self.ready.set()
             log.info("service.ready", url=self.url)
             async with asyncio.TaskGroup() as group:

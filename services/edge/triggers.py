@@ -16,22 +16,19 @@ from events.telemetry import Meters, hearing
 from schemas.crds import Refused
 from schemas.subjects import Key
 from schemas.wish import ClusterRequested
-from services.edge.direct import direct, requested
+from services.edge.direct import asks, direct, requested
 from services.edge.evaluators import PATIENCE, TRIES, Ended, Evaluates, TooCostly
 from services.edge.followed import Followed
 from services.edge.heard import Heard, heard
 from services.edge.inbox import CONSUMER
 from services.edge.rules import Intake, Verdict
+from services.edge.shares import Exhausted
 from services.edge.wishes import Wishes, wish
-from services.limit import Bucket, Rate, spent, take, taken
+from services.limit import Bucket, take, taken
 from services.mailbox import Mailboxes
 
 AFTER_A_FAULT = 5.0
 """Seconds until a delivery is worked off again after our own code failed over it."""
-SHARE = Rate(0.25, 5)
-"""Seconds of a processor that the rules of one tenant may take: so many a second, and so many at once."""
-ENDED = 2.0
-"""Seconds of a processor that it takes to end an evaluator over a Trigger and to start another."""
 AT_ONCE = 64
 """Tenants whose deliveries are worked off at the same time."""
 
@@ -79,7 +76,6 @@ class Triggers:
         self._before: dict[tuple[str, str], Mapping[str, datetime]] = {}
         """By delivery, what each Trigger had asked for when it was first followed here."""
 
-        self._shares: dict[str, Bucket] = {}
         self._mail: Mailboxes[str, tuple[Delivery, float]] = Mailboxes(self._open, AT_ONCE)
 
     async def run(self) -> None:
@@ -134,7 +130,7 @@ class Triggers:
         """Do what one Trigger says; gives what could not be done. Raises Ended."""
         try:
             verdicts = await self._judge(trigger, found, attempt)
-        except (TooCostly, Refused) as why:
+        except (TooCostly, Exhausted, Refused) as why:
             self._meters.count(TRIGGERS, "costly")
             log.warning("trigger.costly", tenant=trigger.tenant, trigger=trigger.name, reason=str(why))
             return [f"Trigger {trigger.tenant}/{trigger.name}: {why}"]
@@ -150,14 +146,10 @@ class Triggers:
         return wrong
 
     async def _judge(self, trigger: Followed, found: Heard, attempt: int) -> tuple[Verdict, ...]:
-        """What its rules say. Raises TooCostly, then it is followed no more; Ended if that is not known yet."""
-        share = self._shares[trigger.tenant] = spent(self._shares.get(trigger.tenant), SHARE, self._clock(), 0.0)
-        if share.left <= 0.0:
-            raise TooCostly(f"the tenant's rules take more than {SHARE.per_second:.0%} of a processor: send it later")
+        """What its rules say. Raises TooCostly, then it is followed no more, Exhausted; Ended if not known yet."""
         try:
-            verdicts, seconds = await self._evaluators.judge(trigger, found)
+            verdicts, _ = await self._evaluators.judge(trigger, found)
         except TooCostly as why:
-            self._shares[trigger.tenant] = spent(share, SHARE, self._clock(), ENDED)
             await self._switch_off(trigger, str(why))
             raise
         except Ended as why:
@@ -165,7 +157,6 @@ class Triggers:
                 raise
             await self._switch_off(trigger, f"{why}, {attempt} times")
             raise TooCostly(str(why)) from why
-        self._shares[trigger.tenant] = spent(share, SHARE, self._clock(), seconds)
         return verdicts
 
     async def _switch_off(self, trigger: Followed, why: str) -> None:
@@ -183,13 +174,14 @@ class Triggers:
 
     async def _ask(self, found: Heard) -> list[str]:
         """What an event asks for by itself; gives what is wrong with it."""
+        if not asks(found.event, found.endpoint):
+            return []
         try:
             asked = requested(found.event, found.endpoint)
         except Refused as why:  # the door refuses it as well: it was kept by an older one
             return [str(why)]
-        if asked is not None:
-            late = await self._say(asked, found, direct(asked, found, self._clock()))
-            log.info("hook.late" if late else "hook.asked", delivery=found.event.id, name=asked.name)
+        late = await self._say(asked, found, direct(asked, found, self._clock()))
+        log.info("hook.late" if late else "hook.asked", delivery=found.event.id, name=asked.name)
         return []
 
     async def _say(self, intake: Intake, found: Heard, said: tuple[Message, str]) -> tuple[str, str] | None:

@@ -27,6 +27,7 @@ from services.edge.providers import PROVIDERS
 from services.edge.secrets import Secrets
 from services.limit import Rate
 from services.roles import SERVICES
+from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, SECRET, WHSEC
 from tests.services.edge.page.hall import TOKEN
 
@@ -36,7 +37,7 @@ def routes_of(bus: Bus, folder: Path) -> tuple[Site, tuple[Route, ...]]:
     for name in (*(f"{provider}.acme.ci" for provider in PROVIDERS), "operator.jo"):
         (folder / name).write_text(f"{TOKEN}\n" if name.startswith("operator") else f"{SECRET}\n{WHSEC}\n")
     secrets = Secrets(folder)
-    hooks = Hooks(bus, secrets, Rate(1e6, 10**6), clock=lambda: NOW, meters=Meters())
+    hooks = Hooks(bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=lambda: NOW, meters=Meters())
     visitors = Visitors(Callers(secrets), clock=lambda: NOW, is_open=True)
     site = Site(bus, visitors, SERVICES, clock=lambda: NOW, jitter=lambda: 0.0)
     routes = (*hooks.routes(), *Questions(bus, Callers(secrets)).routes(), *site.routes())

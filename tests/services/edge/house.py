@@ -22,6 +22,7 @@ from services.edge.inventory import Questions
 from services.edge.providers import PROVIDERS
 from services.edge.secrets import Secrets
 from services.limit import Rate
+from tests.services.edge.here import Instead
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECRET = "It's a Secret to Everybody"  # noqa: S105 - GitHub's own example
@@ -69,6 +70,7 @@ class House:
     secrets: Path
     now: datetime = NOW
     meters: Meters = field(default_factory=Meters)
+    evaluators: Instead = field(default_factory=Instead)
     url: str = ""
     session: aiohttp.ClientSession | None = None
 
@@ -105,7 +107,7 @@ async def furnished(stack: AsyncExitStack, bus: Bus, folder: Path, rate: Rate) -
     for provider in PROVIDERS:
         house.endpoint(f"{provider}.acme.ci", SECRET, WHSEC)
     secrets = Secrets(folder)
-    hooks = Hooks(bus, secrets, rate, clock=house.clock, meters=house.meters)
+    hooks = Hooks(bus, secrets, rate, evaluators=house.evaluators, clock=house.clock, meters=house.meters)
     routes = (*hooks.routes(), *Questions(bus, Callers(secrets)).routes())
     house.url = await stack.enter_async_context(opened("127.0.0.1:0", routes))
     house.session = await stack.enter_async_context(aiohttp.ClientSession())

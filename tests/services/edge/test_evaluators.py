@@ -214,7 +214,7 @@ async def test_rules_that_take_a_little_too_often_have_their_share_and_no_more()
         await works.worked_off()
     assert works.evaluators.asked == 14
     assert set(await works.reasons()) == {
-        "Trigger acme/t0: the tenant's rules take more than 25% of a processor: send it later"
+        "Trigger acme/t0: the tenant takes more than 25% of a processor: send it later"
     }
     assert works.book.off == []
 

@@ -21,6 +21,7 @@ from services.edge.page import visitors as page
 from services.edge.page.visitors import Visitors
 from services.edge.secrets import Secrets
 from services.limit import Rate
+from tests.services.edge.here import Here
 from tests.services.edge.house import RUN, SECRET, House, github
 
 STRANGERS, HALVES, GOOD = 130, 900, 40
@@ -70,7 +71,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         one, secrets = House(MemoryBus(), tmp_path), Secrets(tmp_path)
         one.endpoint("github.acme.ci", SECRET)
         one.endpoint("operator.jo", "token")
-        hooks = Hooks(one.bus, secrets, Rate(1e6, 10**6), clock=one.clock, meters=one.meters)
+        hooks = Hooks(one.bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=one.clock, meters=one.meters)
         visitors = Visitors(Callers(secrets), clock=one.clock, is_open=True)
         routes = (*hooks.routes(), *visitors.routes())
         one.url = await stack.enter_async_context(opened("127.0.0.1:0", routes))

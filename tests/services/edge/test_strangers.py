@@ -23,6 +23,7 @@ from services.edge.providers import PROVIDERS
 from services.edge.secrets import Secrets
 from services.limit import Rate
 from services.roles import SERVICES
+from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, SECRET, bearer, github
 from tests.services.edge.page.hall import JO, TOKEN, Page
 
@@ -79,7 +80,7 @@ async def edge(tmp_path: Path) -> AsyncIterator[Page]:
         callers = Callers(secrets)
         visitors = Visitors(callers, clock=page.clock, is_open=True)
         site = Site(bus, visitors, SERVICES, clock=page.clock, jitter=lambda: 0.0)
-        hooks = Hooks(bus, secrets, Rate(1e6, 10**6), clock=page.clock, meters=page.meters)
+        hooks = Hooks(bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=page.clock, meters=page.meters)
         page.routes = (*hooks.routes(), *Questions(bus, callers).routes(), *site.routes())
         page.url = await stack.enter_async_context(opened("127.0.0.1:0", page.routes))
         page.session = await stack.enter_async_context(aiohttp.ClientSession())

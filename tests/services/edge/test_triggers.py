@@ -14,12 +14,12 @@ from events.memory import MemoryBus
 from events.meters import TRIGGERS
 from events.telemetry import Meters
 from schemas.crds import read_trigger
-from services.edge.evaluator import Ask, answer, verdict
-from services.edge.evaluators import _checked
 from services.edge.followed import Followed
 from services.edge.inbox import CONSUMER
 from services.edge.rules import Rules
+from services.edge.shares import Shared
 from services.edge.triggers import Triggers
+from tests.services.edge.here import Here
 from tests.services.edge.test_rules import COLONY, END, START
 
 pytestmark = pytest.mark.looptime
@@ -47,17 +47,6 @@ class Book:
         self.off.append(why)
 
 
-class Here:
-    """Evaluates in this process."""
-
-    async def read(self, trigger):
-        _checked(answer(Ask(trigger.written)))
-
-    async def judge(self, trigger, heard):
-        found = _checked(answer(Ask(trigger.written, heard)))
-        return tuple(verdict(trigger.name, each) for each in found.said), 0.0
-
-
 def clock() -> datetime:
     return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
 
@@ -81,9 +70,8 @@ class Works:
     @asynccontextmanager
     async def running(self):
         self.book = Book(*self.specs)
-        triggers = Triggers(
-            self.bus, self.evaluators, self.book, clock=self.clock, meters=self.meters, jitter=lambda: 0.5
-        )
+        evaluators = Shared(self.evaluators, self.clock)
+        triggers = Triggers(self.bus, evaluators, self.book, clock=self.clock, meters=self.meters, jitter=lambda: 0.5)
         task = asyncio.create_task(triggers.run())
         try:
             yield

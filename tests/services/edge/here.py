@@ -1,0 +1,28 @@
+"""An evaluator within the test's own process."""
+
+from services.edge.evaluator import Ask, answer, verdict
+from services.edge.evaluators import _checked
+
+
+class Here:
+    """Evaluates in this process."""
+
+    async def read(self, trigger):
+        _checked(answer(Ask(trigger.written)))
+
+    async def judge(self, trigger, heard):
+        found = _checked(answer(Ask(trigger.written, heard)))
+        return tuple(verdict(trigger.name, each) for each in found.said), 0.0
+
+    async def check(self, asked):
+        return _checked(answer(Ask(b"", asked))).seconds
+
+
+class Instead:
+    """Whichever evaluator the test puts in."""
+
+    def __init__(self) -> None:
+        self.inner = Here()
+
+    async def check(self, asked):
+        return await self.inner.check(asked)
