@@ -49,7 +49,7 @@ def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = N
         accelerators=_accelerators(clusters[: len(asked)]),
         offer=", ".join(dict.fromkeys(_short(state) for state in offers)) or None,
         price_per_hour=_price(offers),
-        cost_usd=round(sum(so_far(each.cluster, now) for each in listed if each.cluster), 6),
+        cost_usd=_cents(sum(so_far(each.cluster, now) for each in listed if each.cluster)),
         expires_at=min(filter(None, (each.expires_at for each in clusters[: len(asked)])), default=None),
         message=_message(verdicts),
         kubeconfig_secret=told.secret,
@@ -75,7 +75,12 @@ def _verdicts(listed: tuple[Facts, ...], asked: tuple[Facts, ...], told: Told) -
 
 def _price(offers: list[Founded]) -> float | None:
     """USD per hour of all that is bought; None where nothing is."""
-    return round(sum(state.attempt.placement.price_per_hour for state in offers), 6) if offers else None
+    return _cents(sum(state.attempt.placement.price_per_hour for state in offers)) if offers else None
+
+
+def _cents(amount: float) -> float:
+    """As tables print it, a sum in cents; what is less than one is no nothing."""
+    return round(amount, 2) or round(amount, 6)
 
 
 def _running(asked: Iterable[Facts]) -> list[str] | None:

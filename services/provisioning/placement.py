@@ -184,7 +184,8 @@ def _instead(asked: Ask, market: Market) -> str:
     """What there is instead: other clouds, machines with another number of accelerators, or what came nearest."""
     if asked.need.clouds and asked.reach.keys().isdisjoint(asked.need.clouds):
         other = [f"{out_of_reach(asked, cloud)}; " for cloud in asked.need.clouds if cloud in asked.known.elsewhere]
-        return f": {''.join(other)}within reach are {', '.join(sorted(asked.reach))}"
+        selling = market.clouds.intersection(asked.reach) or asked.reach
+        return f": {''.join(other)}within reach are {', '.join(sorted(selling))}"
     for pool in asked.need.pools:
         sold = market.counts(pool.accelerator)
         if sold and pool.accelerators_per_node not in sold:

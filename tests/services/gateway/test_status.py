@@ -330,6 +330,15 @@ def test_offers_that_are_alike_are_named_once_and_prices_added():
     assert computed["costUsd"] == 44.0
 
 
+@pytest.mark.parametrize(("each", "told"), [(14.246, 28.49), (0.002, 0.004), (0.0, 0.0)])
+def test_sums_are_told_in_cents_and_what_is_less_than_one_as_it_is(each, told):
+    lot = msgspec.structs.replace(LOT, nodes=2, price_per_hour=each)
+    placed = Attempt(number=1, placement=msgspec.structs.replace(PLACEMENT, lots=(lot,)))
+    computed = shown(replace(WHOLE, cluster=is_(cluster.Ready, attempt=placed, cost_usd=0.0)))
+    assert (computed["pricePerHour"], computed["costUsd"]) == (told, told)
+    assert computed["clusters"][0]["offer"]["pricePerHour"] == 2 * each
+
+
 def test_a_deletion_shows_before_anything_has_gone():
     going = COLONY | {"metadata": COLONY["metadata"] | {"deletionTimestamp": "2026-01-01T12:00:00Z"}}
     assert shown(WHOLE, colony=going)["phase"] == "Deleting"

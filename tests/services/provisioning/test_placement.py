@@ -154,6 +154,11 @@ def test_where_nothing_fits_the_reason_says_what_was_looked_for_and_where(limits
     assert ranked.message == f"no offer has 2 nodes of 8 H100 (preferred spot) {where}"
 
 
+def test_a_cloud_within_reach_that_offers_nothing_is_not_named_instead():
+    ranked = rank(wish(clouds=("ibm",)), (offer(),), REACH | {"dev": False})
+    assert ranked.message.endswith("on ibm: within reach are aws")
+
+
 def test_of_clouds_that_were_asked_for_those_that_another_back_end_reaches_are_told_with_its_name():
     known = Known(elsewhere={"azure": "k0rdent", "gcp": "k0rdent"})
     ranked = rank(wish(clouds=("azure", "ibm")), (), REACH, known=known)
