@@ -41,7 +41,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """USD, at its present size."""
     began: datetime
     next_best_per_hour: float | None = None
-    """USD, what the next best placement would have cost when it was chosen; None: there was none."""
+    """USD, at the same size by what the next best placement asked when it was chosen; None: there was none."""
     reason: str = ""
     """Why it came to nothing."""
     message: str = ""
@@ -106,14 +106,14 @@ class _Life:
 
     def told(self, now: datetime) -> Tried:
         """The attempt, as it stands now."""
-        failed, other = self.attempt, self.begun.next_best_per_hour
+        failed, other = self.attempt, self._next_best()
         spent, unspent = self._spent(now)
         return Tried(
             number=failed.number,
             placement=failed.placement,
             price_per_hour=failed.placement.price_per_hour,
             began=self.begun.billed_since,
-            next_best_per_hour=other,
+            next_best_per_hour=None if other is None else round(other * failed.placement.nodes, 6),
             reason=failed.reason,
             message=failed.message,
             failed_at=failed.failed_at if failed.reason else None,
@@ -122,11 +122,16 @@ class _Life:
             saved_usd=None if other is None or failed.reason else round(unspent - spent, 6),
         )
 
+    def _next_best(self) -> float | None:
+        """What each node of the next best placement would have cost; what was taken in, asleep or not, had none."""
+        whole = self.begun.next_best_per_hour
+        return None if whole is None else whole / self.begun.attempt.placement.nodes
+
     def _spent(self, now: datetime) -> tuple[float, float]:
         """What it cost piece by piece, and what the next best would have cost at the same size."""
         began = [*self.sizes, self.ended or now]
         pieces = [((end - start) / HOUR, self.sizes[start]) for start, end in pairwise(began)]
-        each = (self.begun.next_best_per_hour or 0.0) / self.begun.attempt.placement.nodes
+        each = self._next_best() or 0.0
         return (
             sum(hours * size.price_per_hour for hours, size in pieces),
             sum(hours * each * size.nodes for hours, size in pieces),

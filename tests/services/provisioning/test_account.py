@@ -103,6 +103,23 @@ def test_what_was_saved_against_the_next_best_grows_while_it_runs():
     assert first.saved_usd is None  # nothing came of it
 
 
+def sized(nodes: int) -> Attempt:
+    made = attempt(2, 12.0)
+    lots = tuple(msgspec.structs.replace(lot, nodes=nodes) for lot in made.placement.lots)
+    return msgspec.structs.replace(made, placement=msgspec.structs.replace(made.placement, lots=lots))
+
+
+def test_the_next_best_is_told_at_the_size_that_the_price_is_of():
+    grown = msgspec.structs.replace(LIFE[5], attempt=sized(3), billed_since=at(4))
+    _, second = account((*LIFE[:6], grown), at(5)).attempts
+    assert (second.price_per_hour, second.next_best_per_hour) == (36.0, 45.0)
+
+
+def test_what_was_taken_in_asleep_is_accounted_for():
+    (only,) = account((launching(sized(0), 0.0),), at(1)).attempts
+    assert (only.price_per_hour, only.next_best_per_hour, only.cost_usd) == (0.0, None, 0.0)
+
+
 def test_where_there_was_no_other_offer_nothing_was_saved():
     (only,) = account((launching(attempt(), 0.0),), at(1)).attempts
     assert (only.next_best_per_hour, only.saved_usd) == (None, None)
