@@ -100,7 +100,7 @@ def up(
     folder: Dir = HERE,
     port: Annotated[
         int | None,
-        typer.Option(min=1, max=65535, help="Port of the Kubernetes API. [default: last time's, or a free one]"),
+        typer.Option(min=1024, max=65535, help="Port of the Kubernetes API. [default: last time's, or a free one]"),
     ] = None,
     kubeconfig: Kubeconfig = None,
     nats: Nats = None,

@@ -94,7 +94,7 @@ COLONY = str(ROOT / "deploy" / "colony.yaml")
         (("request", "-f", "absent.yaml"), "alate: absent.yaml cannot be read"),
         (("request", "train", "--gpus", "many"), "Invalid value for '--gpus'"),
         (("request", "train", "--gpus", "12"), "alate: --gpus 12 cannot be had as whole nodes"),
-        (("up", "--port", "0"), "Invalid value for '--port'"),
+        (("up", "--port", "1"), "Invalid value for '--port': Input should be greater than or equal to 1024"),
         (("up", "--nats", NOWHERE), f"alate: no NATS answers at {NOWHERE}"),
         (("up", "--kubeconfig", "absent"), "alate: kubeconfig"),
         (("plan",), "Missing option '-f'"),
