@@ -9,16 +9,22 @@ import structlog
 
 from events.faults import Fault
 from events.kinds import TRIGGERS
-from events.kube import Changed, Kube, Listed, Lost, Object
+from events.kube import Changed, Kube, Listed, Lost, Object, Sight
 from schemas.crds import Condition, Refused, TriggerStatus, read_trigger
 from services.edge.evaluators import Ended, Evaluates, TooCostly
 from services.edge.followed import Followed
 from services.edge.heard import Heard
+from services.failures import Failures
+from services.mailbox import Mailboxes
 from services.malformed import MALFORMED
 
 MANAGER = "alate-edge"
 FOLLOWED, INVALID, COSTLY = "Followed", "Invalid", "TooCostly"
 """Reasons of the condition Accepted."""
+AGAIN = 5.0
+"""Seconds until one is read again that no evaluator could read."""
+AT_ONCE = 64
+"""Tenants whose Triggers are read at the same time, each one after another."""
 Name = tuple[str, str]
 """Namespace and name."""
 
@@ -35,9 +41,20 @@ class Rulebook:
         self._evaluators = evaluators
         self._clock = clock
         self._known: dict[Name, tuple[Followed, Object]] = {}
+        self._unread: dict[Name, Object] = {}
+        """As they are now, until they are read."""
+        self._held: dict[Name, Followed] = {}
+        """Those of them that could not be read and were not followed before: what they listen to waits for them."""
+        self._first: set[Name] = set()
+        """Of the first list, those that nobody has tried to read."""
+        self._timers: dict[Name, asyncio.TimerHandle] = {}
+        self._failures: Failures[Name] = Failures("trigger", lambda: 1.0)
+        self._mail: Mailboxes[str, Name] = Mailboxes(self._open, AT_ONCE)
 
     def about(self, heard: Heard) -> Iterator[Followed]:
-        """Those that listen to where it came in, by name."""
+        """Those that listen to where it came in, by name. Raises Ended while one of them is to be read again."""
+        if unread := next((each for each in self._held.values() if each.listens(heard)), None):
+            raise Ended(f"Trigger {unread.tenant}/{unread.name} is not read yet")
         every = (known for _, (known, _) in sorted(self._known.items(), key=lambda item: item[0]))
         return (each for each in every if each.listens(heard))
 
@@ -50,43 +67,100 @@ class Rulebook:
 
     async def run(self) -> None:
         """Follow them for ever."""
-        async for sight in self._kube.watch(TRIGGERS):
-            match sight:
-                case Listed(items):
-                    for gone in self._known.keys() - set(map(_name, items)):
-                        del self._known[gone]
-                    for item in items:  # until it is read anew it is followed as it was
-                        await self._take(item, gone=False)
-                    self.listed.set()
-                case Changed(item, gone):
-                    await self._take(item, gone=gone)
-                case Lost(reason):
-                    log.warning("kubernetes.unheard", reason=reason)
-
-    async def _take(self, item: Object, *, gone: bool) -> None:
-        """One that is of another shape than the API server lets in is not followed, and stops no other."""
-        if gone:
-            self._known.pop(_name(item), None)
-            return
         try:
-            await self._read(item)
-        except MALFORMED:
-            self._known.pop(_name(item), None)
-            log.exception("trigger.unreadable", tenant=_name(item)[0], name=_name(item)[1])
+            async for sight in self._kube.watch(TRIGGERS):
+                self._see(sight)
+        finally:
+            for timer in self._timers.values():
+                timer.cancel()
+            await self._mail.close()
+
+    def _see(self, sight: Sight) -> None:
+        match sight:
+            case Listed(items):
+                names = set(map(_name, items))
+                for gone in (self._known.keys() | self._unread.keys()) - names:
+                    self._forget(gone)
+                for item in items:
+                    self._due(item)
+                self._first = self._first if self.listed.is_set() else names
+                self._tried()
+            case Changed(item, gone):
+                self._forget(_name(item)) if gone else self._due(item)
+            case Lost(reason):
+                log.warning("kubernetes.unheard", reason=reason)
+
+    def _forget(self, name: Name) -> None:
+        for known in (self._known, self._unread, self._held):
+            known.pop(name, None)
+
+    def _due(self, item: Object) -> None:
+        """It shall be read: until then it is followed as it was."""
+        name = _name(item)
+        self._unread[name] = item
+        if name not in self._timers:
+            self._mail.put(name[0], name)
+
+    async def _open(self, _: str, name: Name) -> None:
+        """Read one; what cannot be read now is no fault of its, stops no other, and is read again later."""
+        item = self._unread.get(name)
+        if item is not None:
+            try:
+                await self._read(item)
+            except Ended as why:
+                log.warning("trigger.unread", tenant=name[0], name=name[1], reason=str(why))
+                self._again(name, AGAIN)
+            except Exception as fault:  # noqa: BLE001 - one of ours over one Trigger: logged there
+                self._again(name, self._failures.failed(name, fault))
+            else:
+                self._read_well(name, item)
+        self._tried(name)
+
+    def _again(self, name: Name, after: float) -> None:
+        def due() -> None:
+            del self._timers[name]
+            self._mail.put(name[0], name)
+
+        self._timers[name] = asyncio.get_running_loop().call_later(after, due)
+
+    def _read_well(self, name: Name, item: Object) -> None:
+        self._failures.well(name)
+        self._held.pop(name, None)
+        if self._unread.get(name) is item:
+            del self._unread[name]
+
+    def _tried(self, *names: Name) -> None:
+        self._first.difference_update(names)
+        if not self._first:
+            self.listed.set()
 
     async def _read(self, item: Object) -> None:
+        """One that is of another shape than the API server lets in is not followed. Raises Ended."""
         if is_off(item):
             self._known.pop(_name(item), None)
             return
         try:
-            followed = Followed(read_trigger(item))
-            await self._evaluators.read(followed)
-        except (Refused, Ended) as why:
+            await self._follow(item)
+        except Refused as why:
             await self._refuse(item, INVALID, str(why))
         except TooCostly as why:
             await self._refuse(item, COSTLY, str(why))
-        else:
-            self._known[_name(item)] = (followed, item)
+        except MALFORMED:
+            self._known.pop(_name(item), None)
+            log.exception("trigger.unreadable", tenant=_name(item)[0], name=_name(item)[1])
+
+    async def _follow(self, item: Object) -> None:
+        name, followed = _name(item), Followed(read_trigger(item))
+        try:
+            await self._evaluators.read(followed)
+        except (Refused, TooCostly):
+            raise
+        except Exception:
+            if name in self._unread and name not in self._known:
+                self._held[name] = followed
+            raise
+        if name in self._unread:  # it was not deleted meanwhile
+            self._known[name] = (followed, item)
             await self._tell(item, FOLLOWED, "Its rules are followed.")
 
     async def _refuse(self, item: Object, reason: str, why: str) -> None:

@@ -8,9 +8,11 @@ import pytest
 
 from events.kinds import TRIGGERS
 from events.kube import Changed, Listed
-from services.edge.rulebook import Rulebook
+from services.edge.evaluators import Ended
+from services.edge.rulebook import AGAIN, Rulebook
+from tests.services.edge.here import Here
 from tests.services.edge.test_rules import END, START, heard
-from tests.services.edge.test_triggers import Here, clock, spec
+from tests.services.edge.test_triggers import Works, clock, spec
 
 pytestmark = pytest.mark.looptime
 
@@ -82,3 +84,57 @@ async def test_while_all_are_listed_anew_those_of_before_are_followed():
             await asyncio.sleep(0.2)
             assert {"b", "c"} <= set(seen.names())
         assert seen.names() == ["b", "c", "d"]
+
+
+async def test_a_trigger_over_which_an_evaluator_went_away_is_followed_as_it_was_and_read_again():
+    async with Follows(Slow(None, Ended("gone"))).running() as seen:
+        seen.listed(trigger("a"))
+        await seen.book.listed.wait()
+        (before,) = seen.book.about(EVENT)
+        seen.changed(trigger("a", generation=2, rules=(START,)))
+        await asyncio.sleep(3)
+        assert list(seen.book.about(EVENT)) == [before]
+        await asyncio.sleep(AGAIN)
+        (after,) = seen.book.about(EVENT)
+        assert b'"end"' not in after.written
+    assert seen.told == [("a", "Followed")] * 2
+
+
+async def test_a_fault_of_ours_over_one_trigger_ends_nothing_and_the_others_are_followed():
+    async with Follows(Slow(RuntimeError("ours"))).running() as seen:
+        seen.listed(trigger("a"), trigger("b"))
+        await seen.book.listed.wait()
+        seen.changed(trigger("c"))
+        await asyncio.sleep(90)
+        assert seen.names() == ["a", "b", "c"]
+
+
+async def test_what_a_trigger_listens_to_that_is_not_read_yet_waits_for_it():
+    works = Works(evaluators=Slow(Ended("gone"), takes=0.0))
+    seen = Follows(works.evaluators)
+    async with seen.running(), works.running(seen.book):
+        seen.listed(trigger("a"))
+        await seen.book.listed.wait()
+        with pytest.raises(Ended, match=r"^Trigger acme/a is not read yet$"):
+            seen.names()
+        await works.deliver("d1", "start")
+        await works.worked_off()
+    assert (await works.wishes(), await works.reasons()) == (["cluster.requested.acme"], [])
+
+
+async def test_a_trigger_that_is_deleted_while_it_is_read_is_not_followed():
+    async with Follows(Slow()).running() as seen:
+        seen.listed()
+        await seen.book.listed.wait()
+        seen.changed(trigger("a"))
+        await asyncio.sleep(0.5)
+        seen.changed(trigger("a"), gone=True)
+        await asyncio.sleep(5)
+        assert (seen.names(), seen.told) == ([], [])
+
+
+async def test_a_trigger_of_another_shape_is_not_followed_and_stops_no_other():
+    async with Follows(Slow()).running() as seen:
+        seen.listed(trigger("a") | {"spec": 1}, trigger("b"))
+        await seen.book.listed.wait()
+        assert seen.names() == ["b"]

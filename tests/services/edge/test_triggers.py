@@ -68,8 +68,8 @@ class Works:
         return clock() + self.jumped
 
     @asynccontextmanager
-    async def running(self):
-        self.book = Book(*self.specs)
+    async def running(self, book=None):
+        self.book = book or Book(*self.specs)
         evaluators = Shared(self.evaluators, self.clock)
         triggers = Triggers(self.bus, evaluators, self.book, clock=self.clock, meters=self.meters, jitter=lambda: 0.5)
         task = asyncio.create_task(triggers.run())
