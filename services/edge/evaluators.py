@@ -152,7 +152,8 @@ def _checked(found: Answer) -> Answer:
 async def _started() -> asyncio.subprocess.Process:
     pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     shown = {name: value for name, value in os.environ.items() if name in KEPT}
-    words = (sys.executable, "-m", "services.edge.evaluator")
+    # -P: a folder called services where the user happens to stand is not ours.
+    words = (sys.executable, "-P", "-m", "services.edge.evaluator")
     try:
         process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, stderr=nowhere, env=shown)
     except OSError as why:

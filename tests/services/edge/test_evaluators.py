@@ -278,3 +278,12 @@ def test_a_trigger_that_was_found_too_costly_stays_off_until_it_is_changed():
     assert is_off(item | {"status": told})
     changed = item | {"status": told, "metadata": item["metadata"] | {"generation": 4}}
     assert not is_off(changed)
+
+
+async def test_an_evaluator_imports_nothing_from_the_folder_where_the_edge_was_started(
+    evaluators: Evaluators, tmp_path: Path, monkeypatch
+):
+    (tmp_path / "services").mkdir()
+    (tmp_path / "services" / "__init__.py").write_text("raise SystemExit(1)")
+    monkeypatch.chdir(tmp_path)
+    await evaluators.read(followed())
