@@ -120,11 +120,9 @@ async def follow(
 ) -> AsyncGenerator[Stored | CaughtUp, None]:
     """Every message stored from `since` on (None: none), `CaughtUp`, then all that comes, for ever."""
     look = Look(wire, stream, filters)
-    if since is None:
-        await look.skip()
-    else:
-        for stored in await look.kept(since):
-            yield stored
+    await look.skip()  # also of a filter under which nothing was stored since, what is older is no news
+    for stored in await look.kept(since) if since else ():
+        yield stored
     yield CaughtUp()
     async for stored in look.news():
         yield stored
