@@ -28,6 +28,10 @@ class Journal(Protocol):
         """The last entry of each subject at which there is anything (subject, revision, data), by revision."""
         ...
 
+    async def head(self) -> int:
+        """The highest revision so far, also of what is gone. Raises `Unavailable`."""
+        ...
+
     async def drop(self, cluster: str) -> None:
         """Nothing is there any more below ``kube.<cluster>``. Raises `Unavailable`."""
         ...
@@ -49,6 +53,9 @@ class MemoryJournal:
 
     async def load(self) -> list[tuple[str, int, bytes]]:
         return [(subject, revision, data) for subject, (revision, data) in self._last.items()]
+
+    async def head(self) -> int:
+        return self._revision
 
     async def drop(self, cluster: str) -> None:
         for subject in [s for s in self._last if s.startswith(f"{cluster}.")]:
@@ -79,6 +86,10 @@ class BusJournal:
             elif item.data:
                 kept.append((item.subject, item.sequence, item.data))
         return kept
+
+    async def head(self) -> int:
+        newest = await self._bus.last("KUBE", "kube.>")
+        return newest.sequence if newest else 0
 
     async def drop(self, cluster: str) -> None:
         # First the word that it is gone: a purge alone would not outlive a server that is killed (`events.tombstone`).

@@ -126,8 +126,7 @@ class Store:
         """Read the journal back; a watch from before cannot be resumed."""
         for subject, revision, data in await self._journal.load():
             self._put(_key(subject), Entry(revision, _with_revision(data, revision)))
-            self._order.head = max(self._order.head, revision)
-        self.oldest = self._order.head
+        self.oldest = self._order.head = await self._journal.head()
 
     def get(self, key: Key) -> Entry | None:
         return self.table(key.topic).get(key[3:])

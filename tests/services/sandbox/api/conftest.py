@@ -154,6 +154,9 @@ class Distant:
     async def load(self) -> list[tuple[str, int, bytes]]:
         return await self.inner.load()
 
+    async def head(self) -> int:
+        return await self.inner.head()
+
     async def drop(self, cluster: str) -> None:
         await self.inner.drop(cluster)
 

@@ -54,6 +54,27 @@ async def test_what_is_gone_is_not_loaded(journals):
     assert await journal.load() == []
 
 
+async def test_its_head_is_also_of_what_is_gone(journals):
+    journal = journals()
+    assert await journal.head() == 0
+    await journal.append("kube.a.b", b"1")
+    gone = await journal.append("kube.a.b", b"")
+    assert await journals().head() == gone
+    await journal.append("kube.a.b", b"1")
+    await journal.drop("kube.a")
+    assert await journals().head() > gone
+
+
+async def test_a_watch_from_before_a_deletion_is_told_to_list_again_after_a_restart(journals, worlds):
+    async with worlds(journals()) as world:
+        await world.client.create(CONFIGMAPS, {"metadata": {"name": "c"}})
+        old = (await world.client.create(CONFIGMAPS, {"metadata": {"name": "d"}})).version
+        await world.client.delete(f"{CONFIGMAPS}/c")
+    async with worlds(journals()) as again:
+        (event,) = await again.client.events(CONFIGMAPS, 1, resourceVersion=old)
+        assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+
+
 async def test_all_of_a_dropped_cluster_is_gone_and_nothing_of_another(journals):
     journal = journals()
     for subject in ("kube.a.x.y", "kube.a.z", "kube.ab.x", "kube.b.x"):
