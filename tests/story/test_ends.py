@@ -92,6 +92,9 @@ async def test_a_dead_api_keeps_no_machines(stack):
     await spoil(stack, "dead", lambda text: text.replace("https://127.0.0.1:", "https://127.0.0.1:9/"))
     await gone(stack, "dead")
     await inside.close()
+    (row,) = [line for line in (await stack.alate("get", "clusters")).out.splitlines() if line.startswith("dead-gpu ")]
+    assert " released " in row
+    assert "may be left" in row
 
 
 async def test_force_ends_at_once_what_drains_already(stack):
