@@ -19,16 +19,31 @@ LONG = 'run-seconds: "86400"'
 DEAF = f'{LONG}\n                    sandbox.alate.dev/stop-seconds: "86400"'
 
 
-def colony(name, *, notes=LONG, **more):
-    """The shipped example, whose job goes on for a day."""
+SPEC = {"containers": [{"name": "main", "image": "demo", "resources": {"limits": {"nvidia.com/gpu": 8}}}]}
+
+
+def serve(replicas):
+    """A Deployment, whose pods come again whenever one goes."""
+    labels = {"app": "serve"}
+    template = {"metadata": {"labels": labels}, "spec": SPEC}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    meta = {"name": "serve", "namespace": "default"}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
+
+
+def colony(name, *, notes=LONG, work=None, **more):
+    """The shipped example, whose job goes on for a day, or which does other work."""
     found = yaml.safe_load(EXAMPLE.read_text().replace('run-seconds: "4"', notes))
     found["metadata"]["name"] = name
-    found["spec"]["clusters"][0] |= {"idleAfter": "1h"} | more
+    cluster = found["spec"]["clusters"][0]
+    cluster |= {"idleAfter": "1h"} | more
+    if work:
+        cluster["addons"] = [{"name": "work", "manifests": yaml.safe_dump(work)}]
     return found
 
 
-async def asked(stack, wanted):
-    """The Colony, once its job runs; gives the way into its cluster."""
+async def asked(stack, wanted, pods=2):
+    """The Colony, once its work runs; gives the way into its cluster."""
     name = wanted["metadata"]["name"]
     file = stack.cwd / f"{name}.yaml"
     file.write_text(yaml.safe_dump(wanted))
@@ -37,10 +52,18 @@ async def asked(stack, wanted):
     opened = await stack.alate("kubeconfig", name, "-f", stack.cwd / f"{name}.kubeconfig")
     assert opened.code == 0, opened
     inside = Kube(await transport(str(stack.cwd / f"{name}.kubeconfig"), f"{name}/gpu"), random=lambda: 0.5)
-    async with asyncio.timeout(SOON):
-        while await held(inside) < 2:  # noqa: ASYNC110 - in another process
-            await asyncio.sleep(0.2)
+    await running(inside, pods)
     return inside
+
+
+async def running(inside, pods):
+    async with asyncio.timeout(SOON):
+        while await held(inside) < pods:  # noqa: ASYNC110 - in another process
+            await asyncio.sleep(0.2)
+
+
+async def phases(inside):
+    return [pod["status"]["phase"] for pod in (await inside.list(PODS, "default")).items]
 
 
 async def held(inside):
@@ -107,3 +130,34 @@ async def test_force_ends_at_once_what_drains_already(stack):
     await gone(stack, "shut", "--force")
     await inside.close()
     assert await steps(stack, "shut") == ["armed", "draining", "releasing", "verifying", "gone"]
+
+
+async def test_a_deployment_keeps_no_cluster_whose_time_is_over(stack):
+    inside = await asked(stack, colony("timed", work=serve(2), timeToLive="20s", warnBefore="1s"))
+    async with asyncio.timeout(SOON):
+        while "gone" not in await steps(stack, "timed"):  # noqa: ASYNC110 - in another process
+            await asyncio.sleep(0.2)
+    await inside.close()
+    assert await steps(stack, "timed") == ["armed", "warned", "draining", "cleaning", "releasing", "verifying", "gone"]
+    await gone(stack, "timed")
+
+
+async def test_pods_that_find_no_node_keep_no_hibernated_cluster(stack):
+    inside = await asked(stack, colony("asleep", work=serve(2)))
+    asleep = await stack.alate("hibernate", "asleep/gpu", "--wait")
+    assert asleep.code == 0, asleep
+    async with asyncio.timeout(SOON):
+        while await phases(inside) != ["Pending", "Pending"]:  # noqa: ASYNC110 - in another process
+            await asyncio.sleep(0.2)
+    await gone(stack, "asleep")
+    await inside.close()
+
+
+async def test_a_pod_with_a_finalizer_keeps_no_machine_once_its_work_has_ended(stack):
+    inside = await asked(stack, colony("kept", work=serve(1)), pods=1)
+    meta = {"name": "held", "namespace": "default", "finalizers": ["example.com/hold"]}
+    await inside.create(PODS, {"metadata": meta, "spec": SPEC})
+    await running(inside, 2)
+    await gone(stack, "kept")
+    await inside.close()
+    assert await steps(stack, "kept") == ["armed", "draining", "cleaning", "releasing", "verifying", "gone"]
