@@ -5,13 +5,19 @@ import asyncio
 import pytest
 
 from events.faults import NotFound
-from events.kinds import DEPLOYMENTS, JOBS, NODES, PODS, find
+from events.kinds import DEPLOYMENTS, JOBS, NODES, PODS, PVCS, SERVICES, find
 from events.kube import Kube
+from schemas.entity import Due
+from schemas.limits import Limits
+from schemas.teardown import Cleaning, Drained, Draining
+from services.machine import Waits
 from services.sandbox.clouds.inside.view import DAEMONSETS, STATEFULSETS
 from tests.contracts.api.sides import closing
 from tests.kube.fixtures import needs
 from tests.kube.plane import PARTS, ControlPlane
-from tests.services.teardown.founded import drained
+from tests.services.teardown.founded import drained, look, swept
+from tests.services.teardown.life import armed, tell
+from tests.services.teardown.life import cluster as lives
 from tests.story.kube.world import paced
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
@@ -20,12 +26,24 @@ AT_ONCE = 20.0
 ALLOCATABLE = {"cpu": "96", "memory": "1Ti", "pods": "110", "nvidia.com/gpu": "8"}
 
 
+DELETES = "  name: pod-delete\nspec:\n"
+ENDS = "    matchExpressions:\n    - key: '.metadata.deletionTimestamp'\n      operator: 'Exists'\n"
+HEEDS = "    - key: '.metadata.labels.deaf'\n      operator: 'DoesNotExist'\n"
+
+
+def deaf(stages):
+    """The same file, with pods that never end though they are asked to."""
+    before, after = stages.read_text().split(DELETES)
+    assert ENDS in after
+    stages.write_text(before + DELETES + after.replace(ENDS, ENDS + HEEDS, 1))
+
+
 @pytest.fixture
 def plane(tmp_path):
     """A control plane with all that acts on it; a Job's pods work for a while."""
     needs(*PARTS)
     found = ControlPlane(tmp_path / "plane", *PARTS)
-    paced(found.folder / "stages.yaml")
+    deaf(paced(found.folder / "stages.yaml"))
     with found:
         yield found
 
@@ -144,3 +162,59 @@ async def test_a_pod_whose_owner_is_gone_is_ended_itself(cluster):
     await drained(cluster)
     with pytest.raises(NotFound):
         await cluster.get(PODS, "left", "default")
+
+
+async def given_up(kube, seconds):
+    """What becomes of an end whose work may take so long, told all that waiting for the cluster tells."""
+    loop, limits = asyncio.get_running_loop(), Limits(drain_timeout=seconds)
+    began, state = loop.time(), tell(armed(drain_timeout=seconds), lives(second=0, deleting=True, limits=limits))
+    while isinstance(state, Draining):
+        try:
+            await look(kube)
+            said = Drained()
+        except Waits as waits:
+            said = waits.said
+        for event in (said, Due()):
+            state = tell(state, event, loop.time() - began)
+        await asyncio.sleep(0.5)
+    assert isinstance(state, Cleaning)
+    return state.skipped, loop.time() - began
+
+
+@pytest.mark.parametrize(
+    ("meta", "named"),
+    [
+        ({"finalizers": ["example.com/hold"]}, "default/left (held by example.com/hold)"),
+        ({"labels": {"deaf": ""}}, "default/left"),
+    ],
+    ids=["held by a finalizer", "deaf"],
+)
+async def test_a_pod_that_does_not_go_is_given_up_in_time_and_named(cluster, meta, named):
+    await cluster.create(PODS, {"metadata": {"name": "left", "namespace": "default"} | meta, "spec": spec(8)})
+    await bound(cluster, 1)
+    (skipped,), seconds = await given_up(cluster, 8.0)
+    assert skipped.reason == f"not done within 8s: the cluster still has 1 pod that holds accelerators: {named}"
+    assert seconds < AT_ONCE
+    assert "deletionTimestamp" in (await cluster.get(PODS, "left", "default"))["metadata"]
+
+
+async def test_a_volume_and_a_load_balancer_go_though_a_controller_uses_the_volume(cluster):
+    volumes = await find(cluster, "v1", "PersistentVolume")
+    sized = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    disk = {"capacity": {"storage": "1Gi"}, "hostPath": {"path": "/x"}} | sized
+    await cluster.create(volumes, {"metadata": {"name": "disk"}, "spec": disk})
+    claim = {"resources": {"requests": {"storage": "1Gi"}}} | sized
+    await cluster.create(PVCS, {"metadata": {"name": "data", "namespace": "default"}, "spec": claim})
+    ports = {"type": "LoadBalancer", "ports": [{"port": 80}]}
+    await cluster.create(SERVICES, {"metadata": {"name": "web", "namespace": "default"}, "spec": ports})
+    serve = controller(STATEFULSETS, "serve", 0, replicas=1, serviceName="serve")
+    serve["spec"]["template"]["spec"]["volumes"] = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    await cluster.create(STATEFULSETS, serve)
+    await bound(cluster, 1)
+    told, seconds = await swept(cluster)
+    assert "1 load balancer is going: default/web; 1 volume is going: default/data" in told[0]
+    assert seconds < AT_ONCE
+    await asyncio.sleep(5)
+    assert (await cluster.list(PVCS)).items == ()
+    assert (await cluster.list(PODS, "default")).items == ()
+    assert [each["metadata"]["name"] for each in (await cluster.list(SERVICES)).items] == ["kubernetes"]
