@@ -125,8 +125,7 @@ class InfraWatch:
             seen = self._cloud.read(item)
             if seen is None:
                 return None
-            seen = msgspec.structs.replace(seen, backend=self._cloud.name)
-            seen = msgspec.json.decode(msgspec.json.encode(seen), type=InfraSeen)  # whoever hears it can read it
+            seen = _whole(msgspec.structs.replace(seen, backend=self._cloud.name))
         except MALFORMED as error:
             return self._unread(item, why(error))
         self._odd.pop(_name(item), None)
@@ -139,10 +138,10 @@ class InfraWatch:
             log.warning("infra.unreadable", tenant=name[0], name=name[1], backend=self.backend, reason=reason)
         try:
             who = self._said(name) or identity(item)
+            told = f"{self._cloud.watched.kind} {name[1]} cannot be read: {reason}"
+            return who and _whole(msgspec.structs.replace(who, backend=self._cloud.name, message=told))
         except MALFORMED:  # not even whose it is
             return None
-        told = f"{self._cloud.watched.kind} {name[1]} cannot be read: {reason}"
-        return msgspec.structs.replace(who, backend=self._cloud.name, message=told) if who is not None else None
 
     def _said(self, name: Name) -> InfraSeen | None:
         """What was said last of an object that bears our marks no more, or is about to be; None if it never did."""
@@ -183,6 +182,11 @@ class InfraWatch:
     def _called(self, name: Name) -> tuple[str, str, str]:
         """By what names its level goes: two back ends may each have an object of one name."""
         return (name[0], self._cloud.name, name[1])
+
+
+def _whole(seen: InfraSeen) -> InfraSeen:
+    """As whoever hears it will read it: of a label that is a list, nobody could. Raises MALFORMED."""
+    return msgspec.json.decode(msgspec.json.encode(seen), type=InfraSeen)
 
 
 def _name(item: Object) -> Name:

@@ -333,6 +333,22 @@ async def test_a_cluster_of_an_odd_shape_stops_no_other_and_is_named(odd):
         await watch
 
 
+@pytest.mark.parametrize("status", [REACHABLE, 5], ids=["else in order", "nothing in order"])
+async def test_an_object_of_which_not_even_the_owner_can_be_read_stops_no_other(status):
+    odd = capi("a", status=status)
+    odd["metadata"]["labels"]["alate.dev/cluster"] = ["a"]
+    levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    watch = asyncio.create_task(
+        InfraWatch(Capi(None), levels, lambda: 0.5).run(ShownKube([odd, capi("b", status=REACHABLE)]))
+    )
+    await asyncio.sleep(1)
+    assert not watch.done()
+    assert [names[-1] for names, _ in levels.named(InfraSeen)] == ["b-1"]
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
+
+
 async def test_a_cluster_that_becomes_odd_shows_what_it_showed_before_and_what_is_wrong():
     levels = Levels(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
     kube = ShownKube([capi("a", status=REACHABLE)], [capi("a", status=5)])
