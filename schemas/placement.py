@@ -1,6 +1,8 @@
 """Where a cluster goes: what is offered, what is bought, what is tried."""
 
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Protocol
 
 import msgspec
 
@@ -49,6 +51,22 @@ class Lot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return max(self.nodes, self.group.most) if self.group else self.nodes
 
 
+class Paid(Protocol):
+    """What of a lot its price is made of; see `Lot`."""
+
+    @property
+    def price_per_hour(self) -> float: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def extra(self) -> int: ...
+
+
+def price(lots: Iterable[Paid], control_plane_per_hour: float) -> float:
+    """USD per hour of a whole cluster: all its nodes, whoever asked for them, and its control plane."""
+    return round(sum([lot.price_per_hour * (lot.nodes + lot.extra) for lot in lots], control_plane_per_hour), 6)
+
+
 class Placement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where a cluster goes: one cloud, one region, one lot a pool."""
 
@@ -71,9 +89,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def price_per_hour(self) -> float:
         """USD, the whole cluster."""
-        return round(
-            sum([lot.price_per_hour * (lot.nodes + lot.extra) for lot in self.lots], self.control_plane_per_hour), 6
-        )
+        return price(self.lots, self.control_plane_per_hour)
 
     @property
     def most_per_hour(self) -> float:

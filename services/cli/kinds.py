@@ -8,6 +8,7 @@ import msgspec
 
 from events.bus import Stored
 from schemas.addon import Withdrawn
+from schemas.placement import price
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
 from services.cli import clusters
@@ -80,11 +81,16 @@ def _bought(item: Item, _: datetime) -> str:
     return f"{place['cloud']} {place['region']} {', '.join(sorted(kinds))}" if place else ""
 
 
+class _Lot(msgspec.Struct, frozen=True):
+    price_per_hour: float
+    nodes: int
+    extra: int = 0
+
+
 def _price(item: Item, _: datetime) -> str:
     placement = _placement(item)
-    lots, control_plane = placement.get("lots", ()), placement.get("control_plane_per_hour", 0.0)
-    nodes = [lot["price_per_hour"] * (lot["nodes"] + lot.get("extra", 0)) for lot in lots]
-    return _dollars(sum(nodes, control_plane)) if lots else ""
+    lots = msgspec.convert(placement.get("lots", ()), tuple[_Lot, ...])
+    return _dollars(price(lots, placement.get("control_plane_per_hour", 0.0))) if lots else ""
 
 
 SAID = (_text("message"), _text("refused"), _text("because"), _text("ungrown", "message"))

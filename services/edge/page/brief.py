@@ -7,6 +7,7 @@ import msgspec
 
 from events.bus import Stored
 from schemas.generate.discover import lifecycles
+from schemas.placement import price
 from schemas.registry import declarations
 from schemas.unreadable import UNREADABLE
 from services.trail.said import Said
@@ -160,13 +161,7 @@ def _cluster(event: str, tenant: str, name: str, state: _State) -> Change:
         name,
         state=event,
         since=state.since,
-        price=round(
-            sum(
-                [lot.price_per_hour * (lot.nodes + lot.extra) for lot in placement.lots],
-                placement.control_plane_per_hour,
-            ),
-            6,
-        ),
+        price=price(placement.lots, placement.control_plane_per_hour),
         cost=state.cost_usd,
         billed_since=state.billed_since,
         place=f"{placement.cloud} {placement.region}".strip(),

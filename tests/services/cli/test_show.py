@@ -98,14 +98,15 @@ def test_offers_are_shown_one_by_one():
 
 
 def test_a_cluster_shows_its_offer_and_its_price():
-    lot = {"instance": "p5.48xlarge", "spot": True, "price_per_hour": 14.25, "nodes": 2}
+    lot = {"instance": "p5.48xlarge", "spot": True, "price_per_hour": 14.25, "nodes": 2, "extra": 1}
+    place = {"cloud": "aws", "region": "us-east-1", "lots": [lot], "control_plane_per_hour": 0.1}
     state = {
-        "attempt": {"placement": {"cloud": "aws", "region": "us-east-1", "lots": [lot]}},
+        "attempt": {"placement": place},
         "since": "2026-01-01T11:59:00Z",
     }
     stored = Stored("cluster.ready.default.train-main", json.dumps(state).encode())
     (item,) = KINDS["clusters"].items(stored)
 
     assert KINDS["clusters"].row(item, NOW)[:5] == (
-        "train-main", "ready", "1m", "aws us-east-1 p5.48xlarge spot", "28.50",
+        "train-main", "ready", "1m", "aws us-east-1 p5.48xlarge spot", "42.85",
     )  # fmt: skip
