@@ -41,8 +41,8 @@ class Ended(Exception):
 class Evaluates(Protocol):
     """Holds Triggers against events, and reads requests."""
 
-    async def read(self, trigger: Followed) -> None:
-        """Raises Refused, TooCostly, Ended."""
+    async def read(self, trigger: Followed) -> float:
+        """Seconds of a processor that it took. Raises Refused, TooCostly, Ended."""
         ...
 
     async def judge(self, trigger: Followed, heard: Heard) -> tuple[tuple[Verdict, ...], float]:
@@ -63,16 +63,13 @@ class Evaluators:
         self._suspects: set[str] = set()
         """Tenants; for as long as this process runs."""
 
-    async def read(self, trigger: Followed) -> None:
-        """Raises Refused, TooCostly, Ended."""
-        for left in range(TRIES - 1, -1, -1):
-            try:
-                await self._ask(trigger.tenant, Ask(trigger.written))
-            except Ended:
-                if not left:
-                    raise
-            else:
-                return
+    async def read(self, trigger: Followed) -> float:
+        """Seconds of a processor that it took. Raises Refused, TooCostly, Ended."""
+        ask = Ask(trigger.written)
+        for _ in range(TRIES - 1):
+            with suppress(Ended):
+                return (await self._ask(trigger.tenant, ask)).seconds
+        return (await self._ask(trigger.tenant, ask)).seconds
 
     async def judge(self, trigger: Followed, heard: Heard) -> tuple[tuple[Verdict, ...], float]:
         """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended."""

@@ -14,6 +14,7 @@ from schemas.crds import Condition, Refused, TriggerStatus, read_trigger
 from services.edge.evaluators import Ended, Evaluates, TooCostly
 from services.edge.followed import Followed
 from services.edge.heard import Heard
+from services.edge.shares import Exhausted
 from services.failures import Failures
 from services.mailbox import Mailboxes
 from services.malformed import MALFORMED
@@ -22,7 +23,7 @@ MANAGER = "alate-edge"
 FOLLOWED, INVALID, COSTLY = "Followed", "Invalid", "TooCostly"
 """Reasons of the condition Accepted."""
 AGAIN = 5.0
-"""Seconds until one is read again that no evaluator could read."""
+"""Seconds, at least, until one is read again that no evaluator could read, or that its tenant had no share for."""
 AT_ONCE = 64
 """Tenants whose Triggers are read at the same time, each one after another."""
 Name = tuple[str, str]
@@ -110,6 +111,9 @@ class Rulebook:
             except Ended as why:
                 log.warning("trigger.unread", tenant=name[0], name=name[1], reason=str(why))
                 self._again(name, AGAIN)
+            except Exhausted as why:
+                log.warning("trigger.unread", tenant=name[0], name=name[1], reason=str(why))
+                self._again(name, max(AGAIN, why.after))
             except Exception as fault:  # noqa: BLE001 - one of ours over one Trigger: logged there
                 self._again(name, self._failures.failed(name, fault))
             else:
@@ -135,7 +139,7 @@ class Rulebook:
             self.listed.set()
 
     async def _read(self, item: Object) -> None:
-        """One that is of another shape than the API server lets in is not followed. Raises Ended."""
+        """One that is of another shape than the API server lets in is not followed. Raises Ended, Exhausted."""
         if is_off(item):
             self._known.pop(_name(item), None)
             return
@@ -151,6 +155,16 @@ class Rulebook:
 
     async def _follow(self, item: Object) -> None:
         name, followed = _name(item), Followed(read_trigger(item))
+        before, _ = self._known.get(name, (None, {}))
+        if before is not None and before.written == followed.written:
+            followed = before
+        else:
+            await self._evaluate(name, followed)
+        if name in self._unread:  # it was not deleted meanwhile
+            self._known[name] = (followed, item)
+            await self._tell(item, FOLLOWED, "Its rules are followed.")
+
+    async def _evaluate(self, name: Name, followed: Followed) -> None:
         try:
             await self._evaluators.read(followed)
         except (Refused, TooCostly):
@@ -159,9 +173,6 @@ class Rulebook:
             if name in self._unread and name not in self._known:
                 self._held[name] = followed
             raise
-        if name in self._unread:  # it was not deleted meanwhile
-            self._known[name] = (followed, item)
-            await self._tell(item, FOLLOWED, "Its rules are followed.")
 
     async def _refuse(self, item: Object, reason: str, why: str) -> None:
         self._known.pop(_name(item), None)

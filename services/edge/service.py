@@ -83,7 +83,7 @@ class Edge:
         self._site = Site(bus, Visitors(callers, clock=clock, is_open=door.is_open), roles, clock=clock, jitter=jitter)
         self._lag = Lag(bus, CONSUMED, meters)
         self._book = Rulebook(kube, evaluators, clock)
-        self._files = RuleFiles(door.triggers, evaluators, meters)
+        self._files = RuleFiles(door.triggers, self._processes, meters)
         self._triggers = Triggers(bus, evaluators, self._book, self._files, clock=clock, meters=meters, jitter=jitter)
 
     async def run(self) -> None:

@@ -43,9 +43,11 @@ class Shared:
         self._clock = clock
         self._buckets: dict[str, Bucket] = {}
 
-    async def read(self, trigger: Followed) -> None:
-        """Raises Refused, TooCostly, Ended."""
-        await self._evaluators.read(trigger)
+    async def read(self, trigger: Followed) -> float:
+        """Seconds of a processor that it took. Raises Refused, TooCostly, Ended, Exhausted."""
+        with self._charged(trigger.tenant, trigger.written) as cost:
+            cost.seconds = await self._evaluators.read(trigger)
+        return cost.seconds
 
     async def judge(self, trigger: Followed, heard: Heard) -> tuple[tuple[Verdict, ...], float]:
         """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended, Exhausted."""

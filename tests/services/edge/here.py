@@ -8,7 +8,7 @@ class Here:
     """Evaluates in this process."""
 
     async def read(self, trigger):
-        _checked(answer(Ask(trigger.written)))
+        return _checked(answer(Ask(trigger.written))).seconds
 
     async def judge(self, trigger, heard):
         found = _checked(answer(Ask(trigger.written, heard)))

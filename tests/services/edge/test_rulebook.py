@@ -10,6 +10,7 @@ from events.kinds import TRIGGERS
 from events.kube import Changed, Listed
 from services.edge.evaluators import Ended
 from services.edge.rulebook import AGAIN, Rulebook
+from services.edge.shares import Shared
 from tests.services.edge.here import Here
 from tests.services.edge.test_rules import END, START, heard
 from tests.services.edge.test_triggers import Works, clock, spec
@@ -37,7 +38,8 @@ class Slow(Here):
         await asyncio.sleep(self._takes)
         if self._fails and (fails := self._fails.pop(0)):
             raise fails
-        return await super().read(trigger)
+        await super().read(trigger)
+        return self._takes
 
 
 class Follows:
@@ -46,7 +48,7 @@ class Follows:
     def __init__(self, evaluators) -> None:
         self._sights: asyncio.Queue[Listed | Changed] = asyncio.Queue()
         self.told: list[tuple[str, str]] = []
-        self.book = Rulebook(self, evaluators, clock)
+        self.book = Rulebook(self, Shared(evaluators, clock), clock)
 
     async def watch(self, kind):
         while True:
@@ -62,8 +64,8 @@ class Follows:
     def changed(self, item: dict, *, gone: bool = False) -> None:
         self._sights.put_nowait(Changed(item, gone))
 
-    def names(self) -> list[str]:
-        return [each.name for each in self.book.about(EVENT)]
+    def names(self, tenant: str = "acme") -> list[str]:
+        return [each.name for each in self.book.about(heard(EVENT.event.data, tenant))]
 
     @asynccontextmanager
     async def running(self):
@@ -138,3 +140,29 @@ async def test_a_trigger_of_another_shape_is_not_followed_and_stops_no_other():
         seen.listed(trigger("a") | {"spec": 1}, trigger("b"))
         await seen.book.listed.wait()
         assert seen.names() == ["b"]
+
+
+async def test_reading_what_a_tenant_writes_has_its_share_and_anothers_is_read_meanwhile():
+    many = [trigger(f"t{number}") for number in range(40)]
+    slow = Slow(takes=0.5)
+    async with Follows(slow).running() as seen:
+        seen.listed(*many, trigger("b", "other"))
+        await asyncio.sleep(0.6)
+        assert seen.names("other") == ["b"]
+        await seen.book.listed.wait()
+        assert 10 <= len(slow.asked) <= 16  # 5 s at once, and what comes to it meanwhile
+        for number in range(60):
+            seen.changed(trigger("t39", generation=number + 2, rules=(START,)))
+            await asyncio.sleep(1)
+        assert len(slow.asked) <= 16 + 0.25 * 60 / 0.5 + 10
+        await asyncio.sleep(60)
+        assert len(seen.names()) == 40
+
+
+async def test_what_is_listed_anew_as_it_was_is_not_read_once_more():
+    slow = Slow()
+    async with Follows(slow).running() as seen:
+        for _ in range(3):
+            seen.listed(trigger("a"), trigger("b"))
+            await asyncio.sleep(5)
+        assert (slow.asked, seen.names()) == (["a", "b"], ["a", "b"])
