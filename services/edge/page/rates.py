@@ -24,6 +24,8 @@ class Rates:
     def per_second(self, now: datetime) -> dict[str, float]:
         """By lane, over the last minute."""
         self._forget(int(now.timestamp()))
+        while self._seconds and self._seconds[-1][0] >= now.timestamp() + SPAN:  # said before a clock was set back
+            self._seconds.pop()
         total: Counter[str] = Counter()
         for _, counted in self._seconds:
             total += counted
