@@ -4,7 +4,9 @@ from socket import AF_INET, SOCK_STREAM, socket
 import pytest
 
 from events.credentials import NOBODY
-from services.stack.probe import HOST, PORTS, Busy, api, free_ports, http, is_free, nats
+from events.jetstream_store import UNSTORED
+from services.health import Health, served
+from services.stack.probe import HOST, PORTS, Busy, api, free_ports, http, is_free, nats, unstoring
 
 
 async def answering(words: bytes) -> asyncio.Server:
@@ -72,3 +74,10 @@ def test_a_port_somebody_listens_on_is_not_free():
         assert not is_free(port)
         with pytest.raises(Busy, match="fewer than 1 ports"):
             free_ports(1, lambda _range, _count: [port])
+
+
+async def test_whether_nats_stores_is_not_judged_by_a_folder_that_cannot_be_read(tmp_path):
+    async with served("127.0.0.1:0", Health(lambda: 0.0, trouble=lambda: f"{UNSTORED} EVENTS: no answer")) as url:
+        port = int(url.rpartition(":")[2])
+        assert await unstoring((port,), tmp_path)() == "stores nothing although there is room"
+        assert await unstoring((port,), tmp_path / "not there")() == ""
