@@ -40,6 +40,8 @@ class Fleet:
         self._silent: set[Name] = set()
         """Clusters whose API is not heard, also of those that are not known yet."""
         self._sequence = 0
+        self._before: Snapshot | None = None
+        """What all of it was, while it is listed anew."""
 
     async def run(self) -> None:
         """Follow what is seen of the clusters and their states until cancelled."""
@@ -54,8 +56,10 @@ class Fleet:
             async for fed in feed:
                 match fed:
                     case Anew():
+                        self._before = self._before or self.snapshot()
                         self._rows, self._sequence = {}, 0
                     case CaughtUp():
+                        self._before = None
                         self.ready.set()
                     case Stored():
                         self.take(fed)
@@ -108,7 +112,7 @@ class Fleet:
 
     def snapshot(self) -> Snapshot:
         """All of it now."""
-        return Snapshot(self._sequence, tuple(self._rows.values()))
+        return self._before or Snapshot(self._sequence, tuple(self._rows.values()))
 
 
 def merged(before: Change | None, told: Change) -> Change:

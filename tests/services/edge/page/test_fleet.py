@@ -121,6 +121,38 @@ async def test_the_silence_of_what_inventory_has_forgotten_is_forgotten(more):
     assert made._silent == {("acme", "b")}
 
 
+class Halfway(MemoryBus):
+    """Lists two clusters, and then anew, as far as it is let."""
+
+    def __init__(self):
+        super().__init__()
+        self.goes_on = asyncio.Event()
+
+    async def feed(self, stream, *filters):
+        a, b = (Stored(f"cluster.ready.acme.{name}", b"{}", {}, number) for number, name in enumerate("ab", start=1))
+        if stream == "EVENTS":
+            for fed in (a, b, CaughtUp(), Anew(), b):
+                yield fed
+            await self.goes_on.wait()
+        yield CaughtUp()
+        await asyncio.Event().wait()
+
+
+async def test_while_all_is_listed_anew_the_fleet_is_what_it_was():
+    bus = Halfway()
+    made = Fleet(bus)
+    running = asyncio.create_task(made.run())
+    async with asyncio.timeout(5):
+        await made.ready.wait()
+        assert [row.name for row in made.snapshot().clusters] == ["a", "b"]
+        bus.goes_on.set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+    assert [row.name for row in made.snapshot().clusters] == ["b"]
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
 def test_what_is_released_is_of_the_fleet_no_more_though_its_teardown_goes_on():
     made = fleet(("cluster.ready.acme.a", {}), ("cluster.released.acme.a", {}), ("teardown.gone.acme.a", {}))
     assert rows(made) == []
