@@ -132,7 +132,14 @@ def test_a_mistake_in_an_addons_manifests(written, cluster, manifests, sentence)
     assert "\n" not in said
 
 
-@pytest.mark.parametrize("commit", ["acme/models@main", "github:acme@" + "a" * 40, "svn:acme/models@" + "a" * 40])
+@pytest.mark.parametrize(
+    "commit",
+    [
+        "acme/models@main",
+        *(f"{named}@{'a' * 40}" for named in ("github:acme", "svn:acme/models", "github:../..", "github:acme/..")),
+        "github:acme/models@" + "a" * 39,
+    ],
+)
 def test_a_commit_is_named_by_forge_repository_and_whole_hash(written, commit):
     written["spec"]["commit"] = commit
     assert refusal(written) == (

@@ -104,3 +104,18 @@ def test_every_printer_column_shows_a_field_that_exists():
     assert shown == ["Phase", "Ready", "Accelerators", "Offer", "Price/h", "Age", "Message"]
     paths = {path.removeprefix("Colony") for path, _ in ALL} | {".metadata.creationTimestamp"}
     assert {column["jsonPath"] for column in columns} <= paths
+
+
+def test_kubectl_shows_a_colonys_message_as_it_is_and_its_end_when_asked_for_more():
+    """A column of the type date is printed as an age: of a time to come that is `<invalid>`."""
+    shown = {each["name"]: each for each in COLONY.manifest()["spec"]["versions"][0]["additionalPrinterColumns"]}
+    assert shown["Message"] == {"name": "Message", "type": "string", "jsonPath": ".status.message"}
+    end = {"name": "Expires", "type": "string", "jsonPath": ".status.expiresAt", "priority": 1}
+    assert shown["Expires"] == end
+
+
+@pytest.mark.parametrize("crd", CRDS, ids=lambda crd: crd.kind)
+def test_every_column_shows_a_field_that_the_schema_has(crd):
+    ours = [column.path for column in crd.columns if not column.path.startswith(".metadata.")]
+    known = {path.partition(".")[2].rstrip("[]") for path, _ in parts(crd.schema(), crd.kind)}
+    assert {path.partition("[")[0].strip(".") for path in ours} <= known

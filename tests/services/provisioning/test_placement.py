@@ -154,6 +154,11 @@ def test_where_nothing_fits_the_reason_says_what_was_looked_for_and_where(limits
     assert ranked.message == f"no offer has 2 nodes of 8 H100 (preferred spot) {where}"
 
 
+def test_of_one_node_people_are_told_in_the_singular():
+    one = msgspec.structs.replace(wish().need.pools[0], nodes=1)
+    assert rank(wish(one), (), REACH).message.startswith("no offer has 1 node of 8 H100 (preferred spot)")
+
+
 def test_a_cloud_within_reach_that_offers_nothing_is_not_named_instead():
     ranked = rank(wish(clouds=("ibm",)), (offer(),), REACH | {"dev": False})
     assert ranked.message.endswith("on ibm: within reach are aws")

@@ -17,6 +17,13 @@ from tests.services.provisioning.test_account import LIFE, at
 POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
 
 
+async def test_a_plan_for_one_node_speaks_of_it_in_the_singular(colony, catalog):
+    out: list[str] = []
+    file = colony({"name": "a", "pools": [POOL | {"nodes": 1}]})
+    await show(Where(Path("absent")), asked(from_file(Path(file), None)), [catalog], as_json=False, write=out.append)
+    assert "".join(out).startswith("default/train-a: 1 node of 8 H100 (preferred spot)\n")
+
+
 async def test_a_plan_reads_as_a_sentence_its_choices_what_was_left_out_and_notes(colony, catalog):
     out: list[str] = []
     file = colony({"name": "a", "pools": [POOL], "maxPricePerHour": 30.0, "clouds": ["aws"]})
