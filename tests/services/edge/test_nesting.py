@@ -17,6 +17,11 @@ COUNTED = {
     "'.all(.all(' + \"\\\".all(\" + r'\\' + b'.map('": 0,
     "'''it's .all(''' + data.all(x, true)": 1,
     "all(x, all(y, true))": 2,
+    r'''"""\"""" == "q" || a.all(x, x.all(y, true)) || "" == ""''': 2,
+    r"""b'''\'''' == b'q' || a.all(x, x.all(y, true)) || '' == ''""": 2,
+    r'''"""\\""" == "q" || a.all(x, x.all(y, true)) || "" == ""''': 2,
+    r'''r"""\""" == "q" || a.all(x, x.all(y, true)) || "" == ""''': 2,
+    r'''"""".all(x, a.all(y, true))""" == ""''': 0,
     "all.x(exists.y(1))": 0,
 }
 
@@ -32,3 +37,8 @@ def test_an_expression_that_nests_loops_too_deep_is_refused_with_its_place_and_t
         text = f"[0,1,2,3,4,5,6,7,8,9].all(v{level}, {text})"
     with pytest.raises(Refused, match=rf"^spec\.when nests 20 loops .*: must nest at most {DEEPEST}$"):
         Expression(text, "spec.when")
+
+
+@pytest.mark.parametrize("text", COUNTED, ids=COUNTED)
+def test_what_is_counted_is_what_the_language_reads(text):
+    Expression(text, "spec.when")
