@@ -199,19 +199,42 @@ async def _lines(content: aiohttp.StreamReader, most: int, within: float) -> Asy
     `readline` refuses lines beyond its buffer, and objects have up to 1.5 MiB.
     """
     clock = asyncio.get_running_loop().time
-    rest, began = b"", clock()
+    parts, began = _Parts(), clock()
     async for chunk in content.iter_any():
-        *events, rest = _parted(rest + chunk)
+        first = not parts.rest
+        events = parts.of(chunk)
         for event in filter(None, events):
             yield event
-        if events or len(rest) == len(chunk):
+        if events or first:
             began = clock()
-        if len(rest) > most:
+        if len(parts.rest) > most:
             raise TooLarge(f"an event of the watch has more than {most} bytes", after=AGAIN)
         if clock() - began > within:
             raise TryLater(f"an event of the watch was not whole after {within:g} seconds", after=0.0)
-    if rest.strip():
+    if parts.rest.strip():
         raise TryLater("the watch was cut within an event", after=0.0)
+
+
+class _Parts:
+    """What came of a watch; a chunk costs its own length, however long the event is that it is a part of."""
+
+    def __init__(self) -> None:
+        self.rest = bytearray()
+        """Of an event that is not whole."""
+
+    def of(self, chunk: bytes) -> list[bytes]:
+        """The events that are whole with this chunk; empty lines count."""
+        seen = max(0, len(self.rest) - 1)  # an end of two bytes may have come by halves
+        self.rest += chunk
+        if self.rest.find(_end(self.rest), seen) < 0:
+            return []
+        *events, rest = _parted(bytes(self.rest))
+        self.rest = bytearray(rest)
+        return events
+
+
+def _end(text: bytes | bytearray) -> bytes:
+    return b"\n}" if text.startswith(b"{\n") else b"\n"
 
 
 def _parted(text: bytes) -> list[bytes]:
@@ -219,10 +242,9 @@ def _parted(text: bytes) -> list[bytes]:
 
     The latter is how Cluster API's in-memory provider (v1.12.3) writes; within JSON no line begins with a brace then.
     """
-    if not text.startswith(b"{\n"):
-        return text.split(b"\n")
-    *events, rest = text.split(b"\n}")
-    return [*(event + b"\n}" for event in events), rest.lstrip()]
+    end = _end(text)
+    *events, rest = text.split(end)
+    return [*events, rest] if end == b"\n" else [*(event + end for event in events), rest.lstrip()]
 
 
 @contextmanager

@@ -2,15 +2,18 @@
 
 import asyncio
 import json
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 
 from events.faults import Denied, TryLater
 from events.kinds import CONFIGMAPS
 from events.kube import Kube, Request, Response
-from events.kube_http import Access, Credentials, HttpTransport
+from events.kube_http import Access, Credentials, HttpTransport, _lines
 
 WATCH = Request("GET", CONFIGMAPS.path(), {"watch": "true", "resourceVersion": "100"})
 
@@ -209,3 +212,39 @@ async def test_a_plug_in_that_hangs_is_a_matter_of_time():
 
 def test_an_access_never_shows_its_token():
     assert "secret" not in repr(Access("http://127.0.0.1", token="Bearer secret"))  # noqa: S106 - its absence is shown
+
+
+class Drips:
+    """The body of a watch, by chunks."""
+
+    def __init__(self, *chunks: bytes) -> None:
+        self._chunks = chunks
+
+    async def iter_any(self):
+        for chunk in self._chunks:
+            yield chunk
+
+
+@pytest.mark.parametrize(("begin", "end"), [(b'{"a":"', b'"}\n'), (b'{\n  "a": "', b'"\n}')], ids=["line", "indented"])
+async def test_small_chunks_behind_a_long_event_cost_their_own_length(begin, end):
+    chunks = (begin + b"x" * (4 << 20), *(b"x" for _ in range(1000)), end, b"\n")
+    began = time.thread_time()
+    (event,) = [line async for line in _lines(Drips(*chunks), 8 << 20, 90.0)]
+    assert time.thread_time() - began < 0.2
+    assert event == b"".join(chunks).strip()
+
+
+@given(
+    st.sampled_from([b'{"a":1}\n', b'{"a":1}\n\n', b'{\n  "a": 1\n}', b'{\n  "a": 1\n}\n']),
+    st.integers(0, 5),
+    st.data(),
+)
+def test_events_are_the_same_however_they_are_cut(event, count, data):
+    whole = event * count
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)))))
+    chunks = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+
+    async def read() -> list[bytes]:
+        return [line.strip() async for line in _lines(Drips(*chunks), 1 << 20, 90.0)]
+
+    assert asyncio.run(read()) == [event.strip()] * count
