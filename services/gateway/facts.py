@@ -19,8 +19,6 @@ class Facts:
     wish: Wish
     refused: str = ""
     """Why its wish cannot be followed at all."""
-    unseen: str = ""
-    """Why it is not known what stands of it, where it has no history."""
     cluster: ClusterState | None = None
     teardown: TeardownState | None = None
     addons: tuple[AddonState, ...] = ()
@@ -28,6 +26,8 @@ class Facts:
     infra: InfraSeen | None = None
     dropped: bool = False
     """The Colony stays, and asks for this cluster no more."""
+    unseen: str = ""
+    """Why it is not known what stands of it, where it has no history."""
 
 
 def counted(facts: Facts, state: Founded) -> ClusterSeen | None:
