@@ -15,7 +15,7 @@ from tests.fuzz.odd import bent
 from tests.services.inventory.fleet import Fleet
 
 INPUTS = int(os.environ.get("ALATE_TEST_INPUTS", "1000"))
-"""As in `tests/fuzz`: an example for every hundred; `make test-long` asks for 100,000."""
+"""As in `tests/fuzz`: an example for every hundred."""
 AT_ONCE = 25
 """Of one cluster in one example."""
 GPU = "nvidia.com/gpu"
