@@ -223,9 +223,9 @@ class _Parts:
         """Of an event that is not whole."""
 
     def of(self, chunk: bytes) -> list[bytes]:
-        """The events that are whole with this chunk; empty lines count."""
+        """The events that are whole with this chunk."""
         seen = max(0, len(self.rest) - 1)  # an end of two bytes may have come by halves
-        self.rest += chunk
+        self.rest += chunk if self.rest else chunk.lstrip()  # the line's end of the one before may come with the next
         if self.rest.find(_end(self.rest), seen) < 0:
             return []
         *events, rest = _parted(bytes(self.rest))
