@@ -128,11 +128,20 @@ def _read(folder: Path) -> list[Object]:
     return [yaml.load(file.read_text(), yaml.CSafeLoader) for file in sorted(folder.glob("*.yaml"))]
 
 
-def _wish(namespace: str, pools: tuple[Pool, ...], backend: str) -> Wish:
+async def _colony(real: sides.Side, kube: Kube, namespace: str) -> str:
+    """The UID of a Colony that is there: what is owned by one that is not, the garbage collector takes away."""
+    await _define(real, kube, [manifest()])
+    cluster = {"name": "gpu", "pools": [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}]}
+    colony = {"metadata": {"name": "train", "namespace": namespace}, "spec": {"clusters": [cluster]}}
+    uid: str = (await kube.create(COLONIES, colony))["metadata"]["uid"]
+    return uid
+
+
+def _wish(namespace: str, pools: tuple[Pool, ...], backend: str, uid: str) -> Wish:
     return Wish(
         tenant=namespace,
         cluster="gpu",
-        uid="3f1c0f7e-0000-4000-8000-000000000001",
+        uid=uid,
         generation=1,
         colony="train",
         need=Need(pools=pools, backend=backend),
@@ -149,7 +158,8 @@ async def test_k0rdents_real_schema_takes_what_we_write(cloud, strict, real):
     kube, namespace = strict
     await _define(real, kube, _read(SHARED / "k0rdent"))
     await plant(kube, tenant(namespace))
-    wish, attempt = _wish(namespace, POOLS[:1], "k0rdent"), _attempt(cloud, LOTS[:1])
+    uid = await _colony(real, kube, namespace)
+    wish, attempt = _wish(namespace, POOLS[:1], "k0rdent", uid), _attempt(cloud, LOTS[:1])
     backend: Cloud = K0rdent(kube)
     assert cloud in await backend.reach(wish)
     await backend.launch(wish, attempt, wish.uid)
@@ -166,7 +176,8 @@ async def test_cluster_apis_real_schema_takes_what_we_write(folder, strict, real
     await _define(real, kube, _read(home() / "crds"))
     await _define(real, kube, _read(folder))
     await plant(kube, [seed for seed in tenant(namespace) if seed[0].plural == "configmaps"])
-    wish, attempt = _wish(namespace, POOLS, "capi"), _attempt("dev", LOTS)
+    uid = await _colony(real, kube, namespace)
+    wish, attempt = _wish(namespace, POOLS, "capi", uid), _attempt("dev", LOTS)
     backend: Cloud = Capi(kube)
     assert "dev" in await backend.reach(wish)
     await backend.launch(wish, attempt, wish.uid)
@@ -176,7 +187,7 @@ async def test_cluster_apis_real_schema_takes_what_we_write(folder, strict, real
     assert {each["spec"]["replicas"] for each in pools.items} == {2}
     assert len(pools.items) == len(LOTS)
     for number in (1, 2):  # a pool goes, and comes
-        await backend.resize(_wish(namespace, POOLS[:number], "capi"), _attempt("dev", LOTS[:number]), wish.uid)
+        await backend.resize(_wish(namespace, POOLS[:number], "capi", uid), _attempt("dev", LOTS[:number]), wish.uid)
         assert len((await kube.list(MACHINEDEPLOYMENTS, namespace)).items) == number
     assert len((await kube.list(MACHINEHEALTHCHECKS, namespace)).items) == 1
     assert kube.transport.warnings == []
@@ -191,12 +202,13 @@ async def test_cluster_apis_real_schemas_take_a_topology_in_each_version_that_is
     made = cluster_class()
     made["metadata"] |= {"namespace": namespace, "labels": {"alate.dev/cloud": "dev"}}
     await kube.create(CLUSTERCLASSES, made)
-    wish, attempt = _wish(namespace, POOLS, "capi"), _attempt("dev", LOTS)
+    uid = await _colony(real, kube, namespace)
+    wish, attempt = _wish(namespace, POOLS, "capi", uid), _attempt("dev", LOTS)
     await Capi(kube).launch(wish, attempt, wish.uid)
     found = await kube.get(CLUSTERS, "train-gpu-1", namespace)
     assert [each["replicas"] for each in found["spec"]["topology"]["workers"]["machineDeployments"]] == [2, 2]
     for number in (1, 2):
-        await Capi(kube).resize(_wish(namespace, POOLS[:number], "capi"), _attempt("dev", LOTS[:number]), wish.uid)
+        await Capi(kube).resize(_wish(namespace, POOLS[:number], "capi", uid), _attempt("dev", LOTS[:number]), wish.uid)
     assert (await kube.get(CLUSTERS, "train-gpu-1", namespace))["spec"] == found["spec"]
     (check,) = (await kube.list(MACHINEHEALTHCHECKS, namespace)).items
     for version in SPELT:

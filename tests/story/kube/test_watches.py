@@ -1,6 +1,7 @@
 """A watch of a real API server loses nothing when the server dies, etcd forgets, or the token is replaced."""
 
 import asyncio
+import json
 import random
 from contextlib import aclosing
 
@@ -130,9 +131,11 @@ class Tokens:
         held = await self._admin.create(SECRETS, {"metadata": {"name": name, "namespace": "default"}})
         reference = {"kind": "Secret", "apiVersion": "v1", "name": name, "uid": held["metadata"]["uid"]}
         asked = {"metadata": {"namespace": "default"}, "spec": {"boundObjectRef": reference}}
-        token = Resource("", "v1", "serviceaccounts/alate/token", "TokenRequest")
-        made = await self._admin.create(token, asked | {"apiVersion": "authentication.k8s.io/v1"})
-        self._made.append((name, made["status"]["token"]))
+        token = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"} | asked
+        path = "/api/v1/namespaces/default/serviceaccounts/alate/token"
+        headers = {"Content-Type": "application/json"}
+        made = await self._admin.transport.send(Request("POST", path, headers=headers, body=json.dumps(token).encode()))
+        self._made.append((name, json.loads(made.body)["status"]["token"]))
 
     def transport(self):
         access = self._plane.transport().credentials
