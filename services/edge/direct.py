@@ -12,14 +12,13 @@ from schemas.registry import declared
 from schemas.subjects import token
 from schemas.unreadable import UNREADABLE, why
 from schemas.wish import ClusterRequested
+from services.edge.caused import caused
 from services.edge.heard import Heard
 from services.edge.secrets import Endpoint
 
 TYPE = declared(ClusterRequested).type
 PROVIDER = "cloudevents"
 ORIGIN = "http"
-SEQUENCE = "hooksequence"
-"""The extension that says which delivery a wish came of: by it, a wish that is late is known."""
 
 
 def asks(event: CloudEvent, endpoint: Endpoint) -> bool:
@@ -48,19 +47,6 @@ def check(event: CloudEvent, endpoint: Endpoint) -> None:
 
 def direct(asked: ClusterRequested, heard: Heard, now: datetime) -> tuple[Message, str]:
     """The request as it is said on the bus, and what makes it one of a kind: who sent it, under which id."""
-    event = CloudEvent(
-        id=heard.event.id,
-        source=heard.endpoint.path,
-        type=TYPE,
-        subject=f"{asked.tenant}/{asked.name}",
-        time=now,
-        datacontenttype="application/json",
-        extensions={
-            "correlationid": heard.event.extensions.get("correlationid", heard.event.id),
-            "causationid": heard.event.id,
-            SEQUENCE: str(heard.sequence),
-        },
-        data=msgspec.json.encode(msgspec.structs.replace(asked, origin=ORIGIN)),
-    )
+    event = caused(msgspec.structs.replace(asked, origin=ORIGIN), heard, heard.event.id, heard.endpoint.path, now)
     headers, data = encode(event)
     return Message(f"cluster.requested.{token(asked.tenant)}", data, headers), msg_id(event)

@@ -163,7 +163,7 @@ def _held() -> int:
     """Bytes of addresses that are in use already."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except OSError:  # no Linux: then the most it ever had in memory is near enough
+    except OSError:  # no Linux: more than any has at its start
         return 2 * 1024**3
 
 

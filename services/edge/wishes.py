@@ -5,15 +5,13 @@ from contextlib import aclosing
 from datetime import datetime
 from hashlib import blake2b
 
-import msgspec
-
 from events.bus import Bus, CaughtUp, Message
-from events.cloudevents import CloudEvent, Malformed, decode, encode, msg_id
+from events.cloudevents import Malformed, decode, encode, msg_id
 from events.telemetry import Meters, sending
 from schemas.registry import Stream, declared
 from schemas.subjects import token
 from schemas.wish import ClusterRequested, ColonyReleased
-from services.edge.direct import SEQUENCE
+from services.edge.caused import SEQUENCE, caused
 from services.edge.heard import Heard
 from services.edge.rules import Intake, Verdict
 
@@ -21,20 +19,7 @@ from services.edge.rules import Intake, Verdict
 def wish(verdict: Verdict, intake: Intake, heard: Heard, now: datetime) -> tuple[Message, str]:
     """The message, and what makes it one of a kind: the same wish of the same rule is stored once in a week."""
     once = blake2b(verdict.once.encode(errors="backslashreplace"), digest_size=16).hexdigest()
-    event = CloudEvent(
-        id=f"{verdict.rule}.{once}",
-        source=source_of(intake.tenant, verdict.trigger),
-        type=declared(type(intake)).type,
-        subject=f"{intake.tenant}/{intake.name}",
-        time=now,
-        datacontenttype="application/json",
-        extensions={
-            "correlationid": heard.event.extensions.get("correlationid", heard.event.id),
-            "causationid": heard.event.id,
-            SEQUENCE: str(heard.sequence),
-        },
-        data=msgspec.json.encode(intake),
-    )
+    event = caused(intake, heard, f"{verdict.rule}.{once}", source_of(intake.tenant, verdict.trigger), now)
     headers, data = encode(event)
     return Message(_subject(intake), data, headers), msg_id(event)
 
