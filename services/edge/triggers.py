@@ -76,6 +76,8 @@ class Triggers:
         self._before: dict[tuple[str, str], Mapping[str, datetime]] = {}
         """By delivery, what each Trigger had asked for when it was first followed here."""
 
+        self._ended: dict[tuple[str, str, int], int] = {}
+        """How often an evaluator went away over a Trigger and a delivery, which may come again for other reasons."""
         self._mail: Mailboxes[str, tuple[Delivery, float]] = Mailboxes(self._open, AT_ONCE)
 
     async def run(self) -> None:
@@ -119,17 +121,17 @@ class Triggers:
         key = Key("hook", found.endpoint.tenant, found.endpoint.name)
         with hearing(key, delivery.stored, self._meters, self._clock):
             wrong = await self._ask(found)
-            wrong += [why for each in self._about(found) for why in await self._follow(each, found, delivery.attempt)]
+            wrong += [why for each in self._about(found) for why in await self._follow(each, found)]
         await (delivery.dead("; ".join(wrong)) if wrong else delivery.ack())
 
     def _about(self, found: Heard) -> list[Followed]:
         every = [each for book in reversed(self._books) for each in book.about(found)]
         return sorted({(each.tenant, each.name): each for each in every}.values(), key=lambda one: one.name)
 
-    async def _follow(self, trigger: Followed, found: Heard, attempt: int) -> list[str]:
+    async def _follow(self, trigger: Followed, found: Heard) -> list[str]:
         """Do what one Trigger says; gives what could not be done. Raises Ended."""
         try:
-            verdicts = await self._judge(trigger, found, attempt)
+            verdicts = await self._judge(trigger, found)
         except (TooCostly, Exhausted, Refused) as why:
             self._meters.count(TRIGGERS, "costly")
             log.warning("trigger.costly", tenant=trigger.tenant, trigger=trigger.name, reason=str(why))
@@ -145,18 +147,22 @@ class Triggers:
                 wrong.append(f"Trigger {trigger.tenant}/{trigger.name}, rule {verdict.rule}: {told}")
         return wrong
 
-    async def _judge(self, trigger: Followed, found: Heard, attempt: int) -> tuple[Verdict, ...]:
+    async def _judge(self, trigger: Followed, found: Heard) -> tuple[Verdict, ...]:
         """What its rules say. Raises TooCostly, then it is followed no more, Exhausted; Ended if not known yet."""
+        asked = trigger.tenant, trigger.name, found.sequence
         try:
             verdicts, _ = await self._evaluators.judge(trigger, found)
         except TooCostly as why:
             await self._switch_off(trigger, str(why))
             raise
         except Ended as why:
-            if attempt < TRIES:
+            ended = self._ended[asked] = self._ended.get(asked, 0) + 1
+            if ended < TRIES:
                 raise
-            await self._switch_off(trigger, f"{why}, {attempt} times")
+            del self._ended[asked]
+            await self._switch_off(trigger, f"{why}, {ended} times")
             raise TooCostly(str(why)) from why
+        self._ended.pop(asked, None)
         return verdicts
 
     async def _switch_off(self, trigger: Followed, why: str) -> None:

@@ -22,7 +22,7 @@ from services.edge.rulebook import COSTLY, is_off, status
 from services.edge.rules import Rules
 from tests.services.edge.house import NOW
 from tests.services.edge.test_rules import END, START, heard
-from tests.services.edge.test_triggers import Works, spec
+from tests.services.edge.test_triggers import Book, Works, spec
 
 TEN = "[0,1,2,3,4,5,6,7,8,9]"
 MANY = "data.many.all(a, data.many.all(b, data.many.all(c, a + b + c >= 0)))"
@@ -196,6 +196,26 @@ async def test_a_delivery_over_which_an_evaluator_ends_three_times_is_a_dead_let
 async def test_a_delivery_over_which_an_evaluator_ended_once_is_followed_the_next_time():
     works = Works(evaluators=Costs(Ended("gone")))
     async with works.running():
+        await works.deliver("d1", "start")
+        await works.worked_off()
+    assert (await works.reasons(), works.book.off, works.evaluators.asked) == ([], [], 2)
+
+
+@pytest.mark.looptime
+async def test_a_delivery_that_came_again_for_another_reason_says_nothing_about_the_trigger():
+    class Late(Book):
+        """Is read at the third look."""
+
+        waits = 2
+
+        def about(self, heard):
+            if self.waits:
+                self.waits -= 1
+                raise Ended("a Trigger is not read yet")
+            return super().about(heard)
+
+    works = Works(evaluators=Costs(Ended("gone")))
+    async with works.running(Late(spec())):
         await works.deliver("d1", "start")
         await works.worked_off()
     assert (await works.reasons(), works.book.off, works.evaluators.asked) == ([], [], 2)
