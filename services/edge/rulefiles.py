@@ -72,7 +72,8 @@ class RuleFiles:
         while True:
             if self._place is not None:
                 await self._look(self._place)
-            self.listed.set()
+            if all(known.version != UNREAD for known in self._known.values()):
+                self.listed.set()
             await asyncio.sleep(LOOK)
 
     async def _look(self, place: Path) -> None:

@@ -9,6 +9,7 @@ import structlog
 import yaml
 
 from events.telemetry import Meters
+from services.edge.evaluators import Ended
 from services.edge.rulefiles import DAMAGED, LOOK, RuleFiles
 from services.edge.triggers import Triggers
 from tests.services.edge.test_rules import END, START, heard
@@ -132,3 +133,20 @@ async def test_a_delivery_is_held_against_files_and_the_management_clusters_and_
             each.cancel()
     # t0 of the API server lets go, as it says; t0 of the file is not asked.
     assert sorted(await works.wishes()) == ["cluster.requested.acme", "colony.released.acme.job-1"]
+
+
+async def test_deliveries_wait_at_the_start_for_a_file_that_no_evaluator_could_read(tmp_path):
+    class Gone(Here):
+        ends = 1
+
+        async def read(self, trigger):
+            if self.ends:
+                self.ends -= 1
+                raise Ended("gone")
+            return await super().read(trigger)
+
+    (tmp_path / "a.yaml").write_text(written("one"))
+    read = Read(tmp_path)
+    read.files = RuleFiles(tmp_path, Gone(), read.meters)
+    async with read.running():
+        assert [rules.name for rules in read.files.about(heard(b"{}"))] == ["one"]
