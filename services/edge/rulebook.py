@@ -105,7 +105,7 @@ class Rulebook:
     async def _open(self, _: str, name: Name) -> None:
         """Read one; what cannot be read now is no fault of its, stops no other, and is read again later."""
         item = self._unread.get(name)
-        if item is not None:
+        if item is not None and name not in self._timers:
             try:
                 await self._read(item)
             except Ended as why:

@@ -166,3 +166,16 @@ async def test_what_is_listed_anew_as_it_was_is_not_read_once_more():
             seen.listed(trigger("a"), trigger("b"))
             await asyncio.sleep(5)
         assert (slow.asked, seen.names()) == (["a", "b"], ["a", "b"])
+
+
+async def test_a_trigger_that_changes_while_it_cannot_be_read_waits_for_one_time_and_no_more():
+    broke: list[dict] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: broke.append(context))
+    slow = Slow(Ended("gone"), Ended("gone"))
+    async with Follows(slow).running() as seen:
+        seen.listed()
+        await seen.book.listed.wait()
+        for generation in (1, 2, 3):
+            seen.changed(trigger("a", generation=generation))
+        await asyncio.sleep(30)
+        assert (slow.asked, seen.names(), broke) == (["a"] * 3, ["a"], [])
