@@ -30,7 +30,8 @@ test-faults: setup ## the real Kubernetes taken away, and 20 clusters through Cl
 
 test-long: setup ## 10,000 histories, 100,000 hostile inputs, 50 ends, 20 kills of NATS, each stopped for a minute, a minute of attack (over an hour)
 	ALATE_TEST_HISTORIES=10000 $(BIN)/pytest tests/services/leaks
-	ALATE_TEST_INPUTS=100000 $(BIN)/pytest tests/fuzz tests/services/gateway/test_foreign.py
+	ALATE_TEST_INPUTS=100000 $(BIN)/pytest tests/fuzz tests/services/gateway/test_foreign.py \
+		tests/services/inventory/test_foreign.py
 	ALATE_TEST_ENDS=50 $(BIN)/pytest tests/story/test_random_ends.py
 	ALATE_TEST_NATS_KILLS=20 ALATE_TEST_NATS_COLONIES=50 $(BIN)/pytest tests/story/test_nats_killed.py
 	ALATE_TEST_STOPPED_SECONDS=60 $(BIN)/pytest tests/story/test_stopped.py

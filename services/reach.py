@@ -40,12 +40,16 @@ def tolerates(spec: Object, taints: Iterable[Object]) -> bool:
 
 
 def _holds(term: Object, labels: Labels, name: str) -> bool:
-    """A term that asks for nothing holds for no node, as Kubernetes has it."""
+    """A term that asks for nothing, or by an operator that nobody knows, holds for no node."""
     asked = [(one, labels) for one in term.get("matchExpressions") or ()]
     asked += [(one, {"metadata.name": name}) for one in term.get("matchFields") or ()]
     return bool(asked) and all(
-        OPERATORS[one["operator"]](told.get(one["key"]), one.get("values") or []) for one, told in asked
+        OPERATORS.get(one["operator"], _never)(told.get(one["key"]), one.get("values") or []) for one, told in asked
     )
+
+
+def _never(_: str | None, __: list[str]) -> bool:
+    return False
 
 
 def _tolerated(taint: Object, toleration: Object) -> bool:

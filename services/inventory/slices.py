@@ -16,6 +16,8 @@ VENDORS = {"gpu.nvidia.com": "nvidia", "gpu.amd.com": "amd"}
 LOST = ("gpu-lost", "xid")
 """Taints (their last part) under which a device does not work."""
 WHOLE = ("gpu", "amdgpu", "")
+NUMA_NODES = 1024
+"""As many as Linux can have (CONFIG_NODES_SHIFT is at most 10)."""
 
 
 class Place(NamedTuple):
@@ -128,7 +130,7 @@ def _device(driver: str, written: Object) -> Device:
         partition=str(attributes.get("partitionProfile", "")),
         driver=str(attributes.get("driverVersion", "")),
         health=_health(written),
-        numa=numa if isinstance(numa, int) else None,
+        numa=numa if type(numa) is int and -1 <= numa < NUMA_NODES else None,
         pci=str(attributes.get("pcieRoot") or attributes.get("pciAddr") or ""),
         parent=str(attributes.get("parentUUID", "")),
     )

@@ -60,6 +60,7 @@ def test_every_label_of_a_selector_has_to_be_there():
         (asks("cores", "Lt", "9" * 9999), False),
         (asks("cores", "Gt"), False),
         (asks("cores", "Gt", "1", "2"), False),
+        (asks("zone", "Like", "a"), False),
     ],
 )
 def test_each_operator_of_an_affinity_means_what_kubernetes_says(asked, holds):

@@ -42,9 +42,10 @@ async def beside(whole, odd):
         assert (acme.known, acme.accelerators, acme.allocated, acme.degraded) == (True, 8, 2, ())
 
 
-async def test_a_pod_whose_affinity_compares_with_a_word_ends_no_inventory(whole, make):
+@pytest.mark.parametrize(("operator", "value"), [("Gt", "abc"), ("Like", "5")])
+async def test_a_pod_whose_affinity_means_nothing_ends_no_count(whole, make, operator, value):
     pod = make.pod("p2", "", phase="Pending", gpu=8)
-    pod["spec"]["affinity"] = affinity("Gt", "abc")
+    pod["spec"]["affinity"] = affinity(operator, value)
     async with beside(whole, whole(pod)) as made:
         evil = await made.seen("evil")
         assert (evil.accelerators, evil.pods, evil.degraded) == (8, 2, ())

@@ -266,6 +266,15 @@ async def dynamic(stage, make):
     return stage
 
 
+@pytest.mark.parametrize(("said", "told"), [(1, 1), (-1, -1), (True, None), (2**70, None), ("1", None)])
+def test_a_numa_node_that_cannot_be_is_not_told(make, said, told):
+    odd = pool(1, 0, 1, "gpu-0")
+    odd["spec"]["devices"][0]["attributes"]["resource.kubernetes.io/numaNode"] = {"int": said}
+    book = make.book([make.node("n1", gpus=None, labels={})])
+    make.add(book, SLICES, odd)
+    assert [each.numa for each in make.only(book).devices] == [told]
+
+
 async def test_devices_are_told_one_by_one_where_slices_are_served(dynamic):
     seen = await dynamic.last(NodeSeen, "n1")
     assert [(each.id, each.model, each.source, each.memory_mib) for each in seen.devices] == [
