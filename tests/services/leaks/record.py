@@ -14,8 +14,10 @@ from schemas import teardown
 from schemas.registry import declared
 from schemas.subjects import key_of
 from schemas.teardown import Armed, Cleaning, Draining, Ending, Gone, Releasing, Stuck, TeardownState, Verifying, Warned
+from schemas.wish import OnRelease
 from services.teardown.limits import next_end
 from tests.services.crash.conftest import clock
+from tests.services.leaks.history import THEIRS
 from tests.services.leaks.inside import Paid
 from tests.services.leaks.world import World
 
@@ -114,7 +116,7 @@ class Record:
         return [
             f"the end of {name} of {uid} {wrong}"
             for (name, uid), end in self.ends.items()
-            for wrong in end.wrongs(now, [paid for paid in inside.paid.values() if paid.uid == uid])
+            for wrong in end.wrongs(now, [paid for paid in inside.paid.values() if paid.uid == uid and _ours(paid)])
         ]
 
     def ending(self, name: str, uid: str) -> bool:
@@ -139,6 +141,11 @@ def _step(state: TeardownState) -> str:
 
 def _back(before: Taken, after: Taken) -> bool:
     return ORDER.index(after.name) < ORDER.index(before.name)
+
+
+def _ours(paid: Paid) -> bool:
+    """What was made from within a cluster that its owner keeps is that owner's, whatever was asked for later."""
+    return THEIRS.get(paid.place) is not OnRelease.KEEP
 
 
 def _named(paid: Paid, gone: Gone) -> bool:
