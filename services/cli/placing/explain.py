@@ -35,7 +35,8 @@ async def show(bus: Bus, tenant: str, name: str, *, as_json: bool, write: Write)
     """Show it. Raises Failed."""
     history = await lived(bus, tenant, name)
     told = msgspec.to_builtins(account(history, datetime.now(UTC)))
-    told["now"] = now(await facts(bus, history[-1]))
+    known = await facts(bus, history[-1])
+    told |= {"phase": phase(known), "now": now(known)}
     write(dumped(told) if as_json else accounted(told))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
+from services.cli.clusters import word
 from services.cli.item import Item, age
 from services.cli.kinds import Cell, Kind
 from services.cli.show import Show
@@ -120,7 +121,8 @@ def accounted(told: Item) -> str:
 
 def _account(told: Item) -> Iterator[str]:
     again = f" (times it was founded before: {told['before']})" if told["before"] else ""
-    yield f"{told['tenant']}/{told['name']} is {told['state']} since {told['since'][:19]} UTC\n"
+    shown, own = word(told), f"{told['state']} since {told['since'][:19]} UTC"
+    yield f"{told['tenant']}/{told['name']} is {own if shown == told['state'] else f'{shown}; it was {own}'}\n"
     yield f"asked for by Colony {told['colony']} at {told['asked_at'][:19]} UTC{again}: {_wanted(told['need'])}\n\n"
     yield _table(ATTEMPTS, told["attempts"]) if told["attempts"] else "nothing was tried yet\n"
     yield f"\ncost so far: ${told['cost_usd']:.2f}\n"
