@@ -47,8 +47,11 @@ class Asked:
     async def end(self, name: str, *, force: bool = False) -> None:
         """It is asked for no more, if it is not over; `force`: and nothing in it is to be waited for."""
         if not await self._world.over(name):
-            last = self._world.wishes[name]
-            await self._say(name, no_more(last, last.generation + 1, force=force))
+            last, state = self._world.wishes[name], await self._world.state(name)
+            if state is not None and state.wish.uid != last.uid:  # of a Colony long gone, whose wish was heard late
+                await self._world.say(no_more(state.wish, state.wish.generation), TENANT, name)
+            else:
+                await self._say(name, no_more(last, last.generation + 1, force=force))
 
     async def _say(self, name: str, wish: Wish) -> None:
         self._world.wishes[name] = wish

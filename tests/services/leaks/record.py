@@ -97,6 +97,8 @@ class Record:
         self._world = world
         self.ends: dict[tuple[str, str], End] = {}
         """By the cluster's name and its incarnation."""
+        self._before: list[tuple[str, End]] = []
+        """By incarnation, those over: a wish that is heard late founds anew, under the same name of an incarnation."""
 
     async def run(self) -> None:
         """Listen, for ever."""
@@ -108,14 +110,17 @@ class Record:
     def _note(self, stored: Stored) -> None:
         name = key_of(stored.subject).name
         state = msgspec.json.decode(stored.data, type=KINDS[stored.subject.split(".")[1]])
+        known = self.ends.get((name, state.uid))
+        if known is not None and _over(known.last) and not _over(state):
+            self._before.append((state.uid, self.ends.pop((name, state.uid))))
         self.ends.setdefault((name, state.uid), End(name)).states.append(state)
 
     def wrongs(self) -> list[str]:
         """What was said and is not so, or is so and was not said."""
         now, inside = clock(), self._world.inside
         return [
-            f"the end of {name} of {uid} {wrong}"
-            for (name, uid), end in self.ends.items()
+            f"the end of {end.name} of {uid} {wrong}"
+            for uid, end in (*self._before, *((uid, end) for (_, uid), end in self.ends.items()))
             for wrong in end.wrongs(now, [paid for paid in inside.paid.values() if paid.uid == uid and _ours(paid)])
         ]
 
