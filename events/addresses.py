@@ -37,8 +37,8 @@ class Reach:
     """Of `PLACES`; the open Internet always is."""
     setting: str = ""
     """What allows more; told in sentences."""
-    own: frozenset[Network] = frozenset()
-    """Addresses of the cluster that alate runs in."""
+    own: frozenset[Network | str] = frozenset()
+    """Addresses and names of the cluster that alate runs in."""
 
     def refusal(self, host: str) -> str:
         """Why a host, by address or by name, must not be spoken to; empty: it may. A name says no more than itself."""
@@ -54,9 +54,11 @@ class Reach:
         try:
             address = ip_address(host.strip("[]").partition("%")[0])
         except ValueError:
-            return _of_name(host.lower().rstrip("."))
+            name = host.lower().rstrip(".")
+            return INTERNAL if name in self.own else _of_name(name)
         leads_to = _inner(address) or address
-        return INTERNAL if any(leads_to in each for each in self.own) else place_of(leads_to)
+        inside = any(leads_to in each for each in self.own if not isinstance(each, str))
+        return INTERNAL if inside else place_of(leads_to)
 
 
 class Unreachable(OSError):
@@ -76,10 +78,14 @@ def check(reach: Reach | None, host: str) -> None:
         raise Unreachable(why)
 
 
-def own(environment: Mapping[str, str] = os.environ) -> frozenset[Network]:
-    """The address of the API server that a pod is told of, and the ranges that the setting names. Raises ValueError."""
-    api = filter(None, (environment.get("KUBERNETES_SERVICE_HOST"),))
-    return frozenset(map(ip_network, api)) | ranges(environment.get(RANGES, ""))
+def own(environment: Mapping[str, str] = os.environ) -> frozenset[Network | str]:
+    """The API server that a pod is told of, some by name, and the ranges that the setting names. Raises ValueError."""
+    api = environment.get("KUBERNETES_SERVICE_HOST", "")
+    try:
+        told: set[Network | str] = {ip_network(api)} if api else set()
+    except ValueError:
+        told = {api.lower().rstrip(".")}
+    return frozenset(told) | ranges(environment.get(RANGES, ""))
 
 
 def ranges(words: str) -> frozenset[Network]:

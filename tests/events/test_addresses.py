@@ -72,18 +72,10 @@ def test_a_pod_is_told_of_its_own_api_server_and_its_operator_tells_the_rest():
     assert own({}) == frozenset()
 
 
-@pytest.mark.parametrize("proxy", ["https://127.0.0.1:9", "wss://127.0.0.1:9"])
-async def test_a_proxy_that_is_not_gone_through_takes_no_check_away(api, looked_up, monkeypatch, proxy):
-    monkeypatch.setenv("http_proxy", proxy)
-    looked_up["innocent.example"] = "127.0.0.1"
-    text = kubeconfig(api.url.replace("127.0.0.1", "innocent.example"), "x", "").replace("/clusters/x", "")
-    kube = Kube(await transport_of(text), random=lambda: 0.5)
-    try:
-        with pytest.raises(Denied, match=r"127\.0\.0\.1 is of this host itself"):
-            await kube.list(CONFIGMAPS)
-    finally:
-        await kube.close()
-    assert api.asked == []
+def test_an_api_server_that_a_pod_is_told_of_by_its_name_is_refused_by_that():
+    named = Reach(own=own({"KUBERNETES_SERVICE_HOST": "Api.example.COM"}))
+    assert "the cluster that alate runs in" in named.refusal("api.example.com.")
+    assert (named.refusal("k.io"), named.refusal("8.8.8.8")) == ("", "")
 
 
 @pytest.fixture
@@ -116,7 +108,11 @@ async def test_a_kubeconfig_that_leads_to_this_host_is_refused_unless_that_is_al
             await kube.close()
 
 
-async def test_a_name_that_leads_to_this_host_is_refused_when_it_is_connected_to(api, looked_up):
+@pytest.mark.parametrize("passed_by", ["", "https://127.0.0.1:9", "wss://127.0.0.1:9"], ids=["none", "https", "wss"])
+async def test_a_name_that_leads_to_this_host_is_refused_whatever_proxy_is_passed_by(
+    api, looked_up, monkeypatch, passed_by
+):
+    monkeypatch.setenv("http_proxy", passed_by)
     looked_up["innocent.example"] = "127.0.0.1"
     text = kubeconfig(api.url.replace("127.0.0.1", "innocent.example"), "x", "").replace("/clusters/x", "")
     kube = Kube(await transport_of(text), random=lambda: 0.5)
