@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from events.answers import Desk
+from events.rpc import Desk
 
 REDRIVE = "redrive"
 """The first token of what is told once more to one consumer."""

@@ -6,7 +6,7 @@ from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
 import uvloop
 
 from events.bus import Unavailable
-from events.faults import Fault
+from events.errors import Fault
 from schemas.crds import Refused
 from services.compose import SERVICES
 from services.process import SETUP, run, set_up

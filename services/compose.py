@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from events.bus import Bus
-from events.kube import Kube
+from events.kube.client import Kube
 from events.telemetry import Meters
 from services.addons.service import service as addons_service
 from services.clouds.kept import Kept

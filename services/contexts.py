@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import yaml
 
-from events.kube_file import Chosen, bad, chosen, parsed, sealed, together
-from events.kube_port import Object
+from events.kube.kubeconfig import Chosen, bad, chosen, parsed, sealed, together
+from events.kube.port import Object
 
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 """Ten times faster than the one in Python, which is taken where PyYAML was built without libyaml."""

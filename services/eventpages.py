@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from events.memory_log import matcher
+from events.memory.stream import matcher
 from events.streams import DAY, STREAMS, StreamSpec
 from schemas.generate import folder
 from schemas.generate.discover import lifecycles

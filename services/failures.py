@@ -5,8 +5,8 @@ from typing import Generic, TypeVar
 
 import structlog
 
+from events.backoff import Paces
 from events.meters import Meters
-from events.patience import Paces
 from services.malformed import place
 
 K = TypeVar("K", bound=Hashable)

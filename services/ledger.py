@@ -10,8 +10,8 @@ import structlog
 from events.bus import Bus, Expect, Message, Stored, Timer
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.meters import UNDECODABLE
+from events.snapshot import tips
 from events.telemetry import NOWHERE, Meters, Trace, extract, sending
-from events.tips import tips
 from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Stream, declared

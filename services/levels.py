@@ -10,8 +10,8 @@ import msgspec
 
 from events.bus import Bus, Conflict, Expect, Message, Stored
 from events.cloudevents import CloudEvent, encode, msg_id
+from events.snapshot import tips
 from events.telemetry import NOWHERE, Meters, Trace, sending
-from events.tips import tips
 from events.tombstone import is_tombstone, standing, tombstone
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of

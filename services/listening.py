@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from events.faults import Denied
+from events.errors import Denied
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from events.faults import TryLater
+from events.errors import TryLater
 from schemas.entity import State
 from schemas.lifecycle import Lifecycle
 

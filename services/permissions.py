@@ -6,8 +6,8 @@ import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from events.jetstream_rights import Role
-from events.nats_accounts import Keys, accounts
+from events.jetstream.accounts import Keys, accounts
+from events.jetstream.permissions import Role
 from schemas.generate import folder
 from services.roles import ROLES, SANDBOX, tenant
 

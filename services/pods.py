@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from events.kube_port import Object
+from events.kube.port import Object
 from services.quantity import milli
 
 TERMINAL = ("Succeeded", "Failed")

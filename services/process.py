@@ -10,12 +10,12 @@ from functools import partial
 
 import structlog
 
-from events.addresses import Reach, own
 from events.bus import Bus
-from events.jetstream import connect
-from events.kube import Kube
-from events.kube_bounds import FOUNDED
-from events.kube_config import transport, transport_of
+from events.http.addresses import Reach, own
+from events.jetstream.bus import connect
+from events.kube.auth import transport, transport_of
+from events.kube.client import Kube
+from events.kube.limits import FOUNDED
 from events.streams import STREAMS
 from events.telemetry import Meters
 from services import logs, telemetry_setup

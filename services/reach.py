@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from operator import gt, lt
 
-from events.kube_port import Object
+from events.kube.port import Object
 
 Labels = Mapping[str, str]
 _WHOLE = re.compile(r"[+-]?[0-9]{1,63}", re.ASCII)

@@ -1,7 +1,7 @@
 """Who may what on the bus, a row each: from what is declared in schemas and in every service."""
 
 from events.bus import REDRIVE
-from events.jetstream_rights import Role
+from events.jetstream.permissions import Role
 from events.streams import STREAMS
 from schemas import addon, cluster, teardown
 from schemas.lifecycle import Lifecycle

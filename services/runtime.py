@@ -10,10 +10,10 @@ from typing import Any
 
 import structlog
 
+from events.backoff import Paces, Patience
 from events.bus import Bus, Conflict, Consumer, Delivery, Unavailable
-from events.faults import TryLater
+from events.errors import TryLater
 from events.meters import UNDECODABLE
-from events.patience import Paces, Patience
 from events.telemetry import Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
 from schemas.registry import declared

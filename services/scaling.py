@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas import durations
 
 Patch = list[dict[str, Any]]

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, FilePath, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from events.addresses import PLACES, PRIVATE, ranges
-from events.credentials import API, Credentials, trusting, without_secrets
-from events.kube_file import INSECURE, PROXY
+from events.http.addresses import PLACES, PRIVATE, ranges
+from events.jetstream.credentials import API, Credentials, trusting, without_secrets
+from events.kube.kubeconfig import INSECURE, PROXY
 from services.clouds import kinds
 
 PREFIX = "ALATE_"

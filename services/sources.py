@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from events.addresses import Reach
-from events.faults import TryLater
-from events.fetch import fetch
+from events.errors import TryLater
+from events.http.addresses import Reach
+from events.http.fetch import fetch
 from services.found import Found, Text, Unread
 from services.prices import LARGEST, files
 

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import structlog
 
+from events.backoff import Patience
 from events.bus import Bus, Expect, Fed, Message, Stored, Unavailable
-from events.patience import Patience
 
 T = TypeVar("T")
 

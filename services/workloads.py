@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 
-from events.faults import TryLater
-from events.kinds import SECRETS
-from events.kube import Kube
+from events.errors import TryLater
+from events.kube.client import Kube
+from events.kube.resources import SECRETS
 from services.contexts import held
 
 Open = Callable[[str], Awaitable[Kube]]

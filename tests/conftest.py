@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from events.nats_server import NatsServer
+from events.jetstream.server import NatsServer
 
 # Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.
 asyncio.set_event_loop(None)

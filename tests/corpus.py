@@ -4,7 +4,7 @@ from datetime import datetime
 from pathlib import Path
 
 from events.bus import Message
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from services.trail.said import Said, read
 
 FOLDER = Path(__file__).parent / "data" / "corpus"

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from events.kube import Kube, Request, Response
+from events.kube.client import Kube, Request, Response
 
 MISSING = b'{"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found", "details": {"name": "it"}}'
 

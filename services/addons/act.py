@@ -1,8 +1,8 @@
 """Addons' calls on the world: writing an add-on's objects, waiting for them, taking them away."""
 
-from events.faults import Denied, NotFound, TryLater
-from events.kinds import find
-from events.kube import Kube, Object, Resource
+from events.errors import Denied, NotFound, TryLater
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import find
 from schemas.addon import Apply, Awaits, Check, Failed, Removed, Settled, Withdraw
 from schemas.wish import digest
 from services.addons import asked

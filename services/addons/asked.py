@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from events.faults import NotFound, TryLater
-from events.kinds import COLONIES
-from events.kube import Kube, Object
+from events.errors import NotFound, TryLater
+from events.kube.client import Kube, Object
+from events.kube.resources import COLONIES
 from schemas.addon import Apply, Check, Withdraw
 from schemas.crds.manifests import objects
 from schemas.wish import cluster_name

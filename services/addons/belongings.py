@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from events.kinds import CRDS, find
-from events.kube import Kube, Object, Resource
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import CRDS, find
 from services.clouds.marks import GROUP
 
 LABEL = f"{GROUP}/addon"

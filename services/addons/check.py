@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
-from events.faults import Fault, NotFound, TryLater
-from events.kube import Kube, Object
+from events.errors import Fault, NotFound, TryLater
+from events.kube.client import Kube, Object
 from schemas.addon import Check, Missed
 from schemas.wish import digest
 from services.addons import asked

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from events.kube_port import Object
+from events.kube.port import Object
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from events.faults import NotFound
-from events.kinds import CONFIGMAPS
-from events.kube import Kube, Object
+from events.errors import NotFound
+from events.kube.client import Kube, Object
+from events.kube.resources import CONFIGMAPS
 from services.addons.belongings import Belonging, look, owner
 from services.clouds.marks import GROUP, MANAGER
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from events.bus import Bus
-from events.kube import Kube
+from events.kube.client import Kube
 from events.meters import Meters
 from schemas import cluster, teardown
 from schemas.addon import Unwanted, Wanted, addon_name

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from events.faults import Denied, NotFound
-from events.kinds import CRDS, NAMESPACES
-from events.kube import Kube, Object, Resource
+from events.errors import Denied, NotFound
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import CRDS, NAMESPACES
 from services.addons.belongings import LABEL, Belonging, look, owner
 from services.addons.notes import Note
 from services.addons.within import within

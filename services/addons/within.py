@@ -1,8 +1,8 @@
 """What people would lose with a namespace is looked for among all kinds, for with it goes whatever is in it."""
 
-from events.faults import NotFound
-from events.kinds import served
-from events.kube import Kube, Object, Resource
+from events.errors import NotFound
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import served
 
 PASSING = frozenset({"Endpoints", "Event", "Lease"})
 """Kinds that hold nobody's work, and come again by themselves where they are needed."""

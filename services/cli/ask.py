@@ -5,9 +5,9 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from events.faults import NotFound
-from events.kinds import COLONIES
-from events.kube import Changed, Kube, Listed, Lost, Object
+from events.errors import NotFound
+from events.kube.client import Changed, Kube, Listed, Lost, Object
+from events.kube.resources import COLONIES
 from services.bad import Failed
 from services.cli.where import Where
 from services.clouds.marks import FORCE

@@ -7,9 +7,9 @@ from contextlib import aclosing, suppress
 from datetime import datetime
 from typing import NamedTuple
 
-from events.faults import NotFound, TryLater
-from events.kinds import COLONIES
-from events.kube import Kube, Object
+from events.errors import NotFound, TryLater
+from events.kube.client import Kube, Object
+from events.kube.resources import COLONIES
 from schemas import durations
 from services.bad import BadInput, Failed
 from services.cli.ask import current, told

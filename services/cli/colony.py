@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from events.kinds import COLONIES
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import COLONIES
 from schemas.crds import read_colony
 from services.bad import BadInput
 from services.cli.documents import documents

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from events.kinds import COLONIES
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import COLONIES
 from schemas import documents as read
 from schemas.documents import Unreadable
 from services.bad import BadInput

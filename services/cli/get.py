@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing
 
 from events.bus import CaughtUp, Fed, Stored
-from events.kinds import COLONIES
-from events.kube import Changed, Kube, Listed, Lost
+from events.kube.client import Changed, Kube, Listed, Lost
+from events.kube.resources import COLONIES
 from events.tombstone import is_tombstone
 from schemas.registry import Stream
 from schemas.subjects import token

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
-from events.kinds import NODES, PODS
-from events.kube import Changed, Kube, Listed, Object, Sight
+from events.kube.client import Changed, Kube, Listed, Object, Sight
+from events.kube.resources import NODES, PODS
 from schemas.inventory import ClusterSeen
 from services.bad import Failed
 from services.cli.show import dumped

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from events.bus import Unavailable
-from events.faults import Denied, Fault
-from events.nats_server import NotStarted as NatsNotStarted
+from events.errors import Denied, Fault
+from events.jetstream.server import NotStarted as NatsNotStarted
 from schemas.crds import Refused
 from services.bad import BadInput, Failed
 from services.stack.folder import Absent, Taken

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from events.kube_port import Object
+from events.kube.port import Object
 from services.bad import BadInput
 from services.inventory.labels import model_of
 

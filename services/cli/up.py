@@ -7,9 +7,9 @@ from pathlib import Path
 from shlex import quote
 
 import schemas
-from events.faults import NotFound
-from events.kinds import COLONIES, find
-from events.kube import Kube
+from events.errors import NotFound
+from events.kube.client import Kube
+from events.kube.resources import COLONIES, find
 from services.bad import BadInput
 from services.cli.where import joined, management, of_environment
 from services.stack.child import Child, Phase

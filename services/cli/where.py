@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from events.bus import Bus, Unavailable
-from events.credentials import NOBODY, Credentials, without_secrets
-from events.jetstream import connect
-from events.kube import Kube
-from events.kube_config import transport
+from events.jetstream.bus import connect
+from events.jetstream.credentials import NOBODY, Credentials, without_secrets
+from events.kube.auth import transport
+from events.kube.client import Kube
 from events.streams import STREAMS
 from services.bad import BadInput
 from services.stack.folder import Folder

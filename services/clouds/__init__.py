@@ -5,8 +5,8 @@ import pkgutil
 from collections.abc import Mapping
 from contextlib import suppress
 
-from events.faults import Denied, TryLater
-from events.kube import Kube
+from events.errors import Denied, TryLater
+from events.kube.client import Kube
 from schemas.wish import Wish
 from services.clouds.port import Cloud, backend_of
 

@@ -5,9 +5,9 @@ It gets no owner reference: that would delete it with the Colony.
 
 from collections.abc import Callable
 
-from events.faults import Denied, NotFound
-from events.kube import Kube, Object, Resource
-from events.kube_faults import NotServed
+from events.errors import Denied, NotFound
+from events.kube.client import Kube, Object, Resource
+from events.kube.errors import NotServed
 from schemas.placement import Attempt
 from schemas.wish import Adopt, OnRelease, Wish
 from services.clouds.marks import ATTEMPT, CLUSTER, UID

@@ -6,7 +6,7 @@ without replicas gets the fewest, and its replicas are the autoscaler's from the
 
 from collections.abc import Iterator
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas.accelerators import resource
 from schemas.placement import Lot
 from schemas.wish import Pool

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from hashlib import sha256
 
-from events.faults import Denied, NotFound, TryLater
-from events.kinds import CLUSTERDEPLOYMENTS, CONFIGMAPS
-from events.kube import Kube, Object
+from events.errors import Denied, NotFound, TryLater
+from events.kube.client import Kube, Object
+from events.kube.resources import CLUSTERDEPLOYMENTS, CONFIGMAPS
 from services.clouds.marks import ATTEMPT, CLUSTER, UID
 
 WHOSE = (CLUSTER, UID, ATTEMPT)

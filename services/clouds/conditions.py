@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from events.kube_port import Object
+from events.kube.port import Object
 
 CAPACITY = (
     "InsufficientInstanceCapacity",  # EC2 RunInstances error code

@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 
-from events.kube_port import Object, Resource
+from events.kube.port import Object, Resource
 
 BROKEN = 300
 """Seconds without Ready after which a node counts as broken."""

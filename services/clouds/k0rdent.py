@@ -4,9 +4,9 @@ from typing import ClassVar
 
 import msgspec
 
-from events.faults import Denied, NotFound
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, CLUSTERTEMPLATES, CREDENTIALS
-from events.kube import Kube, Object, Resource
+from events.errors import Denied, NotFound
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CLUSTERTEMPLATES, CREDENTIALS
 from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt, Lot

@@ -1,6 +1,6 @@
 """What a back end reads again and again is kept at hand by a watch, so that founding asks the API server less."""
 
-from events.kube import Changed, Kube, Listed, Lost, Object, Resource
+from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource
 
 
 class Kept:

@@ -1,10 +1,10 @@
 """What is left of a cluster is counted kind by kind, and where nobody can count nothing is said."""
 
-from events.faults import NotFound, TryLater
-from events.kinds import CAPI, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
-from events.kube import Kube, Object, Resource
-from events.kube_faults import NotServed
-from events.kube_port import part
+from events.errors import NotFound, TryLater
+from events.kube.client import Kube, Object, Resource
+from events.kube.errors import NotServed
+from events.kube.port import part
+from events.kube.resources import CAPI, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
 from services.clouds.marks import CLUSTER
 from services.clouds.objects import newest
 

@@ -1,9 +1,9 @@
 """A cluster that stands elsewhere is lent through its kubeconfig: to one at a time, and never to be ended."""
 
-from events.faults import Denied, NoCapacity
-from events.kinds import SECRETS
-from events.kube import Kube, Object
-from events.kube_port import part
+from events.errors import Denied, NoCapacity
+from events.kube.client import Kube, Object
+from events.kube.port import part
+from events.kube.resources import SECRETS
 from schemas.wish import Pool
 from services.clouds.claims import claimed
 from services.clouds.marks import GROUP

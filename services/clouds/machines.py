@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from events.faults import Denied, NoCapacity
-from events.kinds import CONFIGMAPS
-from events.kube import Kube, Object
+from events.errors import Denied, NoCapacity
+from events.kube.client import Kube, Object
+from events.kube.resources import CONFIGMAPS
 from schemas.placement import Lot
 from services.clouds.claims import WHOSE, claimed
 from services.clouds.means import MACHINES, POOL

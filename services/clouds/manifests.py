@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from string import Template
 
-from events.faults import Denied
-from events.kinds import MACHINEDEPLOYMENTS
-from events.kube_port import Object
+from events.errors import Denied
+from events.kube.port import Object
+from events.kube.resources import MACHINEDEPLOYMENTS
 from schemas.documents import documents
 from schemas.placement import Attempt, Lot
 from schemas.wish import Pool, Wish

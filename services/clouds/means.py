@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from events.faults import Denied
-from events.kube_port import Object
+from events.errors import Denied
+from events.kube.port import Object
 from schemas.documents import Unreadable, document
 from services.clouds.marks import GROUP
 from services.clouds.values import CHARTS, Config, asks_version

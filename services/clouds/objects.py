@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from events.faults import Denied, NotFound, TryLater
-from events.kinds import find
-from events.kube import Kube, Object, Resource
-from events.kube_faults import NotServed
+from events.errors import Denied, NotFound, TryLater
+from events.kube.client import Kube, Object, Resource
+from events.kube.errors import NotServed
+from events.kube.resources import find
 from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.wish import own_name

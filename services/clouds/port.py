@@ -3,8 +3,8 @@
 from types import ModuleType
 from typing import ClassVar, Protocol
 
-from events.kinds import COLONIES
-from events.kube import Kube, Object, Resource
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import COLONIES
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Wish

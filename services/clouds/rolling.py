@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from events.faults import NotFound
-from events.kinds import MACHINES
-from events.kube import Kube, Object, Resource
+from events.errors import NotFound
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import MACHINES
 from services.clouds.leftovers import CLUSTER_NAME
 from services.clouds.objects import newest, served
 from services.versions import plain

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas.placement import Attempt, Lot
 
 Render = Callable[[Attempt], list[Object]]

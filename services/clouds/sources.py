@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from events.faults import Denied, NotFound
-from events.kinds import CLUSTERCLASSES, CONFIGMAPS
-from events.kube import Kube, Object
+from events.errors import Denied, NotFound
+from events.kube.client import Kube, Object
+from events.kube.resources import CLUSTERCLASSES, CONFIGMAPS
 from schemas.cluster import NOT_INSTALLED
 from schemas.wish import Wish
 from services.clouds.kept import Kept

@@ -2,7 +2,7 @@
 
 import re
 
-from events.kube_port import Object
+from events.kube.port import Object
 from services.clouds.values import CHARTS, over
 
 KINDS = {"AWSMachineTemplate": "aws", "AzureMachineTemplate": "azure", "GCPMachineTemplate": "gcp"}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from events.kube_port import Object
+from events.kube.port import Object
 from services.clouds.marks import GROUP
 from services.clouds.means import MACHINES
 from services.clouds.values import CHARTS, Chart, Config

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from events.faults import Denied
-from events.kube_port import Object
+from events.errors import Denied
+from events.kube.port import Object
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Pool, Wish
 from services.clouds import nodes

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from events.faults import Denied
+from events.errors import Denied
 from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds.network import NETWORK, cluster_network

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from events.faults import Denied
-from events.kube_port import Object
+from events.errors import Denied
+from events.kube.port import Object
 from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds.manifests import render

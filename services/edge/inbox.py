@@ -10,7 +10,7 @@ import structlog
 
 from events.bus import Bus, Conflict, Consumer, Expect, Message, Unavailable
 from events.cloudevents import STRUCTURED, CloudEvent, Malformed, encode, msg_id
-from events.faults import TOO_LARGE, Denied
+from events.errors import TOO_LARGE, Denied
 from events.telemetry import Meters, sending
 from schemas.subjects import token
 from services.edge.problem import Problem, not_now, wrong

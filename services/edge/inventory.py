@@ -6,7 +6,7 @@ import msgspec
 from aiohttp import web
 
 from events.bus import Bus, Unavailable
-from events.faults import Denied
+from events.errors import Denied
 from services.edge.callers import Caller, Callers, only_own
 from services.edge.door import Route
 from services.edge.problem import Problem, not_now

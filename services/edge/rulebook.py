@@ -7,9 +7,9 @@ from typing import Literal
 
 import structlog
 
-from events.faults import Fault
-from events.kinds import TRIGGERS
-from events.kube import Changed, Kube, Listed, Lost, Object, Sight
+from events.errors import Fault
+from events.kube.client import Changed, Kube, Listed, Lost, Object, Sight
+from events.kube.resources import TRIGGERS
 from schemas.crds import Condition, Refused, TriggerStatus, read_trigger
 from services.edge.evaluators import Ended, Evaluates, TooCostly
 from services.edge.followed import Followed

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import structlog
 
-from events.kinds import TRIGGERS
+from events.kube.resources import TRIGGERS
 from events.telemetry import Meters
 from schemas.crds import Refused, read_trigger
 from schemas.documents import Unreadable, documents

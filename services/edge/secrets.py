@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import structlog
 
-from services.whsec import key_of
+from events.http.standard_webhooks import key_of
 
 LARGEST = 64 * 1024
 """Bytes of a file of secrets."""

@@ -10,8 +10,8 @@ from pathlib import Path
 import structlog
 
 from events.bus import Bus
-from events.jetstream_rights import Role
-from events.kube import Kube
+from events.jetstream.permissions import Role
+from events.kube.client import Kube
 from events.telemetry import Meters
 from services.edge.callers import Callers
 from services.edge.door import opened

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
+from events.http.standard_webhooks import signature
 from services.edge.problem import unauthorized
 from services.edge.said import LONGEST, Said
-from services.whsec import signature
 
 TOLERANCE = timedelta(minutes=5)
 """How far a signed time may be from ours, either way (Standard Webhooks' own figure)."""

@@ -8,10 +8,10 @@ from typing import Protocol
 
 import structlog
 
+from events.backoff import Patience
 from events.bus import Bus, Delivery, Message, Unavailable
 from events.cloudevents import Malformed
 from events.meters import TRIGGERS
-from events.patience import Patience
 from events.telemetry import Meters, hearing
 from schemas.crds import Refused
 from schemas.subjects import Key

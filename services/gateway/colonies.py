@@ -7,9 +7,9 @@ from datetime import datetime
 
 import structlog
 
-from events.faults import Denied, NotFound, TryLater
-from events.kinds import COLONIES
-from events.kube import Kube, Object
+from events.errors import Denied, NotFound, TryLater
+from events.kube.client import Kube, Object
+from events.kube.resources import COLONIES
 from events.telemetry import NOWHERE, Trace
 from schemas.cluster import ClusterState, Released, Releasing
 from schemas.crds import Refused, read_colony

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas.crds import Condition
 from schemas.entity import EPOCH
 

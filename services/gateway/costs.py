@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from events.kube_port import Object
+from events.kube.port import Object
 
 COST = "costUsd"
 Name = tuple[str, str]

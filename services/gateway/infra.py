@@ -7,9 +7,9 @@ from contextlib import aclosing
 import msgspec
 import structlog
 
-from events.faults import Fault, TryLater
-from events.kube import Changed, Kube, Listed, Lost, Object, Resource
-from events.patience import Patience
+from events.backoff import Patience
+from events.errors import Fault, TryLater
+from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource
 from schemas.infra import InfraSeen
 from services.clouds.objects import identity, served
 from services.clouds.port import Cloud

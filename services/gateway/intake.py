@@ -8,14 +8,14 @@ from typing import TypeVar
 import msgspec
 import structlog
 
+from events.backoff import Patience
 from events.bus import Bus, Consumer, Delivery, Unavailable
 from events.cloudevents import CloudEvent, Malformed, decode
-from events.faults import Denied, NotFound, TryLater
-from events.kinds import COLONIES
-from events.kube import Kube, Object
-from events.patience import Patience
+from events.errors import Denied, NotFound, TryLater
+from events.kube.client import Kube, Object
+from events.kube.resources import COLONIES
+from events.reply import Verdict, reply_to
 from events.telemetry import NOWHERE, Meters, Trace, extract, hearing
-from events.verdict import Verdict, reply_to
 from schemas import durations
 from schemas.crds import Refused, read_colony
 from schemas.registry import Stream, declared

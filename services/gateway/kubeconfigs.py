@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from events.faults import Denied, Fault, NotFound, TryLater
-from events.kinds import SECRETS
-from events.kube import Kube, Object
-from events.kube_file import Chosen
+from events.errors import Denied, Fault, NotFound, TryLater
+from events.kube.client import Kube, Object
+from events.kube.kubeconfig import Chosen
+from events.kube.resources import SECRETS
 from services.contexts import opens, written
 from services.gateway import merged, opening
 from services.gateway.books import Name

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from events.kube_port import Object
+from events.kube.port import Object
 from events.telemetry import TRACEPARENT, TRACESTATE, Trace, extract
 from services.clouds.marks import GROUP
 from services.gateway.wishes import EVENT, RELEASE

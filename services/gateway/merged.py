@@ -3,8 +3,8 @@
 from base64 import b64encode
 from collections.abc import Mapping
 
-from events.kinds import COLONIES
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import COLONIES
 from services.clouds.marks import GROUP, MANAGER
 from services.gateway.opening import secret_name
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from events.faults import Denied
-from events.kube_port import Object
+from events.errors import Denied
+from events.kube.port import Object
 from services.contexts import context
 from services.gateway.conditions import Verdict
 from services.gateway.facts import Facts

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from events.kube_port import Object
+from events.kube.port import Object
 from services.shapes import Shape
 
 

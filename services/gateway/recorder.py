@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import structlog
 
-from events.faults import Denied, Fault, NotFound, TryLater
-from events.kinds import COLONIES, EVENTS
-from events.kube import Kube, Object
+from events.errors import Denied, Fault, NotFound, TryLater
+from events.kube.client import Kube, Object
+from events.kube.resources import COLONIES, EVENTS
 from schemas.addon import AddonState
 from schemas.cluster import ClusterState
 from schemas.entity import State

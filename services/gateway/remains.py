@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas.infra import InfraSeen, Remains
 from schemas.wish import Wish
 

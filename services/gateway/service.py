@@ -7,11 +7,11 @@ from functools import partial
 
 import structlog
 
+from events.backoff import Paces
 from events.bus import Bus, Unavailable
-from events.faults import Fault
-from events.kinds import COLONIES
-from events.kube import Changed, Kube, Listed, Lost, Object
-from events.patience import Paces
+from events.errors import Fault
+from events.kube.client import Changed, Kube, Listed, Lost, Object
+from events.kube.resources import COLONIES
 from events.telemetry import Meters
 from schemas import cluster
 from schemas.infra import InfraSeen

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas.cluster import Founded, Ready
 from schemas.crds import ClusterStatus, ColonyStatus
 from schemas.inventory import ClusterSeen

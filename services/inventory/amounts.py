@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas.inventory import Amount, Trouble
 from services.pods import SHARE, Amounts, is_accelerator
 from services.quantity import BadQuantity, milli

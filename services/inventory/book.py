@@ -8,8 +8,8 @@ from zlib import crc32
 
 import msgspec
 
-from events.kinds import NODES, PODS, STORAGECLASSES
-from events.kube_port import Changed, Listed, Object, Resource
+from events.kube.port import Changed, Listed, Object, Resource
+from events.kube.resources import NODES, PODS, STORAGECLASSES
 from schemas.inventory import REFUSED, ClusterSeen, NodeSeen, StorageSeen, Trouble
 from services.inventory.count import Part, Takers, cluster_seen, demanded, part, whole
 from services.inventory.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES

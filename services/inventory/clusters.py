@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime
 
+from events.backoff import Patience
 from events.bus import Bus
-from events.faults import Denied
-from events.kube import Kube
-from events.patience import Patience
+from events.errors import Denied
+from events.kube.client import Kube
 from events.telemetry import Meters
 from schemas import cluster
 from schemas.cluster import Founded, Hibernated, Provisioned, Ready, Released

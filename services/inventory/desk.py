@@ -7,9 +7,9 @@ from itertools import chain
 
 import msgspec
 
-from events.answers import Answer, Desk, Question
 from events.bus import Stored
-from events.faults import Denied
+from events.errors import Denied
+from events.rpc import Answer, Desk, Question
 from services.items.answer import KINDS, SUBJECT, BadQuestion, answer
 from services.levels import Levels
 

@@ -1,7 +1,7 @@
 """What is watched of a cluster is a table: what must be there, and what is looked at where it is served."""
 
-from events.kinds import NODES, PODS, STORAGECLASSES
-from events.kube_port import Resource
+from events.kube.port import Resource
+from events.kube.resources import NODES, PODS, STORAGECLASSES
 
 VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 CAPACITIES = Resource("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity")

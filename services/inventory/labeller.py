@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from events.faults import Denied, Fault, NotFound
-from events.kinds import NODES
-from events.kube import Kube
+from events.errors import Denied, Fault, NotFound
+from events.kube.client import Kube
+from events.kube.resources import NODES
 from schemas.inventory import Trouble
 from schemas.subjects import Key
 from services.inventory.nodelabels import MANAGER

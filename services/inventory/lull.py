@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from events.kube_port import Resource
-from events.patience import Patience
+from events.backoff import Patience
+from events.kube.port import Resource
 from services.inventory.kinds import BESIDE, BROUGHT
 
 SOON, LATE = 1.0, 30.0

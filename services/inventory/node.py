@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas.inventory import UNREADABLE, Amount, Device, NodeSeen, Trouble
 from services.clouds.nodes import pool_told
 from services.inventory.amounts import added, allocatable, balance, pieced, pieces

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas.inventory import NodeSeen
 
 PREFIX = "alate.dev/"

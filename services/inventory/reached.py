@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from events.kube_port import Object
+from events.kube.port import Object
 from services.inventory.labels import Told
 from services.inventory.nodelabels import MODEL, label
 from services.pods import SHARE, Amounts, is_accelerator

@@ -7,7 +7,7 @@ from datetime import datetime
 import structlog
 
 from events.bus import Bus
-from events.kube import Kube
+from events.kube.client import Kube
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from services.inventory.clusters import Clusters

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from events.kinds import NODES, PODS, STORAGECLASSES
-from events.kube_port import Object, Resource
+from events.kube.port import Object, Resource
+from events.kube.resources import NODES, PODS, STORAGECLASSES
 from services.inventory.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
 from services.shapes import Meta, Node, Pod, Quantities, Shape, Taint, Text
 

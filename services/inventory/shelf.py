@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
-from events.kube_port import Object
+from events.kube.port import Object
 from services.malformed import MALFORMED, why
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from events.kube_port import Resource
+from events.kube.port import Resource
 
 AT_START = 60.0
 """Seconds a silence may last before anything was heard: after a start, every cluster is asked everything at once."""

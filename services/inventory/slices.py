@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas.inventory import Device, Trouble
 from services.inventory.labels import model_of
 from services.quantity import BadQuantity, milli

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas.inventory import StorageSeen, Trouble
 from services.quantity import BadQuantity, milli
 

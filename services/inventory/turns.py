@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 
-from events.kube import Sight
+from events.kube.client import Sight
 
 
 class Turns:

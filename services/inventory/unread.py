@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
-from events.kube_port import Resource
+from events.kube.port import Resource
 from schemas.inventory import UNREADABLE, Trouble
 from services.malformed import place
 

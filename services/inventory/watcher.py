@@ -9,10 +9,10 @@ from itertools import chain
 import msgspec
 import structlog
 
-from events.faults import Denied, Fault, NotFound
-from events.kinds import find
-from events.kube import Kube, Listed, Lost, Resource, Sight
-from events.patience import Patience
+from events.backoff import Patience
+from events.errors import Denied, Fault, NotFound
+from events.kube.client import Kube, Listed, Lost, Resource, Sight
+from events.kube.resources import find
 from events.telemetry import Meters
 from schemas.inventory import UNREADABLE, ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
 from schemas.subjects import Key

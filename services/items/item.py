@@ -1,6 +1,6 @@
 """An item is what JSON would have of one thing."""
 
-from events.kube_port import Object
+from events.kube.port import Object
 
 Item = Object
 """One thing as JSON would have it."""

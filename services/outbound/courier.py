@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import structlog
 
+from events.backoff import Patience
 from events.bus import Bus, Consumer, Delivery, Unavailable
 from events.cloudevents import Malformed, decode
-from events.faults import TryLater
+from events.errors import TryLater
 from events.meters import OUTBOUND
-from events.patience import Patience
 from events.telemetry import Meters, hearing, inject
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of

@@ -9,10 +9,10 @@ from urllib.parse import quote
 import msgspec
 
 from events.cloudevents import CloudEvent, msg_id, structured
+from events.http.standard_webhooks import signature
 from schemas.subjects import Key
 from services.outbound.life import Life, Said
 from services.outbound.targets import Target
-from services.whsec import signature
 
 LONGEST = 140
 """Characters of a status' description that every forge takes."""

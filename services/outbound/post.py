@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from events.addresses import Reach, Unreachable, check
-from events.faults import TryLater
-from events.kube_sockets import Sockets
+from events.errors import TryLater
+from events.http.addresses import Reach, Unreachable, check
+from events.kube.sockets import Sockets
 from services.outbound.formats import Request
 from services.outbound.outcome import Answer
 

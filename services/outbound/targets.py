@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import structlog
 from pydantic import AfterValidator, Field
 
-from events.credentials import without_secrets
+from events.jetstream.credentials import without_secrets
 from schemas.crds.refusals import Refused, read
 from schemas.crds.written import Label, ListMap, Written
 from schemas.documents import Unreadable, document

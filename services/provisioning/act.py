@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 import msgspec
 
-from events.faults import Denied, NoCapacity, NotFound, TryLater
-from events.kube_faults import NotServed
-from events.patience import Paces
+from events.backoff import Paces
+from events.errors import Denied, NoCapacity, NotFound, TryLater
+from events.kube.errors import NotServed
 from schemas.cluster import NOT_INSTALLED
 from schemas.founding import (
     Gone,

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from events.bus import Bus
-from events.faults import Denied, TryLater
+from events.errors import Denied, TryLater
 from events.meters import Meters
 from schemas import cluster
 from schemas.cluster import Launching

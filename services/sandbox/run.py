@@ -10,8 +10,8 @@ from uuid import uuid4
 import structlog
 import uvloop
 
-from events.credentials import NOBODY, Credentials
-from events.jetstream import connect
+from events.jetstream.bus import connect
+from events.jetstream.credentials import NOBODY, Credentials
 from services import logs
 from services.ends import until_told
 from services.garbage import settle

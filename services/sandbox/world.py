@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from events.kinds import NAMESPACES, SECRETS
-from events.kube import Kube, Listed, Object
+from events.kube.client import Kube, Listed, Object
+from events.kube.resources import NAMESPACES, SECRETS
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.kubeconfig import kubeconfig, place_of
 from services.sandbox.api.local import LocalTransport

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from events.credentials import seed
-from events.nkeys import made, public
+from events.jetstream.credentials import seed
+from events.jetstream.nkeys import made, public
 from services.private import write_private
 
 ACCOUNTS = Path(__file__).with_name("accounts.conf")

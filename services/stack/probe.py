@@ -8,12 +8,12 @@ from pathlib import Path
 from socket import AF_INET, SO_REUSEADDR, SOCK_STREAM, SOL_SOCKET, socket
 
 from events.bus import Unavailable
-from events.credentials import Credentials
-from events.faults import Denied, Fault
-from events.jetstream import connect
-from events.jetstream_store import UNSTORED
-from events.kube import Request
-from events.kube_config import transport
+from events.errors import Denied, Fault
+from events.jetstream.bus import connect
+from events.jetstream.credentials import Credentials
+from events.jetstream.store_health import UNSTORED
+from events.kube.auth import transport
+from events.kube.client import Request
 
 HOST = "127.0.0.1"
 PATIENCE = 2.0

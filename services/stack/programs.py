@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 
-from events.credentials import Credentials
-from events.nats_server import binary, config
+from events.jetstream.credentials import Credentials
+from events.jetstream.server import binary, config
 from services.private import write_private
 from services.sources import SAMPLE
 from services.stack.folder import Folder, Ports

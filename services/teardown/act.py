@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import structlog
 
 from events.bus import Bus
-from events.faults import Denied, Fault, TryLater
-from events.kinds import PODS
-from events.kube import Kube, Object
+from events.errors import Denied, Fault, TryLater
+from events.kube.client import Kube, Object
+from events.kube.resources import PODS
 from schemas.addon import Withdrawn, addon_name
 from schemas.registry import Stream
 from schemas.subjects import Key

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from events.faults import Fault, NotFound
-from events.kinds import NODES, PODS, PVCS, SERVICES, find
-from events.kube import Kube, Object, Resource
+from events.errors import Fault, NotFound
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import NODES, PODS, PVCS, SERVICES, find
 from services.clouds.marks import MANAGER
 from services.pods import bound, finished, held
 from services.quantity import BadQuantity

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from events.faults import Denied, Fault, NotFound
-from events.kinds import find
-from events.kube import Kube, Object, Resource
+from events.errors import Denied, Fault, NotFound
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import find
 from services.clouds.marks import MANAGER
 
 DEEPEST = 6

@@ -12,10 +12,10 @@ import nats.errors
 import nats.js.errors
 import yaml
 
-from events.faults import Fault
-from events.kinds import COLONIES, CREDENTIALS, PODS, TRIGGERS
-from events.kube import Kube
-from events.kube_config import transport_of
+from events.errors import Fault
+from events.kube.auth import transport_of
+from events.kube.client import Kube
+from events.kube.resources import COLONIES, CREDENTIALS, PODS, TRIGGERS
 from tests.attack.field import HOSTILE, VICTIM, Field, colony
 
 SLOW, HALVES = 130, 300

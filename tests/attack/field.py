@@ -9,9 +9,9 @@ from pathlib import Path
 
 import aiohttp
 
-from events.faults import Fault, NotFound
-from events.kinds import CLUSTERTEMPLATES, COLONIES, CONFIGMAPS, NAMESPACES, SECRETS
-from events.kube import Kube, Object
+from events.errors import Fault, NotFound
+from events.kube.client import Kube, Object
+from events.kube.resources import CLUSTERTEMPLATES, COLONIES, CONFIGMAPS, NAMESPACES, SECRETS
 from tests.services.edge.house import SECRET, github
 from tests.story.conftest import Stack
 

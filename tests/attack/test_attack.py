@@ -15,9 +15,9 @@ from time import perf_counter
 import aiohttp
 import pytest
 
-from events.kinds import COLONIES, SECRETS, TRIGGERS
-from events.kube import Kube
-from events.kube_config import transport
+from events.kube.auth import transport
+from events.kube.client import Kube
+from events.kube.resources import COLONIES, SECRETS, TRIGGERS
 from tests.attack.attackers import ATTACKS
 from tests.attack.field import HOSTILE, VICTIM, Field, colony, until
 from tests.attack.hostile_api import serving

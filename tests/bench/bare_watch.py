@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from events.bus import Bus, Consumer, Message
-from events.kinds import CRDS
-from events.kube import Changed, Kube, Object, Resource
+from events.kube.client import Changed, Kube, Object, Resource
+from events.kube.resources import CRDS
 from schemas.crds import manifest
 from schemas.registry import Stream
 

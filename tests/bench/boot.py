@@ -15,8 +15,8 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from events.bus import Bus, Message
 from events.cloudevents import CloudEvent, encode, msg_id
-from events.jetstream import connect
-from events.nats_server import NatsServer
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer
 from events.telemetry import Meters
 from schemas.cluster import LIFECYCLE, ClusterState, Launching, Placing, Provisioned, Ready, Requested
 from schemas.limits import Limits

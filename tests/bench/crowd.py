@@ -12,7 +12,7 @@ import msgspec
 import uvloop
 
 from events.bus import Bus, Message
-from events.jetstream import connect
+from events.jetstream.bus import connect
 from events.meters import Meters
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offer, Offers

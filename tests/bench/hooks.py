@@ -12,7 +12,7 @@ from time import perf_counter
 
 import yaml
 
-from events.nats_server import NatsServer, free_port
+from events.jetstream.server import NatsServer, free_port
 from tests.bench.figure import Figure, Goal, of_pairs, quantile
 from tests.services.edge.house import RUN, SECRET, github
 

@@ -14,12 +14,12 @@ from time import perf_counter
 
 import msgspec
 
+from events.backoff import Patience
 from events.bus import Bus, Message
-from events.jetstream import connect
-from events.kinds import NODES, PODS
-from events.kube import Changed, Kube, Object, Request, Response, Transport
-from events.nats_server import NatsServer
-from events.patience import Patience
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer
+from events.kube.client import Changed, Kube, Object, Request, Response, Transport
+from events.kube.resources import NODES, PODS
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key

@@ -7,11 +7,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from events.bus import Bus
-from events.jetstream import connect
-from events.kinds import COLONIES
-from events.kube import Kube, Object, Resource
-from events.kube_config import transport
-from events.nats_server import NatsServer
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer
+from events.kube.auth import transport
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import COLONIES
 from services.stack.folder import Folder
 from services.stack.programs import Wiring, choose_ports, stages
 from services.stack.supervisor import Supervisor

@@ -7,7 +7,7 @@ from time import perf_counter
 import uvloop
 
 from events.bus import CaughtUp
-from events.jetstream import connect
+from events.jetstream.bus import connect
 
 
 async def listen(url: str, subjects: str) -> None:

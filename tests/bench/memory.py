@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from events.kinds import COLONIES
-from events.kube import Changed, Kube, Object
+from events.kube.client import Changed, Kube, Object
+from events.kube.resources import COLONIES
 from services.cli.colony import from_file
 from services.cli.up import running
 from services.cli.where import management

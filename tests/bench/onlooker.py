@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from time import perf_counter
 
-from events.kube import Changed, Kube, Object, Resource
+from events.kube.client import Changed, Kube, Object, Resource
 
 Is = Callable[[Object], bool]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from events.nats_server import NatsServer
+from events.jetstream.server import NatsServer
 from tests.bench.figure import Figure, Goal
 from tests.bench.growth import Outcome, cpu, figures
 from tests.bench.memory import resident

@@ -6,8 +6,8 @@ from pathlib import Path
 from time import perf_counter
 
 from events.bus import Bus, CaughtUp
-from events.kinds import COLONIES
-from events.kube import Kube
+from events.kube.client import Kube
+from events.kube.resources import COLONIES
 from schemas.registry import Stream
 from services.cli.up import OPERATOR, running
 from services.cli.where import joined, management, operator

@@ -9,8 +9,8 @@ from time import perf_counter
 from nats.aio.client import Client
 
 from events.bus import EPOCH
-from events.jetstream import connect
-from events.nats_server import NatsServer
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer
 from services.cli.events.tail import Out, tail
 from services.trail.which import Which
 from tests.bench.figure import Figure, Goal, alternate, of_pairs

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from events.bus import Bus, Message
-from events.jetstream import connect
-from events.nats_server import NatsServer
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer
 from events.telemetry import Meters
 from schemas.registry import Stream, declared
 from schemas.subjects import Key

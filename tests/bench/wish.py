@@ -10,10 +10,10 @@ from pathlib import Path
 from time import perf_counter
 
 from events.bus import Bus, CaughtUp
-from events.jetstream import connect
-from events.kinds import TRIGGERS
-from events.kube import Changed, Kube, Object
-from events.nats_server import NatsServer
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer
+from events.kube.client import Changed, Kube, Object
+from events.kube.resources import TRIGGERS
 from services.cli.up import OPERATOR
 from services.cli.where import management, operator
 from services.private import write_private

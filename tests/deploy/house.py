@@ -10,11 +10,11 @@ import nats
 from nats.aio.client import Client
 
 from events.bus import Bus
-from events.credentials import Credentials
-from events.jetstream import connect
-from events.jetstream_rights import Role
-from events.nats_accounts import accounts
-from events.nats_server import NatsServer
+from events.jetstream.accounts import accounts
+from events.jetstream.bus import connect
+from events.jetstream.credentials import Credentials
+from events.jetstream.permissions import Role
+from events.jetstream.server import NatsServer
 from events.streams import STREAMS, StreamSpec
 from schemas.registry import Declaration, declarations
 from services.roles import ROLES, SANDBOX, tenant

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from events.kube import Object, Request, Response
+from events.kube.client import Object, Request, Response
 
 FILE = Path(__file__).parents[2] / "deploy" / "rbac.yaml"
 NAMESPACE = "alate"

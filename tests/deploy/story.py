@@ -12,10 +12,10 @@ import msgspec
 
 from events.bus import Bus, Message
 from events.cloudevents import CloudEvent, encode
-from events.faults import NotFound
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, MACHINES, SECRETS, TRIGGERS
-from events.kube import Kube, Object
-from events.kube_file import parsed
+from events.errors import NotFound
+from events.kube.client import Kube, Object
+from events.kube.kubeconfig import parsed
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, MACHINES, SECRETS, TRIGGERS
 from events.meters import Meters
 from services.clouds import backends
 from services.compose import SERVICES, Ports

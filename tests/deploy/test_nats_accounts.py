@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from events.bus import CaughtUp, Expect, Message, Timer
-from events.faults import Denied
-from events.memory_log import matcher
+from events.errors import Denied
+from events.memory.stream import matcher
 from schemas.registry import Stream
 from services.roles import PEOPLE, ROLES, SERVICES, tenant
 from tests.deploy.house import (

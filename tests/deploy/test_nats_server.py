@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from events.bus import Bus, Message, Unavailable
-from events.credentials import Credentials, trusting
-from events.jetstream import connect
-from events.nats_server import binary, free_port
-from events.nkeys import made, public
+from events.jetstream.bus import connect
+from events.jetstream.credentials import Credentials, trusting
+from events.jetstream.nkeys import made, public
+from events.jetstream.server import binary, free_port
 from services.permissions import variables
 from services.roles import ROLES
 from services.sandbox.api.tls import self_signed

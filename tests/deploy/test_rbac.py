@@ -7,9 +7,9 @@ from itertools import count
 
 import pytest
 
-from events.kinds import STORAGECLASSES
-from events.kube import Kube, Request, Response
-from events.memory import MemoryBus
+from events.kube.client import Kube, Request, Response
+from events.kube.resources import STORAGECLASSES
+from events.memory.bus import MemoryBus
 from services.compose import SERVICES
 from services.inventory.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
 from services.sandbox.api.app import MANAGEMENT, Api

@@ -9,9 +9,9 @@ from itertools import count
 import pytest
 
 from events.bus import Consumer, Message, Timer
-from events.kube import Kube
-from events.memory import MemoryBus
-from events.memory_log import matcher
+from events.kube.client import Kube
+from events.memory.bus import MemoryBus
+from events.memory.stream import matcher
 from services.compose import SERVICES, Ports
 from services.roles import ROLES
 from services.sandbox.api.app import MANAGEMENT, Api

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 from aiohttp import web
 
-from events.kube import Kube
-from events.kube_http import Access, Credentials, HttpTransport
+from events.kube.client import Kube
+from events.kube.http import Access, Credentials, HttpTransport
 
 # Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.
 asyncio.set_event_loop(None)

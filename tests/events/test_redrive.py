@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 from events.bus import Message, Stored
 from events.dead_letter import REASON, SEQUENCE, SUBJECT
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from events.redrive import KEPT_FOR, Again, once_more, tell, told
 
 LETTER = Stored(

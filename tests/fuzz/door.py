@@ -14,7 +14,7 @@ from resource import RUSAGE_SELF, getrusage
 import uvloop
 
 from events.bus import Bus
-from events.jetstream import connect
+from events.jetstream.bus import connect
 from events.telemetry import Meters
 from services import logs
 from services.edge.callers import Callers

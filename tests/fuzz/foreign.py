@@ -5,13 +5,13 @@ import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
-from events.faults import Denied, Fault
-from events.kinds import CONFIGMAPS, find, served
-from events.kube import Kube, Request, Resource, Response
-from events.kube_bounds import FOUNDED
-from events.kube_file import confined
-from events.kube_watch import Watch
-from events.patience import Patience
+from events.backoff import Patience
+from events.errors import Denied, Fault
+from events.kube.client import Kube, Request, Resource, Response
+from events.kube.kubeconfig import confined
+from events.kube.limits import FOUNDED
+from events.kube.resources import CONFIGMAPS, find, served
+from events.kube.watch import Watch
 from schemas.crds.manifests import objects
 from services.clouds.means import Means
 from services.contexts import opens

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
-from events.nats_server import NatsServer
+from events.jetstream.server import NatsServer
 from services.edge.providers import PROVIDERS
 from tests.fuzz.test_targets import INPUTS
 from tests.services.edge.house import SECRET, WHSEC, bearer, github, standard

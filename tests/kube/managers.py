@@ -5,8 +5,8 @@ from pathlib import Path
 
 import yaml
 
-from events.kinds import CRDS
-from events.kube import Kube, Object
+from events.kube.client import Kube, Object
+from events.kube.resources import CRDS
 from tests.kube.flags import found
 from tests.kube.places import home
 from tests.kube.plane import ControlPlane, _ok

@@ -15,7 +15,7 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from events.kube_http import Access, Credentials, HttpTransport
+from events.kube.http import Access, Credentials, HttpTransport
 from services.sandbox.api.tls import self_signed
 from tests.kube import flags
 from tests.kube.places import home

@@ -5,8 +5,8 @@ import base64
 import pytest
 import yaml
 
-from events.faults import Denied
-from events.kube_file import chosen
+from events.errors import Denied
+from events.kube.kubeconfig import chosen
 from services import contexts
 from services.contexts import context, opens, written
 from services.sandbox.api.kubeconfig import kubeconfig

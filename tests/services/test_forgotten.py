@@ -5,13 +5,13 @@ import asyncio
 import msgspec
 import pytest
 
-from events import jetstream_feed
 from events.bus import Message
-from events.jetstream import connect
-from events.memory import wall_clock
+from events.jetstream import feed as jetstream_feed
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer
+from events.memory.bus import wall_clock
 from events.meters import Meters
-from events.nats_server import NatsServer
-from events.tips import tips
+from events.snapshot import tips
 from events.tombstone import is_tombstone, standing
 from schemas import cluster
 from schemas.cluster import Requested

@@ -6,7 +6,7 @@ from contextlib import suppress
 import aiohttp
 import pytest
 
-from events.faults import Denied
+from events.errors import Denied
 from services.health import Health, served
 
 

@@ -5,11 +5,11 @@ import re
 import pytest
 
 from events.bus import Message
-from events.credentials import Credentials
-from events.faults import Denied
-from events.jetstream import connect
-from events.nats_server import NatsServer
-from events.nkeys import made, public
+from events.errors import Denied
+from events.jetstream.bus import connect
+from events.jetstream.credentials import Credentials
+from events.jetstream.nkeys import made, public
+from events.jetstream.server import NatsServer
 from services import permissions
 from services.permissions import LAPTOP, PRODUCTION, files, main
 

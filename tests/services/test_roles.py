@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.memory_log import matcher
+from events.memory.stream import matcher
 from events.streams import STREAMS
 from schemas.registry import Stream, declarations
 from services.compose import SERVICES as COMPOSED

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from events.faults import Denied
-from events.kinds import COLONIES
+from events.errors import Denied
+from events.kube.resources import COLONIES
 from services.scaling import MANAGER, NoSuchPool, Untimely, again, extending, hibernating, scaling, upgrading
 from tests.services.clouds.conftest import server
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from events.credentials import NOBODY, Credentials
+from events.jetstream.credentials import NOBODY, Credentials
 from services.settings import PREFIX, BadSetting, Settings, allowed, load
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from events.bus import Conflict, Expect, Message, Unavailable
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from services.steadfast import Steadfast
 
 pytestmark = pytest.mark.looptime

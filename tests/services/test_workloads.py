@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from events.faults import Denied
-from events.kube import Kube
-from events.kube_config import transport_of
+from events.errors import Denied
+from events.kube.auth import transport_of
+from events.kube.client import Kube
 from services.sandbox.api.kubeconfig import kubeconfig
 from services.workloads import Keyless, Workloads
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import msgspec
 
 from events.bus import Bus, Unavailable
-from events.faults import NotFound, TryLater
-from events.kinds import CLUSTERS, COLONIES, MACHINES
-from events.kube import Kube
-from events.tips import tips
+from events.errors import NotFound, TryLater
+from events.kube.client import Kube
+from events.kube.resources import CLUSTERS, COLONIES, MACHINES
+from events.snapshot import tips
 from events.tombstone import standing
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key, key_of, names_of

@@ -17,11 +17,11 @@ import structlog
 import yaml
 from yarl import URL
 
-from events.credentials import Credentials
-from events.jetstream import connect
-from events.kinds import COLONIES, NODES, SECRETS
-from events.kube import Kube
-from events.kube_config import TRUSTED, transport, transport_of
+from events.jetstream.bus import connect
+from events.jetstream.credentials import Credentials
+from events.kube.auth import TRUSTED, transport, transport_of
+from events.kube.client import Kube
+from events.kube.resources import COLONIES, NODES, SECRETS
 from schemas.inventory import NodeSeen
 from services.cli.demo.play import Play
 from services.cli.demo.story import Story

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from events.bus import Message
-from events.credentials import Credentials
-from events.jetstream import connect
+from events.jetstream.bus import connect
+from events.jetstream.credentials import Credentials
 from tests.services.edge.house import RUN, SECRET
 from tests.services.outbound.world import Folder
 from tests.story.collector import collecting

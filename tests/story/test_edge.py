@@ -9,11 +9,11 @@ import aiohttp
 import pytest
 import yaml
 
-from events.credentials import Credentials
-from events.jetstream import connect
-from events.kinds import TRIGGERS
-from events.kube import Kube
-from events.kube_config import transport
+from events.jetstream.bus import connect
+from events.jetstream.credentials import Credentials
+from events.kube.auth import transport
+from events.kube.client import Kube
+from events.kube.resources import TRIGGERS
 from tests.services.edge.house import RUN, SECRET, github
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]

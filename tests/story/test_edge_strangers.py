@@ -6,9 +6,9 @@ from random import random
 import aiohttp
 import pytest
 
-from events.kinds import NAMESPACES, TRIGGERS
-from events.kube import Kube
-from events.kube_config import transport
+from events.kube.auth import transport
+from events.kube.client import Kube
+from events.kube.resources import NAMESPACES, TRIGGERS
 from tests.services.edge.house import SECRET, github
 from tests.story.test_edge import until
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from events.kinds import PODS, SECRETS
-from events.kube import Kube
-from events.kube_config import transport
+from events.kube.auth import transport
+from events.kube.client import Kube
+from events.kube.resources import PODS, SECRETS
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "colony.yaml"

@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from events.kinds import CLUSTERS
-from events.kube import Kube
-from events.kube_config import transport
+from events.kube.auth import transport
+from events.kube.client import Kube
+from events.kube.resources import CLUSTERS
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 

@@ -7,9 +7,9 @@ from random import random
 import pytest
 import yaml
 
-from events.kinds import TRIGGERS
-from events.kube import Kube
-from events.kube_config import transport
+from events.kube.auth import transport
+from events.kube.client import Kube
+from events.kube.resources import TRIGGERS
 from tests.services.edge.house import RUN, SECRET, SHA
 from tests.services.outbound.receiver import receiving
 from tests.services.outbound.world import Folder

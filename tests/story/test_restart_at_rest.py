@@ -15,9 +15,9 @@ import aiohttp
 import pytest
 
 from events.bus import Bus, Message, Stored, Timer
-from events.credentials import Credentials
-from events.jetstream import connect
-from events.kinds import COLONIES
+from events.jetstream.bus import connect
+from events.jetstream.credentials import Credentials
+from events.kube.resources import COLONIES
 from schemas.subjects import names_of
 from services.cli.up import running
 from services.cli.where import management

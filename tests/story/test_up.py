@@ -10,9 +10,9 @@ from pathlib import Path
 import nats
 import pytest
 
-from events.kinds import NODES
-from events.kube import Kube
-from events.kube_config import transport
+from events.kube.auth import transport
+from events.kube.client import Kube
+from events.kube.resources import NODES
 from services.cli.placing.plan import ASKED
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]

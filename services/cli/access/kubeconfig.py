@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from events.faults import NotFound
-from events.kinds import COLONIES, SECRETS
-from events.kube import Kube, Object
-from events.kube_file import Chosen, together
+from events.errors import NotFound
+from events.kube.client import Kube, Object
+from events.kube.kubeconfig import Chosen, together
+from events.kube.resources import COLONIES, SECRETS
 from services.bad import Failed
 from services.cli.show import Write, dumped
 from services.cli.where import Where

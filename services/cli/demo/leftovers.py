@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from events import kinds
 from events.bus import Bus
-from events.kinds import CAPI, CLUSTERDEPLOYMENTS, COLONIES, CONFIGMAPS, SECRETS
-from events.kube import Kube, Object, Request
-from events.kube_config import TRUSTED, transport_of
+from events.kube import resources
+from events.kube.auth import TRUSTED, transport_of
+from events.kube.client import Kube, Object, Request
+from events.kube.resources import CAPI, CLUSTERDEPLOYMENTS, COLONIES, CONFIGMAPS, SECRETS
 from events.tombstone import standing
 from schemas.registry import Stream
 
@@ -30,7 +30,7 @@ Objects = frozenset[tuple[str, str]]
 async def objects(kube: Kube) -> Objects:
     """Every object of every kind that can be listed, except the clouds' own books."""
     found: set[tuple[str, str]] = set()
-    for resource in await kinds.served(kube, "list"):
+    for resource in await resources.served(kube, "list"):
         if resource.plural in NOT_COUNTED:
             continue
         listed = await kube.list(resource)

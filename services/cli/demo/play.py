@@ -9,9 +9,9 @@ from typing import TypeVar
 import msgspec
 
 from events.bus import Bus, Stored
-from events.faults import NotFound, TryLater
-from events.kinds import COLONIES
-from events.kube import Kube, Object
+from events.errors import NotFound, TryLater
+from events.kube.client import Kube, Object
+from events.kube.resources import COLONIES
 from schemas.addon import addon_name
 from schemas.cluster import Released
 from schemas.subjects import Key

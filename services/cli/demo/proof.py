@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from events.bus import Bus, Stored, Unavailable
-from events.faults import Fault
-from events.kube import Kube
+from events.errors import Fault
+from events.kube.client import Kube
 from schemas.cluster import Founded, Placing, Releasing
 from schemas.entity import State
 from schemas.placement import Attempt

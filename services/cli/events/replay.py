@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from events.bus import Bus, Message, Place
-from events.memory_log import matcher
+from events.memory.stream import matcher
 from events.redrive import Again, once_more, tell
 from schemas.subjects import token
 from services.bad import BadInput

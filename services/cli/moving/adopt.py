@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import yaml
 
-from events.faults import Denied, NotFound
-from events.kinds import COLONIES
-from events.kube import Kube, Object
+from events.errors import Denied, NotFound
+from events.kube.client import Kube, Object
+from events.kube.resources import COLONIES
 from schemas.crds import read_colony
 from schemas.inventory import Offer
 from services.bad import BadInput, Failed

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from events.kinds import COLONIES
-from events.kube_port import Object
+from events.kube.port import Object
+from events.kube.resources import COLONIES
 from schemas.crds import read_colony
 from schemas.inventory import Offer
 from services.cli.moving import places

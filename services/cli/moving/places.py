@@ -7,7 +7,7 @@ from operator import attrgetter
 from shlex import quote
 from typing import NamedTuple
 
-from events.kube_port import Object
+from events.kube.port import Object
 from schemas.accelerators import canonical
 from schemas.wish import cluster_name
 from services.cli.moving.theirs import CONFIG, NETWORKED, SPEC, Carried, Lost, Place, network, within

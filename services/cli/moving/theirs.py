@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from events.kube_port import Object
+from events.kube.port import Object
 
 SPEC = "clusterDeploymentSpec"
 CONFIG = f"{SPEC}.config"

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import msgspec
 
-from events.faults import Denied, NotFound
-from events.kube import Object
+from events.errors import Denied, NotFound
+from events.kube.client import Object
 from schemas.crds import read_colony
 from schemas.wish import Adopt, Wish
 from services.bad import BadInput

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from events.jetstream_rights import Role
+from events.jetstream.permissions import Role
 from services.edge.page.brief import Lane
 
 

@@ -8,7 +8,7 @@ import structlog
 from aiohttp import web
 
 from events.bus import Bus, Unavailable
-from events.jetstream_rights import Role
+from events.jetstream.permissions import Role
 from services.bad import BadInput, Failed
 from services.edge.door import Route
 from services.edge.page.brief import lanes

@@ -5,7 +5,7 @@ from functools import lru_cache, partial
 
 import msgspec
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.ask import Ask, Clock
 from services.sandbox.api.kinds import Kind
 from services.sandbox.api.store import encode

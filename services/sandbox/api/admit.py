@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api import meta, rules
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.kinds import Kind

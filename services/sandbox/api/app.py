@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, MutableMapping
 
 from events.bus import Unavailable
-from events.kube import Request, Resource, Response
+from events.kube.client import Request, Resource, Response
 from services.sandbox.api.accept import Tables
 from services.sandbox.api.ask import Ask, Clock, Place, place
 from services.sandbox.api.catalog import Catalog

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from events.kube import Request
+from events.kube.client import Request
 from services.sandbox.api.kinds import Kind
 from services.sandbox.api.store import Key, Topic
 

@@ -1,6 +1,6 @@
 """What a request may ask for is checked before any object is touched, and refused in the real server's words."""
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.ask import Ask
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.schema import prune

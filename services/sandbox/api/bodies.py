@@ -3,7 +3,7 @@
 import msgspec
 import yaml
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api import protobuf
 from services.sandbox.api.ask import Ask
 from services.sandbox.api.fields import json_text

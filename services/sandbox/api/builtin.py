@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from events.kube import Object
+from events.kube.client import Object
 
 ZERO = "x-alate-zero"
 """What a field is that nobody sent: Go's types cannot leave it out."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 import structlog
 
 from events.bus import Unavailable
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.catalog import Catalog
 from services.sandbox.api.custom import DEFINITIONS
 from services.sandbox.api.delete import CLEANUP, FOREGROUND, ORPHAN, Options, Remover

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.jsonpath import path
 from services.sandbox.api.kinds import Column
 from services.sandbox.api.times import age, human

@@ -6,7 +6,7 @@ from itertools import chain
 
 import msgspec
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.builtin import schema_of
 from services.sandbox.api.kinds import Column, Kind, Scale
 from services.sandbox.api.status import Cause

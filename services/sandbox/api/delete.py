@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api import bodies
 from services.sandbox.api.ask import Ask, Clock, stamp
 from services.sandbox.api.custom import DEFINITIONS

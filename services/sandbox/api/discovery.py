@@ -2,7 +2,7 @@
 
 import re
 
-from events.kube import Object, Request, Response
+from events.kube.client import Object, Request, Response
 from services.sandbox.api.accept import wanted
 from services.sandbox.api.catalog import Catalog
 from services.sandbox.api.kinds import VERBS, Kind

@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from events.bus import Unavailable
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.ask import Clock, stamp
 from services.sandbox.api.delete import Options, Remover
 from services.sandbox.api.kinds import builtins

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.schema import child
 
 Path = tuple[str, ...]

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from events.kube import Request, Response
+from events.kube.client import Request, Response
 from services.sandbox.api.app import Api
 from services.sandbox.api.kubeconfig import kubeconfig
 from services.sandbox.api.watch import Watch

@@ -4,8 +4,8 @@ from itertools import count
 from typing import Protocol
 
 from events.bus import Bus, Message
+from events.snapshot import tips
 from events.streams import StreamSpec
-from events.tips import tips
 from events.tombstone import tombstone
 
 KUBE = StreamSpec("KUBE", ("kube.>",), per_subject=1)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cache
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.builtin import schema_of
 
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")

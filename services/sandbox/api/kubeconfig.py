@@ -4,7 +4,7 @@ from base64 import b64decode, b64encode
 
 import yaml
 
-from events.kube_port import Object
+from events.kube.port import Object
 
 
 def kubeconfig(server: str, cluster: str, ca_pem: bytes | str, token: str = "") -> str:

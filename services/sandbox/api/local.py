@@ -5,8 +5,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from urllib.parse import unquote
 
-from events.faults import TryLater
-from events.kube import Request, Response
+from events.errors import TryLater
+from events.kube.client import Request, Response
 from services.sandbox.api.app import Api
 from services.sandbox.api.status import bad_request
 from services.sandbox.api.watch import Watch

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.json import decode, encode
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.fields import Fields, Path, compare, dotted, every, from_v1, merged, owned, to_v1, without
 from services.sandbox.api.status import Cause, apply_conflict
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.status import Cause
 

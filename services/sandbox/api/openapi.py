@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import sha256
 
-from events.kube import Object, Response
+from events.kube.client import Object, Response
 from services.sandbox.api.builtin import data, schema_of
 from services.sandbox.api.catalog import Catalog
 from services.sandbox.api.kinds import Kind

@@ -6,7 +6,7 @@ from typing import cast
 import jsonpatch
 import jsonpointer
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.schema import child
 from services.sandbox.api.status import Refused, bad_request, unsupported

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.builtin import data
 from services.sandbox.api.status import bad_request, unsupported
 

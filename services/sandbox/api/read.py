@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from events.kube import Object, Response
+from events.kube.client import Object, Response
 from services.sandbox.api import accept
 from services.sandbox.api.ask import Ask
 from services.sandbox.api.kinds import Kind

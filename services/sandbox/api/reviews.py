@@ -1,6 +1,6 @@
 """Clients ask who they are and what they may do; in the sandbox everyone may do everything."""
 
-from events.kube import Object, Request, Response
+from events.kube.client import Object, Request, Response
 from services.sandbox.api import bodies
 from services.sandbox.api.ask import Ask, Place
 from services.sandbox.api.kinds import Kind

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.status import Cause
 
 TEXTS = {"FieldValueForbidden": "Forbidden", "FieldValueInvalid": "Invalid value"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import msgspec
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api import bodies, patch
 from services.sandbox.api.ask import Ask
 from services.sandbox.api.builtin import schema_of

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Iterator
 
-from events.kube import Object
+from events.kube.client import Object
 
 _META = ("apiVersion", "kind", "metadata")
 

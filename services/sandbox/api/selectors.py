@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.status import bad_request
 
 Matches = Callable[[Object], bool]

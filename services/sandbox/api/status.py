@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from events.kube import Object, Response
+from events.kube.client import Object, Response
 
 JSON = {"Content-Type": "application/json"}
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from events.kube import Object
+from events.kube.client import Object
 from schemas.subjects import names_of, token
 from services.sandbox.api.journal import Journal
 from services.sandbox.api.order import Order

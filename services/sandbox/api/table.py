@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.columns import BUILTIN, Printed
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.jsonpath import path

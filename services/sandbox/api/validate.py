@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api.fields import json_text
 from services.sandbox.api.status import Cause
 

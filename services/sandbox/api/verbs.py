@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from events.kube import Object, Response
+from events.kube.client import Object, Response
 from services.sandbox.api import bodies, delete, scale
 from services.sandbox.api.ask import Ask
 from services.sandbox.api.delete import Remover

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.api import admit, bodies, managed, meta, patch
 from services.sandbox.api.ask import Ask, Clock, stamp
 from services.sandbox.api.asked import PATCH_OPTIONS, Called, declared, known_mode, own_half, strict

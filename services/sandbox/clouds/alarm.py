@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-from events.faults import Fault, TryLater
+from events.errors import Fault, TryLater
 
 K = TypeVar("K")
 

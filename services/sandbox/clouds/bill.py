@@ -5,8 +5,8 @@ from datetime import datetime
 
 import msgspec
 
-from events.kinds import CONFIGMAPS
-from events.kube import Kube, Object
+from events.kube.client import Kube, Object
+from events.kube.resources import CONFIGMAPS
 from services.sandbox.clouds.changes import Bill
 from services.sandbox.clouds.names import BILL
 from services.sandbox.clouds.objects import annotation, label, name, when, written

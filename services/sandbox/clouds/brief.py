@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, cast
 
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
 from services.sandbox.api.patch import merge
 from services.sandbox.clouds.capi import order, step
 from services.sandbox.clouds.changes import Bill, Change, Edit, Found, Join, Say, Write

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from events.kinds import (
+from events.kube.client import Listed, Object, Resource
+from events.kube.resources import (
     CLUSTERCLASSES,
     CLUSTERDEPLOYMENTS,
     CLUSTERS,
@@ -17,7 +18,6 @@ from events.kinds import (
     MACHINES,
     MACHINESETS,
 )
-from events.kube import Listed, Object, Resource
 from services.malformed import MALFORMED, why
 from services.sandbox.clouds import faults
 from services.sandbox.clouds.names import CONTROLPLANES, DEVCLUSTERS

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
 from services.sandbox.clouds.capi_cluster_says import speak, stage
 from services.sandbox.clouds.changes import Change, Drop, Edit, End, Wait
 from services.sandbox.clouds.conditions import (

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from events.kinds import CLUSTERS
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import CLUSTERS
 from services.sandbox.clouds.changes import Change, Edit
 from services.sandbox.clouds.conditions import (
     Told,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from events.kinds import MACHINES
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import MACHINES
 from services.sandbox.clouds.capi_machine import Mould, unnamed
 from services.sandbox.clouds.capi_scale import motion, rolling
 from services.sandbox.clouds.changes import Adopt, Change, Edit, End, Found, Make, Wait

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from events.kinds import CLUSTERS, MACHINES
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import CLUSTERS, MACHINES
 from services.sandbox.clouds.bill import given_back
 from services.sandbox.clouds.changes import Change, Edit, Join, Leave
 from services.sandbox.clouds.names import BROKEN, DARK, PREEMPTED, place

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from events.kinds import MACHINEHEALTHCHECKS, MACHINES
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import MACHINEHEALTHCHECKS, MACHINES
 from services.sandbox.clouds.capi_scale import generation
 from services.sandbox.clouds.changes import Change, End, Wait
 from services.sandbox.clouds.conditions import Told, paused, tell

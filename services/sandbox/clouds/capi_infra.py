@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.clouds.changes import Change, Edit
 from services.sandbox.clouds.conditions import Told, paused, tell, told
 from services.sandbox.clouds.names import CLUSTER_NAME, DEVCLUSTERS

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 
-from events.kinds import MACHINES
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import MACHINES
 from services.sandbox.clouds.bill import bought
 from services.sandbox.clouds.capi_fates import suffer
 from services.sandbox.clouds.capi_machine_leaves import leave

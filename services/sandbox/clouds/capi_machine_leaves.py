@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from events.kinds import MACHINES
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import MACHINES
 from services.sandbox.clouds.bill import given_back
 from services.sandbox.clouds.capi_machine_says import FINALIZER, GATES, WAITING, everything, head, up_to_date
 from services.sandbox.clouds.changes import Change, Edit, Leave, Wait

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from events.kinds import MACHINES
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import MACHINES
 from services.sandbox.clouds.changes import Change
 from services.sandbox.clouds.conditions import Told, bullets, tell, told
 from services.sandbox.clouds.names import CONTROL_PLANE, DARK, DEPLOYMENT_NAME, PREEMPTED, STARTED

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from events.kinds import MACHINEDEPLOYMENTS, MACHINESETS
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import MACHINEDEPLOYMENTS, MACHINESETS
 from services.sandbox.clouds.capi_roll import current, roll, set_of
 from services.sandbox.clouds.capi_scale import defaulted, generation, motion, rolling, selector
 from services.sandbox.clouds.changes import Adopt, Change, End, Make

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from events.kinds import MACHINESETS
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import MACHINESETS
 from services.sandbox.clouds.changes import Change, Edit, End
 from services.sandbox.clouds.conditions import holds
 from services.sandbox.clouds.names import CLUSTER_NAME, DEPLOYMENT_NAME, SINCE

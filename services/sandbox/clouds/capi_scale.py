@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from events.kinds import MACHINEDEPLOYMENTS
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import MACHINEDEPLOYMENTS
 from services.sandbox.clouds.changes import Change, Edit
 from services.sandbox.clouds.conditions import Told
 from services.sandbox.clouds.objects import annotation

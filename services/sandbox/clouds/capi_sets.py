@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from events.kinds import MACHINES, MACHINESETS
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import MACHINES, MACHINESETS
 from services.sandbox.clouds.capi_machine import Mould, unnamed
 from services.sandbox.clouds.capi_roll import SET_FINALIZER
 from services.sandbox.clouds.capi_scale import generation, motion, selector

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
+from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
 from services.sandbox.clouds.changes import Change, Edit, End, Make
 from services.sandbox.clouds.names import (
     CLOUD,

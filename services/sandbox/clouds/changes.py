@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
 
 
 @dataclass(frozen=True, slots=True)

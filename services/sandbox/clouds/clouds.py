@@ -8,8 +8,8 @@ from datetime import datetime
 import msgspec
 import structlog
 
-from events.faults import Fault
-from events.kube import Changed, Kube, Listed, Object, Resource, Sight
+from events.errors import Fault
+from events.kube.client import Changed, Kube, Listed, Object, Resource, Sight
 from services.rounds import Rounds
 from services.sandbox.clouds import faults
 from services.sandbox.clouds.alarm import RETRY, Alarm

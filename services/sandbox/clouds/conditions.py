@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
 from services.sandbox.clouds.changes import Change, Say
 from services.sandbox.clouds.objects import name, stamp, status
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from events.kube import Object
+from events.kube.client import Object
 
 NAMESPACE = "kube-system"
 NAME = "sandbox-faults"

@@ -4,9 +4,9 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from events.faults import Denied, NotFound, TryLater
-from events.kinds import CONFIGMAPS, NODES, SECRETS, find
-from events.kube import Kube, Object, Resource
+from events.errors import Denied, NotFound, TryLater
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import CONFIGMAPS, NODES, SECRETS, find
 from services.sandbox.clouds.bill import book
 from services.sandbox.clouds.cache import Cache, is_gone
 from services.sandbox.clouds.changes import (

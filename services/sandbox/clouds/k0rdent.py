@@ -6,8 +6,8 @@ Where the chart only makes known to k0rdent a cluster that stands already, there
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS
 from services.sandbox.clouds.changes import Change, Edit, End, Say, Wait
 from services.sandbox.clouds.conditions import Told, tell, told
 from services.sandbox.clouds.k0rdent_chart import chart, takes_in, upgrades, version, workers

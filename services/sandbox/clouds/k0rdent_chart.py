@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
+from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
 from services.sandbox.clouds.changes import Change, Make
 from services.sandbox.clouds.names import (
     CLOUD,

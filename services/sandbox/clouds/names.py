@@ -1,6 +1,6 @@
 """The annotations of the sandbox are named once: they are all a simulated controller remembers between two runs."""
 
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
 
 SANDBOX = "sandbox.alate.dev"
 SINCE = f"{SANDBOX}/since"

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.clouds.names import CONTROL_PLANE, DARK, INSTANCE, NODE_LABELS
 from services.sandbox.clouds.objects import annotation, name, stamp
 from services.sandbox.clouds.shapes import SMALL, Shape

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
 from services.sandbox.clouds.changes import Change, Edit
 from services.sandbox.clouds.names import SINCE
 

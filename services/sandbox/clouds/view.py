@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from events.kube import Object
+from events.kube.client import Object
 from services.sandbox.clouds.conditions import told
 from services.sandbox.clouds.faults import Faults, Order, counted, named
 from services.sandbox.clouds.names import CLOUD, CONTROL_PLANE, INSTANCE, REGION, SET_NAME, SPOT, ZONE

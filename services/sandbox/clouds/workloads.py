@@ -6,9 +6,9 @@ from datetime import datetime
 
 import structlog
 
-from events.faults import Denied, Fault, NotFound
-from events.kinds import NODES
-from events.kube import Kube, Listed, Object, Resource
+from events.errors import Denied, Fault, NotFound
+from events.kube.client import Kube, Listed, Object, Resource
+from events.kube.resources import NODES
 from services.rounds import Rounds
 from services.sandbox.clouds.alarm import Alarm
 from services.sandbox.clouds.changes import Change, Edit, End, Make, Say, Wait

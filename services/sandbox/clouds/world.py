@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from events.kube import Kube
+from events.kube.client import Kube
 
 
 class World(Protocol):

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from events.kinds import (
+from events.kube.client import Object, Resource
+from events.kube.resources import (
     CLUSTERCLASSES,
     CLUSTERDEPLOYMENTS,
     CLUSTERS,
@@ -13,7 +14,6 @@ from events.kinds import (
     MACHINES,
     MACHINESETS,
 )
-from events.kube import Object, Resource
 from services.sandbox.clouds.names import CONTROLPLANES, DEVCLUSTERS
 
 INFRA, BOOTSTRAP, CONTROL = (f"{part}.cluster.x-k8s.io" for part in ("infrastructure", "bootstrap", "controlplane"))

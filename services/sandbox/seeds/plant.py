@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from events.faults import Denied, NotFound
-from events.kinds import CRDS
-from events.kube import Kube, Object, Resource
+from events.errors import Denied, NotFound
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import CRDS
 from schemas.crds import CRDS as OURS
 from services.sandbox.seeds.kinds import definitions
 from services.sandbox.seeds.templates import tenant

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from importlib.resources import files
 
-from events.kinds import CLUSTERTEMPLATES, CONFIGMAPS, CREDENTIALS
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
+from events.kube.resources import CLUSTERTEMPLATES, CONFIGMAPS, CREDENTIALS
 from services.sandbox.clouds.names import FOR_CLOUD
 
 VERSION, NEXT = "v1.34.0", "v1.35.0"

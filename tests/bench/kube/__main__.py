@@ -17,10 +17,10 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from events.faults import NotFound
-from events.kinds import CLUSTERS, COLONIES, CRDS
-from events.kube import Kube, Object, Resource
-from events.nats_server import NatsServer
+from events.errors import NotFound
+from events.jetstream.server import NatsServer
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import CLUSTERS, COLONIES, CRDS
 from services.compose import SERVICES
 from services.sandbox.seeds.kinds import definitions
 from services.sandbox.seeds.plant import seed

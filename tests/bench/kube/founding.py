@@ -5,8 +5,8 @@ from base64 import b64encode
 from datetime import UTC, datetime
 from statistics import median
 
-from events.kinds import CLUSTERS, COLONIES, NODES, SECRETS
-from events.kube import Kube, Object
+from events.kube.client import Kube, Object
+from events.kube.resources import CLUSTERS, COLONIES, NODES, SECRETS
 from tests.bench.figure import quantile
 from tests.bench.onlooker import Onlooker, holds, there
 

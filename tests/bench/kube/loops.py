@@ -12,9 +12,9 @@ import msgspec
 import uvloop
 
 from events.bus import Bus, Consumer, Delivery, Message
-from events.jetstream import connect
-from events.kube import Changed, Kube, Listed, Object, Sight
-from events.kube_config import transport
+from events.jetstream.bus import connect
+from events.kube.auth import transport
+from events.kube.client import Changed, Kube, Listed, Object, Sight
 from schemas.registry import Stream
 from tests.bench.kube.rivals import BARE, PUBLISHED
 

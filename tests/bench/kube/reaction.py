@@ -7,7 +7,7 @@ from itertools import count
 from statistics import median
 from time import perf_counter
 
-from events.kube import Kube, Object
+from events.kube.client import Kube, Object
 from tests.bench.figure import quantile
 from tests.bench.kube.rivals import RIVALS, Rival
 from tests.bench.onlooker import Onlooker, answered, there

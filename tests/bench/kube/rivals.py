@@ -11,8 +11,8 @@ from pathlib import Path
 from subprocess import run
 from typing import Any
 
-from events.kinds import COLONIES
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
+from events.kube.resources import COLONIES
 from schemas.crds import manifest
 from tests.kube.process import Process
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from events.kube import Request, Transport
+from events.kube.client import Request, Transport
 from tests.contracts.api.normal import decoded
 from tests.contracts.api.talk import JSON
 

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from events.kube import Request, Response, Transport
+from events.kube.client import Request, Response, Transport
 from tests.contracts.api.asking import QUIET, Answer, ask, until
 from tests.contracts.api.normal import Memory, body, decoded
 from tests.contracts.api.sides import Side

@@ -10,8 +10,8 @@ from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
-from events.kube import Transport
-from events.kube_http import Access, Credentials, HttpTransport
+from events.kube.client import Transport
+from events.kube.http import Access, Credentials, HttpTransport
 from services.sandbox.api.app import Api
 from services.sandbox.api.http import Server
 from services.sandbox.api.journal import MemoryJournal

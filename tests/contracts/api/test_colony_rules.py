@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.faults import Denied
-from events.kinds import COLONIES, CRDS
-from events.kube import Kube
+from events.errors import Denied
+from events.kube.client import Kube
+from events.kube.resources import COLONIES, CRDS
 from schemas.crds import COLONY, read_colony
 from schemas.placement import Placement
 from services.gateway.wishes import wishes

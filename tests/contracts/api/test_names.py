@@ -2,9 +2,9 @@
 
 import pytest
 
-from events.faults import Denied, NotFound
-from events.kinds import SECRETS
-from events.kube import Kube, Resource
+from events.errors import Denied, NotFound
+from events.kube.client import Kube, Resource
+from events.kube.resources import SECRETS
 from tests.contracts.api import sides
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(180)]

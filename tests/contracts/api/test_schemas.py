@@ -11,8 +11,9 @@ import msgspec
 import pytest
 import yaml
 
-from events.faults import NotFound
-from events.kinds import (
+from events.errors import NotFound
+from events.kube.client import Kube, Object, Request, Response, Transport
+from events.kube.resources import (
     CLUSTERCLASSES,
     CLUSTERDEPLOYMENTS,
     CLUSTERS,
@@ -22,7 +23,6 @@ from events.kinds import (
     MACHINEHEALTHCHECKS,
     SECRETS,
 )
-from events.kube import Kube, Object, Request, Response, Transport
 from schemas.crds import manifest
 from schemas.limits import Limits
 from schemas.placement import Attempt, Lot, Placement

@@ -5,8 +5,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from events.faults import NotFound
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS
+from events.errors import NotFound
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS
 from schemas.placement import Attempt, Placement
 from schemas.wish import Adopt, Need, Wish
 from services.clouds import adopting

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from events.bus import Bus
-from events.jetstream import connect
-from events.memory import MemoryBus
-from events.nats_server import NatsServer
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer
+from events.memory.bus import MemoryBus
 
 Connect = Callable[[], Awaitable[Bus]]
 

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.answers import Desk, Question
 from events.bus import Unavailable
-from events.faults import Denied
+from events.errors import Denied
+from events.rpc import Desk, Question
 
 
 def desk(answer) -> Desk:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from events.bus import Conflict, Expect, Message, Unavailable
-from events.faults import Denied
+from events.errors import Denied
 
 HISTORY = "cluster.*.acme.train"
 READY = Message("cluster.ready.acme.train", b'{"rev": 1}', {"ce-id": "u.1", "traceparent": "00-1-1-01"})

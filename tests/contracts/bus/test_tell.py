@@ -2,7 +2,7 @@
 
 import asyncio
 
-from events.answers import Desk, Question
+from events.rpc import Desk, Question
 
 
 async def test_what_is_told_is_heard_there_and_not_kept(bus, another):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from events.bus import CaughtUp, Conflict, Consumer, Expect, Message, Timer
-from events.faults import Denied
+from events.errors import Denied
 from events.timers import SCHEDULE
 
 HISTORY = "cluster.*.t.x"

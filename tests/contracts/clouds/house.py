@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from events.bus import Message, Stored
-from events.faults import NotFound, TryLater
-from events.kinds import CLUSTERCLASSES, COLONIES, SECRETS
-from events.kube import Kube, Object, Request, Resource, Response, Transport
-from events.kube_file import chosen, parsed
-from events.memory import MemoryBus
+from events.errors import NotFound, TryLater
+from events.kube.client import Kube, Object, Request, Resource, Response, Transport
+from events.kube.kubeconfig import chosen, parsed
+from events.kube.resources import CLUSTERCLASSES, COLONIES, SECRETS
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas.cluster import LIFECYCLE, ClusterState
 from schemas.inventory import Offer, Offers

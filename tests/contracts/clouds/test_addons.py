@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import pytest
 
-from events.faults import NotFound
-from events.kinds import COLONIES, CONFIGMAPS, CRDS, find
+from events.errors import NotFound
+from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, find
 from schemas.cluster import Ready
 from tests.services.addons.house import KIND
 from tests.services.addons.house import UNKNOWN as GADGET

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from events.kinds import COLONIES, NODES, PVCS
+from events.kube.resources import COLONIES, NODES, PVCS
 from schemas.cluster import Ready, Released, Stalled, Waiting
 from schemas.crds import read_colony
 from schemas.placement import Attempt, Placement

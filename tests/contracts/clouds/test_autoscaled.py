@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.kinds import COLONIES, MACHINEDEPLOYMENTS
+from events.kube.resources import COLONIES, MACHINEDEPLOYMENTS
 from schemas.cluster import Provisioned, Ready, Stalled
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

@@ -5,7 +5,7 @@ from itertools import groupby
 
 import pytest
 
-from events.kinds import JOBS
+from events.kube.resources import JOBS
 from schemas.cluster import Ready
 from tests.contracts.clouds.house import FIRST
 

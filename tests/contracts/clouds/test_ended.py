@@ -8,7 +8,7 @@ import pytest
 
 from events.bus import Message
 from events.cloudevents import CloudEvent, encode
-from events.kinds import COLONIES
+from events.kube.resources import COLONIES
 from schemas.cluster import Ready, Released
 from services.scaling import again
 from tests.services.sandbox.clouds.conftest import clock

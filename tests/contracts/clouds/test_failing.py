@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.kinds import CLUSTERTEMPLATES, CONFIGMAPS
+from events.kube.resources import CLUSTERTEMPLATES, CONFIGMAPS
 from schemas.cluster import Launching, Provisioned, Ready, Stalled, Waiting
 from tests.contracts.clouds.house import FIRST
 

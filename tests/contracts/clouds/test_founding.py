@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.kinds import CLUSTERS
+from events.kube.resources import CLUSTERS
 from schemas.cluster import Ready, Waiting
 from tests.contracts.clouds.house import INSTANCE, REGIONS, full
 

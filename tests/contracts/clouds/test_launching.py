@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from events.kinds import COLONIES
-from events.kube import Kube, Request, Response
+from events.kube.client import Kube, Request, Response
+from events.kube.resources import COLONIES
 from schemas.crds import read_colony
 from schemas.placement import Attempt, Placement
 from services.clouds import kinds

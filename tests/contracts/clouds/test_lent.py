@@ -5,7 +5,17 @@ from base64 import b64encode
 
 import pytest
 
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, CONFIGMAPS, CREDENTIALS, NAMESPACES, NODES, PODS, PVCS, SECRETS
+from events.kube.resources import (
+    CLUSTERDEPLOYMENTS,
+    CLUSTERS,
+    CONFIGMAPS,
+    CREDENTIALS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    PVCS,
+    SECRETS,
+)
 from schemas.cluster import Ready, Waiting
 from services.sandbox.api.kubeconfig import kubeconfig
 from tests.contracts.clouds.house import INSTANCE, House

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from events.kinds import CONFIGMAPS
-from events.kube import Kube, Request, Response, Transport
+from events.kube.client import Kube, Request, Response, Transport
+from events.kube.resources import CONFIGMAPS
 from schemas.cluster import Ready
 from tests.contracts.clouds.house import House
 from tests.contracts.clouds.test_lent import PLACE, SIZE, stands

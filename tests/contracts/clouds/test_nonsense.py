@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.kinds import COLONIES
+from events.kube.resources import COLONIES
 from schemas.cluster import Ready
 from services.sandbox.clouds.bill import machines_ever
 

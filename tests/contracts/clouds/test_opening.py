@@ -5,9 +5,9 @@ from base64 import b64decode, b64encode
 
 import pytest
 
-from events.faults import NotFound
-from events.kinds import COLONIES, NODES, SECRETS
-from events.kube_file import chosen, parsed
+from events.errors import NotFound
+from events.kube.kubeconfig import chosen, parsed
+from events.kube.resources import COLONIES, NODES, SECRETS
 from schemas.cluster import Ready, Released
 from services.compose import SERVICES
 from services.gateway.kubeconfigs import ROUND

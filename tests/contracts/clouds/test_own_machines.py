@@ -5,8 +5,8 @@ import asyncio
 import pytest
 import yaml
 
-from events.faults import Denied, NoCapacity
-from events.kinds import CLUSTERDEPLOYMENTS, CONFIGMAPS, CREDENTIALS
+from events.errors import Denied, NoCapacity
+from events.kube.resources import CLUSTERDEPLOYMENTS, CONFIGMAPS, CREDENTIALS
 from schemas.cluster import Ready, Waiting
 from services.clouds.machines import claim, listed
 from tests.contracts.clouds.house import INSTANCE, House

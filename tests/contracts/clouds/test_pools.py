@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.kinds import COLONIES, MACHINEDEPLOYMENTS, find
+from events.kube.resources import COLONIES, MACHINEDEPLOYMENTS, find
 from schemas.cluster import Ready
 from tests.contracts.clouds.house import full
 

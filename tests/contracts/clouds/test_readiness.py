@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from events.kube import Object
+from events.kube.client import Object
 from schemas.cluster import Placing, Provisioned, Ready
 from schemas.founding import Gone
 from schemas.infra import InfraSeen

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.kinds import CLUSTERDEPLOYMENTS, MACHINEDEPLOYMENTS, MACHINEHEALTHCHECKS
+from events.kube.resources import CLUSTERDEPLOYMENTS, MACHINEDEPLOYMENTS, MACHINEHEALTHCHECKS
 from schemas.cluster import Provisioned, Ready
 from tests.contracts.clouds.house import FIRST
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.kinds import COLONIES
+from events.kube.resources import COLONIES
 from schemas.cluster import Hibernated, Ready
 from services.scaling import hibernating
 from tests.contracts.clouds.house import full

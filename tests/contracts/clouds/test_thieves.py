@@ -5,8 +5,8 @@ from base64 import b64decode, b64encode
 
 import pytest
 
-from events.faults import NotFound
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, NAMESPACES, SECRETS
+from events.errors import NotFound
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, NAMESPACES, SECRETS
 from schemas.cluster import Launching, Ready
 from tests.contracts.clouds.house import House
 from tests.contracts.clouds.test_lent import CREDENTIAL, SECRET, SIZE, stands, where

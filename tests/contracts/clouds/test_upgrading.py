@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.faults import Denied
-from events.kinds import COLONIES, NODES
+from events.errors import Denied
+from events.kube.resources import COLONIES, NODES
 from schemas.cluster import Hibernated, Launching, Ready
 from services.sandbox.clouds.names import CONTROL_PLANE
 from tests.contracts.clouds.house import full

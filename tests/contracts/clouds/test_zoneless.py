@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.kinds import CLUSTERTEMPLATES
+from events.kube.resources import CLUSTERTEMPLATES
 from schemas.cluster import Ready
 from tests.contracts.clouds.house import House, full
 

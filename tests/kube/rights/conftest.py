@@ -8,9 +8,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from events.faults import NotFound
-from events.kinds import COLONIES, CRDS, NAMESPACES
-from events.kube import Kube, Object, Request, Resource
+from events.errors import NotFound
+from events.kube.client import Kube, Object, Request, Resource
+from events.kube.resources import COLONIES, CRDS, NAMESPACES
 from schemas.crds import CRDS as OURS
 from services.sandbox.seeds.kinds import KINDS as KINDS_OF_CLOUDS
 from services.sandbox.seeds.kinds import definitions

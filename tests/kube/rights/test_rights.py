@@ -6,8 +6,8 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from events.jetstream import connect
-from events.kube import Kube, Object, Request, Resource
+from events.jetstream.bus import connect
+from events.kube.client import Kube, Object, Request, Resource
 from services.compose import SERVICES
 from services.sandbox.api.app import Api
 from services.sandbox.api.journal import MemoryJournal

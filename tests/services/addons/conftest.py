@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from events.kinds import CRDS
+from events.kube.resources import CRDS
 from schemas.crds import manifest
 from services.sandbox.api.app import Api
 from services.sandbox.api.journal import MemoryJournal

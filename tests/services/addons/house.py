@@ -8,9 +8,9 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from events.faults import NotFound, TryLater
-from events.kinds import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, SECRETS, find
-from events.kube import Kube, Request, Response
+from events.errors import NotFound, TryLater
+from events.kube.client import Kube, Request, Response
+from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, SECRETS, find
 from schemas.addon import Apply, Check, Settled, Withdraw
 from schemas.subjects import Key
 from schemas.wish import digest

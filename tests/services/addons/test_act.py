@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from events.bus import Message
-from events.faults import NotFound, TryLater
-from events.kinds import CONFIGMAPS, DEPLOYMENTS, SECRETS
-from events.kube import Kube
-from events.memory import MemoryBus
+from events.errors import NotFound, TryLater
+from events.kube.client import Kube
+from events.kube.resources import CONFIGMAPS, DEPLOYMENTS, SECRETS
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas.addon import Awaits, Failed, Removed, Settled
 from schemas.cluster import Ready

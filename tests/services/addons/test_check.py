@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import pytest
 
-from events.faults import TryLater
-from events.kinds import CONFIGMAPS, CRDS, DEPLOYMENTS
+from events.errors import TryLater
+from events.kube.resources import CONFIGMAPS, CRDS, DEPLOYMENTS
 from schemas.addon import Check, Missed
 from services.addons import check
 from services.addons.check import EVERY, KEPT, UNWELL, Checks

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import pytest
 
-from events.faults import Denied, TryLater
-from events.kinds import COLONIES, CONFIGMAPS, NAMESPACES, find
+from events.errors import Denied, TryLater
+from events.kube.resources import COLONIES, CONFIGMAPS, NAMESPACES, find
 from schemas.addon import Awaits, Settled
 from tests.services.addons.house import CONFIG, INSIDE, KIND, OTHER, SPACE, UNKNOWN, UNSERVED
 

@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.kube import Changed, Listed
+from events.kube.client import Changed, Listed
 from services.bad import Failed
 from services.cli.ask import NOT_NOW, delete, request
 

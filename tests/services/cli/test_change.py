@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.kube import Changed, Listed
+from events.kube.client import Changed, Listed
 from services.bad import BadInput, Failed
 from services.cli.change import ANSWERED, LOOK_AGAIN, change, longer, risen, sizes
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from events.bus import Message, Stored
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from schemas import addon, cluster, teardown
 from schemas.inventory import PoolSeen
 from schemas.registry import declared

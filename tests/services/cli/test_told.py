@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from events.bus import Unavailable
-from events.faults import Denied, NotFound, TryLater
+from events.errors import Denied, NotFound, TryLater
 from schemas.crds import Refused
 from services.bad import BadInput, Failed
 from services.cli.told import told

@@ -3,7 +3,7 @@
 import pytest
 
 from events.bus import Unavailable
-from events.credentials import NOBODY, Credentials
+from events.jetstream.credentials import NOBODY, Credentials
 from services.bad import BadInput
 from services.cli import where
 from services.cli.where import Where, joined, of_environment, operator

@@ -6,8 +6,8 @@ from itertools import count
 
 import pytest
 
-from events.kinds import COLONIES
-from events.kube import Kube, Request, Response
+from events.kube.client import Kube, Request, Response
+from events.kube.resources import COLONIES
 from schemas.wish import Need, Wish
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal

@@ -5,9 +5,9 @@ from contextlib import suppress
 import msgspec
 import pytest
 
-from events.faults import Denied, NotFound, TryLater
-from events.kinds import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS
-from events.kube import Response
+from events.errors import Denied, NotFound, TryLater
+from events.kube.client import Response
+from events.kube.resources import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS
 from schemas.placement import Attempt, Placement
 from schemas.wish import Adopt, OnRelease
 from services.clouds.adopting import hand_back, take_in

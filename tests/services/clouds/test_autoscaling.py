@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from events.faults import Denied, TryLater
-from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS
+from events.errors import Denied, TryLater
+from events.kube.resources import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS
 from schemas.placement import Attempt, NodeGroup, Placement
 from schemas.wish import Need, ScaledBy, Taint
 from services.clouds.autoscaling import annotations

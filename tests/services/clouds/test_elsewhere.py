@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from events.faults import Denied, TryLater
+from events.errors import Denied, TryLater
 from services.clouds import elsewhere
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from events.kinds import CLUSTERCLASSES, CONFIGMAPS, CRDS, MACHINEHEALTHCHECKS
+from events.kube.resources import CLUSTERCLASSES, CONFIGMAPS, CRDS, MACHINEHEALTHCHECKS
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
 from services.clouds.healing import BROKEN, SPELT, START_UP, declares, health_check

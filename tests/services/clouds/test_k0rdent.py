@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from events.faults import Denied
-from events.kinds import CLUSTERDEPLOYMENTS, CREDENTIALS
+from events.errors import Denied
+from events.kube.resources import CLUSTERDEPLOYMENTS, CREDENTIALS
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need
 from services.clouds.k0rdent import K0rdent

@@ -5,9 +5,9 @@ import asyncio
 import msgspec
 import pytest
 
-from events.faults import TryLater
-from events.kinds import CONFIGMAPS, NAMESPACES
-from events.kube import Changed, Listed, Lost
+from events.errors import TryLater
+from events.kube.client import Changed, Listed, Lost
+from events.kube.resources import CONFIGMAPS, NAMESPACES
 from schemas.limits import Limits
 from schemas.wish import Need, Wish
 from services.clouds.capi import Capi

@@ -2,9 +2,9 @@
 
 import pytest
 
-from events.faults import Denied, TryLater
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, CRDS, MACHINEDEPLOYMENTS, SECRETS
-from events.kube import Response
+from events.errors import Denied, TryLater
+from events.kube.client import Response
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CRDS, MACHINEDEPLOYMENTS, SECRETS
 from services.clouds.leftovers import CLUSTER_NAME, leftovers
 from services.sandbox.seeds.kinds import KINDS
 

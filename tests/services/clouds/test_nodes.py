@@ -5,8 +5,8 @@ import json
 import msgspec
 import pytest
 
-from events.faults import Denied
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CONFIGMAPS, MACHINEDEPLOYMENTS, find
+from events.errors import Denied
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CONFIGMAPS, MACHINEDEPLOYMENTS, find
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Taint
 from services.clouds.capi import Capi

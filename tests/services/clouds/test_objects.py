@@ -2,9 +2,9 @@
 
 import pytest
 
-from events.faults import Denied, TryLater
-from events.kinds import CONFIGMAPS
-from events.kube import Response
+from events.errors import Denied, TryLater
+from events.kube.client import Response
+from events.kube.resources import CONFIGMAPS
 from services.clouds.objects import ensure
 
 UID = "alate.dev/uid"

@@ -6,8 +6,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from events.kinds import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, CRDS, MACHINEHEALTHCHECKS
-from events.kube import Kube
+from events.kube.client import Kube
+from events.kube.resources import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, CRDS, MACHINEHEALTHCHECKS
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
 from services.sandbox.seeds.kinds import KINDS, definition

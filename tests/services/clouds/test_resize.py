@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from events.faults import Denied, NotFound
-from events.kinds import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, find
+from events.errors import Denied, NotFound
+from events.kube.resources import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, find
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent

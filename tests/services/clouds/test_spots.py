@@ -4,7 +4,7 @@ import msgspec
 import pytest
 import yaml
 
-from events.kinds import CONFIGMAPS
+from events.kube.resources import CONFIGMAPS
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
 from services.clouds.manifests import render

@@ -2,8 +2,8 @@
 
 import pytest
 
-from events.faults import Denied, NotFound
-from events.kinds import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, CLUSTERTEMPLATES
+from events.errors import Denied, NotFound
+from events.kube.resources import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, CLUSTERTEMPLATES
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from services.clouds.marks import CLUSTER

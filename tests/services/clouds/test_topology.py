@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from events.faults import Denied
-from events.kinds import CLUSTERCLASSES, CLUSTERS
+from events.errors import Denied
+from events.kube.resources import CLUSTERCLASSES, CLUSTERS
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Taint
 from services.clouds.capi import Capi

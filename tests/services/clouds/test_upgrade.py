@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from events.faults import Denied, NotFound
-from events.kinds import (
+from events.errors import Denied, NotFound
+from events.kube.resources import (
     CLUSTERCLASSES,
     CLUSTERDEPLOYMENTS,
     CLUSTERS,

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from events.faults import Denied
+from events.errors import Denied
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Network, Wish
 from services.clouds.values import CHARTS, buys_spot, config, over

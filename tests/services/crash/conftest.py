@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from events.bus import CaughtUp, Delivery, Message, Stored, Timer
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from events.bus import Message, Stored, Unavailable
-from events.faults import NoCapacity, NotFound, TryLater
-from events.memory import MemoryBus
+from events.errors import NoCapacity, NotFound, TryLater
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas import addon, cluster, teardown
 from schemas.entity import EPOCH

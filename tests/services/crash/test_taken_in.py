@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from schemas import cluster
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt

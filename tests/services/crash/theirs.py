@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from events.faults import Denied, NotFound
-from events.kinds import CLUSTERS
-from events.kube_port import Object, Resource
+from events.errors import Denied, NotFound
+from events.kube.port import Object, Resource
+from events.kube.resources import CLUSTERS
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Wish

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from services.limit import Rate
 from tests.services.edge.house import House, furnished
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from events.bus import Message
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from services.edge.evaluators import Ended, Evaluators, TooCostly
 from services.edge.shares import Shared
 from services.limit import Rate

@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from events.faults import Denied
+from events.errors import Denied
 from services.edge.door import Route, body_of, opened
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from events.bus import Message
-from events.kinds import TRIGGERS
+from events.kube.resources import TRIGGERS
 from schemas.crds import Refused, read_trigger
 from services.edge import evaluators as module
 from services.edge.evaluators import Ended, Evaluators, TooCostly

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from events.faults import NotFound
-from events.kinds import COLONIES, TRIGGERS
-from events.kube import Kube, Object
-from events.memory import MemoryBus
+from events.errors import NotFound
+from events.kube.client import Kube, Object
+from events.kube.resources import COLONIES, TRIGGERS
+from events.memory.bus import MemoryBus
 from services.edge.inbox import CONSUMER
 from services.edge.rulebook import Rulebook
 from services.edge.triggers import Triggers

@@ -8,8 +8,8 @@ import pytest
 
 from events.bus import Unavailable
 from events.cloudevents import decode
-from events.faults import TOO_LARGE, Denied
-from events.memory import MemoryBus
+from events.errors import TOO_LARGE, Denied
+from events.memory.bus import MemoryBus
 from tests.services.edge.house import RUN, SECRET, House, github
 
 BODY = json.dumps(RUN).encode()

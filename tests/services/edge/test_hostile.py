@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from services.edge.inbox import message
 from services.edge.problem import Problem
 from services.edge.providers import PROVIDERS

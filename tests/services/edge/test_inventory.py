@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from events.answers import Desk, Question
-from events.faults import Denied
+from events.errors import Denied
+from events.rpc import Desk, Question
 from services.items.answer import KINDS, SUBJECT
 
 JO = {"Authorization": "Bearer top"}

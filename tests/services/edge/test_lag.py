@@ -6,7 +6,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 import pytest
 
 from events.bus import Consumer, Message, Unavailable
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from services.edge.lag import LETTERS, MEASURE, PENDING, REDELIVERED, UNANSWERED, Lag
 

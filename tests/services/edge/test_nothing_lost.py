@@ -15,8 +15,8 @@ import yaml
 
 from events.bus import Bus
 from events.cloudevents import decode
-from events.jetstream import connect
-from events.nats_server import NatsServer, free_port
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer, free_port
 from tests.services.edge.house import RUN, SECRET, github
 
 pytestmark = pytest.mark.stack

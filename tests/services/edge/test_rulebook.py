@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.kinds import TRIGGERS
-from events.kube import Changed, Listed
+from events.kube.client import Changed, Listed
+from events.kube.resources import TRIGGERS
 from services.edge.evaluators import Ended
 from services.edge.rulebook import AGAIN, Rulebook
 from services.edge.shares import Shared

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from services.edge import unread
 from services.edge.bodies import Bodies
 from services.edge.callers import Callers

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from events.bus import Consumer, Message
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from services.edge.callers import Callers
 from services.edge.door import Route, opened
 from services.edge.hooks import Hooks

@@ -10,7 +10,7 @@ import pytest
 from events.bus import Message, Unavailable
 from events.cloudevents import CloudEvent, decode, encode
 from events.dead_letter import REASON
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from events.meters import TRIGGERS
 from events.telemetry import Meters
 from schemas.crds import read_trigger

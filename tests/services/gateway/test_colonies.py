@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from events.bus import Unavailable
-from events.faults import Denied, NotFound
-from events.memory import MemoryBus
+from events.errors import Denied, NotFound
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from events.tombstone import is_tombstone
 from schemas import cluster, teardown

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from events.telemetry import Meters
 from schemas.infra import InfraSeen
 from schemas.registry import declared

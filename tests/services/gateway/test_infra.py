@@ -9,10 +9,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from events.bus import Unavailable
-from events.faults import TOO_LARGE, Denied, NotFound, TryLater
-from events.kinds import CLUSTERS
-from events.kube import Changed, Listed, Lost
-from events.memory import MemoryBus
+from events.errors import TOO_LARGE, Denied, NotFound, TryLater
+from events.kube.client import Changed, Listed, Lost
+from events.kube.resources import CLUSTERS
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas.infra import InfraSeen
 from services.clouds.capi import Capi

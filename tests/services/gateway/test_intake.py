@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from events.answers import Desk, Question
 from events.bus import Message
 from events.cloudevents import CloudEvent, encode
 from events.dead_letter import REASON
-from events.faults import Denied, NotFound, TryLater
-from events.memory import MemoryBus, wall_clock
+from events.errors import Denied, NotFound, TryLater
+from events.memory.bus import MemoryBus, wall_clock
 from events.meters import Meters
+from events.rpc import Desk, Question
 from events.streams import STREAMS
 from schemas.registry import Stream
 from services.gateway.intake import CONSUMER, LARGEST, LONGEST, Intake

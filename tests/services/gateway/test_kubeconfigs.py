@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 import pytest
 import yaml
 
-from events.faults import NotFound, TryLater
-from events.kinds import COLONIES, SECRETS
-from events.kube import Kube, Response
+from events.errors import NotFound, TryLater
+from events.kube.client import Kube, Response
+from events.kube.resources import COLONIES, SECRETS
 from services.gateway.kubeconfigs import ROUND, Kubeconfigs
 from services.gateway.opening import Source, Told
 from services.sandbox.api.kubeconfig import kubeconfig

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from events.bus import Message
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas.infra import InfraSeen
 from services.gateway.moved import BEFORE, carry_over

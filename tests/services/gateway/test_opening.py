@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from events.faults import Denied
+from events.errors import Denied
 from schemas import cluster
 from schemas.wish import cluster_name, own_name
 from services.gateway import opening

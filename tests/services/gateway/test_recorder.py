@@ -8,10 +8,10 @@ from itertools import count
 import msgspec
 import pytest
 
-from events.faults import Denied, TryLater
-from events.kinds import EVENTS
-from events.kube import Kube
-from events.memory import MemoryBus
+from events.errors import Denied, TryLater
+from events.kube.client import Kube
+from events.kube.resources import EVENTS
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from events.tombstone import tombstone
 from schemas import addon, cluster, teardown

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from events.bus import Unavailable
-from events.faults import Denied, TryLater
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES
-from events.kube import Listed, Lost
-from events.memory import MemoryBus
+from events.errors import Denied, TryLater
+from events.kube.client import Listed, Lost
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas import cluster
 from schemas.cluster import Launching, Requested, Stalled

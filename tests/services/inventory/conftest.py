@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from events.faults import TryLater
-from events.kinds import NODES, PODS
-from events.kube import Kube, Request, Response
-from events.kube_port import Changed, Listed
-from events.memory import MemoryBus
-from events.patience import Patience
+from events.backoff import Patience
+from events.errors import TryLater
+from events.kube.client import Kube, Request, Response
+from events.kube.port import Changed, Listed
+from events.kube.resources import NODES, PODS
+from events.memory.bus import MemoryBus
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared

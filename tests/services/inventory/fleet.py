@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from events.telemetry import Meters
 from schemas import cluster
 from schemas.cluster import Provisioned

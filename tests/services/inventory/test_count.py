@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from events.kinds import NODES, PODS
+from events.kube.resources import NODES, PODS
 from schemas.inventory import ClusterSeen, Demand, PoolSeen
 from services.inventory.count import POOLS, Part, Takers, cluster_seen
 

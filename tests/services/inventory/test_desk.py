@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from events.faults import Denied
+from events.errors import Denied
 from events.telemetry import Meters
 from schemas.cluster import LIFECYCLE, Requested
 from schemas.inventory import NodeSeen, Offer, Offers

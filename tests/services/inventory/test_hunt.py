@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from events.kinds import NODES, PODS
-from events.kube_port import Changed, Listed
+from events.kube.port import Changed, Listed
+from events.kube.resources import NODES, PODS
 from services.inventory.book import Book
 
 STEPS, WALKS = 100, 110

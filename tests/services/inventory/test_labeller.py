@@ -2,8 +2,8 @@
 
 import pytest
 
-from events.faults import Denied
-from events.kinds import NODES
+from events.errors import Denied
+from events.kube.resources import NODES
 from schemas.inventory import ClusterSeen
 from services.inventory.labeller import REFUSED
 from services.inventory.nodelabels import labels_of

@@ -2,8 +2,8 @@
 
 import pytest
 
-from events.kinds import NODES, PODS, STORAGECLASSES
-from events.kube import Resource
+from events.kube.client import Resource
+from events.kube.resources import NODES, PODS, STORAGECLASSES
 from schemas.inventory import NodeSeen, StorageSeen
 from services.inventory.kinds import BESIDE, CLAIMS, SLICES
 from services.inventory.lull import AT_LAST, LATE

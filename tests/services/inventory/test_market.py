@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from events.bus import Message
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from events.meters import CAPACITY_SIGNALS, CATALOG_FAILURES, CATALOG_REFUSED, Meters
 from schemas.cluster import Placing, Ready
 from schemas.inventory import Offers

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas.inventory import ClusterSeen, NodeSeen
 from schemas.subjects import Key

@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.kinds import NODES, PODS
+from events.kube.resources import NODES, PODS
 from schemas.inventory import Amount
 
 GPU = "nvidia.com/gpu"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.kinds import NODES, PODS
+from events.kube.resources import NODES, PODS
 from services.inventory.reached import Kind, Wants, reached
 
 POOL = "alate.dev/pool"

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.kinds import NODES, PODS
+from events.kube.resources import NODES, PODS
 from services.inventory.silence import Silences
 
 pytestmark = [pytest.mark.looptime]

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from events.bus import Message
-from events.jetstream import connect
-from events.memory import MemoryBus, wall_clock
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer
+from events.memory.bus import MemoryBus, wall_clock
 from events.meters import Meters
-from events.nats_server import NatsServer
-from events.tips import tips
+from events.snapshot import tips
 from events.tombstone import standing
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared

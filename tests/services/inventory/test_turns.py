@@ -5,7 +5,7 @@ from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
-from events.kube import Changed, Listed
+from events.kube.client import Changed, Listed
 from services.inventory.turns import Turns
 
 pytestmark = pytest.mark.looptime

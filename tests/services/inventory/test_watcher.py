@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from events.bus import Unavailable
-from events.faults import Denied, TryLater
-from events.kinds import NODES, PODS, STORAGECLASSES
-from events.kube import Kube
+from events.errors import Denied, TryLater
+from events.kube.client import Kube
+from events.kube.resources import NODES, PODS, STORAGECLASSES
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from services.inventory.kinds import CLAIMS, SLICES
 from services.inventory.silence import AT_START, LATER

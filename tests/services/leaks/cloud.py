@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any
 
-from events.faults import Denied, NoCapacity, NotFound, TryLater
+from events.errors import Denied, NoCapacity, NotFound, TryLater
 from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds.standing import Standing

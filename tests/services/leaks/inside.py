@@ -9,9 +9,9 @@ from functools import partial
 from itertools import count
 from random import Random
 
-from events.faults import Denied, Fault, NotFound, TryLater
-from events.kinds import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, NODES, PODS, PVCS, SECRETS, SERVICES
-from events.kube import Kube, Object, Resource
+from events.errors import Denied, Fault, NotFound, TryLater
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, NODES, PODS, PVCS, SECRETS, SERVICES
 from services.addons.belongings import owner
 from services.rounds import Rounds
 from services.sandbox.api.app import MANAGEMENT, Api

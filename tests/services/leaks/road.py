@@ -6,8 +6,8 @@ from random import Random
 
 import msgspec
 
-from events.faults import TryLater
-from events.kube import Object, Request, Response
+from events.errors import TryLater
+from events.kube.client import Object, Request, Response
 from services.sandbox.api.app import Api
 from services.sandbox.api.local import LocalTransport
 from services.sandbox.api.status import Refused

@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.kinds import PODS
+from events.kube.resources import PODS
 from schemas.teardown import Gone
 from tests.services.leaks.history import Step
 from tests.services.leaks.play import Play, own_time

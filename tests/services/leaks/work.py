@@ -3,8 +3,8 @@
 import json
 from collections.abc import Callable
 
-from events.kinds import DEPLOYMENTS, JOBS, PODS, PVCS, SERVICES
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
+from events.kube.resources import DEPLOYMENTS, JOBS, PODS, PVCS, SERVICES
 from services.sandbox.clouds.inside.view import DAEMONSETS, REPLICASETS, STATEFULSETS
 from services.sandbox.clouds.names import RUN_SECONDS
 from tests.services.leaks.road import GRACE, NEVER, held

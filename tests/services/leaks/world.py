@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from events.bus import Message
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from schemas import cluster
 from schemas.cluster import ClusterState
 from schemas.infra import InfraSeen

@@ -11,8 +11,8 @@ import pytest
 from events.bus import Message
 from events.cloudevents import encode
 from events.dead_letter import REASON, SUBJECT
-from events.faults import TryLater
-from events.memory import MemoryBus
+from events.errors import TryLater
+from events.memory.bus import MemoryBus
 from events.meters import OUTBOUND
 from events.redrive import Again, once_more, tell
 from events.telemetry import Meters

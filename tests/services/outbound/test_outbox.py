@@ -7,7 +7,7 @@ import pytest
 
 from events.bus import Message, Unavailable
 from events.dead_letter import REASON
-from events.memory import MemoryBus, wall_clock
+from events.memory.bus import MemoryBus, wall_clock
 from events.telemetry import Meters
 from services.outbound.outbox import HEARS, Outbox
 from services.outbound.targets import Targets

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from events.addresses import PRIVATE, Reach
-from events.faults import TryLater
+from events.errors import TryLater
+from events.http.addresses import PRIVATE, Reach
 from services.outbound.formats import Request
 from services.outbound.outcome import Answer
 from services.outbound.post import READ, posting

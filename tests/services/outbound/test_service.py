@@ -10,7 +10,7 @@ import pytest
 
 from events.bus import Bus
 from events.dead_letter import REASON
-from events.jetstream import connect
+from events.jetstream.bus import connect
 from events.telemetry import Meters
 from schemas.crds import Refused
 from services.outbound.courier import CONSUMER

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from events.bus import Message
-from events.faults import Denied, TryLater
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, CRDS
-from events.kube import Kube
-from events.memory import MemoryBus
+from events.errors import Denied, TryLater
+from events.kube.client import Kube
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, CRDS
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas import cluster
 from schemas.cluster import Launching, Placing, Released

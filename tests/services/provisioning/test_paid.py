@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from events.faults import TryLater
-from events.memory import MemoryBus
+from events.errors import TryLater
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas.cluster import Hibernated, Ready, Waiting
 from schemas.founding import Rank, Recall

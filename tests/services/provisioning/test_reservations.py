@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from events.bus import Message
-from events.faults import Denied, NotFound, TryLater
-from events.memory import MemoryBus
+from events.errors import Denied, NotFound, TryLater
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas import cluster
 from schemas.cluster import Launching, Placing, Provisioned

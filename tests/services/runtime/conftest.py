@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from events.bus import Conflict, Message, Timer, Unavailable
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from events.meters import Meters
 from events.streams import StreamSpec
 from schemas import registry

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from events.faults import TryLater
+from events.errors import TryLater
 from services.retention import SWEEP
 from tests.services.runtime.conftest import Dark
 

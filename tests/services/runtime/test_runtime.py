@@ -7,8 +7,8 @@ import pytest
 
 from events.bus import Message, Unavailable
 from events.dead_letter import REASON, SEQUENCE
-from events.faults import TryLater
-from events.memory_lane import Handed
+from events.errors import TryLater
+from events.memory.consumer import Handed
 from events.meters import DWELT, LAG, SETTLED, TRANSITIONS, UNDECODABLE
 from schemas.entity import State
 from schemas.registry import Stream

@@ -6,7 +6,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from events.faults import TryLater
+from events.errors import TryLater
 from schemas.entity import State
 from services.runtime import TRIES
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.faults import Denied, TryLater
+from events.errors import Denied, TryLater
 from services.machine import Waits
 
 pytestmark = pytest.mark.looptime

@@ -11,11 +11,11 @@ from string import Template
 import pytest
 import yaml
 
-from events.faults import Denied, TryLater
-from events.kinds import CLUSTERS, CONFIGMAPS, JOBS, NODES, SECRETS, find
-from events.kube import Kube
-from events.kube_config import TRUSTED, transport, transport_of
-from events.nats_server import free_port
+from events.errors import Denied, TryLater
+from events.jetstream.server import free_port
+from events.kube.auth import TRUSTED, transport, transport_of
+from events.kube.client import Kube
+from events.kube.resources import CLUSTERS, CONFIGMAPS, JOBS, NODES, SECRETS, find
 from services.sandbox.clouds.bill import machines_ever
 
 pytestmark = pytest.mark.stack

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from itertools import count
 
-from events.kinds import NAMESPACES, NODES
+from events.kube.resources import NAMESPACES, NODES
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.world import SandboxWorld

@@ -7,9 +7,9 @@ import subprocess
 import pytest
 
 from events.bus import Message, Unavailable
-from events.jetstream import connect
-from events.jetstream_store import UNSTORED
-from events.nats_server import binary, config, free_port
+from events.jetstream.bus import connect
+from events.jetstream.server import binary, config, free_port
+from events.jetstream.store_health import UNSTORED
 from services.health import Health, served
 from services.stack import child as looked_after
 from services.stack.child import Child

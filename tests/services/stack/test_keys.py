@@ -4,9 +4,9 @@ import stat
 
 import pytest
 
-from events.credentials import seed
-from events.faults import Denied
-from events.nkeys import public
+from events.errors import Denied
+from events.jetstream.credentials import seed
+from events.jetstream.nkeys import public
 from services.roles import ROLES, SANDBOX
 from services.stack.keys import keys, known
 

@@ -3,8 +3,8 @@ from socket import AF_INET, SOCK_STREAM, socket
 
 import pytest
 
-from events.credentials import NOBODY
-from events.jetstream_store import UNSTORED
+from events.jetstream.credentials import NOBODY
+from events.jetstream.store_health import UNSTORED
 from services.health import Health, served
 from services.stack.probe import HOST, PORTS, Busy, api, free_ports, http, is_free, nats, unstoring
 

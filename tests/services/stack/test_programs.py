@@ -7,10 +7,10 @@ from socket import AF_INET, SOCK_STREAM, socket
 
 import pytest
 
-from events import jetstream_wire
 from events.bus import Unavailable
-from events.credentials import Credentials
-from events.jetstream import connect
+from events.jetstream import connection as jetstream_connection
+from events.jetstream.bus import connect
+from events.jetstream.credentials import Credentials
 from events.streams import STREAMS
 from services.compose import SERVICES as COMPOSED
 from services.outbound.targets import read_targets
@@ -205,7 +205,7 @@ def test_what_is_for_another_nats_is_not_shown_to_ours(tmp_path):
 
 
 async def test_nats_is_ready_when_it_has_the_streams_and_lets_in_who_has_a_key_and_nobody_else(tmp_path, monkeypatch):
-    monkeypatch.setattr(jetstream_wire, "CONNECT", 1.0)
+    monkeypatch.setattr(jetstream_connection, "CONNECT", 1.0)
     ports = choose_ports(None, None)
     wiring = Wiring(Folder(tmp_path), ports)
     ((program,), *_) = stages(wiring)

@@ -3,9 +3,9 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from events.kinds import CRDS, NODES, PODS
-from events.kube import Kube
-from events.memory import MemoryBus
+from events.kube.client import Kube
+from events.kube.resources import CRDS, NODES, PODS
+from events.memory.bus import MemoryBus
 from schemas.subjects import Key
 from schemas.teardown import Drain, Sweep
 from services.machine import Waits

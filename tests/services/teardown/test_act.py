@@ -6,10 +6,10 @@ from itertools import count
 
 import pytest
 
-from events.faults import Denied, TryLater
-from events.kinds import PVCS
-from events.kube import Kube, Response
-from events.memory import MemoryBus
+from events.errors import Denied, TryLater
+from events.kube.client import Kube, Response
+from events.kube.resources import PVCS
+from events.memory.bus import MemoryBus
 from schemas.subjects import Key
 from schemas.teardown import Audit, Audited, Blocked, Sweep, Swept
 from services.machine import Waits

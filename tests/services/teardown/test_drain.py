@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from events.faults import Denied, NotFound, TryLater
-from events.kinds import DEPLOYMENTS, JOBS, PODS, PVCS, SERVICES, find
-from events.kube import Kube, Resource, Response
+from events.errors import Denied, NotFound, TryLater
+from events.kube.client import Kube, Resource, Response
+from events.kube.resources import DEPLOYMENTS, JOBS, PODS, PVCS, SERVICES, find
 from services.machine import Waits
 from services.sandbox.clouds.inside.view import DAEMONSETS, REPLICASETS, STATEFULSETS
 from services.workloads import Keyless

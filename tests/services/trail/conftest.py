@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from tests.corpus import replayed
 
 

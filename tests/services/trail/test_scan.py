@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from events.bus import Message
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from services.bad import BadInput, Failed
 from services.trail import scan
 from services.trail.scan import find, kept, moment

@@ -6,8 +6,8 @@ from typing import Self
 
 from testcontainers.community.k3s import K3SContainer
 
-from events.kube_config import transport_of
-from events.kube_http import Access, Credentials, HttpTransport
+from events.kube.auth import transport_of
+from events.kube.http import Access, Credentials, HttpTransport
 from tests.kube.flags import found
 from tests.kube.places import version
 from tests.kube.plane import stages

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 
-from events.kube import Request, Response, Transport
+from events.kube.client import Request, Response, Transport
 
 Rule = Callable[[Request], Response | None]
 """An answer instead of the server's, or None."""

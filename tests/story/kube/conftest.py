@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from events.kube import Kube, Object, Transport
-from events.nats_server import NatsServer
+from events.jetstream.server import NatsServer
+from events.kube.client import Kube, Object, Transport
 from services.cli.colony import from_file
 from services.cli.demo.leftovers import Objects
 from services.cli.demo.play import Play

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from events.bus import Bus
-from events.kube import Kube
+from events.kube.client import Kube
 from schemas.subjects import Key
 from services.cli.demo import leftovers
 from services.cli.demo.audit import Audit, Evidence, audit

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from events.faults import NotFound
-from events.kinds import CLUSTERS, COLONIES
-from events.kube import Changed, Kube, Object, Resource
+from events.errors import NotFound
+from events.kube.client import Changed, Kube, Object, Resource
+from events.kube.resources import CLUSTERS, COLONIES
 from schemas.subjects import Key
 from services.cli.demo.leftovers import Objects
 from services.cli.demo.play import Play

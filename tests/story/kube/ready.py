@@ -2,8 +2,8 @@
 
 import asyncio
 
-from events.kinds import CRDS
-from events.kube import Kube
+from events.kube.client import Kube
+from events.kube.resources import CRDS
 from schemas.crds import CRDS as OURS
 from services.sandbox.seeds.kinds import definitions as thin
 from services.sandbox.seeds.plant import plant

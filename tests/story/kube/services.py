@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Self, TypeVar
 
 from events.bus import Bus
-from events.jetstream import connect
-from events.kube import Kube, Transport
-from events.kube_config import TRUSTED, transport_of
+from events.jetstream.bus import connect
+from events.kube.auth import TRUSTED, transport_of
+from events.kube.client import Kube, Transport
 from events.telemetry import Meters
 from services.clouds import backends
 from services.compose import SERVICES, Ports

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from events.kinds import CONFIGMAPS
-from events.kube import Kube
+from events.kube.client import Kube
+from events.kube.resources import CONFIGMAPS
 from tests.contracts.api.sides import closing
 from tests.kube.fixtures import plane
 from tests.services.addons.conftest import house

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from events.faults import NotFound
-from events.kinds import DEPLOYMENTS, JOBS, NODES, PODS, PVCS, SERVICES, find
-from events.kube import Kube
+from events.errors import NotFound
+from events.kube.client import Kube
+from events.kube.resources import DEPLOYMENTS, JOBS, NODES, PODS, PVCS, SERVICES, find
 from schemas.entity import Due
 from schemas.limits import Limits
 from schemas.teardown import Cleaning, Drained, Draining

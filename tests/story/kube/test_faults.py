@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from events.faults import NotFound
-from events.kinds import CLUSTERS, COLONIES, CRDS
-from events.kube import Kube
+from events.errors import NotFound
+from events.kube.client import Kube
+from events.kube.resources import CLUSTERS, COLONIES, CRDS
 from schemas.cluster import Launching
 from schemas.entity import State
 from schemas.inventory import ClusterSeen

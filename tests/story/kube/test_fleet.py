@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from events.kinds import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS
+from events.kube.resources import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS
 from schemas.cluster import Provisioned
 from schemas.subjects import Key
 from services.cli.demo.play import entities

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
+from events.backoff import Patience
 from events.bus import CaughtUp
-from events.kinds import NODES, PODS
-from events.kube import Kube
-from events.memory import MemoryBus
-from events.patience import Patience
+from events.kube.client import Kube
+from events.kube.resources import NODES, PODS
+from events.memory.bus import MemoryBus
 from events.telemetry import Meters
 from schemas.inventory import Amount, ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key

@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.kinds import COLONIES, EVENTS
+from events.kube.resources import COLONIES, EVENTS
 from schemas.teardown import Warned
 from tests.story.kube.told import CLUSTER, JOB, TEARDOWN, nothing_left, played, statuses, way
 

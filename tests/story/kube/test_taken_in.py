@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from events.faults import NotFound
-from events.kinds import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS
+from events.errors import NotFound
+from events.kube.resources import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS
 from schemas.subjects import Key
 from services.cli.demo.story import event_of
 from tests.story.kube.factory import factory

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from events.kinds import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS, find
+from events.kube.resources import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS, find
 from schemas.subjects import Key
 from services.clouds.autoscaling import CAPACITY, GROUP
 from tests.services.clouds.test_topology import told

@@ -7,9 +7,9 @@ from contextlib import aclosing
 
 import pytest
 
-from events.kinds import SECRETS
-from events.kube import Changed, Kube, Listed, Request, Resource
-from events.kube_http import Access, Credentials, HttpTransport
+from events.kube.client import Changed, Kube, Listed, Request, Resource
+from events.kube.http import Access, Credentials, HttpTransport
+from events.kube.resources import SECRETS
 from tests.story.kube.services import now
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(300)]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from events.faults import TryLater
-from events.kinds import COLONIES, CONFIGMAPS, JOBS, NODES, PODS
-from events.kube import Changed, Kube, Object, Sight
+from events.errors import TryLater
+from events.kube.client import Changed, Kube, Object, Sight
+from events.kube.resources import COLONIES, CONFIGMAPS, JOBS, NODES, PODS
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from services.cli.demo.story import event_of, spans

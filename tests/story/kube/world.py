@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from events.kube import Kube
+from events.kube.client import Kube
 from tests.kube.plane import PARTS, ControlPlane
 
 COMPLETES = "  name: pod-complete\nspec:\n"

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 
-from events.kinds import PODS
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import PODS
 from services.sandbox.clouds.changes import Change, End, Make
 from services.sandbox.clouds.inside.view import over, running
 from services.sandbox.clouds.objects import deleting, name, owner, suffix

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from events.kinds import JOBS, PODS
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import JOBS, PODS
 from services.sandbox.clouds.changes import Change, End, Make, Say, Wait
 from services.sandbox.clouds.inside.herd import free_names, pod
 from services.sandbox.clouds.inside.view import Inside, over, phase, running

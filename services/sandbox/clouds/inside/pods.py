@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from events.kinds import PODS
-from events.kube import Object
+from events.kube.client import Object
+from events.kube.resources import PODS
 from services.reach import selects, tolerates
 from services.sandbox.clouds.changes import Change, Edit, End, Say, Wait
 from services.sandbox.clouds.inside.quantity import Amounts, asked, lacking, less

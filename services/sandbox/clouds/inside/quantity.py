@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from events.kube import Object
+from events.kube.client import Object
 from services.quantity import milli
 
 Amounts = dict[str, int]

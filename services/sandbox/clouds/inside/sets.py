@@ -5,8 +5,8 @@ from datetime import datetime
 
 import msgspec
 
-from events.kinds import DEPLOYMENTS, PODS
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
+from events.kube.resources import DEPLOYMENTS, PODS
 from services.reach import admits
 from services.sandbox.clouds.changes import Change, Edit, End, Make, Say
 from services.sandbox.clouds.inside.herd import free_names, keep, pod

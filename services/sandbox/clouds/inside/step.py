@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from events.kinds import NODES
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
+from events.kube.resources import NODES
 from services.malformed import MALFORMED, why
 from services.sandbox.clouds.changes import Change
 from services.sandbox.clouds.inside.jobs import jobs

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from events.kinds import DEPLOYMENTS, JOBS, NODES, PODS
-from events.kube import Object, Resource
+from events.kube.client import Object, Resource
+from events.kube.resources import DEPLOYMENTS, JOBS, NODES, PODS
 from services.sandbox.clouds.inside.quantity import Amounts, amounts, asked, less
 from services.sandbox.clouds.objects import deleting, name, status
 

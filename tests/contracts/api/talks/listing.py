@@ -1,6 +1,6 @@
 """What lists, pages, selectors, tables and watches show."""
 
-from events.kube import METADATA
+from events.kube.client import METADATA
 from tests.contracts.api.talk import (
     COMPACT,
     CONFIGMAPS,

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import pytest
 import yaml
 
-from events.faults import Denied, NotFound
-from events.kube_file import chosen
+from events.errors import Denied, NotFound
+from events.kube.kubeconfig import chosen
 from services.bad import Failed
 from services.cli.access.kubeconfig import Wanted, make
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from events.bus import Message
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from schemas import addon, cluster, teardown
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen

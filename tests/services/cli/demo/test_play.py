@@ -1,6 +1,6 @@
 import pytest
 
-from events.faults import Denied, TryLater
+from events.errors import Denied, TryLater
 from schemas.subjects import Key
 from services.cli.colony import from_file
 from services.cli.demo.play import endless, entities, insist

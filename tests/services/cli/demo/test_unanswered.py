@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from events.bus import Consumer, Message
-from events.jetstream import connect
-from events.nats_server import NatsServer, config
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer, config
 from services.bad import Failed
 from services.cli.demo.unanswered import unanswered
 from services.stack.probe import HOST, free_ports
@@ -20,7 +20,7 @@ async def watched(tmp_path):
     server = NatsServer(tmp_path, nats)
     original = config(nats, tmp_path / "jetstream")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("events.nats_server.config", lambda *_: f'{original}http: "{HOST}:{monitor}"\n')
+        patch.setattr("events.jetstream.server.config", lambda *_: f'{original}http: "{HOST}:{monitor}"\n')
         async with server:
             yield server, monitor
 

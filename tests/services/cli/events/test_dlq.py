@@ -5,7 +5,7 @@ from contextlib import aclosing
 import pytest
 
 from events.bus import Consumer, Message, Unavailable
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from services.bad import Failed
 from services.cli.events import dlq
 from services.gateway.intake import CONSUMER

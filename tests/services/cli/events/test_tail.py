@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from events.bus import EPOCH, Message
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from services.cli.events.tail import Out, tail
 from services.trail.which import Which
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 import yaml
 
-from events.kinds import CLUSTERDEPLOYMENTS, COLONIES
+from events.kube.resources import CLUSTERDEPLOYMENTS, COLONIES
 from schemas.crds import Refused, read_colony
 from schemas.inventory import Offer
 from services.bad import BadInput, Failed

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from events.bus import Message
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from schemas.inventory import Offer, Offers
 from schemas.registry import declared
 

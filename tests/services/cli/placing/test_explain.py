@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from events.bus import Message
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from schemas import addon, cluster, teardown
 from schemas.registry import declared
 from services.bad import BadInput, Failed

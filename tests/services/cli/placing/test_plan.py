@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from events.faults import Denied, NotFound
+from events.errors import Denied, NotFound
 from services.cli.colony import from_file
 from services.cli.placing.plan import ASKED, EGRESS, NOT_ASKED, asked, plans, show
 from services.cli.placing.stand import Stand, of_catalogs

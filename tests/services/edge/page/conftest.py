@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from tests.corpus import replayed
 from tests.services.edge.page.hall import Page, open_page
 

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from events.bus import Anew, CaughtUp, Stored
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from events.tombstone import tombstone
 from services.edge.page.fleet import Fleet
 

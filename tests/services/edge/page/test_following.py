@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from events.bus import Message, Unavailable
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from services.edge.page.following import LINGER, Following
 from tests.services.edge.house import NOW
 

@@ -1,5 +1,5 @@
 from events.bus import Consumer
-from events.jetstream_rights import Role
+from events.jetstream.permissions import Role
 from services.edge.page.brief import Lane
 from services.edge.page.graph import graph
 

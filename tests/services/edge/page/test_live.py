@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from events.bus import Consumer, Stored
-from events.memory import MemoryBus
+from events.memory.bus import MemoryBus
 from events.redrive import Again, once_more
 from services.edge import door
 from services.edge.page import following, live

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import pytest
 
-from events.kube import Request, Response
+from events.kube.client import Request, Response
 from services.sandbox.api.app import Api
 from services.sandbox.api.journal import Journal, MemoryJournal
 from services.sandbox.api.local import LocalTransport

@@ -3,9 +3,9 @@
 import asyncio
 
 from events.bus import Unavailable
-from events.kinds import CONFIGMAPS as MAPS
-from events.kinds import NAMESPACES
-from events.kube import Request
+from events.kube.client import Request
+from events.kube.resources import CONFIGMAPS as MAPS
+from events.kube.resources import NAMESPACES
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 WIDGETS = "/apis/demo.io/v1/namespaces/default/widgets"

@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 import pytest
 
 from events.bus import Message
-from events.jetstream import connect
-from events.memory import MemoryBus
-from events.nats_server import NatsServer
+from events.jetstream.bus import connect
+from events.jetstream.server import NatsServer
+from events.memory.bus import MemoryBus
 from services.sandbox.api.journal import KUBE, BusJournal, MemoryJournal
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"

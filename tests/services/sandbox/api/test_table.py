@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.kube import Request
+from events.kube.client import Request
 from services.sandbox.api.jsonpath import path
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"

@@ -10,8 +10,8 @@ from string import Template
 import pytest
 import yaml
 
-from events.kinds import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, MACHINESETS, NAMESPACES, find
-from events.kube import Changed, Kube, Object, Resource
+from events.kube.client import Changed, Kube, Object, Resource
+from events.kube.resources import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, MACHINESETS, NAMESPACES, find
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.kubeconfig import kubeconfig

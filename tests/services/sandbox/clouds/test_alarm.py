@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from events.faults import Denied, TryLater
+from events.errors import Denied, TryLater
 from services.sandbox.clouds.alarm import RETRY, Alarm
 
 pytestmark = pytest.mark.looptime

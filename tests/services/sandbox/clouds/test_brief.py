@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from events.kinds import CLUSTERS
+from events.kube.resources import CLUSTERS
 from services.sandbox.clouds.capi import step
 from services.sandbox.clouds.changes import Say, Wait
 from services.sandbox.clouds.conditions import told

@@ -2,8 +2,8 @@
 
 import pytest
 
-from events.kinds import CLUSTERS, MACHINES
-from events.kube import Listed
+from events.kube.client import Listed
+from events.kube.resources import CLUSTERS, MACHINES
 from services.sandbox.clouds.cache import Cache
 
 KEY = ("default", "c")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from events.kinds import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
+from events.kube.resources import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
 from services.sandbox.clouds.bill import machines_ever
 from tests.milestones import missing
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.kinds import CLUSTERS, MACHINES, NODES
+from events.kube.resources import CLUSTERS, MACHINES, NODES
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 

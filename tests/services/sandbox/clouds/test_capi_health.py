@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.kinds import CLUSTERS, MACHINEHEALTHCHECKS, MACHINES
+from events.kube.resources import CLUSTERS, MACHINEHEALTHCHECKS, MACHINES
 from services.clouds.healing import BROKEN, START_UP, health_check
 from services.sandbox.clouds.bill import machines_ever
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, MACHINESETS, NODES
+from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, MACHINESETS, NODES
 from services.sandbox.clouds.bill import machines_ever
 from services.sandbox.clouds.names import CONTROL_PLANE, CONTROLPLANES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.kinds import MACHINEDEPLOYMENTS
+from events.kube.resources import MACHINEDEPLOYMENTS
 from services.sandbox.clouds.capi_scale import BOUNDS, defaulted
 from services.sandbox.clouds.changes import Edit
 

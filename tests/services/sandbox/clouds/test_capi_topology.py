@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.kinds import CLUSTERCLASSES, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES
+from events.kube.resources import CLUSTERCLASSES, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES
 from services.sandbox.clouds.bill import machines_ever
 from services.sandbox.clouds.names import CLOUD, CONTROL_PLANE, CONTROLPLANES, DEVCLUSTERS, REGION
 from tests.samples import cluster_class

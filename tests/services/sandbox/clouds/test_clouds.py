@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from events.faults import TryLater
-from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES, SECRETS
-from events.kube import Kube
+from events.errors import TryLater
+from events.kube.client import Kube
+from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES, SECRETS
 from services.sandbox.clouds.bill import machines_ever
 from services.sandbox.clouds.clouds import Clouds
 from services.sandbox.clouds.names import CONTROLPLANES

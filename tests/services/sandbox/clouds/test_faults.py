@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from events.kinds import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES
+from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES
 from services.clouds.conditions import failure
 from services.sandbox.clouds.bill import machines_ever
 from services.sandbox.clouds.faults import Faults, Order, Where, read

@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.kinds import CLUSTERS, MACHINES
+from events.kube.resources import CLUSTERS, MACHINES
 from services.sandbox.clouds.bill import machines_ever
 from services.sandbox.clouds.cache import Cache
 from services.sandbox.clouds.changes import Bill, Drop, End, Leave, Make, Say, Write

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from events.kinds import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
-from events.kube import Changed
+from events.kube.client import Changed
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
 from services.clouds.conditions import failure
 from services.sandbox.clouds.bill import machines_ever
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.kinds import CLUSTERS, DEPLOYMENTS, JOBS, NODES, PODS
+from events.kube.resources import CLUSTERS, DEPLOYMENTS, JOBS, NODES, PODS
 from services.sandbox.clouds import workloads
 from services.sandbox.clouds.inside.view import DAEMONSETS, STATEFULSETS, Inside
 

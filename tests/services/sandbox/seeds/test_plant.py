@@ -8,9 +8,9 @@ from itertools import count
 import pytest
 import yaml
 
-from events.faults import NotFound
-from events.kinds import CLUSTERTEMPLATES, COLONIES, CONFIGMAPS, CRDS, CREDENTIALS, K0RDENT, NAMESPACES
-from events.kube import Kube
+from events.errors import NotFound
+from events.kube.client import Kube
+from events.kube.resources import CLUSTERTEMPLATES, COLONIES, CONFIGMAPS, CRDS, CREDENTIALS, K0RDENT, NAMESPACES
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport

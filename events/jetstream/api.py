@@ -1,0 +1,153 @@
+"""JetStream's own answers, decoded once here, with its refusals turned into the port's words."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+import msgspec
+from nats.js.api import Header
+
+from events.bus import Stored
+from events.errors import Denied
+from events.jetstream.client_headers import plain
+from events.jetstream.connection import Wire
+from events.jetstream.requests import Letter, Lost, status
+
+T = TypeVar("T", bound="Answer")
+
+STREAM_NOT_FOUND = 10059
+CONSUMER_NOT_FOUND = 10014
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class ApiError(msgspec.Struct, frozen=True):
+    """What JetStream says when it refuses."""
+
+    code: int = 0
+    err_code: int = 0
+    description: str = ""
+
+
+class Refused(Exception):
+    """JetStream answered, and the answer is no."""
+
+    def __init__(self, error: ApiError, subject: str) -> None:
+        super().__init__(f"JetStream refused {subject}: {error.description}")
+        self.error = error
+
+    def denied(self) -> Denied:
+        """The same as a fault that nobody needs to know JetStream for."""
+        return Denied(str(self), reason=f"JetStream{self.error.err_code}")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What every answer of the API may carry."""
+
+    error: ApiError | None = None
+
+
+class StreamInfo(Answer, frozen=True):
+    """A stream as the server knows it."""
+
+    created: str = ""
+    config: dict[str, object] = {}
+
+
+class Delivered(msgspec.Struct, frozen=True):
+    """How far a consumer has come in its stream."""
+
+    stream_seq: int = 0
+
+
+class ConsumerInfo(Answer, frozen=True):
+    """A consumer as the server knows it."""
+
+    created: str = ""
+    config: dict[str, object] = {}
+    delivered: Delivered = Delivered()
+    num_pending: int = 0
+    num_ack_pending: int = 0
+    num_redelivered: int = 0
+
+
+class Consumers(Answer, frozen=True):
+    """One page of a stream's consumers."""
+
+    total: int = 0
+    consumers: list[ConsumerInfo] = []
+
+
+class Purged(Answer, frozen=True):
+    """How much was forgotten."""
+
+    purged: int = 0
+
+
+async def call(wire: Wire, subject: str, body: object, answer: type[T]) -> T:
+    """Ask the API until it answers; `body` is sent as JSON, if any. Raises `Refused` or `Unavailable`."""
+    decoder = msgspec.json.Decoder(answer)
+
+    def read(msg: Letter) -> T:
+        found = decoder.decode(msg.data)
+        if found.error and found.error.code >= 500:
+            raise Lost(found.error.description)
+        if found.error:
+            raise Refused(found.error, subject)
+        return found
+
+    data = b"" if body is None else msgspec.json.encode(body)
+    return await wire.insist(f"{wire.api}.{subject}", data, None, read)
+
+
+async def direct(wire: Wire, stream: str, query: object, until: float | None = None) -> Letter | None:
+    """One stored message by a query of ``DIRECT.GET``, or None; `until` is a time of the loop's."""
+
+    def read(msg: Letter) -> Letter | None:
+        match status(msg):
+            case "":
+                return msg
+            case "404":
+                return None
+            case code:
+                refusal = ApiError(int(code), 0, _description(msg))
+                raise Refused(refusal, stream).denied()
+
+    return await wire.insist(f"{wire.api}.DIRECT.GET.{stream}", msgspec.json.encode(query), None, read, until)
+
+
+def stored_direct(msg: Letter) -> Stored:
+    """A message as ``DIRECT.GET`` shows it: where it was kept is said by its headers."""
+    headers = msg.headers or {}
+    time = datetime.fromisoformat(headers["Nats-Time-Stamp"])
+    return Stored(headers["Nats-Subject"], msg.data, plain(headers), int(headers["Nats-Sequence"]), time)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a delivered message stands, as its reply subject says."""
+
+    attempt: int
+    sequence: int
+    order: int
+    """Its number among the consumer's deliveries."""
+    time: int
+    """When it was stored, in nanoseconds since 1970."""
+    pending: int
+    """How many more the consumer has."""
+
+
+def place(reply: str) -> Place:
+    """Read the reply subject ``$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<attempt>.<sequence>...``."""
+    tokens = reply.split(".")
+    at = 4 if len(tokens) == 9 else 6  # nats-server's ADR-15: the second form is longer by domain and account
+    return Place(*map(int, tokens[at : at + 5]))
+
+
+def stored_delivered(msg: Letter, where: Place) -> Stored:
+    """A message as a consumer delivers it."""
+    time = EPOCH + timedelta(microseconds=where.time // 1000)
+    return Stored(msg.subject, msg.data, plain(msg.headers), where.sequence, time)
+
+
+def _description(msg: Letter) -> str:
+    """What a control message says in words."""
+    # Only nats-py's own constant finds it: the key is an enum member whose hash is not that of its text.
+    return (msg.headers or {}).get(Header.DESCRIPTION, "").strip()

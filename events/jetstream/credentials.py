@@ -1,0 +1,94 @@
+"""Who connects proves it with a key that never leaves its file, and is shown in no sentence."""
+
+import re
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from events.errors import Denied
+
+API = "$JS.API"
+"""Where JetStream listens to those who live in its own account."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What to show at the door of a NATS; all empty where there is none."""
+
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    nkey: Path | None = None
+    """A file that holds an NKey's seed and nothing else."""
+    creds: Path | None = None
+    """A file that holds a user's JWT and seed, as nsc writes it for a NATS in operator mode."""
+    tls: ssl.SSLContext | None = None
+    inbox: str | None = None
+    """What the inbox begins with; None: ``_INBOX_`` and the name of who connects."""
+    api: str = API
+    """Where JetStream listens to this one: elsewhere for an account that sees only a part of it."""
+
+    @property
+    def anyone(self) -> bool:
+        """Nothing is shown: a server that lets it in lets everyone in."""
+        return not (self.user or self.token or self.nkey or self.creds)
+
+    def shown(self) -> dict[str, Any]:
+        """The same in nats-py's words, which itself says of a bad file only that it failed.
+
+        Raises Denied("BadCredentials").
+        """
+        if self.nkey:
+            seed(self.nkey)
+        return {
+            "user": self.user,
+            "password": self.password,
+            "token": self.token,
+            "nkeys_seed": str(self.nkey) if self.nkey else None,
+            "user_credentials": decorated(self.creds) if self.creds else None,
+            "tls": self.tls,
+        }
+
+
+NOBODY = Credentials()
+"""For a server that lets everyone in."""
+
+
+def trusting(authority: Path | None) -> ssl.SSLContext | None:
+    """TLS that trusts the authorities in a PEM file and no others. Raises Denied("BadCredentials")."""
+    if authority is None:
+        return None
+    try:
+        return ssl.create_default_context(cafile=str(authority))
+    except (OSError, ssl.SSLError) as wrong:
+        raise Denied(f"{authority} holds no certificate authority: expected PEM ({wrong})", "BadCredentials") from wrong
+
+
+def seed(file: Path) -> str:
+    """The seed in a file. Raises Denied("BadCredentials") without a word of what is in it."""
+    import nkeys  # noqa: PLC0415 - 4 MB that nobody needs who shows no key
+
+    try:
+        text = file.read_text().strip()
+        nkeys.from_seed(bytearray(text.encode())).wipe()
+    except (OSError, ValueError, nkeys.NkeysError) as wrong:
+        why = wrong.strerror if isinstance(wrong, OSError) else "expected one line that begins with SU"
+        raise Denied(f"{file} holds no NKey seed: {why}", "BadCredentials") from None
+    return text
+
+
+def decorated(file: Path) -> Path:
+    """The file, if it holds a JWT and a seed: nats-py would look for them for ever. Raises Denied("BadCredentials")."""
+    try:
+        text = file.read_text()
+    except (OSError, ValueError) as wrong:
+        raise Denied(f"{file} cannot be read: {wrong}", "BadCredentials") from wrong
+    if "BEGIN NATS USER JWT" not in text or "BEGIN USER NKEY SEED" not in text:
+        raise Denied(f"{file} holds no credentials: expected a JWT and a seed, as nsc writes them", "BadCredentials")
+    return file
+
+
+def without_secrets(url: str) -> str:
+    """The url, or several, without what opens the door."""
+    return re.sub(r"[^/@,\s]*@", "", url)

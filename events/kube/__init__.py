@@ -1,0 +1,1 @@
+"""The Kubernetes API client: requests, watches, kubeconfigs, and its errors."""

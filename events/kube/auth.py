@@ -1,0 +1,168 @@
+"""Credentials for an API server come from kubernetes-asyncio, which knows every way there is to log in."""
+
+import asyncio
+import os
+import ssl
+import tempfile
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from events.http.addresses import PLACES, PRIVATE, Reach, own
+from events.kube.config_loader import borrow
+from events.kube.http import ANSWER, Access, Credentials, HttpTransport
+from events.kube.kubeconfig import (
+    INSECURE,
+    PROXY,
+    SETTING,
+    Chosen,
+    bad,
+    chosen,
+    confined,
+    merged,
+    parsed,
+    sealed,
+    unfolded,
+)
+from events.kube.limits import FOUNDED
+
+Clock = Callable[[], datetime]
+
+REREAD = timedelta(seconds=60)
+"""How long a token out of a file or a login is used before it is read again; it is rotated in place."""
+SKEW = timedelta(minutes=5)
+"""How long before its end a plugin's token is replaced (kubernetes-asyncio counts the same way)."""
+PLUGIN = 30.0
+"""Seconds an exec plugin may take."""
+FOREIGN = frozenset({PRIVATE})
+"""Where a kubeconfig out of a Secret may lead beside the Internet: clusters on premises have private addresses."""
+TRUSTED = frozenset((*PLACES, PROXY, INSECURE))
+"""What one may lead to that its user keeps: anywhere that it says."""
+# What kubernetes-asyncio raises for contents it did not expect, besides its own ConfigException.
+_SURPRISES = (ValueError, KeyError, TypeError, AttributeError, AssertionError, OSError)
+
+_config, _configuration = borrow()
+
+
+class _Settings(Protocol):
+    """The part of ``kubernetes_asyncio.client.Configuration`` that is used."""
+
+    host: str
+    api_key: dict[str, str]
+    verify_ssl: bool
+    ssl_ca_cert: str | None
+    cert_file: str | None
+    key_file: str | None
+    tls_server_name: str | None
+    proxy: str | None
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+async def transport(
+    path: str | None, context: str | None = None, *, clock: Clock = _now, answer: float = ANSWER
+) -> HttpTransport:
+    """The API server of a kubeconfig (several paths with ``:``), or of the pod we run in.
+
+    Without `path`: KUBECONFIG, else ``~/.kube/config``, else the service account of the pod.
+    Raises ``Denied("BadKubeconfig")`` with a sentence saying what is wrong, where, and what would be right;
+    TryLater where a plug-in that it names does not answer in time.
+    """
+    files = _places(path or os.environ.get("KUBECONFIG") or "~/.kube/config")
+    if path is None and not any(file.exists() for file in files):
+        return await _opened(partial(_in_cluster, files, clock), clock, answer)
+
+    async def load() -> Access:
+        return await _access(chosen(*merged(files), context), clock)
+
+    return await _opened(load, clock, answer)
+
+
+async def transport_of(
+    kubeconfig_yaml: str, *, source: str = "the kubeconfig", clock: Clock = _now, allowed: frozenset[str] = FOREIGN
+) -> HttpTransport:
+    """The API server of a kubeconfig that came out of a Secret; `source` names it in sentences.
+
+    It may hold data only: whoever wrote the Secret must not run programs or read files here, nor have us speak to
+    what only we can reach. `allowed` says of what else it may be: places of `events.http.addresses`, PROXY, INSECURE.
+    """
+    reach = Reach(allowed, SETTING, own())
+
+    async def load() -> Access:
+        return await _access(confined(sealed(chosen(parsed(kubeconfig_yaml, source), source)), allowed), clock)
+
+    credentials = Credentials(load, clock)
+    await credentials.current()
+    return HttpTransport(credentials, bounds=FOUNDED, reach=reach)
+
+
+def _places(paths: str) -> tuple[Path, ...]:
+    return tuple(Path(part).expanduser() for part in paths.split(os.pathsep) if part)
+
+
+async def _opened(load: Callable[[], Awaitable[Access]], clock: Clock, answer: float = ANSWER) -> HttpTransport:
+    credentials = Credentials(load, clock)
+    await credentials.current()
+    return HttpTransport(credentials, answer=answer)
+
+
+async def _in_cluster(looked_for: tuple[Path, ...], clock: Clock) -> Access:
+    settings = _configuration()
+    try:
+        _config.load_incluster_config(client_configuration=settings, try_refresh_token=False)
+        tls = _trust(settings)
+    except (_config.ConfigException, OSError) as error:
+        raise bad(
+            f"kubeconfig {', '.join(map(str, looked_for))} does not exist, and this is no pod "
+            f"with a service account ({error}): name a kubeconfig that exists"
+        ) from error
+    return _reached(settings, tls, clock() + REREAD)
+
+
+async def _access(choice: Chosen, clock: Clock) -> Access:
+    settings = _configuration()
+    # Files of ours, gone at once: kubernetes-asyncio would keep its own until exit, each with a descriptor.
+    with tempfile.TemporaryDirectory(prefix="alate-") as folder:
+        document = unfolded(choice, Path(folder)).document
+        try:
+            async with asyncio.timeout(PLUGIN):
+                login = await _config.load_kube_config_from_dict(document, client_configuration=settings)
+            tls = _trust(settings) if settings.host.startswith("https") else None
+        except TimeoutError as error:
+            raise bad(f"the exec plugin of {choice.source} gave no credentials in {PLUGIN:g} s") from error
+        except (_config.ConfigException, *_SURPRISES) as error:
+            raise bad(f"{choice.source} cannot be used: {error}") from error
+    return _reached(settings, tls, _fresh_until(choice, getattr(login, "exec_plugin_expiry", None), clock()))
+
+
+def _fresh_until(choice: Chosen, expiry: datetime | None, now: datetime) -> datetime | None:
+    if expiry is not None:
+        return max(expiry - SKEW, now + REREAD)
+    rotates = "tokenFile" in choice.user or "auth-provider" in choice.user
+    return now + REREAD if rotates else None
+
+
+def _trust(settings: _Settings) -> ssl.SSLContext:
+    tls = ssl.create_default_context(cafile=settings.ssl_ca_cert)
+    # Many clusters' own CAs lack extensions that Python 3.13 asks for by default; client-go does not.
+    tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if not settings.verify_ssl:
+        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    if settings.cert_file:
+        tls.load_cert_chain(settings.cert_file, settings.key_file)
+    return tls
+
+
+def _reached(settings: _Settings, tls: ssl.SSLContext | None, fresh_until: datetime | None) -> Access:
+    return Access(
+        server=settings.host,
+        tls=tls,
+        token=settings.api_key.get("BearerToken", "").strip(),
+        server_name=settings.tls_server_name,
+        proxy=settings.proxy,
+        fresh_until=fresh_until,
+    )

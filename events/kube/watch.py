@@ -1,0 +1,126 @@
+"""A watch outlives its connections, so that what services believe of a cluster is never silently old."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from events.backoff import Patience
+from events.errors import Denied, Fault, TryLater
+from events.kube.errors import UNREADABLE, Expired, fault_in, fault_of
+from events.kube.identity import named
+from events.kube.port import Changed, Listed, Lost, Object, Request, Response, Sight, Transport
+
+LIFETIME = 300
+"""Seconds after which the server is asked to end a watch; up to a tenth less, so that not all end at once."""
+HEARD = 30.0
+"""Seconds a silent connection must have lasted to count as heard; longer than a server may take to answer."""
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: Object
+
+
+class _Failure(msgspec.Struct):
+    object: msgspec.Raw
+
+
+_event = msgspec.json.Decoder(_Event)
+_failure = msgspec.json.Decoder(_Failure)
+
+
+@asynccontextmanager
+async def _open(lines: AsyncIterator[bytes | Response]) -> AsyncIterator[AsyncIterator[bytes | Response]]:
+    """Let go of the connection even if the watcher stops listening midway."""
+    try:
+        yield lines
+    finally:
+        close = getattr(lines, "aclose", None)  # the port asks for an iterator; generators can be closed
+        if close is not None:
+            await close()
+
+
+@dataclass
+class Watch:
+    """One list-and-watch: its place in the server's history, and whether it is being heard."""
+
+    transport: Transport
+    relist: Callable[[], Awaitable[Listed]]
+    request: Request
+    """The watch to send, without its version and lifetime."""
+    patience: Patience
+    version: str | None = None
+    """Where to resume; None: only a new list tells the truth."""
+    lost: bool = field(default=False, init=False)
+    partial: bool = field(default=False, init=False)
+    """Some items of the last list were left out."""
+
+    async def sights(self) -> AsyncGenerator[Sight, None]:
+        """What is seen, for ever: lists, changes, and the word that nothing can be seen."""
+        while True:
+            try:
+                async with aclosing(self._heard()) as heard:
+                    async for sight in heard:
+                        yield sight
+                continue
+            except Fault as caught:
+                fault = caught
+            wait = self.patience.failed(fault.after if isinstance(fault, TryLater) else 0.0)
+            if self._deaf(fault):
+                self.lost = True
+                yield Lost(str(fault), refused=isinstance(fault, Denied))
+            # The first 410 is the server's ordinary way to say "list anew": no reason to wait.
+            if not (isinstance(fault, Expired) and self.patience.failures == 1):
+                await asyncio.sleep(wait)
+
+    def _deaf(self, fault: Fault) -> bool:
+        """Whether this failure is to be told: not what a resume or a list mends, and only once."""
+        if self.version is not None and self.patience.failures == 1 and not isinstance(fault, Expired):
+            return False
+        self.version = None
+        return not (self.lost or isinstance(fault, Expired))
+
+    async def _heard(self) -> AsyncGenerator[Sight, None]:
+        if self.version is None:
+            listed = await self.relist()
+            self.version, self.lost, self.partial = listed.resource_version, False, listed.nameless > 0
+            yield listed
+        clock, heard = asyncio.get_running_loop().time, False
+        started = clock()
+        try:
+            async with _open(self.transport.stream(self._next())) as lines:
+                async for line in lines:
+                    change = self._read(line)
+                    heard, self.patience.failures = True, 0
+                    if change:
+                        yield change
+        finally:
+            if clock() - started >= HEARD:
+                heard, self.patience.failures = True, 0
+        if self.partial:  # of what had no name nobody can say whether it has one now: only a list can
+            self.version = None
+        if not heard:
+            raise TryLater("the API server ended the watch before it said anything", after=0.0)
+
+    def _next(self) -> Request:
+        lifetime = str(round(LIFETIME * (1 - 0.1 * self.patience.random())))
+        query = {"resourceVersion": self.version or "", "timeoutSeconds": lifetime}
+        return replace(self.request, query={**self.request.query, **query})
+
+    def _read(self, line: bytes | Response) -> Changed | None:
+        """One event; raises the fault that a refusal or an ERROR event stands for."""
+        if isinstance(line, Response):
+            raise fault_of(self.request, line)
+        try:
+            event = _event.decode(line)
+            if event.type == "ERROR":
+                raise fault_in(bytes(_failure.decode(line).object))
+            self.version = str(event.object["metadata"]["resourceVersion"])
+            if event.type != "BOOKMARK":
+                named(event.object)
+        except (*UNREADABLE, KeyError, TypeError) as error:
+            raise TryLater(f"the watch said what is no event: {error}", after=0.0) from error
+        return None if event.type == "BOOKMARK" else Changed(event.object, gone=event.type == "DELETED")
