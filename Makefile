@@ -50,9 +50,9 @@ check: setup ## lint, types, import contracts, generated files
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m schemas --check
-	$(BIN)/python -m services.permissions --check
-	$(BIN)/python -m services.eventpages --check
-	$(BIN)/python -m services.dashboards --check
+	$(BIN)/python -m services.generate.nats_permissions --check
+	$(BIN)/python -m services.generate.event_pages --check
+	$(BIN)/python -m services.generate.dashboards --check
 
 bench: setup ## figures as ratios to bare references, into .bench/latest.json
 	$(BIN)/python -m tests.bench
@@ -62,9 +62,9 @@ bench-kube: setup ## alate beside bare loops and kopf on a real API server, into
 
 generate: setup ## what is generated anew: schemas, event pages, permissions, dashboards
 	$(BIN)/python -m schemas
-	$(BIN)/python -m services.permissions
-	$(BIN)/python -m services.eventpages
-	$(BIN)/python -m services.dashboards
+	$(BIN)/python -m services.generate.nats_permissions
+	$(BIN)/python -m services.generate.event_pages
+	$(BIN)/python -m services.generate.dashboards
 
 lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock

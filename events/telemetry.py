@@ -84,7 +84,7 @@ class Span(Protocol):
 
 
 class Spans(Protocol):
-    """Makes spans; `services.telemetry_setup` has the one that exports them."""
+    """Makes spans; `services.process.telemetry` has the one that exports them."""
 
     def start(self, what: "What", parent: Trace) -> Span:
         """Begin ``<operation> <template>``; an empty `parent` begins a trace."""

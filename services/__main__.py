@@ -9,8 +9,8 @@ from events.bus import Unavailable
 from events.errors import Fault
 from schemas.crds import Refused
 from services.compose import SERVICES
-from services.process import SETUP, run, set_up
-from services.settings import BadSetting, load
+from services.process.settings import BadSetting, load
+from services.run import SETUP, run, set_up
 
 SANDBOX = "sandbox"
 FILES = 65_536

@@ -17,14 +17,14 @@ from services.gateway.service import Gateway
 from services.inventory.market import Market
 from services.inventory.nodelabels import labels_of, no_labels
 from services.inventory.service import Inventory
+from services.kubernetes.workload_clusters import Workloads
+from services.market.catalog_sources import Source
 from services.outbound.service import NOBODY, Outbound, Receivers
 from services.provisioning.service import service as provisioning_service
 from services.roles import SERVICES as ROLES
-from services.runtime import Runtime, Service
-from services.sources import Source
+from services.runtime.loop import Runtime, Service
+from services.runtime.read_model import View
 from services.teardown.service import service as teardown_service
-from services.view import View
-from services.workloads import Workloads
 
 
 class Running(Protocol):

@@ -9,16 +9,16 @@ from schemas.registry import Declaration, Stream, declarations
 from schemas.subjects import token
 from services.addons.service import HEARS as ADDONS_HEARS
 from services.edge.inbox import CONSUMER as HOOKS
+from services.eventlog.filters import STREAMS as SHOWN
 from services.gateway.intake import CONSUMER as INTAKE
-from services.hearing import Hears, consumers, wildcard
 from services.inventory.desk import NAME as INVENTORY_DESK
-from services.items.answer import SUBJECT as QUESTIONS
 from services.outbound.courier import CONSUMER as TARGETS
 from services.outbound.outbox import HEARS as OUTBOUND_HEARS
 from services.outbound.outbox import STREAM as OUTBOUND
 from services.provisioning.service import HEARS as PROVISIONING_HEARS
+from services.queries.answer import SUBJECT as QUESTIONS
+from services.runtime.subscriptions import Hears, consumers, wildcard
 from services.teardown.service import HEARS as TEARDOWN_HEARS
-from services.trail.which import STREAMS as SHOWN
 
 EVENTS, LEVELS = Stream.EVENTS.value, Stream.LEVELS.value
 ALL = tuple(spec.name for spec in STREAMS)

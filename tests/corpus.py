@@ -5,7 +5,7 @@ from pathlib import Path
 
 from events.bus import Message
 from events.memory.bus import MemoryBus
-from services.trail.said import Said, read
+from services.eventlog.record import Said, read
 
 FOLDER = Path(__file__).parent / "data" / "corpus"
 RELEASES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))

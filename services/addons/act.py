@@ -11,9 +11,9 @@ from services.addons.check import Checks, Ends
 from services.addons.health import health
 from services.addons.notes import Note, forget, note, noted, notes
 from services.addons.withdrawing import Withdrawal
-from services.machine import Event
-from services.runtime import Act, acts
-from services.workloads import Keyless, Workloads
+from services.kubernetes.workload_clusters import Keyless, Workloads
+from services.runtime.loop import Act, acts
+from services.runtime.machine import Event
 
 MANAGER = "alate-addons"
 LOOK_AGAIN = 1.0

@@ -11,8 +11,8 @@ from schemas.wish import digest
 from services.addons import asked
 from services.addons.belongings import belonging, look
 from services.addons.health import health
-from services.machine import Event
-from services.workloads import Workloads
+from services.kubernetes.workload_clusters import Workloads
+from services.runtime.machine import Event
 
 EVERY = 60.0
 """Seconds between two looks at one add-on, while there are few."""

@@ -23,7 +23,7 @@ from schemas.addon import (
     Withdrawn,
 )
 from schemas.entity import Due
-from services.machine import machine, on
+from services.runtime.machine import machine, on
 
 A = TypeVar("A", bound=AddonState)
 HEALTHY_WITHIN = timedelta(minutes=10)

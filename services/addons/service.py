@@ -16,11 +16,11 @@ from schemas.teardown import Cleaning, Ending
 from services.addons.act import act
 from services.addons.decide import decide
 from services.addons.todo import todo
-from services.hearing import hears, hears_every
-from services.machine import Event
-from services.runtime import Service
-from services.view import View, entities
-from services.workloads import Workloads
+from services.kubernetes.workload_clusters import Workloads
+from services.runtime.loop import Service
+from services.runtime.machine import Event
+from services.runtime.read_model import View, entities
+from services.runtime.subscriptions import hears, hears_every
 
 Views = tuple[View[Key, State], ...]
 NOT_FOR_LONG = (Releasing, Stalled, Waiting)

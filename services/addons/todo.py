@@ -2,7 +2,7 @@
 
 from schemas.addon import Applied, Apply, Applying, Check, Degraded, Withdraw, Withdrawing
 from schemas.entity import Wake
-from services.machine import asks
+from services.runtime.machine import asks
 
 
 def apply(state: Applying) -> Apply:

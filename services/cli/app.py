@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from services.bad import BadInput
 from services.cli.access.commands import kubeconfig
 from services.cli.changes import again, delete, extend, hibernate, scale, upgrade, wake
 from services.cli.events.commands import app as events
@@ -18,6 +17,7 @@ from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output,
 from services.cli.outbound.commands import app as outbound
 from services.cli.placing.commands import explain, plan
 from services.cli.trigger.commands import app as trigger
+from services.errors import BadInput
 
 app = typer.Typer(
     help="Found Kubernetes clusters where GPUs are cheap, fit them out, and leave nothing behind.",
@@ -233,7 +233,7 @@ def get(  # noqa: PLR0913 - what a person can look at
     from services.cli.get import get as show
     from services.cli.loop import run
     from services.cli.where import Where
-    from services.items.sieve import Sieve
+    from services.queries.filter import Sieve
 
     sieve = Sieve(accelerator=accelerator, cloud=cloud, region=region, max_price=max_price, spot=spot)
     where = Where(folder, kubeconfig, nats)

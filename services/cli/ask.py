@@ -8,9 +8,9 @@ from contextlib import aclosing
 from events.errors import NotFound
 from events.kube.client import Changed, Kube, Listed, Lost, Object
 from events.kube.resources import COLONIES
-from services.bad import Failed
 from services.cli.where import Where
 from services.clouds.marks import FORCE
+from services.errors import Failed
 
 MANAGER = "alate-cli"
 FORCED: Object = {"metadata": {"annotations": {FORCE: "true"}}}

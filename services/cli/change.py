@@ -11,11 +11,21 @@ from events.errors import NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from schemas import durations
-from services.bad import BadInput, Failed
 from services.cli.ask import current, told
 from services.cli.show import Write, dumped
 from services.cli.where import Where
-from services.scaling import MANAGER, NoSuchPool, Patch, Untimely, again, extending, hibernating, scaling, upgrading
+from services.colony.edits import (
+    MANAGER,
+    NoSuchPool,
+    Patch,
+    Untimely,
+    again,
+    extending,
+    hibernating,
+    scaling,
+    upgrading,
+)
+from services.errors import BadInput, Failed
 
 Say = Callable[[str], object]
 VERSION = re.compile(r"v1\.[0-9]+\.[0-9]+")

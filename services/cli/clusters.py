@@ -13,8 +13,8 @@ from schemas.inventory import ClusterSeen
 from schemas.registry import declared
 from schemas.subjects import names_of
 from schemas.teardown import Gone
-from services.bill import so_far
 from services.cli.item import Item
+from services.colony.cost import so_far
 from services.gateway.ending import given_up
 from services.gateway.facts import Facts, phase
 from services.gateway.tells import message

@@ -6,8 +6,8 @@ from pathlib import Path
 from events.kube.client import Object
 from events.kube.resources import COLONIES
 from schemas.crds import read_colony
-from services.bad import BadInput
 from services.cli.documents import documents
+from services.errors import BadInput
 
 
 @dataclass(frozen=True)

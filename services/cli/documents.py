@@ -7,7 +7,7 @@ from events.kube.client import Object
 from events.kube.resources import COLONIES
 from schemas import documents as read
 from schemas.documents import Unreadable
-from services.bad import BadInput
+from services.errors import BadInput
 
 STANDARD_INPUT = Path("-")
 

@@ -11,13 +11,13 @@ from events.kube.resources import COLONIES
 from events.tombstone import is_tombstone
 from schemas.registry import Stream
 from schemas.subjects import token
-from services.bad import BadInput, Failed
 from services.cli.item import Item
 from services.cli.kinds import KINDS, Kind
 from services.cli.show import Form, Show, Write
 from services.cli.sort import sort
 from services.cli.where import Where
-from services.items.sieve import EVERYTHING, Sieve, Unfit
+from services.errors import BadInput, Failed
+from services.queries.filter import EVERYTHING, Sieve, Unfit
 
 Feed = AsyncGenerator[Fed, None]
 

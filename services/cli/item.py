@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from services.items.item import Item
+from services.queries.item import Item
 
 __all__ = ["Item", "age"]
 

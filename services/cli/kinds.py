@@ -14,7 +14,7 @@ from schemas.subjects import names_of
 from services.cli import clusters
 from services.cli.cells import gibibytes, refused, troubles
 from services.cli.item import Item, age
-from services.items import offers, seen
+from services.queries import offers, resources
 
 Cell = Callable[[Item, datetime], str]
 
@@ -115,9 +115,9 @@ COLONIES = Kind(
     lambda item: (item["metadata"]["name"],),
 )
 
-NODE_NAMES = seen.names("cluster", "node")
-GPU_NAMES = seen.names("cluster", "node", "id")
-STORAGE_NAMES = seen.names("cluster", "storage_class")
+NODE_NAMES = resources.names("cluster", "node")
+GPU_NAMES = resources.names("cluster", "node", "id")
+STORAGE_NAMES = resources.names("cluster", "storage_class")
 
 KINDS: Mapping[str, Kind] = {
     "colonies": COLONIES,
@@ -157,7 +157,7 @@ KINDS: Mapping[str, Kind] = {
         NODE_NAMES,
         Stream.LEVELS,
         "inventory.nodes.{tenant}.*.*",
-        items=seen.nodes,
+        items=resources.nodes,
         arranged=NODE_NAMES.arranged,
     ),
     "gpus": Kind(
@@ -177,7 +177,7 @@ KINDS: Mapping[str, Kind] = {
         GPU_NAMES,
         Stream.LEVELS,
         "inventory.nodes.{tenant}.*.*",
-        items=seen.gpus,
+        items=resources.gpus,
         arranged=GPU_NAMES.arranged,
     ),
     "storage": Kind(
@@ -194,7 +194,7 @@ KINDS: Mapping[str, Kind] = {
         STORAGE_NAMES,
         Stream.LEVELS,
         "inventory.storage.{tenant}.*.*",
-        items=seen.storage,
+        items=resources.storage,
         arranged=STORAGE_NAMES.arranged,
     ),
     "offers": Kind(

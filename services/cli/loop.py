@@ -5,7 +5,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from services.ends import until_told
+from services.process.signals import until_told
 
 T = TypeVar("T")
 

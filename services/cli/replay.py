@@ -11,11 +11,11 @@ from pathlib import Path
 from events.kube.client import Changed, Kube, Listed, Object, Sight
 from events.kube.resources import NODES, PODS
 from schemas.inventory import ClusterSeen
-from services.bad import Failed
 from services.cli.show import dumped
 from services.cli.trace import Move, NodeRow, PodRow, Trace, counted, moves, read
+from services.errors import Failed
 from services.inventory.book import Book
-from services.pods import SHARE
+from services.kubernetes.pod_requests import SHARE
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport

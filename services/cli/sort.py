@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from services.bad import BadInput
 from services.cli.item import Item
 from services.cli.kinds import Kind
+from services.errors import BadInput
 
 
 def sort(kind: Kind, items: Iterable[Item], column: str | None) -> list[Item]:

@@ -8,10 +8,10 @@ from events.bus import Unavailable
 from events.errors import Denied, Fault
 from events.jetstream.server import NotStarted as NatsNotStarted
 from schemas.crds import Refused
-from services.bad import BadInput, Failed
-from services.stack.folder import Absent, Taken
-from services.stack.probe import Busy
-from services.stack.program import NotStarted
+from services.errors import BadInput, Failed
+from services.local.folder import Absent, Taken
+from services.local.probe import Busy
+from services.local.program import NotStarted
 
 FAILED, BAD_INPUT = 1, 2
 CODES: tuple[tuple[type[Exception], int], ...] = (

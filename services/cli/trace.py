@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from events.kube.port import Object
-from services.bad import BadInput
+from services.errors import BadInput
 from services.inventory.labels import model_of
 
 T = TypeVar("T")

@@ -10,12 +10,12 @@ import schemas
 from events.errors import NotFound
 from events.kube.client import Kube
 from events.kube.resources import COLONIES, find
-from services.bad import BadInput
 from services.cli.where import joined, management, of_environment
-from services.stack.child import Child, Phase
-from services.stack.folder import Folder
-from services.stack.programs import Wiring, choose_ports, stages
-from services.stack.supervisor import Supervisor
+from services.errors import BadInput
+from services.local.child import Child, Phase
+from services.local.folder import Folder
+from services.local.programs import Wiring, choose_ports, stages
+from services.local.supervisor import Supervisor
 
 Say = Callable[[str], object]
 OPERATOR, PUBLISHER = "operator", "publisher"

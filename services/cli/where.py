@@ -12,8 +12,8 @@ from events.jetstream.credentials import NOBODY, Credentials, without_secrets
 from events.kube.auth import transport
 from events.kube.client import Kube
 from events.streams import STREAMS
-from services.bad import BadInput
-from services.stack.folder import Folder
+from services.errors import BadInput
+from services.local.folder import Folder
 
 INBOX = "_INBOX_operator"
 """What a person's inbox begins with, unless ``ALATE_NATS_INBOX`` says otherwise."""
@@ -57,7 +57,7 @@ def operator(key: Path | None) -> Credentials:
 
 def of_environment() -> Credentials:
     """What is shown to a NATS that is not the local stack's: ``ALATE_NATS_NKEY`` and the like. Raises BadInput."""
-    from services.settings import BadSetting, load  # noqa: PLC0415 - the local stack's commands need none of it
+    from services.process.settings import BadSetting, load  # noqa: PLC0415 - the local stack's commands need none of it
 
     try:
         shown = load().credentials()

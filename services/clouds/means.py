@@ -9,7 +9,7 @@ from events.kube.port import Object
 from schemas.documents import Unreadable, document
 from services.clouds.marks import GROUP
 from services.clouds.values import CHARTS, Config, asks_version
-from services.versions import plain, same_minor
+from services.kubernetes.version_skew import plain, same_minor
 
 CONFIG = f"{GROUP}/config"
 """The annotation of a Credential that holds, as YAML, what else its clusters need: a project, a subscription."""

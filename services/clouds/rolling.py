@@ -7,7 +7,7 @@ from events.kube.client import Kube, Object, Resource
 from events.kube.resources import MACHINES
 from services.clouds.leftovers import CLUSTER_NAME
 from services.clouds.objects import newest, served
-from services.versions import plain
+from services.kubernetes.version_skew import plain
 
 HEAD = "cluster.x-k8s.io/control-plane"
 """The label of the control plane's machines, where it has any."""

@@ -7,7 +7,7 @@ from events.kube.port import Object
 from services.clouds.marks import GROUP
 from services.clouds.means import MACHINES
 from services.clouds.values import CHARTS, Chart, Config
-from services.versions import plain
+from services.kubernetes.version_skew import plain
 
 INSTANCE = f"{GROUP}/instance"
 """The annotation that says as what one's own machines were offered."""

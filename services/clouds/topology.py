@@ -9,7 +9,7 @@ from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Pool, Wish
 from services.clouds import nodes
 from services.clouds.autoscaling import annotations
-from services.versions import skips
+from services.kubernetes.version_skew import skips
 
 BAD_CLASS = "BadTemplate"
 NETWORK = {"pods": {"cidrBlocks": ["10.244.0.0/16"]}, "services": {"cidrBlocks": ["10.96.0.0/12"]}}

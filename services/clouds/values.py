@@ -8,7 +8,7 @@ from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds.network import NETWORK, cluster_network
 from services.clouds.nodes import pool_of, worker_args
-from services.versions import plain
+from services.kubernetes.version_skew import plain
 
 Config = dict[str, object]
 BAD_TEMPLATE = "BadTemplate"

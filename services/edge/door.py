@@ -14,7 +14,7 @@ from aiohttp.web_exceptions import HTTPException
 from services.edge.bodies import LARGEST, SLOWEST, Bodies, Turn, bounded, too_large
 from services.edge.problem import Problem, not_now
 from services.edge.unread import Explaining, Runner, answer
-from services.listening import listening
+from services.process.http_server import listening
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -4,7 +4,7 @@ import msgspec
 
 from schemas.crds import Refused, Trigger
 from services.edge.heard import Heard
-from services.limit import Rate
+from services.runtime.token_bucket import Rate
 
 USUAL = Rate(20 / 3600, 20)
 """Requests of a Trigger that says no limit."""

@@ -29,7 +29,7 @@ from services.edge.providers.provider import Provider
 from services.edge.said import Said
 from services.edge.secrets import Endpoint, Secrets
 from services.edge.shares import Exhausted
-from services.limit import Bucket, Rate, take
+from services.runtime.token_bucket import Bucket, Rate, take
 
 PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}"
 """No part can hold a dot or a slash: together they are the name of a file."""

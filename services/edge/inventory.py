@@ -10,7 +10,7 @@ from events.errors import Denied
 from services.edge.callers import Caller, Callers, only_own
 from services.edge.door import Route
 from services.edge.problem import Problem, not_now
-from services.items.answer import KINDS, SUBJECT
+from services.queries.answer import KINDS, SUBJECT
 
 PATIENCE = 5.0
 """Seconds after which to ask again."""

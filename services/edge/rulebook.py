@@ -15,9 +15,9 @@ from services.edge.evaluators import Ended, Evaluates, TooCostly
 from services.edge.followed import Followed
 from services.edge.heard import Heard
 from services.edge.shares import Exhausted
-from services.failures import Failures
-from services.mailbox import Mailboxes
-from services.malformed import MALFORMED
+from services.kubernetes.malformed import MALFORMED
+from services.runtime.failures import Failures
+from services.runtime.mailbox import Mailboxes
 
 MANAGER = "alate-edge"
 FOLLOWED, INVALID, COSTLY = "Followed", "Invalid", "TooCostly"

@@ -26,7 +26,7 @@ from services.edge.rulefiles import RuleFiles
 from services.edge.secrets import Secrets
 from services.edge.shares import Shared
 from services.edge.triggers import Triggers
-from services.limit import Rate
+from services.runtime.token_bucket import Rate
 
 USUAL = Rate(50.0, 200)
 CONSUMED = ("EVENTS", "LEVELS", "INTAKE", "HOOKS", "OUTBOUND")

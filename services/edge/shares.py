@@ -9,7 +9,7 @@ from services.edge.evaluators import Evaluates, TooCostly
 from services.edge.followed import Followed
 from services.edge.heard import Heard
 from services.edge.rules import Verdict
-from services.limit import Bucket, Rate, spent
+from services.runtime.token_bucket import Bucket, Rate, spent
 
 SHARE = Rate(0.25, 5)
 """Seconds of a processor that one tenant may take: so many a second, and so many at once."""

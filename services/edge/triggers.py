@@ -24,8 +24,8 @@ from services.edge.inbox import CONSUMER
 from services.edge.rules import Intake, Verdict
 from services.edge.shares import Exhausted
 from services.edge.wishes import Wishes, wish
-from services.limit import Bucket, take, taken
-from services.mailbox import Mailboxes
+from services.runtime.mailbox import Mailboxes
+from services.runtime.token_bucket import Bucket, take, taken
 
 AFTER_A_FAULT = 5.0
 """Seconds until a delivery is worked off again after our own code failed over it."""

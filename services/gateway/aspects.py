@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from schemas.cluster import ClusterState, Founded, Hibernated, Launching, Provisioned, Ready, Stalled, Waiting
 from schemas.inventory import UNREADABLE
 from schemas.teardown import Warned
-from services.capacity import INTERRUPTED
-from services.counts import unmet
+from services.colony.shortfall import unmet
 from services.gateway.conditions import Verdict
 from services.gateway.facts import (
     ADDONS_DEGRADED,
@@ -25,6 +24,7 @@ from services.gateway.facts import (
     unheard,
 )
 from services.gateway.tells import gets, message, silent, waits_for_addons
+from services.market.capacity import INTERRUPTED
 
 REASONS = {UNKNOWN: "NotHeard", WITHOUT_ADDONS: "AddonsNotApplied", ADDONS_DEGRADED: "AddonsNotApplied"}
 """Why a cluster in these phases is not ready; of any other the phase itself is the reason."""

@@ -20,7 +20,7 @@ from schemas.teardown import Armed, Gone, TeardownState
 from schemas.wish import Wish
 from services.clouds import kinds
 from services.gateway.facts import Facts
-from services.view import View, entities, levels
+from services.runtime.read_model import View, entities, levels
 
 BACKENDS = tuple(kinds())
 """Whose objects are seen."""

@@ -26,7 +26,7 @@ from services.gateway.opening import Sources, Told, sources
 from services.gateway.readable import readable
 from services.gateway.remains import Standing, ended, remains
 from services.gateway.wishes import dropping, forced, no_more, wishes
-from services.levels import Levels
+from services.runtime.level_publisher import Levels
 
 FINALIZER = f"{GROUP}/teardown"
 FEW = 2

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from services.limit import Bucket, Rate, take
+from services.runtime.token_bucket import Bucket, Rate, take
 
 RATE = Rate(per_second=1 / 30, burst=100)
 """Events of one Colony: as many as 25 clusters make that are founded at once, then two a minute."""

@@ -2,7 +2,7 @@
 
 from schemas.cluster import Releasing
 from schemas.teardown import Cleaning, Draining, Ending, Gone, Stuck, TeardownState
-from services.bill import held
+from services.colony.cost import held
 from services.gateway.facts import Facts, clock, ending, phase
 
 WHY = {"Deleted": "it was deleted", "TimeToLive": "its time to live is over", "Idle": "it was idle"}

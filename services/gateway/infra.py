@@ -13,10 +13,10 @@ from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource
 from schemas.infra import InfraSeen
 from services.clouds.objects import identity, served
 from services.clouds.port import Cloud
-from services.levels import Levels
-from services.malformed import MALFORMED, why
-from services.rounds import Rounds
-from services.steadfast import FIRST, LONGEST, insist
+from services.kubernetes.malformed import MALFORMED, why
+from services.runtime.level_publisher import Levels
+from services.runtime.retrying_bus import FIRST, LONGEST, insist
+from services.runtime.workqueue import Rounds
 
 Name = tuple[str, str]
 """An object's namespace and name."""

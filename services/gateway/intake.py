@@ -22,9 +22,9 @@ from schemas.registry import Stream, declared
 from schemas.subjects import Key, names_of
 from schemas.wish import ClusterRequested, ColonyExtended, ColonyReleased, ColonyScaled
 from services.clouds.marks import FORCE, GROUP
+from services.colony.edits import MANAGER as SCALER
+from services.colony.edits import NoSuchPool, Untimely, extending, scaling
 from services.gateway.marks import marks, release_marks
-from services.scaling import MANAGER as SCALER
-from services.scaling import NoSuchPool, Untimely, extending, scaling
 
 T = TypeVar("T")
 C = TypeVar("C", ColonyScaled, ColonyExtended)

@@ -8,11 +8,11 @@ from events.errors import Denied, Fault, NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.kubeconfig import Chosen
 from events.kube.resources import SECRETS
-from services.contexts import opens, written
 from services.gateway import merged, opening
 from services.gateway.books import Name
 from services.gateway.marks import MANAGER
 from services.gateway.opening import Sources, Told
+from services.kubernetes.kubeconfig import opens, written
 
 ROUND = 600.0
 """Seconds in which all Secrets are looked at once: a client certificate is good for months after the next is there."""

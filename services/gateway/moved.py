@@ -8,7 +8,7 @@ from schemas.infra import InfraSeen
 from schemas.registry import Stream
 from schemas.subjects import names_of
 from schemas.unreadable import UNREADABLE
-from services.levels import Levels
+from services.runtime.level_publisher import Levels
 
 BEFORE = "observed.infra.*.*"
 """``observed.infra.<tenant>.<object>``."""

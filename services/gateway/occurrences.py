@@ -10,8 +10,8 @@ from schemas.entity import State
 from schemas.inventory import ClusterSeen
 from schemas.placement import Attempt
 from schemas.teardown import Draining, Ending, Gone, Stuck, Warned
-from services.capacity import INTERRUPTED
 from services.gateway.ending import WHY, given_up, held_up
+from services.market.capacity import INTERRUPTED
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from events.errors import Denied
 from events.kube.port import Object
-from services.contexts import context
 from services.gateway.conditions import Verdict
 from services.gateway.facts import Facts
+from services.kubernetes.kubeconfig import context
 
 SUFFIX = ".kubeconfig"
 """No back end calls a Secret so: theirs end in ``-kubeconfig``, and a Colony may be called as one of their clusters."""

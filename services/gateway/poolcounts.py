@@ -8,7 +8,7 @@ from schemas.crds import PoolStatus
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement
 from services.clouds.nodes import POOL
-from services.counts import by_pool, elsewhere, own, usable
+from services.colony.shortfall import by_pool, elsewhere, own, usable
 from services.gateway.facts import Facts, counted, wanted
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 from events.kube.port import Object
-from services.shapes import Shape
+from services.kubernetes.object_types import Shape
 
 
 class _Condition(Shape):

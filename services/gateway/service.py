@@ -26,8 +26,8 @@ from services.gateway.infra import InfraWatch
 from services.gateway.intake import Intake
 from services.gateway.moved import carry_over
 from services.gateway.recorder import Recorder
-from services.levels import Levels
-from services.mailbox import Mailboxes
+from services.runtime.level_publisher import Levels
+from services.runtime.mailbox import Mailboxes
 
 SOON = 0.01
 """Seconds from news that bring more news to the look at their Colony: an owner's answer takes half of that."""

@@ -7,7 +7,7 @@ from events.kube.port import Object
 from schemas.cluster import Founded, Ready
 from schemas.crds import ClusterStatus, ColonyStatus
 from schemas.inventory import ClusterSeen
-from services.bill import so_far
+from services.colony.cost import so_far
 from services.gateway.aspects import AS_ASKED, addons_applied, ends, generation, missing, resizing, upgrading
 from services.gateway.clusters import cluster_status
 from services.gateway.conditions import Shown, Verdict

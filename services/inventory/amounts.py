@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from events.kube.port import Object
 from schemas.inventory import Amount, Trouble
-from services.pods import SHARE, Amounts, is_accelerator
-from services.quantity import BadQuantity, milli
+from services.kubernetes.pod_requests import SHARE, Amounts, is_accelerator
+from services.kubernetes.quantity import BadQuantity, milli
 
 NONE = Amount()
 BOUNDS: Mapping[str, int] = {

@@ -14,16 +14,16 @@ from schemas.cluster import Founded, Hibernated, Provisioned, Ready, Released
 from schemas.entity import State
 from schemas.inventory import UNREADABLE, ClusterSeen
 from schemas.subjects import Key
-from services.failures import Failures
 from services.inventory.domain import Domain
 from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.sweep import forget
 from services.inventory.voice import Voice
 from services.inventory.watcher import FIRST, LONGEST, NOBODY, Open, Watcher
-from services.levels import Levels
-from services.malformed import MALFORMED
-from services.view import View, entities
-from services.workloads import Workloads
+from services.kubernetes.malformed import MALFORMED
+from services.kubernetes.workload_clusters import Workloads
+from services.runtime.failures import Failures
+from services.runtime.level_publisher import Levels
+from services.runtime.read_model import View, entities
 
 MANAGEMENT = Key("cluster", NOBODY, "management")
 """No tenant's: a namespace cannot be called so."""

@@ -10,8 +10,8 @@ import msgspec
 from events.bus import Stored
 from events.errors import Denied
 from events.rpc import Answer, Desk, Question
-from services.items.answer import KINDS, SUBJECT, BadQuestion, answer
-from services.levels import Levels
+from services.queries.answer import KINDS, SUBJECT, BadQuestion, answer
+from services.runtime.level_publisher import Levels
 
 NAME = "alate-inventory"
 DESCRIPTION = 'Tells of nodes, accelerators, storage and offers; ask with JSON, e.g. {"accelerator": "H100"}.'

@@ -7,10 +7,10 @@ import msgspec
 
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
-from services.failures import Failures
 from services.inventory.unread import broken
 from services.inventory.voice import Voice
 from services.inventory.watcher import Open, Watcher
+from services.runtime.failures import Failures
 
 LONG = 60.0
 """Seconds after which a watch that breaks is one that had gone well."""

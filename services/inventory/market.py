@@ -8,12 +8,12 @@ from events.bus import Bus
 from events.meters import Meters
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen, CatalogSeen
-from services.catalog import NONE
 from services.inventory.prices import Prices
 from services.inventory.rooms import Rooms
-from services.levels import Levels
-from services.sources import Source
-from services.steadfast import Steadfast
+from services.market.catalog import NONE
+from services.market.catalog_sources import Source
+from services.runtime.level_publisher import Levels
+from services.runtime.retrying_bus import Steadfast
 
 
 class Market:

@@ -14,8 +14,8 @@ from services.inventory.labels import Told, told
 from services.inventory.nodelabels import MODEL, borne
 from services.inventory.reached import NOTHING, Kind, Wants, kind, wants
 from services.inventory.shelf import identity
-from services.pods import SHARE, Amounts, accelerators, bound, finished, is_accelerator, requests
-from services.quantity import BadQuantity
+from services.kubernetes.pod_requests import SHARE, Amounts, accelerators, bound, finished, is_accelerator, requests
+from services.kubernetes.quantity import BadQuantity
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 NONE: Mapping[str, str] = {}

@@ -9,11 +9,11 @@ import structlog
 from events.meters import CATALOG_FAILURES, CATALOG_REFUSED, Meters
 from schemas.inventory import Offers
 from schemas.market import CatalogSeen
-from services.catalog import regions
-from services.found import Found
 from services.inventory.judge import Judgement, gone, judge
-from services.levels import Levels
-from services.sources import Source
+from services.market.catalog import regions
+from services.market.catalog_found import Found
+from services.market.catalog_sources import Source
+from services.runtime.level_publisher import Levels
 
 log = structlog.get_logger()
 

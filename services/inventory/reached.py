@@ -8,8 +8,8 @@ import msgspec
 from events.kube.port import Object
 from services.inventory.labels import Told
 from services.inventory.nodelabels import MODEL, label
-from services.pods import SHARE, Amounts, is_accelerator
-from services.reach import admits
+from services.kubernetes.pod_requests import SHARE, Amounts, is_accelerator
+from services.kubernetes.scheduling import admits
 
 OWN = "kubernetes.io/hostname"
 """The label that tells a node from all others of its pool."""

@@ -14,9 +14,9 @@ from schemas.cluster import Ready
 from schemas.entity import State
 from schemas.market import CapacitySeen
 from schemas.subjects import Key
-from services.capacity import Place, absolve, learn, refusals
-from services.levels import Levels
-from services.view import View, entities
+from services.market.capacity import Place, absolve, learn, refusals
+from services.runtime.level_publisher import Levels
+from services.runtime.read_model import View, entities
 
 REFUSED = "alate.capacity.refused"
 """How many refusals are remembered, by place (``cloud/region``) and reason."""

@@ -15,9 +15,9 @@ from services.inventory.desk import desk
 from services.inventory.market import Market
 from services.inventory.nodelabels import Wanted, no_labels
 from services.inventory.sweep import Sweep
-from services.levels import Levels
-from services.steadfast import Steadfast
-from services.workloads import Workloads
+from services.kubernetes.workload_clusters import Workloads
+from services.runtime.level_publisher import Levels
+from services.runtime.retrying_bus import Steadfast
 
 log = structlog.get_logger()
 

@@ -8,7 +8,7 @@ import msgspec
 from events.kube.port import Object, Resource
 from events.kube.resources import NODES, PODS, STORAGECLASSES
 from services.inventory.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
-from services.shapes import Meta, Node, Pod, Quantities, Shape, Taint, Text
+from services.kubernetes.object_types import Meta, Node, Pod, Quantities, Shape, Taint, Text
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from events.kube.port import Object
-from services.malformed import MALFORMED, why
+from services.kubernetes.malformed import MALFORMED, why
 
 T = TypeVar("T")
 REMEMBERED = 10_000

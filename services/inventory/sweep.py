@@ -10,8 +10,8 @@ from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import Stream
 from schemas.subjects import Key, names_of
 from services.inventory.watcher import NOBODY
-from services.levels import Levels
-from services.steadfast import insist
+from services.runtime.level_publisher import Levels
+from services.runtime.retrying_bus import insist
 
 KINDS = (NodeSeen, StorageSeen, ClusterSeen)
 """All that is said of a cluster."""

@@ -5,7 +5,7 @@ from itertools import chain
 
 from events.kube.port import Resource
 from schemas.inventory import UNREADABLE, Trouble
-from services.malformed import place
+from services.kubernetes.malformed import place
 
 NAMED = 3
 """How many of the objects that cannot be read are named."""

@@ -10,7 +10,7 @@ import msgspec
 
 from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen
 from schemas.subjects import Key
-from services.levels import Levels
+from services.runtime.level_publisher import Levels
 
 L = TypeVar("L", bound=Level)
 AT_ONCE = 64

@@ -18,13 +18,13 @@ from events.telemetry import Meters, hearing, inject
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
 from schemas.unreadable import UNREADABLE
-from services.mailbox import Mailboxes
 from services.outbound.formats import Occasion, Request, request
 from services.outbound.life import Life, life
 from services.outbound.outbox import STREAM
 from services.outbound.outcome import Outcome, asked, outcome
 from services.outbound.post import Post
 from services.outbound.targets import Target, Targets
+from services.runtime.mailbox import Mailboxes
 
 CONSUMER = Consumer("outbound-outbound", STREAM, ("outbound.>",), max_deliver=16)
 """Sixteen tries make about a day."""

@@ -32,13 +32,13 @@ from schemas.wish import Adopt, Need
 from services.clouds import backend_for, elsewhere
 from services.clouds.objects import uninstalled
 from services.clouds.port import Cloud
-from services.machine import Event
 from services.provisioning.adopting import nothing
 from services.provisioning.failures import NOTHING_TO_ADOPT
 from services.provisioning.placement import NOTHING_FITS
 from services.provisioning.stall import Stall
-from services.runtime import Act, acts
-from services.view import View
+from services.runtime.loop import Act, acts
+from services.runtime.machine import Event
+from services.runtime.read_model import View
 
 STILL_GOING = 5.0
 """Seconds until a release is looked at again, should the word that it is done get lost."""

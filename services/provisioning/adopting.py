@@ -7,7 +7,7 @@ from schemas.inventory import Offer
 from schemas.placement import Attempt, Lot, Placement, Ranked
 from schemas.wish import Adopt, Need, Pool, Wish
 from services.clouds.standing import Standing, Stood
-from services.jurisdictions import within
+from services.market.jurisdictions import within
 from services.provisioning.failures import NOTHING_TO_ADOPT, remembered
 from services.provisioning.market import Market, Place
 

@@ -11,7 +11,7 @@ from schemas.cluster import Ready
 from schemas.inventory import ClusterSeen, Offer
 from schemas.placement import Lot, NodeGroup
 from schemas.wish import Need, Pool
-from services.counts import by_pool
+from services.colony.shortfall import by_pool
 from services.provisioning.resize import rebilled
 
 

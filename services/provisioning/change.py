@@ -7,7 +7,7 @@ from pydantic.alias_generators import to_camel
 
 from schemas.placement import Placement
 from schemas.wish import Adopt, Need, OnRelease, Pool
-from services.versions import WAY
+from services.kubernetes.version_skew import WAY
 
 FREE = ("pools", "max_price_per_hour", "hibernate", "adopt", "kubernetes_version")
 """What of a need is looked at by itself."""

@@ -22,7 +22,6 @@ from schemas.resize import Bought, NotBought, Resized, ResizeRefused
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.upgrade import Rolling, Upgraded, UpgradeRefused
 from schemas.wish import Wish
-from services.machine import machine, on
 from services.provisioning.demand import ring
 from services.provisioning.founding import (
     choose,
@@ -54,6 +53,7 @@ from services.provisioning.strays import find, forget, keep
 from services.provisioning.upgrade import advance, arrive, stay
 from services.provisioning.waits import ask_again, ask_soon
 from services.provisioning.wished import let_ask_again, reconsider, request_again, try_again
+from services.runtime.machine import machine, on
 
 EVERY = (Requested, Placing, Launching, Provisioned, Ready, Hibernated, Waiting, Stalled, Releasing, Released)
 

@@ -16,7 +16,7 @@ from schemas.entity import Due
 from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen
 from schemas.wish import Need
-from services.counts import idle_since
+from services.colony.shortfall import idle_since
 from services.provisioning.packing import Lots, grown
 from services.provisioning.resize import begin, run_over, taken
 

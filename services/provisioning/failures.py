@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from schemas.cluster import NOT_INSTALLED
 from schemas.placement import Attempt, Lot
-from services.capacity import blamed
+from services.market.capacity import blamed
 
 
 class Width(Enum):

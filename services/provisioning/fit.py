@@ -9,7 +9,7 @@ from schemas.entity import EPOCH
 from schemas.market import CapacitySeen
 from schemas.placement import Lot
 from schemas.wish import Need, Pool, Spot
-from services.jurisdictions import country, within
+from services.market.jurisdictions import country, within
 from services.provisioning.allowance import cpu_for_pods, gib_for_pods
 from services.provisioning.autoscaled import group
 from services.provisioning.failures import Mark, marks

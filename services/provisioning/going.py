@@ -22,7 +22,7 @@ from schemas.founding import Gone, Held
 from schemas.infra import InfraSeen
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Wish
-from services.bill import cost
+from services.colony.cost import cost
 from services.provisioning.pools import asked_for
 from services.provisioning.strays import find, forget, is_gone
 

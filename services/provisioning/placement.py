@@ -16,7 +16,7 @@ import msgspec
 from schemas.market import CapacitySeen
 from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Need, Pool, Spot, Wish
-from services.capacity import dearer
+from services.market.capacity import dearer
 from services.provisioning.autoscaled import at_largest
 from services.provisioning.combine import Combination, in_limits, in_turns
 from services.provisioning.exclusions import exclusions

@@ -10,8 +10,8 @@ from schemas.entity import EPOCH
 from schemas.market import CapacitySeen, Refusal
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Wish
-from services.capacity import DEARER, LOST_HOURS, interruptions, weight
 from services.clouds.standing import Standing
+from services.market.capacity import DEARER, LOST_HOURS, interruptions, weight
 from services.provisioning.adopting import taken_in
 from services.provisioning.exclusions import Exclusion, exclusions
 from services.provisioning.fit import Ask, Known, Reach

@@ -8,11 +8,11 @@ import msgspec
 from schemas.cluster import Founded
 from schemas.resize import Bought, Buy, NotBought
 from schemas.wish import Wish
-from services.machine import Command
 from services.provisioning.change import too_dear
 from services.provisioning.lots import beside
 from services.provisioning.resize import become
 from services.provisioning.upgrade import shall_run, to
+from services.runtime.machine import Command
 
 F = TypeVar("F", bound=Founded)
 ENOUGH = 3

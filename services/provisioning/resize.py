@@ -12,12 +12,12 @@ from schemas.inventory import ClusterSeen
 from schemas.placement import Lot
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Pool, Wish
-from services.bill import cost
-from services.counts import short, unmet
-from services.machine import Command
+from services.colony.cost import cost
+from services.colony.shortfall import short, unmet
 from services.provisioning.change import possible
 from services.provisioning.lots import asked, beside, grows, lacking, undone
 from services.provisioning.upgrade import against, aim, missing, overrun, to
+from services.runtime.machine import Command
 
 F = TypeVar("F", bound=Founded)
 RESIZE_LIMIT = timedelta(minutes=30)

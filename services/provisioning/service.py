@@ -13,13 +13,13 @@ from schemas.subjects import Key
 from schemas.teardown import Releasing
 from schemas.wish import Wish
 from services.clouds.port import Cloud
-from services.hearing import hears
 from services.provisioning.act import act
 from services.provisioning.decide import decide
 from services.provisioning.stall import Stall
 from services.provisioning.todo import todo
-from services.runtime import Service
-from services.view import View, levels
+from services.runtime.loop import Service
+from services.runtime.read_model import View, levels
+from services.runtime.subscriptions import hears
 
 HEARS = (
     hears(Wish, lambda _, wish: ((Key("cluster", wish.tenant, wish.name), wish),)),

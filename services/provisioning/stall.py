@@ -30,7 +30,7 @@ from services.provisioning.neighbours import Neighbours
 from services.provisioning.orphans import as_it_stands
 from services.provisioning.placement import BEST, rank, steadied
 from services.provisioning.pools import addition, in_vain
-from services.view import View, entities, levels
+from services.runtime.read_model import View, entities, levels
 
 SOON = 0.1
 """Seconds until it is looked again whether our own choice has come back on the bus."""

@@ -16,11 +16,11 @@ from schemas.cluster import (
 )
 from schemas.entity import State, Wake
 from schemas.founding import Launch, Look, Rank, Recall, Release
-from services.machine import Command, asks
 from services.provisioning.demand import follows, times
 from services.provisioning.pools import ENOUGH, asks_pools
 from services.provisioning.resize import asks_again, asks_resize, asks_settling
 from services.provisioning.upgrade import asks_upgrade
+from services.runtime.machine import Command, asks
 
 
 def ask_market(state: Requested | Placing) -> tuple[Command, ...]:

@@ -9,9 +9,9 @@ from schemas.cluster import Founded, Hibernated, Launching, Provisioned, Ready, 
 from schemas.entity import Due, Wake
 from schemas.upgrade import Rolling, Upgrade, Upgraded, UpgradeRefused
 from schemas.wish import Need, Wish
-from services.machine import Command
+from services.kubernetes.version_skew import skips
 from services.provisioning.lots import spared
-from services.versions import skips
+from services.runtime.machine import Command
 
 F = TypeVar("F", bound=Founded)
 R = TypeVar("R", Provisioned, Ready, Hibernated)

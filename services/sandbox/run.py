@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from uuid import uuid4
 
 import structlog
@@ -12,11 +11,13 @@ import uvloop
 
 from events.jetstream.bus import connect
 from events.jetstream.credentials import NOBODY, Credentials
-from services import logs
-from services.ends import until_told
-from services.garbage import settle
-from services.prices import read_folder
-from services.private import write_private
+from services.market.catalog_parser import read_folder
+from services.market.catalog_sources import SAMPLE
+from services.process import logs
+from services.process.gc_tuning import settle
+from services.process.secret_file import write_private
+from services.process.settings import load as shared
+from services.process.signals import until_told
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.http import Server
 from services.sandbox.api.journal import KUBE, BusJournal
@@ -30,9 +31,6 @@ from services.sandbox.seeds.plant import seed
 from services.sandbox.settings import SandboxSettings, load
 from services.sandbox.state import identity, seal, token
 from services.sandbox.world import SandboxWorld
-from services.settings import load as shared
-
-PRICES = Path(__file__).parent / "prices"
 
 log = structlog.get_logger()
 
@@ -87,7 +85,7 @@ async def _world(api: Api, settings: SandboxSettings) -> AsyncGenerator[SandboxW
 
 async def _work(api: Api, world: SandboxWorld, settings: SandboxSettings) -> None:
     pace = Pace().times(settings.speed)
-    offers = (offer for catalog in read_folder(PRICES).values() for offer in catalog.offers)
+    offers = (offer for catalog in read_folder(SAMPLE).values() for offer in catalog.offers)
     clouds = Clouds(world.kube(MANAGEMENT), world, Laws(pace=pace, shapes=shapes(offers)), _now)
     workloads = Workloads(world, api.holds, _now, pace.pod)
     api.follow(lambda place, group, plural: _tell(workloads, place, group, plural))

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from services.settings import BadSetting
+from services.process.settings import BadSetting
 
 PREFIX = "ALATE_SANDBOX_"
 

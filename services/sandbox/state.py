@@ -8,7 +8,7 @@ from secrets import token_bytes
 
 from cryptography import x509
 
-from services.private import write_private
+from services.process.secret_file import write_private
 from services.sandbox.api.tls import Identity, self_signed
 
 LEAST = timedelta(days=30)

@@ -14,10 +14,10 @@ from schemas.registry import Stream
 from schemas.subjects import Key
 from schemas.teardown import Audit, Audited, Blocked, Cleaning, Count, Drain, Drained, Draining, Sweep, Swept, Verifying
 from services.clouds.port import Cloud
-from services.machine import Event, Waits
-from services.runtime import Act, acts
+from services.kubernetes.workload_clusters import Keyless, Workloads
+from services.runtime.loop import Act, acts
+from services.runtime.machine import Event, Waits
 from services.teardown import inside
-from services.workloads import Keyless, Workloads
 
 LOOK_AGAIN = 1.0
 """Seconds between two looks at what is going."""

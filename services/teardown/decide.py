@@ -21,7 +21,7 @@ from schemas.teardown import (
     Verifying,
     Warned,
 )
-from services.machine import machine, on
+from services.runtime.machine import machine, on
 from services.teardown.ending import (
     amend,
     clean,

@@ -6,8 +6,8 @@ from events.errors import Fault, NotFound
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import NODES, PODS, PVCS, SERVICES, find
 from services.clouds.marks import MANAGER
-from services.pods import bound, finished, held
-from services.quantity import BadQuantity
+from services.kubernetes.pod_requests import bound, finished, held
+from services.kubernetes.quantity import BadQuantity
 from services.teardown.owners import controller, end, named, stop
 
 MIRROR = "kubernetes.io/config.mirror"

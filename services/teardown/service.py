@@ -8,12 +8,12 @@ from schemas.addon import Withdrawn
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from services.clouds.port import Cloud
-from services.hearing import hears, hears_every
-from services.runtime import Service
+from services.kubernetes.workload_clusters import Workloads
+from services.runtime.loop import Service
+from services.runtime.subscriptions import hears, hears_every
 from services.teardown.act import act
 from services.teardown.decide import decide
 from services.teardown.todo import todo
-from services.workloads import Workloads
 
 HEARS = (
     hears_every(cluster.LIFECYCLE, lambda names, state: ((Key("teardown", names[2], names[3]), state),)),

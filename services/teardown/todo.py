@@ -14,7 +14,7 @@ from schemas.teardown import (
     Verifying,
     Warned,
 )
-from services.machine import Command, asks
+from services.runtime.machine import Command, asks
 from services.teardown.ending import within
 from services.teardown.limits import next_end, warn_at
 

@@ -15,7 +15,7 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from services import logs
+from services.process import logs
 from tests.bench.figure import Figure
 
 RESULT = Path(".bench") / "latest.json"

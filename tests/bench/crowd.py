@@ -19,9 +19,9 @@ from schemas.inventory import ClusterSeen, Offer, Offers
 from schemas.placement import Attempt
 from schemas.registry import declared
 from schemas.wish import Need, Pool, Wish
-from services import logs
+from services.process import logs
 from services.provisioning.service import service
-from services.runtime import Runtime
+from services.runtime.loop import Runtime
 
 TENANT = "acme"
 REGIONS = 30

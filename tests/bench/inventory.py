@@ -26,7 +26,7 @@ from schemas.subjects import Key
 from services.inventory.book import Book
 from services.inventory.voice import Voice
 from services.inventory.watcher import Watcher
-from services.levels import Levels
+from services.runtime.level_publisher import Levels
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport

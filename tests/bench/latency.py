@@ -12,9 +12,9 @@ from events.jetstream.server import NatsServer
 from events.kube.auth import transport
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import COLONIES
-from services.stack.folder import Folder
-from services.stack.programs import Wiring, choose_ports, stages
-from services.stack.supervisor import Supervisor
+from services.local.folder import Folder
+from services.local.programs import Wiring, choose_ports, stages
+from services.local.supervisor import Supervisor
 from tests.bench.bare_watch import TWINS, BareWatch
 from tests.bench.figure import Figure, Goal, of_pairs, quantile
 from tests.bench.onlooker import Is, Onlooker, answered, there

@@ -11,10 +11,10 @@ from events.kube.resources import COLONIES
 from services.cli.colony import from_file
 from services.cli.up import running
 from services.cli.where import management
-from services.stack.folder import Folder
-from services.stack.probe import http
-from services.stack.programs import SERVICES
-from services.stack.supervisor import Supervisor
+from services.local.folder import Folder
+from services.local.probe import http
+from services.local.programs import SERVICES
+from services.local.supervisor import Supervisor
 from tests.bench.figure import Figure, Goal
 
 GOAL = Goal("ours", 80.0)

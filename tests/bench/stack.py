@@ -11,8 +11,8 @@ from events.kube.resources import COLONIES
 from schemas.registry import Stream
 from services.cli.up import OPERATOR, running
 from services.cli.where import joined, management, operator
-from services.stack.folder import Folder
-from services.stack.supervisor import Supervisor
+from services.local.folder import Folder
+from services.local.supervisor import Supervisor
 from tests.bench.figure import Figure, Goal
 from tests.bench.growth import Outcome, cpu, figures
 from tests.bench.kube.founding import SPEC

@@ -12,7 +12,7 @@ from events.bus import EPOCH
 from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
 from services.cli.events.tail import Out, tail
-from services.trail.which import Which
+from services.eventlog.filters import Which
 from tests.bench.figure import Figure, Goal, alternate, of_pairs
 from tests.corpus import corpus
 

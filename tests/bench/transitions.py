@@ -18,14 +18,14 @@ from events.jetstream.server import NatsServer
 from events.telemetry import Meters
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
-from services.machine import Command, Event
-from services.runtime import Runtime, Service
+from services.runtime.loop import Runtime, Service
+from services.runtime.machine import Command, Event
 from tests.bench.bare_publish import BarePublisher, replay
 from tests.bench.figure import Figure, Goal, alternate, of_pairs
 from tests.bench.toy import DOMAIN, HEARS, MACHINE, SPEC, STEPS, STREAMS, TODO, Asked, Rest, Step, Stepped
 
 if TYPE_CHECKING:
-    from services.machine import Todo
+    from services.runtime.machine import Todo
 
 GOAL = Goal("ratio", 0.6, at_least=True)
 ENTITIES = {1: 200, 64: 1500, 256: 1500}

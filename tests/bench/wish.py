@@ -16,10 +16,10 @@ from events.kube.client import Changed, Kube, Object
 from events.kube.resources import TRIGGERS
 from services.cli.up import OPERATOR
 from services.cli.where import management, operator
-from services.private import write_private
-from services.stack.folder import Folder
-from services.stack.programs import EDGE, Wiring, choose_ports, stages
-from services.stack.supervisor import Supervisor
+from services.local.folder import Folder
+from services.local.programs import EDGE, Wiring, choose_ports, stages
+from services.local.supervisor import Supervisor
+from services.process.secret_file import write_private
 from tests.bench.figure import Figure, Goal, of_pairs, quantile
 from tests.bench.hooks import DELIVERIES, bare, load, send
 from tests.bench.hooks import request as signed

@@ -17,9 +17,9 @@ from events.jetstream.permissions import Role
 from events.jetstream.server import NatsServer
 from events.streams import STREAMS, StreamSpec
 from schemas.registry import Declaration, declarations
+from services.local.keys import file, keys
 from services.roles import ROLES, SANDBOX, tenant
 from services.sandbox.api.journal import KUBE
-from services.stack.keys import file, keys
 
 ACME = tenant("acme")
 EVERYBODY = (*ROLES, SANDBOX, ACME)

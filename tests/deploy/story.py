@@ -19,8 +19,9 @@ from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, MACHIN
 from events.meters import Meters
 from services.clouds import backends
 from services.compose import SERVICES, Ports
+from services.market.catalog_parser import read_folder
+from services.market.catalog_sources import SAMPLE, sources
 from services.outbound.service import Receivers
-from services.prices import read_folder
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.kubeconfig import kubeconfig
 from services.sandbox.api.local import LocalTransport
@@ -29,7 +30,6 @@ from services.sandbox.clouds.pace import Pace
 from services.sandbox.clouds.shapes import shapes
 from services.sandbox.clouds.view import Laws
 from services.sandbox.clouds.workloads import Workloads
-from services.sources import SAMPLE, sources
 from tests.services.outbound.world import Fake
 
 TARGETS = Path(__file__).parents[1] / "data" / "outbound"

@@ -15,7 +15,7 @@ from events.jetstream.bus import connect
 from events.jetstream.credentials import Credentials, trusting
 from events.jetstream.nkeys import made, public
 from events.jetstream.server import binary, free_port
-from services.permissions import variables
+from services.generate.nats_permissions import variables
 from services.roles import ROLES
 from services.sandbox.api.tls import self_signed
 

@@ -16,7 +16,7 @@ from schemas.wish import Need, Wish
 from services.gateway.ages import ages
 from services.inventory.gauges import gauges
 from services.inventory.prices import AS_OF
-from services.telemetry_metrics import exposed
+from services.process.otel_metrics import exposed
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "prometheus"
 RULES, TESTS = FOLDER / "rules.yaml", FOLDER / "rules_test.yaml"

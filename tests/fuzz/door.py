@@ -16,7 +16,6 @@ import uvloop
 from events.bus import Bus
 from events.jetstream.bus import connect
 from events.telemetry import Meters
-from services import logs
 from services.edge.callers import Callers
 from services.edge.door import Route, opened
 from services.edge.hooks import Hooks
@@ -25,8 +24,9 @@ from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
 from services.edge.providers import PROVIDERS
 from services.edge.secrets import Secrets
-from services.limit import Rate
+from services.process import logs
 from services.roles import SERVICES
+from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, SECRET, WHSEC
 from tests.services.edge.page.hall import TOKEN

@@ -14,8 +14,8 @@ from events.kube.resources import CONFIGMAPS, find, served
 from events.kube.watch import Watch
 from schemas.crds.manifests import objects
 from services.clouds.means import Means
-from services.contexts import opens
-from services.prices import ENDINGS, parse
+from services.kubernetes.kubeconfig import opens
+from services.market.catalog_parser import ENDINGS, parse
 
 
 def kubeconfigs(data: bytes) -> None:

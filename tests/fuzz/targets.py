@@ -22,13 +22,13 @@ from services.edge.providers.provider import Provider
 from services.edge.rules import Rules
 from services.edge.said import Said
 from services.edge.secrets import Endpoint
-from services.hearing import Ears, Undecodable
+from services.eventlog.filters import about
+from services.eventlog.record import Said as Shown
+from services.market.catalog_sources import SAMPLE
 from services.provisioning.service import HEARS as PROVISIONING
+from services.runtime.subscriptions import Ears, Undecodable
 from services.sandbox.api.kubeconfig import kubeconfig
-from services.sources import SAMPLE
 from services.teardown.service import HEARS as TEARDOWN
-from services.trail.said import Said as Shown
-from services.trail.which import about
 from tests.corpus import corpus
 from tests.fuzz import foreign
 from tests.services.edge.house import NOW, RUN, SECRET, WHSEC, bearer, github, standard

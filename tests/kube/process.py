@@ -9,8 +9,8 @@ from socket import AF_INET, SOCK_STREAM, socket
 from threading import Lock
 from typing import Self
 
-from services.stack.keeper import GATE, Keeper
-from services.stack.probe import is_free
+from services.local.parent_death import GATE, Keeper
+from services.local.probe import is_free
 
 PATIENCE = 60.0
 """Seconds a server may take to be ready on a busy machine."""

@@ -20,9 +20,9 @@ from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
 from services.gateway.books import Books
-from services.levels import Levels
+from services.runtime.level_publisher import Levels
+from services.runtime.read_model import entities, levels
 from services.sandbox.api.journal import KUBE, BusJournal
-from services.view import entities, levels
 from tests.samples import POOL
 
 MANY = 1000

@@ -6,8 +6,8 @@ from events.memory.stream import matcher
 from events.streams import STREAMS
 from schemas.registry import Stream, declarations
 from services.compose import SERVICES as COMPOSED
-from services.hearing import wildcard
 from services.roles import PEOPLE, ROLES, SANDBOX, SERVICES, tenant
+from services.runtime.subscriptions import wildcard
 
 
 def test_every_service_has_a_role_of_its_name():

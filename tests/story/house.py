@@ -23,9 +23,9 @@ from services.cli.demo.play import entities, insist
 from services.cli.demo.proof import Counter, Proof
 from services.cli.up import OPERATOR, running
 from services.cli.where import joined, management, operator
-from services.stack.folder import Folder
-from services.stack.programs import Wiring
-from services.stack.supervisor import Supervisor
+from services.local.folder import Folder
+from services.local.programs import Wiring
+from services.local.supervisor import Supervisor
 
 PAUSE = 0.5
 AGREED = 120.0

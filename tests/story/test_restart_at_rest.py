@@ -21,11 +21,11 @@ from events.kube.resources import COLONIES
 from schemas.subjects import names_of
 from services.cli.up import running
 from services.cli.where import management
+from services.local.folder import Folder
+from services.local.probe import HOST
+from services.local.programs import Wiring, stages
+from services.local.supervisor import Supervisor
 from services.sandbox.state import seal, token
-from services.stack.folder import Folder
-from services.stack.probe import HOST
-from services.stack.programs import Wiring, stages
-from services.stack.supervisor import Supervisor
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
 

@@ -6,9 +6,9 @@ import signal
 
 import pytest
 
-from services.stack.child import BETWEEN, LOOK, MISSES
-from services.stack.probe import PATIENCE
-from services.stack.programs import NATS, SANDBOX
+from services.local.child import BETWEEN, LOOK, MISSES
+from services.local.probe import PATIENCE
+from services.local.programs import NATS, SANDBOX
 from tests.story.house import House, agreed, at_work, colony, ended, until_ready
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]

@@ -7,11 +7,11 @@ from events.errors import NotFound
 from events.kube.client import Kube, Object
 from events.kube.kubeconfig import Chosen, together
 from events.kube.resources import COLONIES, SECRETS
-from services.bad import Failed
 from services.cli.show import Write, dumped
 from services.cli.where import Where
-from services.contexts import context, opens, written
-from services.private import write_private
+from services.errors import Failed
+from services.kubernetes.kubeconfig import context, opens, written
+from services.process.secret_file import write_private
 
 
 class Wanted(NamedTuple):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from schemas import addon, cluster, teardown
 from schemas.inventory import ClusterSeen, NodeSeen
 from services.cli.demo.story import Heard
-from services.stack.programs import NATS, SANDBOX
+from services.local.programs import NATS, SANDBOX
 
 Moment = Callable[[Heard], bool]
 

@@ -17,8 +17,8 @@ from schemas.cluster import Released
 from schemas.subjects import Key
 from schemas.teardown import Gone
 from schemas.wish import cluster_name
-from services.bad import Failed
 from services.cli.demo.story import FILTERS, Heard, Story, event_of
+from services.errors import Failed
 
 MANAGER = "alate-demo"
 STORY = 180.0

@@ -15,12 +15,12 @@ from schemas.entity import State
 from schemas.placement import Attempt
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
-from services.bad import Failed
 from services.cli.demo import leftovers
 from services.cli.demo.audit import Audit, Evidence, Purchase, Record, audit
 from services.cli.demo.leftovers import Objects
 from services.cli.demo.story import LIFECYCLES, read
 from services.cli.demo.unanswered import unanswered
+from services.errors import Failed
 
 PAUSE = 0.5
 """Seconds between two counts."""

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
-from services.bad import Failed
 from services.cli.colony import from_file
 from services.cli.demo.chaos import Chaos
 from services.cli.demo.leftovers import objects
@@ -20,10 +19,11 @@ from services.cli.demo.story import Story
 from services.cli.show import dumped
 from services.cli.up import OPERATOR, running
 from services.cli.where import joined, management, operator
-from services.stack.folder import Folder
-from services.stack.program import NotStarted
-from services.stack.programs import Wiring
-from services.stack.supervisor import Supervisor
+from services.errors import Failed
+from services.local.folder import Folder
+from services.local.program import NotStarted
+from services.local.programs import Wiring
+from services.local.supervisor import Supervisor
 
 COLONY = Path(__file__).parents[3] / "deploy" / "colony.yaml"
 SETTLING = 60.0

@@ -12,8 +12,8 @@ from services.cli.demo.board import Row, drawn, live, rows
 from services.cli.demo.chaos import Chaos
 from services.cli.demo.story import Heard, Story
 from services.cli.demo.words import line
-from services.stack.child import Child, Phase
-from services.stack.supervisor import Supervisor
+from services.local.child import Child, Phase
+from services.local.supervisor import Supervisor
 
 Clock = Callable[[], float]
 """Seconds since the demo began."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import aiohttp
 import msgspec
 
-from services.bad import Failed
-from services.stack.probe import HOST
+from services.errors import Failed
+from services.local.probe import HOST
 
 TIMEOUT = aiohttp.ClientTimeout(total=5.0)
 

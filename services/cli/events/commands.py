@@ -59,8 +59,8 @@ def tail(  # noqa: PLR0913 - what events can be told apart by
     """
     from services.cli.events.tail import stdout
     from services.cli.events.tail import tail as follow
-    from services.trail.scan import moment
-    from services.trail.which import USUAL, Which
+    from services.eventlog.filters import USUAL, Which
+    from services.eventlog.scan import moment
 
     which = Which(tuple(stream or USUAL), subject, tenant, cluster, kind).check()
     start = moment(since, datetime.now(UTC)) if since else None
@@ -124,7 +124,7 @@ def stats(since: Ago = "1h", output: Output = Plain.TABLE, folder: Dir = HERE, n
       alate events stats --since 10m -o json
     """
     from services.cli.events.stats import show
-    from services.trail.scan import moment
+    from services.eventlog.scan import moment
 
     now = datetime.now(UTC)
     start, as_json = moment(since, now), output is Plain.JSON
@@ -156,8 +156,8 @@ def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
       alate events replay teardown-events --since 2h --cluster train-gpu --send
     """
     from services.cli.events.replay import replay as tell
-    from services.trail.scan import moment
-    from services.trail.which import STREAMS, Which
+    from services.eventlog.filters import STREAMS, Which
+    from services.eventlog.scan import moment
 
     now, as_json = datetime.now(UTC), output is Plain.JSON
     which, start = Which(STREAMS, subject, tenant, cluster).check(), moment(since, now)
@@ -186,7 +186,7 @@ def diff(
       alate events diff --since 24h --with levels.jsonl
     """
     from services.cli.events.diff import diff as look
-    from services.trail.scan import moment
+    from services.eventlog.scan import moment
 
     start, as_json, same = moment(since, datetime.now(UTC)), output is Plain.JSON, []
 

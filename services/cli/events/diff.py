@@ -9,11 +9,11 @@ import msgspec
 
 from events.bus import EPOCH, Bus
 from schemas.registry import Stream
-from services.bad import BadInput
 from services.cli.events.shadow import WRONG, Found, Look, look_again
 from services.cli.show import Write, dumped
-from services.trail.said import Said, read
-from services.trail.scan import kept
+from services.errors import BadInput
+from services.eventlog.record import Said, read
+from services.eventlog.scan import kept
 
 
 async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, as_json: bool, write: Write) -> bool:

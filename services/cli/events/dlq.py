@@ -8,10 +8,10 @@ from events.bus import Bus
 from services.cli.item import Item
 from services.cli.kinds import Kind
 from services.cli.show import Form, Show, Write, dumped
-from services.trail.letters import Letter, chosen, grouped
-from services.trail.redrive import STREAM, again, check, letters
-from services.trail.said import clock
-from services.trail.scan import EVERY, Tell, progress
+from services.eventlog.dead_letters import Letter, chosen, grouped
+from services.eventlog.record import clock
+from services.eventlog.redrive import STREAM, again, check, letters
+from services.eventlog.scan import EVERY, Tell, progress
 
 TABLE = Kind(
     {

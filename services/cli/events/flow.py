@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from events.bus import Bus
 from schemas.registry import Stream
-from services.bad import Failed
 from services.cli.events.lineage import release_of, request_of
-from services.trail.said import Said
-from services.trail.scan import Tell, find, kept, progress
+from services.errors import Failed
+from services.eventlog.record import Said
+from services.eventlog.scan import Tell, find, kept, progress
 
 ASKED = (Stream.INTAKE, "HOOKS")
 """Where flows begin that do not begin with a Colony written by hand."""

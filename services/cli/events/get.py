@@ -6,8 +6,8 @@ import msgspec
 
 from events.bus import Bus
 from services.cli.show import Write, dumped
-from services.trail.said import Said, clock
-from services.trail.scan import find
+from services.eventlog.record import Said, clock
+from services.eventlog.scan import find
 
 
 async def get(bus: Bus, name: str, *, as_json: bool, write: Write) -> None:

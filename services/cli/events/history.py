@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from events.bus import Bus
 from services.cli.kinds import Kind
 from services.cli.show import Form, Show, Write
-from services.trail.history import history, totals
-from services.trail.said import clock
+from services.eventlog.history import history, totals
+from services.eventlog.record import clock
 
 TABLE = Kind(
     {

@@ -8,11 +8,11 @@ import msgspec
 
 from schemas.registry import declared
 from schemas.wish import ColonyExtended
-from services.bad import BadInput
 from services.cli.item import Item
 from services.cli.show import Write, dumped
-from services.stack.folder import Absent, Folder
-from services.stack.keys import file
+from services.errors import BadInput
+from services.local.folder import Absent, Folder
+from services.local.keys import file
 
 SUBJECT = "cluster.requested"
 TYPE = "dev.alate.cluster.request"

@@ -9,7 +9,7 @@ import msgspec
 from schemas.subjects import key_of
 from schemas.unreadable import UNREADABLE
 from services.cli.item import Item
-from services.trail.said import Said
+from services.eventlog.record import Said
 
 
 class Because(StrEnum):

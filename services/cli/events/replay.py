@@ -9,11 +9,11 @@ from events.bus import Bus, Message, Place
 from events.memory.stream import matcher
 from events.redrive import Again, once_more, tell
 from schemas.subjects import token
-from services.bad import BadInput
 from services.cli.show import Write
-from services.trail.said import Said
-from services.trail.scan import EVERY, Tell, kept, progress
-from services.trail.which import STREAMS, Which
+from services.errors import BadInput
+from services.eventlog.filters import STREAMS, Which
+from services.eventlog.record import Said
+from services.eventlog.scan import EVERY, Tell, kept, progress
 
 MARK = "ce-replay"
 """The extension that tells a replayed event from one that is new; its value is the run."""

@@ -18,13 +18,13 @@ from schemas.subjects import Key, key_of
 from services.addons.decide import decide as addon
 from services.addons.service import HEARS as ADDON_HEARS
 from services.cli.item import Item
-from services.hearing import Ears, Undecodable
-from services.machine import Event, Machine
+from services.eventlog.record import Said
 from services.provisioning.decide import decide as cluster
 from services.provisioning.service import HEARS as CLUSTER_HEARS
+from services.runtime.machine import Event, Machine
+from services.runtime.subscriptions import Ears, Undecodable
 from services.teardown.decide import decide as teardown
 from services.teardown.service import HEARS as TEARDOWN_HEARS
-from services.trail.said import Said
 
 MOMENT = timedelta(seconds=1)
 OWNERS: Mapping[str, tuple[Machine, Ears]] = {

@@ -11,9 +11,9 @@ from events.telemetry import template_of
 from services.cli.item import Item
 from services.cli.kinds import Cell, Kind
 from services.cli.show import Show, Write, dumped
-from services.trail.said import Said
-from services.trail.scan import kept
-from services.trail.which import STREAMS
+from services.eventlog.filters import STREAMS
+from services.eventlog.record import Said
+from services.eventlog.scan import kept
 
 
 @dataclass

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack, aclosing
 from datetime import datetime
 
 from events.bus import Bus, CaughtUp, Stored
-from services.trail.said import Said
-from services.trail.which import Which
+from services.eventlog.filters import Which
+from services.eventlog.record import Said
 
 SOON = 0.02
 """Seconds until what was written is seen: each line by itself would cost more than the event."""

@@ -11,7 +11,6 @@ from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from schemas.crds import read_colony
 from schemas.inventory import Offer
-from services.bad import BadInput, Failed
 from services.cli.ask import MANAGER
 from services.cli.moving.exalsius import Kind, kinds
 from services.cli.placing.stand import offered
@@ -19,7 +18,8 @@ from services.cli.show import Write, dumped
 from services.cli.where import Where
 from services.clouds import backends
 from services.clouds.standing import Standing, Stood
-from services.sources import SAMPLE
+from services.errors import BadInput, Failed
+from services.market.catalog_sources import SAMPLE
 
 BACKENDS = {"clusterdeployment": "k0rdent", "cluster": "capi"}
 """By the word for what a back end has of a cluster."""

@@ -12,7 +12,7 @@ from services.cli.moving.places import NOTHING, Said, steps
 from services.cli.moving.theirs import Left
 from services.cli.placing.stand import offered
 from services.cli.show import Write, dumped
-from services.sources import SAMPLE
+from services.market.catalog_sources import SAMPLE
 
 
 async def show(  # noqa: PLR0913 - what a person says of it

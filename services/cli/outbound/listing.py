@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from schemas.crds import Refused
-from services.bad import BadInput
 from services.cli.item import Item
 from services.cli.show import GAP, dumped
+from services.errors import BadInput
+from services.local.folder import Folder
 from services.outbound.targets import Target, Targets
-from services.stack.folder import Folder
 
 TITLES = ("NAME", "TENANT", "FORMAT", "URL", "EVENTS", "STATE")
 FILE = "targets.yaml"

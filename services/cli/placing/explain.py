@@ -13,14 +13,14 @@ from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.teardown import TeardownState
 from schemas.wish import cluster_name
-from services.bad import BadInput, Failed
 from services.cli.clusters import STATES
 from services.cli.placing.tables import accounted
 from services.cli.show import Write, dumped
+from services.errors import BadInput, Failed
+from services.eventlog.explain import account
 from services.gateway.ending import given_up
 from services.gateway.facts import Facts, phase
 from services.gateway.tells import message
-from services.provisioning.account import account
 
 
 def name_of(asked: str) -> str:

@@ -9,17 +9,17 @@ from events.errors import Denied, NotFound
 from events.kube.client import Object
 from schemas.crds import read_colony
 from schemas.wish import Adopt, Wish
-from services.bad import BadInput
 from services.cli.placing.stand import Stand, stand
 from services.cli.placing.tables import planned
 from services.cli.show import Write, dumped
 from services.cli.where import Where
 from services.clouds import backend_for, elsewhere
+from services.errors import BadInput
 from services.gateway.wishes import wishes
+from services.process.settings import BadSetting, load
 from services.provisioning.adopting import nothing
 from services.provisioning.fit import Reach
 from services.provisioning.plan import Plan, beside, plan, taking_in, unfounded
-from services.settings import BadSetting, load
 
 EGRESS = "prices are those of the machines: moving data to them (egress) is in no catalog, and is left out"
 ASKED = "the management cluster was asked which clouds its back ends can found on"

@@ -11,16 +11,16 @@ from events.meters import Meters
 from schemas.inventory import Offer
 from schemas.market import CatalogSeen
 from schemas.wish import Wish
-from services.bad import BadInput, Failed
 from services.cli.where import Where
 from services.clouds import backends
 from services.clouds.port import Cloud
-from services.found import Found, Unread
+from services.errors import BadInput, Failed
 from services.inventory.judge import judge
+from services.market.catalog_found import Found, Unread
+from services.market.catalog_sources import sources
 from services.provisioning.fit import NOTHING, Known
 from services.provisioning.market import Market
 from services.provisioning.stall import Stall
-from services.sources import sources
 
 
 @dataclass(frozen=True)

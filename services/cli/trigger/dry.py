@@ -11,7 +11,6 @@ from events.bus import Message
 from events.cloudevents import STRUCTURED, CloudEvent, Malformed, decode
 from schemas.crds import read_trigger
 from schemas.unreadable import UNREADABLE
-from services.bad import BadInput
 from services.cli.documents import documents
 from services.cli.show import dumped
 from services.edge.heard import Heard
@@ -21,6 +20,7 @@ from services.edge.rules import Rules, Verdict
 from services.edge.said import Said
 from services.edge.secrets import Endpoint
 from services.edge.wishes import wish
+from services.errors import BadInput
 
 IDS = ("x-github-delivery", "webhook-id", "idempotency-key")
 """Headers in which senders name a delivery."""

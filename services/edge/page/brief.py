@@ -10,8 +10,8 @@ from schemas.generate.discover import lifecycles
 from schemas.placement import price
 from schemas.registry import declarations
 from schemas.unreadable import UNREADABLE
-from services.trail.said import Said
-from services.trail.which import about
+from services.eventlog.filters import about
+from services.eventlog.record import Said
 
 lifecycles()  # finds, and so declares, every message
 CHANGING = frozenset({"EVENTS", "LEVELS"})

@@ -10,8 +10,8 @@ from events.tombstone import is_tombstone
 from schemas.registry import Stream
 from schemas.subjects import names_of
 from services.edge.page.brief import Change, change
-from services.trail.said import Said
-from services.trail.which import about
+from services.eventlog.filters import about
+from services.eventlog.record import Said
 
 SEEN = "inventory.cluster.*.*"
 STATES = ("cluster.*.*.*", "teardown.*.*.*", "addon.*.*.*")

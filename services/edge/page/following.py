@@ -11,8 +11,8 @@ from events.bus import Bus, CaughtUp, Stored
 from services.edge.page.brief import brief
 from services.edge.page.rates import Rates
 from services.edge.page.ring import Kept, Ring
-from services.steadfast import insist
-from services.trail.which import STREAMS, is_event
+from services.eventlog.filters import STREAMS, is_event
+from services.runtime.retrying_bus import insist
 
 MEMORY = 20_000
 """Messages that are kept for pages that were cut off: 40 s at 500 a second."""

@@ -9,7 +9,6 @@ from aiohttp import web
 
 from events.bus import Bus, Unavailable
 from events.jetstream.permissions import Role
-from services.bad import BadInput, Failed
 from services.edge.door import Route
 from services.edge.page.brief import lanes
 from services.edge.page.files import Files
@@ -19,9 +18,10 @@ from services.edge.page.graph import graph
 from services.edge.page.live import Live
 from services.edge.page.visitors import Visitors, said
 from services.edge.problem import Problem, not_now
-from services.trail.history import history
-from services.trail.letters import chosen, grouped
-from services.trail.redrive import again, check, letters
+from services.errors import BadInput, Failed
+from services.eventlog.dead_letters import chosen, grouped
+from services.eventlog.history import history
+from services.eventlog.redrive import again, check, letters
 
 Shows = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

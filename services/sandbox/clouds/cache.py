@@ -18,7 +18,7 @@ from events.kube.resources import (
     MACHINES,
     MACHINESETS,
 )
-from services.malformed import MALFORMED, why
+from services.kubernetes.malformed import MALFORMED, why
 from services.sandbox.clouds import faults
 from services.sandbox.clouds.names import CONTROLPLANES, DEVCLUSTERS
 from services.sandbox.clouds.view import View

@@ -10,7 +10,7 @@ import structlog
 
 from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Object, Resource, Sight
-from services.rounds import Rounds
+from services.runtime.workqueue import Rounds
 from services.sandbox.clouds import faults
 from services.sandbox.clouds.alarm import RETRY, Alarm
 from services.sandbox.clouds.brief import brief

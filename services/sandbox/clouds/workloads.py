@@ -9,7 +9,7 @@ import structlog
 from events.errors import Denied, Fault, NotFound
 from events.kube.client import Kube, Listed, Object, Resource
 from events.kube.resources import NODES
-from services.rounds import Rounds
+from services.runtime.workqueue import Rounds
 from services.sandbox.clouds.alarm import Alarm
 from services.sandbox.clouds.changes import Change, Edit, End, Make, Say, Wait
 from services.sandbox.clouds.inside.step import stepped

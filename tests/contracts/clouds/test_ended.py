@@ -10,7 +10,7 @@ from events.bus import Message
 from events.cloudevents import CloudEvent, encode
 from events.kube.resources import COLONIES
 from schemas.cluster import Ready, Released
-from services.scaling import again
+from services.colony.edits import again
 from tests.services.sandbox.clouds.conftest import clock
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

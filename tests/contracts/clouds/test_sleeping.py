@@ -7,7 +7,7 @@ import pytest
 
 from events.kube.resources import COLONIES
 from schemas.cluster import Hibernated, Ready
-from services.scaling import hibernating
+from services.colony.edits import hibernating
 from tests.contracts.clouds.house import full
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

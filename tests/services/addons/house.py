@@ -15,9 +15,9 @@ from schemas.addon import Apply, Check, Settled, Withdraw
 from schemas.subjects import Key
 from schemas.wish import digest
 from services.addons.act import act
+from services.kubernetes.workload_clusters import Workloads
 from services.sandbox.api.app import Api
 from services.sandbox.api.local import LocalTransport
-from services.workloads import Workloads
 
 SEEDED = {"default", "kube-system", "kube-public", "kube-node-lease"}
 KEY = Key("addon", "acme", "train-a.driver")

@@ -21,7 +21,7 @@ from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import AddonRef, Need, Wish
 from services.addons.service import service
-from services.runtime import Runtime
+from services.runtime.loop import Runtime
 from tests.services.addons.conftest import START
 from tests.services.addons.house import CONFIG, DEPLOYMENT, KIND, UNKNOWN, UNSERVED
 

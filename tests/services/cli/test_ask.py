@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from events.kube.client import Changed, Listed
-from services.bad import Failed
 from services.cli.ask import NOT_NOW, delete, request
+from services.errors import Failed
 
 ASKED = {
     "metadata": {"name": "train", "namespace": "default", "generation": 2},

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from events.kube.client import Changed, Listed
-from services.bad import BadInput, Failed
 from services.cli.change import ANSWERED, LOOK_AGAIN, change, longer, risen, sizes
+from services.errors import BadInput, Failed
 
 END, OLD = "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"
 

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from schemas.crds import Refused, read_colony
-from services.bad import BadInput
 from services.cli.colony import Ask, from_file, from_flags
 from services.cli.demo.run import COLONY
+from services.errors import BadInput
 
 ASK = Ask("train", gpus=16, accelerator="H100", per_node=8)
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from services.bad import BadInput
 from services.cli.documents import documents
+from services.errors import BadInput
 
 ONE = "{apiVersion: alate.dev/v1alpha1, kind: Colony, metadata: {name: %s}}"
 

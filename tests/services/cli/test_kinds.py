@@ -10,13 +10,13 @@ from events.bus import Stored
 from schemas.inventory import Amount, Device, NodeSeen, Offer, Offers, StorageSeen, Trouble
 from schemas.market import CapacitySeen, Refusal
 from schemas.registry import declared
-from services.bad import BadInput
 from services.cli.get import get
 from services.cli.kinds import KINDS
 from services.cli.show import Show
 from services.cli.sort import sort
 from services.cli.where import Where
-from services.items.sieve import Sieve
+from services.errors import BadInput
+from services.queries.filter import Sieve
 
 HALF = {"H100": Amount(allocatable=8000, allocated=4500, available=3500)}
 NODE = NodeSeen(

@@ -120,14 +120,14 @@ def test_bad_input_is_one_clear_sentence_and_exit_code_2(tmp_path, words, senten
 def test_a_plan_ends_well_only_if_there_is_a_placement_for_every_cluster(tmp_path, extra, code):
     text = Path(COLONY).read_text().replace("maxPricePerHour: 60", extra or "maxPricePerHour: 60")
     (tmp_path / "colony.yaml").write_text(text)
-    done = alate("plan", "-f", "colony.yaml", "--catalog", str(ROOT / "services/sandbox/prices"), cwd=tmp_path)
+    done = alate("plan", "-f", "colony.yaml", "--catalog", str(ROOT / "services/market/sample_prices"), cwd=tmp_path)
 
     assert done.returncode == code, done.stderr
     assert ("no placement: PriceCap: the cheapest offer costs" in done.stdout) == (code == 1)
 
 
 def test_a_second_stack_in_a_folder_is_refused(tmp_path):
-    from services.stack.folder import Folder  # noqa: PLC0415 - a lock of this process
+    from services.local.folder import Folder  # noqa: PLC0415 - a lock of this process
 
     folder = Folder(tmp_path / ".alate")
     folder.take()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from services.bad import BadInput, Failed
 from services.cli import replay as player
 from services.cli.replay import replay
 from services.cli.trace import moves, read
+from services.errors import BadInput, Failed
 
 DATA = Path(__file__).parents[2] / "data" / "inventory"
 FILES = (DATA / "nodes.csv", DATA / "pods.csv")

@@ -5,10 +5,10 @@ import pytest
 import yaml
 
 from events.bus import Stored
-from services.bad import BadInput
 from services.cli.get import kind_of
 from services.cli.kinds import COLONIES, KINDS, age
 from services.cli.show import Show
+from services.errors import BadInput
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 COLONY = {

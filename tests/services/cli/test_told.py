@@ -7,8 +7,8 @@ import pytest
 from events.bus import Unavailable
 from events.errors import Denied, NotFound, TryLater
 from schemas.crds import Refused
-from services.bad import BadInput, Failed
 from services.cli.told import told
+from services.errors import BadInput, Failed
 
 
 @pytest.mark.parametrize(

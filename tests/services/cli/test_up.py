@@ -3,8 +3,8 @@
 import shlex
 
 from services.cli.up import _welcome
-from services.stack.folder import Folder, Ports
-from services.stack.programs import SERVICES, Wiring
+from services.local.folder import Folder, Ports
+from services.local.programs import SERVICES, Wiring
 
 
 def test_paths_with_a_space_are_quoted(tmp_path):

@@ -4,10 +4,10 @@ import pytest
 
 from events.bus import Unavailable
 from events.jetstream.credentials import NOBODY, Credentials
-from services.bad import BadInput
 from services.cli import where
 from services.cli.where import Where, joined, of_environment, operator
-from services.stack.folder import Folder
+from services.errors import BadInput
+from services.local.folder import Folder
 
 
 @pytest.fixture(autouse=True)

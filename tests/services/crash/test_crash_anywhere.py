@@ -25,9 +25,9 @@ from schemas.wish import AddonRef, Need, Pool, Wish
 from services.addons import service as addons
 from services.addons.decide import decide as addon_decide
 from services.addons.todo import todo as addon_todo
-from services.machine import Event
 from services.provisioning.service import service as provisioning
-from services.runtime import Runtime, Service, acts
+from services.runtime.loop import Runtime, Service, acts
+from services.runtime.machine import Event
 from services.teardown import service as ending
 from services.teardown.act import _withdrawn
 from services.teardown.decide import decide as teardown_decide

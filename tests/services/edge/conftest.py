@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from events.memory.bus import MemoryBus
-from services.limit import Rate
+from services.runtime.token_bucket import Rate
 from tests.services.edge.house import House, furnished
 
 # Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.

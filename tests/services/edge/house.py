@@ -21,7 +21,7 @@ from services.edge.hooks import Hooks
 from services.edge.inventory import Questions
 from services.edge.providers import PROVIDERS
 from services.edge.secrets import Secrets
-from services.limit import Rate
+from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Instead
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -13,7 +13,7 @@ from events.bus import Message
 from events.memory.bus import MemoryBus
 from services.edge.evaluators import Ended, Evaluators, TooCostly
 from services.edge.shares import Shared
-from services.limit import Rate
+from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import SECRET, House, bearer, furnished
 from tests.services.edge.test_triggers import Works

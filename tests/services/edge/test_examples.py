@@ -19,7 +19,7 @@ from services.edge.inbox import CONSUMER
 from services.edge.rulebook import Rulebook
 from services.edge.triggers import Triggers
 from services.gateway.intake import Intake
-from services.limit import Rate
+from services.runtime.token_bucket import Rate
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport

@@ -17,7 +17,7 @@ from services.edge.providers import PROVIDERS
 from services.edge.providers.provider import Provider
 from services.edge.said import Said
 from services.edge.secrets import Endpoint
-from services.limit import Rate
+from services.runtime.token_bucket import Rate
 from tests.services.edge.house import NOW, SECRET, WHSEC, bearer, furnished, github, standard
 from tests.services.edge.test_senders import SENDS
 

@@ -7,7 +7,7 @@ import pytest
 
 from events.errors import Denied
 from events.rpc import Desk, Question
-from services.items.answer import KINDS, SUBJECT
+from services.queries.answer import KINDS, SUBJECT
 
 JO = {"Authorization": "Bearer top"}
 ACME = {"Authorization": "Bearer mine"}

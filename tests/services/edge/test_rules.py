@@ -11,7 +11,7 @@ from services.edge.followed import Followed
 from services.edge.heard import Heard
 from services.edge.rules import LONGEST, Rules, label
 from services.edge.secrets import Endpoint
-from services.limit import Rate
+from services.runtime.token_bucket import Rate
 
 COLONY = {
     "clusters": [{"name": "gpu", "pools": [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": "${data.n}"}]}]

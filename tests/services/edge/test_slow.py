@@ -20,7 +20,7 @@ from services.edge.hooks import Hooks
 from services.edge.page import visitors as page
 from services.edge.page.visitors import Visitors
 from services.edge.secrets import Secrets
-from services.limit import Rate
+from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import RUN, SECRET, House, github
 

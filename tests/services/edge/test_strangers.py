@@ -21,8 +21,8 @@ from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
 from services.edge.providers import PROVIDERS
 from services.edge.secrets import Secrets
-from services.limit import Rate
 from services.roles import SERVICES
+from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, SECRET, bearer, github
 from tests.services.edge.page.hall import JO, TOKEN, Page

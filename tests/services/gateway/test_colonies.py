@@ -21,8 +21,8 @@ from schemas.wish import Wish
 from services.gateway.books import Books
 from services.gateway.colonies import FEW, FINALIZER, Colonies
 from services.gateway.costs import Costs
-from services.ledger import Ledger
-from services.levels import Levels
+from services.runtime.entity_store import Ledger
+from services.runtime.level_publisher import Levels
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EVERY = timedelta(minutes=1)

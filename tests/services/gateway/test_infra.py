@@ -17,7 +17,7 @@ from events.meters import Meters
 from schemas.infra import InfraSeen
 from services.clouds.capi import Capi
 from services.gateway.infra import InfraWatch
-from services.levels import Levels
+from services.runtime.level_publisher import Levels
 
 pytestmark = pytest.mark.looptime
 

@@ -9,7 +9,7 @@ from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas.infra import InfraSeen
 from services.gateway.moved import BEFORE, carry_over
-from services.levels import Levels
+from services.runtime.level_publisher import Levels
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SEEN = InfraSeen(cluster="train-a", uid="c1.1", attempt=1, backend="capi", reachable=True)

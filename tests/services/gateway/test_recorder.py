@@ -19,8 +19,8 @@ from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from services.gateway.books import Books
 from services.gateway.recorder import RECENT, WAITING, Recorder
-from services.ledger import Ledger
-from services.levels import Levels
+from services.runtime.entity_store import Ledger
+from services.runtime.level_publisher import Levels
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport

@@ -23,8 +23,8 @@ from schemas.subjects import Key
 from schemas.wish import Need, Wish
 from services.gateway.ages import COUNT, OLDEST
 from services.gateway.service import LATEST, MEASURE, SOON, WORDS, Gateway
-from services.ledger import Ledger
-from services.levels import Levels
+from services.runtime.entity_store import Ledger
+from services.runtime.level_publisher import Levels
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAME = ("acme", "train")

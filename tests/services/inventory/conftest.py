@@ -25,11 +25,11 @@ from services.inventory.book import Book
 from services.inventory.nodelabels import no_labels
 from services.inventory.voice import Voice
 from services.inventory.watcher import FIRST, LONGEST, Watcher
-from services.levels import Levels
+from services.runtime.level_publisher import Levels
+from services.runtime.retrying_bus import Steadfast
 from services.sandbox.api.app import Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport
-from services.steadfast import Steadfast
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = Key("cluster", "acme", "train")

@@ -21,9 +21,9 @@ from schemas.subjects import Key
 from schemas.wish import Need, Wish
 from services.inventory.market import Market
 from services.inventory.service import Inventory
-from services.ledger import Ledger
-from services.sources import Source
-from services.workloads import Workloads
+from services.kubernetes.workload_clusters import Workloads
+from services.market.catalog_sources import Source
+from services.runtime.entity_store import Ledger
 from tests.foreign import Foreign, at_work
 from tests.samples import LOT
 

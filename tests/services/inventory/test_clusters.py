@@ -11,8 +11,8 @@ from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from services.inventory.clusters import Clusters
-from services.levels import Levels
-from services.workloads import Workloads
+from services.kubernetes.workload_clusters import Workloads
+from services.runtime.level_publisher import Levels
 
 pytestmark = [pytest.mark.looptime]
 

@@ -15,9 +15,9 @@ from schemas.subjects import Key
 from schemas.wish import Need, Wish
 from services.inventory.market import Market
 from services.inventory.service import Inventory
-from services.ledger import Ledger
-from services.levels import Levels
-from services.workloads import Workloads
+from services.kubernetes.workload_clusters import Workloads
+from services.runtime.entity_store import Ledger
+from services.runtime.level_publisher import Levels
 
 
 @pytest.fixture

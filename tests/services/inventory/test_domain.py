@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from events.meters import CATALOG_FAILURES
-from services.failures import FAILURES
-from services.found import Text
 from services.inventory.watcher import VIOLATIONS
+from services.market.catalog_found import Text
+from services.runtime.failures import FAILURES
 from tests.foreign import Foreign
 from tests.services.inventory.fleet import Fleet, fleet
 

@@ -2,7 +2,7 @@
 
 from events.meters import SERIES, Meters
 from services.inventory.gauges import DEVICES, gauges
-from services.telemetry_metrics import exposed
+from services.process.otel_metrics import exposed
 
 
 def test_amounts_are_told_by_model_and_devices_by_health(make):

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from schemas.market import CatalogSeen
-from services.found import Text, Unread
 from services.inventory.judge import TOLD, gone, judge
+from services.market.catalog_found import Text, Unread
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = T0 + timedelta(hours=6)

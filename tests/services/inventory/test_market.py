@@ -16,10 +16,10 @@ from schemas.placement import Attempt, Lot, Placement
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
-from services.found import Text, Unread
 from services.inventory.market import Market
 from services.inventory.prices import AS_OF
 from services.inventory.rooms import REFUSED
+from services.market.catalog_found import Text, Unread
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 

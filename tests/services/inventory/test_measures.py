@@ -9,7 +9,7 @@ from schemas.inventory import ClusterSeen, NodeSeen
 from schemas.subjects import Key
 from services.inventory.measures import MEASURE, Measures
 from services.inventory.voice import Voice
-from services.levels import Levels
+from services.runtime.level_publisher import Levels
 
 pytestmark = pytest.mark.looptime
 

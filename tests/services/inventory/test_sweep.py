@@ -16,7 +16,7 @@ from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from schemas.subjects import Key
 from services.inventory.sweep import Sweep
-from services.levels import Levels
+from services.runtime.level_publisher import Levels
 
 
 def said(bus) -> Levels:

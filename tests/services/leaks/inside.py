@@ -13,12 +13,12 @@ from events.errors import Denied, Fault, NotFound, TryLater
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, NODES, PODS, PVCS, SECRETS, SERVICES
 from services.addons.belongings import owner
-from services.rounds import Rounds
+from services.kubernetes.workload_clusters import Workloads
+from services.runtime.workqueue import Rounds
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.clouds.inside.view import SEEN, controlled
 from services.sandbox.clouds.workloads import Workloads as Controllers
-from services.workloads import Workloads
 from tests.services.crash.conftest import Life, clock
 from tests.services.leaks.road import GRACE, NEVER, Own, Road, Way
 from tests.services.leaks.work import GANGS, definition, held_up, pod_of

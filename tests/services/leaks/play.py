@@ -15,9 +15,9 @@ from schemas.inventory import Demand, PoolSeen
 from schemas.wish import OnRelease
 from services.addons.service import service as addons
 from services.provisioning.service import service as provisioning
-from services.runtime import Runtime, Service
+from services.runtime.loop import Runtime, Service
+from services.runtime.read_model import View
 from services.teardown.service import service as teardown
-from services.view import View
 from tests.services.crash.conftest import Died, Life, MortalBus, clock
 from tests.services.leaks.asked import Asked
 from tests.services.leaks.befall import Befalls

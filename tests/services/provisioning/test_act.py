@@ -29,7 +29,7 @@ from services.clouds import backends
 from services.provisioning.act import STILL_ROLLING, UNTIL_INSTALLED, Calls
 from services.provisioning.founding import LAUNCH_LIMIT
 from services.provisioning.service import service
-from services.runtime import Runtime
+from services.runtime.loop import Runtime
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport

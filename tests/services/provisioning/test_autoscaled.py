@@ -13,7 +13,7 @@ from schemas.inventory import ClusterSeen, Demand, Offer, PoolSeen
 from schemas.placement import Attempt, NodeGroup
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, ScaledBy, Wish
-from services.bill import so_far
+from services.colony.cost import so_far
 from services.provisioning.decide import decide
 from services.provisioning.fit import Known
 from services.provisioning.holds import nodes

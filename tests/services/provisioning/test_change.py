@@ -5,8 +5,8 @@ import pytest
 
 from schemas.placement import Placement
 from schemas.wish import Adopt, Need, Network, OnRelease, Spot
+from services.kubernetes.version_skew import WAY
 from services.provisioning.change import possible
-from services.versions import WAY
 from tests.samples import LOT, POOL
 
 NEED = Need(pools=(POOL,))

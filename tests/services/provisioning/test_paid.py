@@ -16,8 +16,8 @@ from schemas.placement import Attempt, Placement
 from schemas.resize import Buy, NotBought, Resize, Resized
 from schemas.upgrade import Upgraded
 from schemas.wish import Adopt, Need, Wish
-from services.bill import so_far
 from services.clouds.standing import Standing, Stood
+from services.colony.cost import so_far
 from services.gateway.facts import Facts
 from services.gateway.tells import message
 from services.provisioning.act import NO_CATALOG, Calls

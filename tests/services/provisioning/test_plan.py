@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from schemas.inventory import Offer
 from schemas.market import CapacitySeen, Refusal
 from schemas.wish import Need, Pool, Spot, Wish
-from services.capacity import dearer
+from services.market.capacity import dearer
 from services.provisioning.fit import NOTHING, Known
 from services.provisioning.market import Market
 from services.provisioning.placement import BEST, rank

@@ -9,21 +9,21 @@ from random import Random
 import msgspec
 import pytest
 
-import services.sandbox
 from schemas.inventory import Offer
 from schemas.market import CapacitySeen, Refusal
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Spot, Wish
-from services.capacity import learn
-from services.jurisdictions import EU, country
-from services.prices import read_folder
+from services.market.capacity import learn
+from services.market.catalog_parser import read_folder
+from services.market.catalog_sources import SAMPLE as SHIPPED
+from services.market.jurisdictions import EU, country
 from services.provisioning.fit import Known
 from services.provisioning.market import Market
 from services.provisioning.placement import rank
 
 REQUESTS = 500
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-SHIPPED = Path(services.sandbox.__file__).parent / "prices"
+
 FOLDERS = [SHIPPED, *map(Path, filter(None, [os.environ.get("ALATE_TEST_CATALOG")]))]
 """The sample that is shipped, and another catalog in its form where one is named."""
 WAYS = {Spot.NEVER: (False,), Spot.PREFERRED: (False, True), Spot.ONLY: (True,)}

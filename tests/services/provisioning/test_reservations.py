@@ -28,7 +28,7 @@ from services.provisioning.founding import LAUNCH_LIMIT
 from services.provisioning.holds import holds, nodes
 from services.provisioning.service import service
 from services.provisioning.stall import Stall
-from services.runtime import Runtime
+from services.runtime.loop import Runtime
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 

@@ -16,10 +16,10 @@ from schemas import registry
 from schemas.entity import Due, State, Wake
 from schemas.lifecycle import Lifecycle
 from schemas.subjects import Key
-from services.hearing import hears
-from services.ledger import Ledger
-from services.machine import asks, machine, on
-from services.runtime import Runtime, Service
+from services.runtime.entity_store import Ledger
+from services.runtime.loop import Runtime, Service
+from services.runtime.machine import asks, machine, on
+from services.runtime.subscriptions import hears
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HALL = Key("lamp", "acme", "hall")

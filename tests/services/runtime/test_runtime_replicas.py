@@ -8,7 +8,7 @@ import pytest
 
 from events.errors import TryLater
 from schemas.entity import State
-from services.runtime import TRIES
+from services.runtime.loop import TRIES
 
 pytestmark = pytest.mark.looptime
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from events.errors import Denied, TryLater
-from services.machine import Waits
+from services.runtime.machine import Waits
 
 pytestmark = pytest.mark.looptime
 

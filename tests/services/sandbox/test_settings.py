@@ -2,8 +2,8 @@
 
 import pytest
 
+from services.process.settings import BadSetting
 from services.sandbox.settings import load
-from services.settings import BadSetting
 
 
 @pytest.mark.parametrize(

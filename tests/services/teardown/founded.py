@@ -8,7 +8,7 @@ from events.kube.resources import CRDS, NODES, PODS
 from events.memory.bus import MemoryBus
 from schemas.subjects import Key
 from schemas.teardown import Drain, Sweep
-from services.machine import Waits
+from services.runtime.machine import Waits
 from services.sandbox.api.app import Api
 from services.sandbox.api.local import LocalTransport
 from services.sandbox.clouds.workloads import Workloads

@@ -12,7 +12,7 @@ from events.kube.resources import PVCS
 from events.memory.bus import MemoryBus
 from schemas.subjects import Key
 from schemas.teardown import Audit, Audited, Blocked, Sweep, Swept
-from services.machine import Waits
+from services.runtime.machine import Waits
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal
 from services.sandbox.api.local import LocalTransport

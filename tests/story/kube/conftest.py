@@ -17,13 +17,12 @@ from services.cli.demo.leftovers import Objects
 from services.cli.demo.play import Play
 from services.cli.demo.run import COLONY
 from services.cli.demo.story import Story
-from services.prices import read_folder
+from services.market.catalog_parser import read_folder
+from services.market.catalog_sources import SAMPLE, Files
 from services.sandbox.clouds.clouds import Clouds
 from services.sandbox.clouds.pace import Pace
 from services.sandbox.clouds.shapes import shapes
 from services.sandbox.clouds.view import Laws
-from services.sandbox.run import PRICES
-from services.sources import Files
 from tests.kube.fixtures import needs, planes
 from tests.kube.plane import PARTS, ControlPlane
 from tests.story.kube.between import Between, Weather
@@ -79,7 +78,7 @@ async def stage(management: ControlPlane, world: RealWorld, nats_server: NatsSer
             at_end.push_async_callback(world.close)
             await _at_work(Clouds(await _kube(management.transport(), at_end), world, _laws(), now).run(), at_end)
             way = lambda: Between(management.transport(), weather)  # noqa: E731 - one line says it
-            services = Services(nats_server.url, way, (Files(PRICES),), backend, kube, skew)
+            services = Services(nats_server.url, way, (Files(SAMPLE),), backend, kube, skew)
             await at_end.enter_async_context(services)
             play = Play(services.bus, kube, Story())
             await _at_work(play.follow(), at_end)
@@ -106,5 +105,5 @@ async def _at_work(what, at_end: AsyncExitStack) -> None:
 
 
 def _laws() -> Laws:
-    offers = (offer for catalog in read_folder(PRICES).values() for offer in catalog.offers)
+    offers = (offer for catalog in read_folder(SAMPLE).values() for offer in catalog.offers)
     return Laws(pace=Pace(), shapes=shapes(offers))

@@ -15,7 +15,7 @@ from events.kube.client import Kube, Transport
 from events.telemetry import Meters
 from services.clouds import backends
 from services.compose import SERVICES, Ports
-from services.sources import Source
+from services.market.catalog_sources import Source
 
 T = TypeVar("T")
 LOOK = 0.2

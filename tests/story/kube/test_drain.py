@@ -10,7 +10,7 @@ from events.kube.resources import DEPLOYMENTS, JOBS, NODES, PODS, PVCS, SERVICES
 from schemas.entity import Due
 from schemas.limits import Limits
 from schemas.teardown import Cleaning, Drained, Draining
-from services.machine import Waits
+from services.runtime.machine import Waits
 from services.sandbox.clouds.inside.view import DAEMONSETS, STATEFULSETS
 from tests.contracts.api.sides import closing
 from tests.kube.fixtures import needs

@@ -20,7 +20,7 @@ from schemas.subjects import Key
 from services.inventory.nodelabels import labels_of, no_labels
 from services.inventory.voice import Voice
 from services.inventory.watcher import FIRST, LONGEST, Watcher
-from services.levels import Levels
+from services.runtime.level_publisher import Levels
 from tests.kube.fixtures import needs
 from tests.kube.plane import ControlPlane
 

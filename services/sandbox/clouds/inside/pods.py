@@ -5,7 +5,7 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import PODS
-from services.reach import selects, tolerates
+from services.kubernetes.scheduling import selects, tolerates
 from services.sandbox.clouds.changes import Change, Edit, End, Say, Wait
 from services.sandbox.clouds.inside.quantity import Amounts, asked, lacking, less
 from services.sandbox.clouds.inside.view import Inside, over, phase, running

@@ -7,7 +7,7 @@ import msgspec
 
 from events.kube.client import Object, Resource
 from events.kube.resources import DEPLOYMENTS, PODS
-from services.reach import admits
+from services.kubernetes.scheduling import admits
 from services.sandbox.clouds.changes import Change, Edit, End, Make, Say
 from services.sandbox.clouds.inside.herd import free_names, keep, pod
 from services.sandbox.clouds.inside.view import (

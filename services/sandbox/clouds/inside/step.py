@@ -5,7 +5,7 @@ from datetime import datetime
 
 from events.kube.client import Object, Resource
 from events.kube.resources import NODES
-from services.malformed import MALFORMED, why
+from services.kubernetes.malformed import MALFORMED, why
 from services.sandbox.clouds.changes import Change
 from services.sandbox.clouds.inside.jobs import jobs
 from services.sandbox.clouds.inside.pods import collect, run, schedule

@@ -10,8 +10,8 @@ import yaml
 
 from events.errors import Denied, NotFound
 from events.kube.kubeconfig import chosen
-from services.bad import Failed
 from services.cli.access.kubeconfig import Wanted, make
+from services.errors import Failed
 
 SPEC = {"clusters": [{"name": "gpu"}, {"name": "prep"}]}
 READY = {

@@ -1,5 +1,5 @@
 from services.cli.demo.chaos import MOMENTS, Chaos
-from services.stack.programs import NATS, SANDBOX, SERVICES
+from services.local.programs import NATS, SANDBOX, SERVICES
 
 
 def test_every_process_has_its_moment():

@@ -7,9 +7,9 @@ import pytest
 from events.bus import Consumer, Message
 from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer, config
-from services.bad import Failed
 from services.cli.demo.unanswered import unanswered
-from services.stack.probe import HOST, free_ports
+from services.errors import Failed
+from services.local.probe import HOST, free_ports
 
 
 @pytest.fixture

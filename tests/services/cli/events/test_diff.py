@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 import pytest
 
 from events.bus import EPOCH, Message
-from services.bad import BadInput
 from services.cli.events.diff import diff, recorded
+from services.errors import BadInput
 from tests.corpus import FOLDER
 
 RECORDING = FOLDER / "0.1.0.jsonl"

@@ -6,10 +6,10 @@ import pytest
 
 from events.bus import Consumer, Message, Unavailable
 from events.memory.bus import MemoryBus
-from services.bad import Failed
 from services.cli.events import dlq
+from services.errors import Failed
+from services.eventlog.redrive import letters
 from services.gateway.intake import CONSUMER
-from services.trail.redrive import letters
 
 
 async def heard(bus, consumer: Consumer = CONSUMER) -> list[str]:

@@ -1,8 +1,8 @@
 import pytest
 
-from services.bad import Failed
 from services.cli.events.flow import gather
-from services.trail.scan import find
+from services.errors import Failed
+from services.eventlog.scan import find
 from tests.corpus import corpus
 
 WHOLE = {"INTAKE", "EVENTS"}

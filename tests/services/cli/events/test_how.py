@@ -7,10 +7,10 @@ import pytest
 from events.cloudevents import decode
 from schemas.registry import declared
 from schemas.wish import ColonyExtended
-from services.bad import BadInput
 from services.cli.events.how import Stack, show, snippets
+from services.errors import BadInput
 from services.gateway.intake import colony_of
-from services.stack.folder import Absent
+from services.local.folder import Absent
 
 HERE = Stack("nats://127.0.0.1:4222", "http://127.0.0.1:8080/hooks", "/a folder/hooks")
 

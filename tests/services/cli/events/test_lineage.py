@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from events.bus import Stored
 from services.cli.events.lineage import Because, Node, forest, lineage
 from services.cli.events.tree import drawn
-from services.trail.said import Said
+from services.eventlog.record import Said
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -5,9 +5,9 @@ from contextlib import aclosing
 import pytest
 
 from events.bus import EPOCH, Consumer
-from services.bad import BadInput
 from services.cli.events.replay import replay
-from services.trail.which import STREAMS, Which
+from services.errors import BadInput
+from services.eventlog.filters import STREAMS, Which
 
 TEARDOWN = Consumer("teardown-events", "EVENTS", ("cluster.*.*.*", "addon.withdrawn.*.*"))
 OTHER = Consumer("other-events", "EVENTS", ("cluster.*.*.*",))

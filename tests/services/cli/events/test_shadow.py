@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from services.cli.events.shadow import Found, look_again
-from services.trail.said import Said
+from services.eventlog.record import Said
 from tests.corpus import RELEASES, corpus
 
 

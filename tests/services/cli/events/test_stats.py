@@ -5,8 +5,8 @@ import pytest
 
 from events.bus import EPOCH, Stored
 from services.cli.events.stats import lag_of, show, stats
+from services.eventlog.record import Said
 from services.gateway.intake import CONSUMER
-from services.trail.said import Said
 
 LATER = datetime(2026, 11, 22, tzinfo=UTC)
 

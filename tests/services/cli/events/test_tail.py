@@ -7,7 +7,7 @@ import pytest
 from events.bus import EPOCH, Message
 from events.memory.bus import MemoryBus
 from services.cli.events.tail import Out, tail
-from services.trail.which import Which
+from services.eventlog.filters import Which
 
 pytestmark = pytest.mark.looptime
 

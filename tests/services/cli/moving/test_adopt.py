@@ -9,10 +9,10 @@ import yaml
 from events.kube.resources import CLUSTERDEPLOYMENTS, COLONIES
 from schemas.crds import Refused, read_colony
 from schemas.inventory import Offer
-from services.bad import BadInput, Failed
 from services.cli.moving.adopt import Ask, adopt, colony
 from services.cli.moving.exalsius import kinds
 from services.clouds.standing import Standing, Stood
+from services.errors import BadInput, Failed
 from tests.services.clouds.conftest import server
 
 __all__ = ["server"]

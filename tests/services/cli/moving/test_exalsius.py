@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from schemas.crds import Refused, read_colony
 from schemas.inventory import Offer
-from services.bad import BadInput
 from services.cli.moving.exalsius import NO_WORD, WHY, kinds, moved
 from services.cli.moving.places import Said
 from services.cli.moving.show import show
+from services.errors import BadInput
 
 MACHINES = {
     "aws": ("region", "instanceType", "p5.48xlarge", "rootVolumeSize"),

@@ -14,7 +14,7 @@ from schemas.crds import Refused, read_colony
 from services.cli.moving.exalsius import moved
 from services.cli.moving.places import OR_SAID, UNTOLD, WHY, Said, steps
 from services.clouds.machines import listed
-from services.prices import parse
+from services.market.catalog_parser import parse
 from tests.samples import LOT
 
 MACHINES = [{"address": "10.0.0.7", "user": "ubuntu", "useSudo": True}, {"address": "10.0.0.8", "port": 2222}]

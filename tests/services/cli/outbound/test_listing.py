@@ -5,9 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from services.bad import BadInput
 from services.cli.app import app
 from services.cli.outbound.listing import listed
+from services.errors import BadInput
 from tests.services.outbound.world import SECRET, Folder
 
 HOOK = {"name": "ci", "format": "cloudevents", "url": "https://ci.example.com", "events": ["cluster.ready"]}

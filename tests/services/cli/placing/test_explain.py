@@ -7,8 +7,8 @@ from events.bus import Message
 from events.memory.bus import MemoryBus
 from schemas import addon, cluster, teardown
 from schemas.registry import declared
-from services.bad import BadInput, Failed
 from services.cli.placing.explain import name_of, show
+from services.errors import BadInput, Failed
 from tests.corpus import replayed
 from tests.services.gateway.known import SEEN, is_, put_on
 

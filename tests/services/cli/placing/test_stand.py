@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from services.bad import BadInput
 from services.cli.placing.stand import heard, of_catalogs, stand
 from services.cli.where import Where
+from services.errors import BadInput
 
 
 async def test_a_catalog_alone_is_a_market_and_its_bad_rows_are_told(catalog):

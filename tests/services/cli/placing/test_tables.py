@@ -9,10 +9,10 @@ from services.cli.placing.plan import asked, show
 from services.cli.placing.tables import accounted, planned
 from services.cli.where import Where
 from services.clouds.standing import Standing, Stood
-from services.provisioning.account import account
+from services.eventlog.explain import account
 from services.provisioning.market import Market
 from services.provisioning.plan import taking_in
-from tests.services.provisioning.test_account import LIFE, at
+from tests.services.eventlog.test_explain import LIFE, at
 
 POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
 

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from schemas.crds import Refused
-from services.bad import BadInput
 from services.cli.app import app
 from services.cli.trigger.dry import tried
+from services.errors import BadInput
 from tests.services.edge.test_senders import MERGE
 
 TRIGGER = Path(__file__).parents[4] / "deploy" / "triggers" / "github-workflow.yaml"

@@ -1,0 +1,1 @@
+"""Arithmetic and edits on Colonies that several services share."""

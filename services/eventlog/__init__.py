@@ -1,0 +1,1 @@
+"""Reads the event streams: history, dead letters, redelivery, explanations."""

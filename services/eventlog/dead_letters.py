@@ -1,0 +1,94 @@
+"""Dead letters of one cause are one matter: they are told apart by who failed on what, and why."""
+
+import re
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import NamedTuple
+
+from events.dead_letter import REASON, SUBJECT
+from events.meters import OTHER
+from events.telemetry import template_of
+from services.errors import BadInput
+from services.eventlog.record import Said
+from services.queries.item import Item
+
+_VARIES = re.compile(r"""'[^']*'|"[^"]*"|\b[0-9a-f]{8,}(?:-[0-9a-f]+)*\b|\d+(?:\.\d+)*""")
+ALL = "all"
+
+
+class Letter(NamedTuple):
+    """One dead letter."""
+
+    said: Said
+
+    @property
+    def number(self) -> int:
+        """Its place in the stream of dead letters."""
+        return self.said.stored.sequence
+
+    @property
+    def failed(self) -> tuple[str, str]:
+        """Stream and consumer that failed; empty if it was not a consumer that buried it."""
+        match self.said.stored.subject.split("."):
+            case ["dlq", stream, consumer]:
+                return stream, consumer
+        return "", ""
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        return self.said.stored.headers.get(REASON, "")
+
+    @property
+    def subject(self) -> str:
+        """What the message was first said on."""
+        return self.said.stored.headers.get(SUBJECT, "")
+
+    @property
+    def template(self) -> str:
+        """Its declared template; the subject itself if it is not ours."""
+        found = template_of(self.subject)
+        return self.subject if found == OTHER else found
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for letters that failed alike: names, numbers and ids in the reason do not count."""
+        alike = _VARIES.sub("*", self.reason.replace(self.subject, self.template))
+        return blake2b("\0".join((*self.failed, self.template, alike)).encode(), digest_size=4).hexdigest()
+
+    def item(self) -> Item:
+        """As JSON would have it."""
+        failed = dict(zip(("stream", "consumer"), self.failed, strict=True))
+        what = {"number": self.number, "fingerprint": self.fingerprint, "reason": self.reason, "failed": failed}
+        return what | {"said_on": self.subject, "message": self.said.item()}
+
+
+def grouped(letters: Iterable[Letter]) -> list[Item]:
+    """One item per cause, that with the newest letter last."""
+    groups: dict[str, list[Letter]] = {}
+    for letter in letters:
+        groups[letter.fingerprint] = [*groups.pop(letter.fingerprint, ()), letter]
+    return [_group(*each) for each in groups.items()]
+
+
+def _group(fingerprint: str, letters: list[Letter]) -> Item:
+    first, last = letters[0], letters[-1]
+    return {
+        "fingerprint": fingerprint,
+        "count": len(letters),
+        "consumer": last.failed[1],
+        "stream": last.failed[0],
+        "subject": last.template,
+        "first": first.said.stored.time,
+        "last": last.said.stored.time,
+        "reason": last.reason,
+        "numbers": [letter.number for letter in letters],
+    }
+
+
+def chosen(letters: Iterable[Letter], which: str) -> list[Letter]:
+    """Those of a number, of a fingerprint, or all. Raises BadInput if there are none."""
+    found = [letter for letter in letters if which in (ALL, str(letter.number), letter.fingerprint)]
+    if not found and which != ALL:
+        raise BadInput(f"no dead letter is {which}: must be a number or a fingerprint of `alate events dlq ls`, or all")
+    return found

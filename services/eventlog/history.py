@@ -1,0 +1,78 @@
+"""A cluster's life is read back from the stream, with its add-ons, its teardown, and how long each state took."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from events.bus import Bus
+from events.streams import ENTITIES
+from schemas.entity import State
+from schemas.registry import Stream
+from schemas.subjects import Key, key_of, token
+from services.errors import Failed
+from services.eventlog.record import Said
+from services.eventlog.scan import kept
+from services.queries.item import Item
+
+_state = msgspec.json.Decoder(State).decode
+
+
+class Turn(NamedTuple):
+    """One transition of one entity."""
+
+    said: Said
+    key: Key
+    event: str
+    state: State
+    seconds: float | None
+    """Until the entity's next transition; None: it has had none."""
+
+    def item(self) -> Item:
+        """As JSON would have it."""
+        return {
+            "at": self.state.since,
+            "entity": f"{self.key.domain}/{self.key.name}",
+            "state": self.event,
+            "seconds": None if self.seconds is None else round(self.seconds, 6),
+            "revision": self.state.revision,
+            "uid": self.state.uid,
+            "id": self.said.id,
+            "cause": self.said.cause,
+            "place": self.said.place,
+        }
+
+
+async def history(bus: Bus, tenant: str, cluster: str) -> list[Turn]:
+    """Every transition of a cluster, its add-ons and its teardown, oldest first. Raises Failed if there are none."""
+    filters = [f"{entity}.*.{token(tenant)}.{'*' if entity == 'addon' else token(cluster)}" for entity in ENTITIES]
+    found = [said for each in filters async for said in kept(bus, Stream.EVENTS, each)]
+    found.sort(key=lambda said: said.stored.sequence)
+    turns = timed([said for said in found if key_of(said.stored.subject).name.partition(".")[0] == cluster])
+    if not turns:
+        raise Failed(f"no cluster {cluster} in namespace {tenant} has a history: see `alate get clusters`")
+    return turns
+
+
+def timed(messages: Sequence[Said]) -> list[Turn]:
+    """The same, each with the time until its entity's next one."""
+    following: dict[Key, datetime] = {}
+    turns = []
+    for said in reversed(messages):
+        key, state = key_of(said.stored.subject), _state(said.stored.data)
+        after = following.get(key)
+        seconds = (after - state.since).total_seconds() if after else None
+        turns.append(Turn(said, key, said.stored.subject.split(".")[1], state, seconds))
+        following[key] = state.since
+    return turns[::-1]
+
+
+def totals(turns: Iterable[Turn]) -> dict[str, dict[str, float]]:
+    """Seconds by entity and state, in the order they were first entered; a state that lasts has no time yet."""
+    found: dict[str, dict[str, float]] = {}
+    for turn in turns:
+        if turn.seconds is not None:
+            each = found.setdefault(f"{turn.key.domain}/{turn.key.name}", {})
+            each[turn.event] = round(each.get(turn.event, 0.0) + turn.seconds, 6)
+    return found

@@ -1,0 +1,37 @@
+"""A dead letter is told once more to who failed on it, by hand: then it is a letter no longer."""
+
+from collections.abc import Sequence
+
+from events.bus import Bus
+from events.redrive import Again, once_more, tell
+from services.errors import Failed
+from services.eventlog.dead_letters import Letter
+from services.eventlog.filters import STREAMS
+from services.eventlog.scan import kept
+
+STREAM = "DLQ"
+
+
+async def letters(bus: Bus) -> list[Letter]:
+    """All of them, oldest first."""
+    return [Letter(said) async for said in kept(bus, STREAM)]
+
+
+async def check(bus: Bus, found: Sequence[Letter]) -> None:
+    """Before anything is told: somebody must be there to hear it."""
+    known = {
+        (place.stream, place.consumer)
+        for stream in {letter.failed[0] for letter in found} & set(STREAMS)
+        for place in await bus.consumers(stream)
+    }
+    for letter in found:
+        if letter.failed not in known or not letter.subject:
+            who = "/".join(letter.failed) if any(letter.failed) else letter.said.stored.subject
+            raise Failed(f"dead letter {letter.number} cannot be redriven: there is no consumer {who} to hear it")
+
+
+async def again(bus: Bus, letter: Letter) -> None:
+    """Tell one, then forget it. Told again after a crash it is told once: the second time the bus knows it."""
+    stream, consumer = letter.failed
+    await tell(bus, once_more(letter.said.stored, Again(stream, consumer, f"dlq-{letter.number}"), letter.subject))
+    await bus.drop(STREAM, letter.number)

@@ -1,0 +1,1 @@
+"""Grafana dashboards as data, and the command that writes them as JSON."""

@@ -1,0 +1,1 @@
+"""Readings of Kubernetes objects that several services share: quantities, pods, versions, kubeconfigs."""

@@ -1,0 +1,1 @@
+"""Price catalogs and how much room an offer has."""

@@ -1,0 +1,111 @@
+"""Where price catalogs come from: folders, files, URLs; each says what it found, or what it could not read."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from events.errors import TryLater
+from events.http.addresses import Reach
+from events.http.fetch import fetch
+from services.market.catalog_found import Found, Text, Unread
+from services.market.catalog_parser import LARGEST, files
+
+SAMPLE = Path(__file__).parent / "sample_prices"
+"""The prices that are shipped: a sample, for the laptop."""
+
+
+class Source(Protocol):
+    """One entry of the setting."""
+
+    async def read(self) -> tuple[Found, ...]:
+        """Everything there is."""
+        ...
+
+    def mark(self) -> object:
+        """Differs when what is there has changed, as far as that can be seen without reading it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Files:
+    """A catalog in a file, or every catalog of a folder."""
+
+    path: Path
+    cloud: str = ""
+    """Empty: the file's name says it."""
+
+    async def read(self) -> tuple[Found, ...]:
+        return await asyncio.to_thread(self._read)
+
+    def mark(self) -> object:
+        try:
+            seen = [(path, path.stat()) for path in self._listed()]
+        except OSError as gone:
+            return str(gone)
+        return [(path, stat.st_mtime_ns, stat.st_size, stat.st_ino) for path, stat in seen]
+
+    def _read(self) -> tuple[Found, ...]:
+        try:
+            return tuple(map(self._text, self._listed()))
+        except OSError as gone:
+            return (Unread("", str(self.path), f"{self.path} cannot be read: {gone.strerror}"),)
+
+    def _listed(self) -> list[Path]:
+        return files(self.path) if self.path.is_dir() or not self.path.suffix else [self.path]
+
+    def _text(self, path: Path) -> Found:
+        cloud = self.cloud or _cloud(path)
+        try:
+            written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+            return Text(cloud, str(path), _bytes(path), path.suffix, written)
+        except OSError as gone:
+            return Unread(cloud, str(path), f"{path} cannot be read: {gone.strerror}")
+
+
+@dataclass(frozen=True)
+class Url:
+    """A catalog at a URL."""
+
+    url: str
+    cloud: str = ""
+    """Empty: the path's end says it: ``…/aws.csv``, or ``…/aws/vms.csv`` as SkyPilot has it."""
+    reach: Reach | None = None
+    """Where it may be; None: anywhere."""
+
+    async def read(self) -> tuple[Found, ...]:
+        path = PurePosixPath(urlsplit(self.url).path)
+        cloud = self.cloud or _cloud(path)
+        try:
+            fetched = await fetch(self.url, reach=self.reach)
+        except TryLater as away:
+            return (Unread(cloud, self.url, away.message),)
+        return (Text(cloud, self.url, fetched.data, path.suffix, fetched.modified),)
+
+    def mark(self) -> object:
+        return None
+
+
+def sources(setting: str, reach: Reach | None = None) -> tuple[Source, ...]:
+    """The entries of the setting, with commas between; ``<cloud>=`` may stand before each. `reach` is of the URLs."""
+    return tuple(_source(entry, reach) for entry in filter(None, map(str.strip, setting.split(","))))
+
+
+def _source(entry: str, reach: Reach | None) -> Source:
+    cloud, named, place = entry.partition("=")
+    if not named or not re.fullmatch("[a-z][a-z0-9-]*", cloud):
+        cloud, place = "", entry
+    return Url(place, cloud, reach) if place.startswith(("http://", "https://")) else Files(Path(place), cloud)
+
+
+def _bytes(path: Path) -> bytes:
+    """Never more of it than is taken: that it is larger is then told."""
+    with path.open("rb") as file:
+        return file.read(LARGEST + 1)
+
+
+def _cloud(path: Path | PurePosixPath) -> str:
+    return path.parent.name if path.stem == "vms" else path.stem

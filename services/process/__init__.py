@@ -1,0 +1,1 @@
+"""What every process needs: settings, logs, health, telemetry, signals."""

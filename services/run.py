@@ -1,0 +1,128 @@
+"""One process: settings in, ports opened, the named services run until somebody says stop."""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import structlog
+
+from events.bus import Bus
+from events.http.addresses import Reach, own
+from events.jetstream.bus import connect
+from events.kube.auth import transport, transport_of
+from events.kube.client import Kube
+from events.kube.limits import FOUNDED
+from events.streams import STREAMS
+from events.telemetry import Meters
+from services.clouds import backends
+from services.compose import SERVICES, Ports, Running
+from services.edge.service import Door
+from services.market.catalog_sources import sources
+from services.outbound.post import posting
+from services.outbound.service import Receivers
+from services.process import logs, telemetry
+from services.process.gc_tuning import settle
+from services.process.health import Health, served
+from services.process.settings import Settings, allowed
+from services.process.signals import until_told
+from services.runtime.token_bucket import Rate
+
+SETUP = "setup"
+"""Who makes the streams, once, so that no service needs the right to."""
+
+log = structlog.get_logger()
+
+
+async def run(names: tuple[str, ...], settings: Settings) -> None:
+    """Run services in this process until it is told to stop. Raises Unavailable, Denied, OSError at the start."""
+    title = "+".join(names)
+    logs.set_up(title, form=settings.log_format, level=settings.log_level)
+    meters = Meters()
+    async with AsyncExitStack() as stack:
+        stack.callback(telemetry.set_up(settings, title, meters))
+        ports = await stack.enter_async_context(_ports(title, settings, meters))
+        running = [SERVICES[name](ports) for name in names]
+        health = Health(time.monotonic, trouble=lambda: ports.bus.trouble)
+        metrics = telemetry.exposition(title, meters) if settings.prometheus else None
+        address = await stack.enter_async_context(served(settings.health_address, health, metrics))
+        log.info("process.serving", health=address, services=names)
+        try:
+            await until_told(_all(running, health))
+        except asyncio.CancelledError:
+            log.info("process.leaving")
+        log.info("process.left", services=names)
+
+
+async def _all(running: Iterable[Running], health: Health) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(health.beat())
+        services = [(one, group.create_task(one.run())) for one in running]
+        for one, _ in services:
+            await one.ready.wait()
+        settle()
+        health.ready = True
+
+
+@asynccontextmanager
+async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerator[Ports]:
+    kube = Kube(await transport(settings.kubeconfig, settings.context), random=random.random)
+    bus = await join(settings, title, meters)
+    try:
+        yield Ports(
+            bus=bus,
+            management=kube,
+            open_cluster=partial(_open_cluster, allowed(settings.clusters_allow)),
+            clouds=backends(kube),
+            clock=lambda: datetime.now(UTC),
+            jitter=random.random,
+            meters=meters,
+            sources=sources(settings.catalog, _reach(settings.catalog_allow, "ALATE_CATALOG_ALLOW")),
+            priced=bool(settings.catalog),
+            control_planes=settings.control_planes,
+            refresh=timedelta(hours=settings.catalog_hours),
+            cost_every=timedelta(seconds=settings.cost_seconds),
+            half_life=timedelta(minutes=settings.capacity_half_life_minutes),
+            backend=settings.backend,
+            label_nodes=settings.label_nodes,
+            retention=timedelta(days=settings.retention_days),
+            door=_door(settings),
+            receivers=_receivers(settings),
+        )
+    finally:
+        await bus.close()
+        await kube.close()
+
+
+def _reach(words: str, setting: str) -> Reach:
+    return Reach(allowed(words), setting, own())
+
+
+def _receivers(settings: Settings) -> Receivers:
+    reach = _reach(settings.outbound_allow, "ALATE_OUTBOUND_ALLOW")
+    return Receivers(settings.outbound_targets, settings.outbound_secrets, partial(posting, reach=reach))
+
+
+def _door(settings: Settings) -> Door:
+    rate = Rate(settings.edge_rate, max(1, int(4 * settings.edge_rate)))
+    return Door(settings.edge_address, settings.edge_secrets, rate, settings.edge_open, settings.triggers)
+
+
+async def join(settings: Settings, name: str, meters: Meters | None = None) -> Bus:
+    """The bus. Whoever shows a key may make no streams: `set_up` makes them. An open NATS gets them from us."""
+    own = settings.credentials()
+    streams = STREAMS if own.anyone else ()
+    return await connect(settings.nats_url, name=name, streams=streams, credentials=own, meters=meters)
+
+
+async def set_up(settings: Settings) -> None:
+    """Make the streams, or set right what differs. Raises Unavailable, Denied."""
+    bus = await connect(settings.nats_url, name=SETUP, credentials=settings.credentials())
+    await bus.close()
+
+
+async def _open_cluster(may: frozenset[str], kubeconfig: str) -> Kube:
+    return Kube(await transport_of(kubeconfig, allowed=may), random=random.random, bounds=FOUNDED)

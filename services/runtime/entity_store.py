@@ -1,0 +1,177 @@
+"""The ledger holds the last state of every entity of one domain, as the stream has it."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+import structlog
+
+from events.bus import Bus, Expect, Message, Stored, Timer
+from events.cloudevents import CloudEvent, encode, msg_id
+from events.meters import UNDECODABLE
+from events.snapshot import tips
+from events.telemetry import NOWHERE, Meters, Trace, extract, sending
+from schemas.entity import EPOCH, State
+from schemas.lifecycle import Lifecycle
+from schemas.registry import Stream, declared
+from schemas.subjects import Key, key_of
+from schemas.unreadable import UNREADABLE
+from services.runtime.subscriptions import Undecodable
+
+Clock = Callable[[], datetime]
+
+log = structlog.get_logger()
+
+SCHEDULED_AT = "Nats-Schedule"
+TICK = timedelta(microseconds=1)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One entity's last state, and its place in the stream: what the next compare-and-swap expects."""
+
+    state: State | None = None
+    sequence: int = 0
+    trace: Trace = NOWHERE
+    """The one its life is told in: of what founded it."""
+
+
+NOTHING = Entry()
+
+
+class Ledger:
+    """Reads states from the bus, and writes them with compare-and-swap."""
+
+    def __init__(self, bus: Bus, lifecycle: Lifecycle, clock: Clock, meters: Meters) -> None:
+        self._bus = bus
+        self._domain = lifecycle.domain
+        self._terminal = lifecycle.terminal
+        self._clock = clock
+        self._meters = meters
+        self._decoders: dict[str, msgspec.json.Decoder[Any]] = {
+            declared(s).event: msgspec.json.Decoder(s) for s in lifecycle.states
+        }
+        self._encoder = msgspec.json.Encoder()
+        self._types = {s: declared(s).type for s in lifecycle.states}
+        self._entries: dict[Key, Entry] = {}
+        self._timers: dict[Key, datetime] = {}
+        self._bus_time = EPOCH
+
+    def __iter__(self) -> Iterator[tuple[Key, Entry]]:
+        return iter(tuple(self._entries.items()))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    async def boot(self) -> None:
+        """Read every entity's last state and every timer, and write nothing."""
+        newest: dict[Key, Stored] = {}
+        filters = (f"{self._domain}.*.*.*", f"timer.{self._domain}.*.*")
+        for stored in await tips(self._bus, Stream.EVENTS, *filters):
+            self._note(stored, newest)
+        self._entries = {}
+        for key, stored in newest.items():
+            try:
+                self._entries[key] = self._read(stored)
+            except Undecodable as wrong:  # it stands still, the others do not
+                self._meters.count(UNDECODABLE, key.domain)
+                log.warning("message.undecodable", subject=stored.subject, reason=str(wrong))
+
+    def _note(self, stored: Stored, newest: dict[Key, Stored]) -> None:
+        key = key_of(stored.subject)
+        if stored.subject.startswith("timer."):
+            self._timers[key] = datetime.fromisoformat(stored.headers[SCHEDULED_AT].removeprefix("@at "))
+        elif key not in newest or newest[key].sequence < stored.sequence:
+            newest[key] = stored
+
+    def _read(self, stored: Stored) -> Entry:
+        """Raises Undecodable."""
+        decoder = self._decoders.get(stored.subject.split(".", 2)[1])
+        if decoder is None:
+            raise Undecodable(stored, "no state of that name is declared")
+        try:
+            return Entry(decoder.decode(stored.data), stored.sequence, extract(stored.headers))
+        except (*UNREADABLE, ValueError) as wrong:
+            raise Undecodable(stored, wrong) from wrong
+
+    def entry(self, key: Key) -> Entry:
+        """What is known of an entity; `NOTHING` if it is not there."""
+        return self._entries.get(key, NOTHING)
+
+    async def reload(self, key: Key) -> bool:
+        """Read one entity again, as others may have been faster; says whether one was. Raises Undecodable."""
+        known = self.entry(key).sequence
+        stored = await self._bus.last(Stream.EVENTS, key.history)
+        if stored is None:
+            self._entries.pop(key, None)
+        else:
+            self._entries[key] = self._read(stored)
+        return self.entry(key).sequence != known
+
+    async def write(self, key: Key, new: State, *, cause: str, cancels_timer: bool) -> State:
+        """Publish the next state: event, state and lock in one message. Raises Conflict, Unavailable."""
+        old = self.entry(key)
+        state = self._stamped(old.state, new)
+        kind = self._types[type(state)]
+        event = CloudEvent(
+            # With domain and name: all entities of a Colony share the uid, and causes are named by id alone.
+            id=f"{key.domain}.{key.name}.{state.uid}.{state.revision}",
+            source=f"/alate/{key.domain}/{key.tenant}/{key.name}",
+            type=kind,
+            subject=f"{key.tenant}/{key.name}",
+            time=state.since,
+            extensions=_lineage(state, cause),
+            data=self._encoder.encode(state),
+        )
+        headers, data = encode(event)
+        subject = key.state(kind.rsplit(".", 1)[1])
+        own = NOWHERE if isinstance(old.state, self._terminal) else old.trace
+        with sending(subject, headers, self._meters, own):
+            sequence = await self._bus.publish(
+                Message(subject, data, headers),
+                expect=Expect(key.history, old.sequence),
+                cancels=key.timer if cancels_timer else None,
+                msg_id=msg_id(event),
+            )
+        self._entries[key] = Entry(state, sequence, extract(headers))
+        if cancels_timer:
+            self._timers.pop(key, None)
+        return state
+
+    def _stamped(self, old: State | None, new: State) -> State:
+        revision = old.revision + 1 if old is not None and old.uid == new.uid else 1
+        # Never at the same time as the one before, nor earlier: by `since`, others tell a late echo from news.
+        since = max(self._clock(), old.since + TICK) if old is not None else self._clock()
+        return msgspec.structs.replace(new, revision=revision, since=since)
+
+    async def arm(self, key: Key, at: datetime) -> bool:
+        """See that the entity is woken at a time; says nothing if its timer already stands there.
+
+        False if that time has come already by the bus's clock, which is ahead then: it would wake it at once.
+        """
+        if at <= self._bus_time:
+            return False
+        if self._timers.get(key) != at:
+            await self._bus.wake(Timer(key.timer, key.due, at))
+            self._timers[key] = at
+        return True
+
+    def fired(self, key: Key) -> None:
+        """The entity's timer has come: it stands no more."""
+        self._timers.pop(key, None)
+
+    def heard_at(self, time: datetime) -> None:
+        """The bus's clock was so far when it took a message."""
+        self._bus_time = max(self._bus_time, time)
+
+    async def forget(self, key: Key) -> None:
+        """Purge an entity's whole history."""
+        await self._bus.purge(Stream.EVENTS, key.history)
+        self._entries.pop(key, None)
+
+
+def _lineage(state: State, cause: str) -> dict[str, str]:
+    lineage = {"correlationid": state.correlation or state.uid}
+    if cause:
+        lineage["causationid"] = cause
+    return lineage

@@ -1,0 +1,130 @@
+"""Levels are said when they differ from what was said last, and never again otherwise."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from hashlib import blake2b
+from typing import TypeVar
+
+import msgspec
+
+from events.bus import Bus, Conflict, Expect, Message, Stored
+from events.cloudevents import CloudEvent, encode, msg_id
+from events.snapshot import tips
+from events.telemetry import NOWHERE, Meters, Trace, sending
+from events.tombstone import is_tombstone, standing, tombstone
+from schemas.registry import Stream, declared
+from schemas.subjects import names_of
+from services.runtime.retrying_bus import Steadfast
+from services.runtime.subject_index import Sayings
+from services.runtime.subscriptions import wildcard
+
+V = TypeVar("V", bound=msgspec.Struct)
+
+
+class Levels:
+    """Says the levels of some kinds; knows, across restarts, what was said last."""
+
+    def __init__(
+        self, bus: Bus | Steadfast, clock: Callable[[], datetime], meters: Meters, *kinds: type[msgspec.Struct]
+    ) -> None:
+        """Every call raises `Unavailable` where the bus is not a steadfast one."""
+        self._bus = bus
+        self._clock = clock
+        self._meters = meters
+        self._filters = tuple(wildcard(declared(kind).subject) for kind in kinds)
+        self._said = Sayings()
+        self._encoder = msgspec.json.Encoder()
+
+    async def boot(self) -> None:
+        """Read what was said last."""
+        for stored in standing(await tips(self._bus, Stream.LEVELS, *self._filters)):
+            self._said.keep(stored.subject, stored.data, stored.sequence)
+
+    async def refresh(self) -> None:
+        """Read it again: others may have said or forgotten some of it, or a bus that was killed may have."""
+        before = {subject: self._said.get(subject)[1] for subject in self._said}
+        found = {each.subject: each for each in standing(await tips(self._bus, Stream.LEVELS, *self._filters))}
+        for subject in before.keys() | found.keys():
+            if self._said.get(subject)[1] != before.get(subject, 0):
+                continue  # something was said meanwhile
+            if (stored := found.get(subject)) is None:
+                self._said.drop(subject)
+            else:
+                self._said.keep(subject, stored.data, stored.sequence)
+
+    def last(self, struct: type[V], *names: str) -> V | None:
+        """What was said last under these names."""
+        data, _ = self._said.get(declared(struct).at(*names))
+        return msgspec.json.decode(data, type=struct) if data else None
+
+    def named(self, struct: type[V], *names: str) -> tuple[tuple[tuple[str, ...], V], ...]:
+        """All that was said of one kind under these first names (or any), the last of each, with all its names."""
+        skip = declared(struct).subject.split("{", maxsplit=1)[0].count(".")
+        return tuple(
+            (names_of(kept.subject)[skip:], msgspec.json.decode(kept.data, type=struct))
+            for kept in self.kept(struct, *names)
+        )
+
+    def kept(self, struct: type[msgspec.Struct], *names: str) -> tuple[Stored, ...]:
+        """The same as it was said."""
+        subjects = self._said.under(declared(struct).under(*names))
+        found = ((subject, *self._said.get(subject)) for subject in subjects)
+        return tuple(Stored(subject, data, sequence=sequence) for subject, data, sequence in found if data)
+
+    async def say(
+        self, level: msgspec.Struct, *names: str, cause: str = "", trace: Trace = NOWHERE, again: bool = False
+    ) -> bool:
+        """Publish a level under its names; False if it is what was said last (unless it is to be said `again`).
+
+        `cause` is the id of the event that it goes back to, `trace` that event's.
+        """
+        declaration = declared(type(level))
+        subject = declaration.at(*names)
+        data = self._encoder.encode(level)
+        while again or self._said.get(subject)[0] != data:
+            _, last = self._said.get(subject)
+            now = self._clock()
+            event = CloudEvent(
+                # With the time: after a purge the same words follow nothing again, and are no repeat of the first ones.
+                id=f"{blake2b(data, digest_size=8).hexdigest()}.{last}.{now.timestamp():.6f}",
+                source=f"/alate/{subject}",
+                type=declaration.type,
+                subject="/".join(names),
+                time=now,
+                extensions={"causationid": cause} if cause else {},
+                data=data,
+            )
+            headers, _ = encode(event)
+            message, expect = Message(subject, data, headers), Expect(subject, last)
+            try:
+                with sending(subject, headers, self._meters, trace):
+                    sequence = await self._bus.publish(message, expect=expect, msg_id=msg_id(event))
+            except Conflict:
+                await self._reload(subject)
+            else:
+                self._said.keep(subject, data, sequence)
+                return True
+        return False
+
+    async def _reload(self, subject: str) -> None:
+        stored = await self._bus.last(Stream.LEVELS, subject)
+        self._said.drop(subject)
+        if stored is not None:
+            self._said.keep(subject, b"" if is_tombstone(stored) else stored.data, stored.sequence)
+
+    async def forget(self, struct: type[msgspec.Struct], *names: str) -> None:
+        """What was said under these names (the first of the subject's, or all of them) is gone for good.
+
+        A tombstone tells that to everybody; what somebody else said anew meanwhile stays.
+        """
+        subjects = self._said.under(declared(struct).under(*names))
+        await asyncio.gather(*map(self._bury, subjects))
+
+    async def _bury(self, subject: str) -> None:
+        try:
+            await self._bus.publish(tombstone(subject), expect=Expect(subject, self._said.get(subject)[1]))
+        except Conflict:
+            await self._reload(subject)
+        else:
+            self._said.drop(subject)

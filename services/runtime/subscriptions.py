@@ -1,0 +1,90 @@
+"""What a service hears is declared as data: which message, and which entities it concerns."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, TypeVar
+
+import msgspec
+
+from events.bus import Consumer, Stored
+from events.tombstone import is_tombstone
+from schemas.lifecycle import Lifecycle
+from schemas.registry import Declaration, Stream, declared
+from schemas.subjects import Key, names_of
+from schemas.unreadable import UNREADABLE
+from services.runtime.machine import Event
+
+S = TypeVar("S", bound=msgspec.Struct)
+Meant = Iterable[tuple[Key, Event]]
+Route = Callable[[tuple[str, ...], Any], Meant]
+"""From the subject's names and the message to the entities it concerns, each with the event it means for them."""
+
+
+class Undecodable(ValueError):
+    """The message is none of those its subject can hold; the text says what was found where."""
+
+    def __init__(self, stored: Stored, wrong: object) -> None:
+        super().__init__(f"{stored.subject} #{stored.sequence}: {wrong}")
+
+
+@dataclass(frozen=True)
+class Hears:
+    """One line: these messages, on this filter of this stream, concern those entities."""
+
+    stream: Stream
+    filter: str
+    declarations: tuple[Declaration, ...]
+    route: Route
+
+
+def hears(struct: type[S], route: Callable[[tuple[str, ...], S], Meant]) -> Hears:
+    """Hear one declared message on every subject it can have."""
+    declaration = declared(struct)
+    return Hears(declaration.stream, wildcard(declaration.subject), (declaration,), route)
+
+
+def hears_every(lifecycle: Lifecycle, route: Route) -> Hears:
+    """Hear every state of another service's entities."""
+    states = tuple(declared(state) for state in lifecycle.states)
+    return Hears(Stream.EVENTS, f"{lifecycle.domain}.*.*.*", states, route)
+
+
+def wildcard(subject: str) -> str:
+    """The filter that matches every subject of a template: ``a.b.{c}`` becomes ``a.b.*``."""
+    return ".".join("*" if part.startswith("{") else part for part in subject.split("."))
+
+
+def consumers(service: str, domain: str, lines: Iterable[Hears]) -> tuple[Consumer, ...]:
+    """One durable place per stream a service hears; the timers of its own entities among them."""
+    heard = [(Stream.EVENTS, f"due.{domain}.*.*"), *((line.stream, line.filter) for line in lines)]
+    streams = groupby(sorted(heard), key=lambda line: line[0])
+    return tuple(
+        Consumer(f"{service}-{stream.lower()}", stream, tuple(f for _, f in group)) for stream, group in streams
+    )
+
+
+class Ears:
+    """Reads stored messages into (entity, event) pairs, by the lines of one service."""
+
+    def __init__(self, lines: Iterable[Hears]) -> None:
+        self._by_head = {
+            tuple(declaration.subject.split(".")[:2]): (msgspec.json.Decoder(declaration.struct), line.route)
+            for line in lines
+            for declaration in line.declarations
+        }
+
+    def read(self, stored: Stored) -> tuple[tuple[Key, Event], ...]:
+        """The entities a message concerns; none, if it is not for us, or tells only that something is forgotten.
+
+        Raises Undecodable, with what is wrong, if it should be but cannot be read.
+        """
+        names = names_of(stored.subject)
+        found = self._by_head.get(names[:2])
+        if found is None or is_tombstone(stored):
+            return ()
+        decoder, route = found
+        try:
+            return tuple(route(names, decoder.decode(stored.data)))
+        except (*UNREADABLE, ValueError) as wrong:
+            raise Undecodable(stored, wrong) from wrong

@@ -1,0 +1,42 @@
+"""A process is ready once all its services are, and then costs no more than what they do."""
+
+import asyncio
+import gc
+
+import pytest
+
+from services.process.health import Health
+from services.run import _all
+
+
+class Idle:
+    """A service that is ready when told, and does nothing."""
+
+    def __init__(self) -> None:
+        self.ready = asyncio.Event()
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+
+@pytest.fixture
+async def idle():
+    thresholds = gc.get_threshold()
+    service, health = Idle(), Health(asyncio.get_running_loop().time)
+    running = asyncio.create_task(_all([service], health))
+    await asyncio.sleep(0)
+    yield service, health
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
+
+
+async def test_once_all_are_ready_what_is_there_is_looked_at_by_no_collection(idle):
+    service, health = idle
+    assert (health.ready, gc.get_freeze_count()) == (False, 0)
+    service.ready.set()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert health.ready
+    assert gc.get_freeze_count() > 10_000
