@@ -11,7 +11,7 @@ from services.addons.service import HEARS as ADDONS_HEARS
 from services.edge.inbox import CONSUMER as HOOKS
 from services.eventlog.filters import STREAMS as SHOWN
 from services.gateway.intake import CONSUMER as INTAKE
-from services.inventory.desk import NAME as INVENTORY_DESK
+from services.inventory.responder import NAME as INVENTORY_DESK
 from services.outbound.courier import CONSUMER as TARGETS
 from services.outbound.outbox import HEARS as OUTBOUND_HEARS
 from services.outbound.outbox import STREAM as OUTBOUND

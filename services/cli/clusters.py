@@ -15,9 +15,9 @@ from schemas.subjects import names_of
 from schemas.teardown import Gone
 from services.cli.item import Item
 from services.colony.cost import so_far
-from services.gateway.ending import given_up
-from services.gateway.facts import Facts, phase
-from services.gateway.tells import message
+from services.gateway.status.facts import Facts, phase
+from services.gateway.status.message import message
+from services.gateway.status.teardown_message import given_up
 
 DOMAIN = "domain"
 """The field that tells what an item is of until all that is said of a cluster is one item."""

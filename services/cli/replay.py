@@ -14,7 +14,7 @@ from schemas.inventory import ClusterSeen
 from services.cli.show import dumped
 from services.cli.trace import Move, NodeRow, PodRow, Trace, counted, moves, read
 from services.errors import Failed
-from services.inventory.book import Book
+from services.inventory.watch.cluster_state import Book
 from services.kubernetes.pod_requests import SHARE
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal

@@ -24,7 +24,7 @@ from schemas.wish import ClusterRequested, ColonyExtended, ColonyReleased, Colon
 from services.clouds.marks import FORCE, GROUP
 from services.colony.edits import MANAGER as SCALER
 from services.colony.edits import NoSuchPool, Untimely, extending, scaling
-from services.gateway.marks import marks, release_marks
+from services.gateway.annotations import marks, release_marks
 
 T = TypeVar("T")
 C = TypeVar("C", ColonyScaled, ColonyExtended)

@@ -17,15 +17,15 @@ from schemas import cluster
 from schemas.infra import InfraSeen
 from schemas.wish import Wish
 from services.clouds.port import Cloud
-from services.gateway.ages import ages
-from services.gateway.books import Books, Name
-from services.gateway.colonies import Colonies
-from services.gateway.costs import Costs
-from services.gateway.fleet import fleet
-from services.gateway.infra import InfraWatch
+from services.gateway.colony_controller import Colonies
+from services.gateway.infra_watch import InfraWatch
 from services.gateway.intake import Intake
+from services.gateway.kube_events.recorder import Recorder
+from services.gateway.metrics.fleet import fleet
+from services.gateway.metrics.state_ages import ages
 from services.gateway.moved import carry_over
-from services.gateway.recorder import Recorder
+from services.gateway.read_models import Books, Name
+from services.gateway.status.cost import Costs
 from services.runtime.level_publisher import Levels
 from services.runtime.mailbox import Mailboxes
 

@@ -10,11 +10,11 @@ from events.bus import Bus
 from events.kube.client import Kube
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
-from services.inventory.clusters import Clusters
-from services.inventory.desk import desk
-from services.inventory.market import Market
-from services.inventory.nodelabels import Wanted, no_labels
-from services.inventory.sweep import Sweep
+from services.inventory.market.loop import Market
+from services.inventory.read.own_labels import Wanted, no_labels
+from services.inventory.responder import desk
+from services.inventory.watch.cleanup import Sweep
+from services.inventory.watch.clusters import Clusters
 from services.kubernetes.workload_clusters import Workloads
 from services.runtime.level_publisher import Levels
 from services.runtime.retrying_bus import Steadfast

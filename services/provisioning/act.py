@@ -32,10 +32,10 @@ from schemas.wish import Adopt, Need
 from services.clouds import backend_for, elsewhere
 from services.clouds.objects import uninstalled
 from services.clouds.port import Cloud
-from services.provisioning.adopting import nothing
-from services.provisioning.failures import NOTHING_TO_ADOPT
-from services.provisioning.placement import NOTHING_FITS
-from services.provisioning.stall import Stall
+from services.provisioning.placement.adoption import nothing
+from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT
+from services.provisioning.placement.market_view import Stall
+from services.provisioning.placement.rank import NOTHING_FITS
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event
 from services.runtime.read_model import View

@@ -14,9 +14,9 @@ from schemas.teardown import Releasing
 from schemas.wish import Wish
 from services.clouds.port import Cloud
 from services.provisioning.act import act
-from services.provisioning.decide import decide
-from services.provisioning.stall import Stall
-from services.provisioning.todo import todo
+from services.provisioning.lifecycle.decide import decide
+from services.provisioning.lifecycle.todo import todo
+from services.provisioning.placement.market_view import Stall
 from services.runtime.loop import Service
 from services.runtime.read_model import View, levels
 from services.runtime.subscriptions import hears

@@ -24,7 +24,7 @@ from schemas.placement import Attempt, Placement
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
-from services.provisioning.todo import todo
+from services.provisioning.lifecycle.todo import todo
 from services.runtime.entity_store import Ledger
 from tests.bench.figure import Figure, Goal, alternate, of_pairs
 from tests.samples import LOT, POOL

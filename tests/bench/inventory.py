@@ -23,9 +23,9 @@ from events.kube.resources import NODES, PODS
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
-from services.inventory.book import Book
-from services.inventory.voice import Voice
-from services.inventory.watcher import Watcher
+from services.inventory.watch.cluster_state import Book
+from services.inventory.watch.publisher import Voice
+from services.inventory.watch.watcher import Watcher
 from services.runtime.level_publisher import Levels
 from services.sandbox.api.app import MANAGEMENT, Api
 from services.sandbox.api.journal import MemoryJournal

@@ -7,8 +7,8 @@ from time import perf_counter
 
 from schemas.inventory import Offer
 from schemas.wish import Need, Pool, Wish
-from services.provisioning.market import Market
-from services.provisioning.placement import rank
+from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.rank import rank
 from tests.bench.figure import Figure, Goal, alternate, of_pairs
 
 OFFERS = 10_000

@@ -13,9 +13,9 @@ from schemas import addon, cluster, teardown
 from schemas.inventory import ClusterSeen, ModelAmount
 from schemas.registry import declared
 from schemas.wish import Need, Wish
-from services.gateway.ages import ages
-from services.inventory.gauges import gauges
-from services.inventory.prices import AS_OF
+from services.gateway.metrics.state_ages import ages
+from services.inventory.market.catalog_refresh import AS_OF
+from services.inventory.read.gauges import gauges
 from services.process.otel_metrics import exposed
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "prometheus"

@@ -19,7 +19,7 @@ from schemas.infra import InfraSeen
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
-from services.gateway.books import Books
+from services.gateway.read_models import Books
 from services.runtime.level_publisher import Levels
 from services.runtime.read_model import entities, levels
 from services.sandbox.api.journal import KUBE, BusJournal

@@ -19,7 +19,7 @@ from services.addons.decide import decide as addon
 from services.addons.service import HEARS as ADDON_HEARS
 from services.cli.item import Item
 from services.eventlog.record import Said
-from services.provisioning.decide import decide as cluster
+from services.provisioning.lifecycle.decide import decide as cluster
 from services.provisioning.service import HEARS as CLUSTER_HEARS
 from services.runtime.machine import Event, Machine
 from services.runtime.subscriptions import Ears, Undecodable

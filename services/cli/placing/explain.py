@@ -18,9 +18,9 @@ from services.cli.placing.tables import accounted
 from services.cli.show import Write, dumped
 from services.errors import BadInput, Failed
 from services.eventlog.explain import account
-from services.gateway.ending import given_up
-from services.gateway.facts import Facts, phase
-from services.gateway.tells import message
+from services.gateway.status.facts import Facts, phase
+from services.gateway.status.message import message
+from services.gateway.status.teardown_message import given_up
 
 
 def name_of(asked: str) -> str:

@@ -17,9 +17,9 @@ from services.clouds import backend_for, elsewhere
 from services.errors import BadInput
 from services.gateway.wishes import wishes
 from services.process.settings import BadSetting, load
-from services.provisioning.adopting import nothing
-from services.provisioning.fit import Reach
-from services.provisioning.plan import Plan, beside, plan, taking_in, unfounded
+from services.provisioning.placement.adoption import nothing
+from services.provisioning.placement.predicates import Reach
+from services.provisioning.placement.preview import Plan, beside, plan, taking_in, unfounded
 
 EGRESS = "prices are those of the machines: moving data to them (egress) is in no catalog, and is left out"
 ASKED = "the management cluster was asked which clouds its back ends can found on"

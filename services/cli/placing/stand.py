@@ -15,12 +15,12 @@ from services.cli.where import Where
 from services.clouds import backends
 from services.clouds.port import Cloud
 from services.errors import BadInput, Failed
-from services.inventory.judge import judge
+from services.inventory.market.catalog_checks import judge
 from services.market.catalog_found import Found, Unread
 from services.market.catalog_sources import sources
-from services.provisioning.fit import NOTHING, Known
-from services.provisioning.market import Market
-from services.provisioning.stall import Stall
+from services.provisioning.placement.market_view import Stall
+from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.predicates import NOTHING, Known
 
 
 @dataclass(frozen=True)

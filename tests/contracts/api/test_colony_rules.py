@@ -12,7 +12,7 @@ from schemas.crds import COLONY, read_colony
 from schemas.placement import Placement
 from services.gateway.wishes import wishes
 from services.kubernetes.version_skew import skips
-from services.provisioning.change import possible
+from services.provisioning.lifecycle.immutable import possible
 from tests.contracts.api import sides
 from tests.contracts.api.asking import ask, until
 from tests.contracts.api.talk import NAMESPACES

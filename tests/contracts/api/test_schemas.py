@@ -32,8 +32,8 @@ from services.clouds.healing import SPELT, health_check
 from services.clouds.k0rdent import K0rdent
 from services.clouds.port import Cloud
 from services.clouds.topology import topology
-from services.gateway.kubeconfigs import Kubeconfigs
-from services.gateway.opening import Source, secret_name
+from services.gateway.kubeconfig.controller import Kubeconfigs
+from services.gateway.kubeconfig.merge import Source, secret_name
 from services.sandbox.api.kubeconfig import kubeconfig
 from services.sandbox.seeds.plant import plant
 from services.sandbox.seeds.templates import tenant

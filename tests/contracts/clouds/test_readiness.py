@@ -21,8 +21,8 @@ from schemas.resize import Resized
 from schemas.wish import Need, Pool, Wish
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
-from services.gateway.infra import _gone
-from services.provisioning.decide import decide
+from services.gateway.infra_watch import _gone
+from services.provisioning.lifecycle.decide import decide
 from tests.samples import LOT
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

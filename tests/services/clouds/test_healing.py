@@ -9,7 +9,7 @@ from events.kube.resources import CLUSTERCLASSES, CONFIGMAPS, CRDS, MACHINEHEALT
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
 from services.clouds.healing import BROKEN, SPELT, START_UP, declares, health_check
-from services.provisioning.founding import JOIN_LIMIT
+from services.provisioning.lifecycle.launch import JOIN_LIMIT
 from tests.samples import LOT, cluster_class
 
 ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="r", lots=(LOT,)))

@@ -20,8 +20,8 @@ from schemas.placement import Attempt, Lot, Placement, Ranked
 from schemas.wish import AddonRef, Adopt, Need, OnRelease, Pool, Wish
 from services.addons import decide as addons
 from services.addons.todo import todo as addon_todo
-from services.provisioning import decide as provisioning
-from services.provisioning.todo import todo as cluster_todo
+from services.provisioning.lifecycle import decide as provisioning
+from services.provisioning.lifecycle.todo import todo as cluster_todo
 from services.runtime.machine import Event, Machine, Todo
 from services.teardown import decide as ending
 from services.teardown.todo import todo as teardown_todo

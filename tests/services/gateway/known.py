@@ -9,7 +9,7 @@ from schemas.inventory import ClusterSeen
 from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
 from schemas.wish import AddonRef, Need, Wish
-from services.gateway.facts import Facts
+from services.gateway.status.facts import Facts
 from tests import samples
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -21,7 +21,7 @@ from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
-from services.gateway.ages import COUNT, OLDEST
+from services.gateway.metrics.state_ages import COUNT, OLDEST
 from services.gateway.service import LATEST, MEASURE, SOON, WORDS, Gateway
 from services.runtime.entity_store import Ledger
 from services.runtime.level_publisher import Levels

@@ -21,10 +21,10 @@ from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from schemas.subjects import Key
-from services.inventory.book import Book
-from services.inventory.nodelabels import no_labels
-from services.inventory.voice import Voice
-from services.inventory.watcher import FIRST, LONGEST, Watcher
+from services.inventory.read.own_labels import no_labels
+from services.inventory.watch.cluster_state import Book
+from services.inventory.watch.publisher import Voice
+from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
 from services.runtime.level_publisher import Levels
 from services.runtime.retrying_bus import Steadfast
 from services.sandbox.api.app import Api

@@ -19,7 +19,7 @@ from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
-from services.inventory.market import Market
+from services.inventory.market.loop import Market
 from services.inventory.service import Inventory
 from services.kubernetes.workload_clusters import Workloads
 from services.market.catalog_sources import Source

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from events.kube.port import Changed, Listed
 from events.kube.resources import NODES, PODS
-from services.inventory.book import Book
+from services.inventory.watch.cluster_state import Book
 
 STEPS, WALKS = 100, 110
 GPU = "nvidia.com/gpu"

@@ -27,7 +27,7 @@ from schemas.upgrade import Rolling, Upgrade
 from schemas.wish import Need, Pool, Wish
 from services.clouds import backends
 from services.provisioning.act import STILL_ROLLING, UNTIL_INSTALLED, Calls
-from services.provisioning.founding import LAUNCH_LIMIT
+from services.provisioning.lifecycle.launch import LAUNCH_LIMIT
 from services.provisioning.service import service
 from services.runtime.loop import Runtime
 from services.sandbox.api.app import MANAGEMENT, Api

@@ -10,8 +10,8 @@ from schemas.entity import EPOCH
 from schemas.inventory import Offer
 from schemas.market import CapacitySeen, Refusal
 from schemas.wish import Need, Pool, Spot, Wish
-from services.provisioning.market import Market
-from services.provisioning.placement import Known, rank
+from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.rank import Known, rank
 
 REACH = {"own": False, "aws": True}
 HERE = ("own", "r")

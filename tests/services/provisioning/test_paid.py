@@ -18,15 +18,15 @@ from schemas.upgrade import Upgraded
 from schemas.wish import Adopt, Need, Wish
 from services.clouds.standing import Standing, Stood
 from services.colony.cost import so_far
-from services.gateway.facts import Facts
-from services.gateway.tells import message
+from services.gateway.status.facts import Facts
+from services.gateway.status.message import message
 from services.provisioning.act import NO_CATALOG, Calls
-from services.provisioning.decide import decide
-from services.provisioning.market import Market
-from services.provisioning.orphans import UNPRICED
-from services.provisioning.placement import rank
-from services.provisioning.stall import Stall
-from services.provisioning.todo import todo
+from services.provisioning.lifecycle.decide import decide
+from services.provisioning.lifecycle.lost_history import UNPRICED
+from services.provisioning.lifecycle.todo import todo
+from services.provisioning.placement.market_view import Stall
+from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.rank import rank
 from tests.samples import POOL
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

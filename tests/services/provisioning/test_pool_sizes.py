@@ -12,7 +12,7 @@ from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement, Ranked
 from schemas.resize import Resized
 from schemas.wish import Need, Wish
-from services.provisioning.decide import decide
+from services.provisioning.lifecycle.decide import decide
 from tests.samples import LOT, POOL
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

@@ -17,9 +17,9 @@ from services.market.capacity import learn
 from services.market.catalog_parser import read_folder
 from services.market.catalog_sources import SAMPLE as SHIPPED
 from services.market.jurisdictions import EU, country
-from services.provisioning.fit import Known
-from services.provisioning.market import Market
-from services.provisioning.placement import rank
+from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.predicates import Known
+from services.provisioning.placement.rank import rank
 
 REQUESTS = 500
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

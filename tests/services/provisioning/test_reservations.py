@@ -23,11 +23,11 @@ from schemas.resize import Resize, ResizeRefused
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.act import Calls
-from services.provisioning.decide import decide
-from services.provisioning.founding import LAUNCH_LIMIT
-from services.provisioning.holds import holds, nodes
+from services.provisioning.lifecycle.decide import decide
+from services.provisioning.lifecycle.launch import LAUNCH_LIMIT
+from services.provisioning.placement.market_view import Stall
+from services.provisioning.placement.reservations import holds, nodes
 from services.provisioning.service import service
-from services.provisioning.stall import Stall
 from services.runtime.loop import Runtime
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

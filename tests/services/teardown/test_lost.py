@@ -4,9 +4,9 @@ import pytest
 
 from schemas.cluster import Placing, Ready, Released, Requested
 from schemas.teardown import Armed, Draining, Gone, Releasing, Skipped, Stuck, Verifying
-from services.gateway.clusters import cluster_status
-from services.gateway.conditions import Shown
-from services.gateway.facts import Facts
+from services.gateway.status.cluster import cluster_status
+from services.gateway.status.facts import Facts
+from services.gateway.status.transition_times import Shown
 from tests.services.teardown.life import T0, armed, at, cluster, tell
 
 LOST = Skipped(

@@ -17,9 +17,9 @@ from events.memory.bus import MemoryBus
 from events.telemetry import Meters
 from schemas.inventory import Amount, ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
-from services.inventory.nodelabels import labels_of, no_labels
-from services.inventory.voice import Voice
-from services.inventory.watcher import FIRST, LONGEST, Watcher
+from services.inventory.read.own_labels import labels_of, no_labels
+from services.inventory.watch.publisher import Voice
+from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
 from services.runtime.level_publisher import Levels
 from tests.kube.fixtures import needs
 from tests.kube.plane import ControlPlane

@@ -10,8 +10,8 @@ from services.cli.placing.tables import accounted, planned
 from services.cli.where import Where
 from services.clouds.standing import Standing, Stood
 from services.eventlog.explain import account
-from services.provisioning.market import Market
-from services.provisioning.plan import taking_in
+from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.preview import taking_in
 from tests.services.eventlog.test_explain import LIFE, at
 
 POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}

@@ -1,0 +1,176 @@
+"""What happens to a Colony's clusters is written down as Kubernetes Events, and no status ever waits for that."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import NamedTuple
+
+import structlog
+
+from events.errors import Denied, Fault, NotFound, TryLater
+from events.kube.client import Kube, Object
+from events.kube.resources import COLONIES, EVENTS
+from schemas.addon import AddonState
+from schemas.cluster import ClusterState
+from schemas.entity import State
+from schemas.inventory import ClusterSeen
+from schemas.subjects import Key, names_of
+from schemas.teardown import Ending, Gone
+from schemas.wish import Wish
+from services.gateway.annotations import MANAGER
+from services.gateway.kube_events.correlator import Correlator
+from services.gateway.kube_events.transitions import Occurrence, heard, occurrences
+from services.gateway.read_models import Books
+from services.gateway.wishes import EVENT
+
+RECENT = timedelta(minutes=5)
+"""What came to be longer before the start is history: it is told no more."""
+WAITING = 1000
+"""So many Events wait to be written; what comes then is told by the status alone."""
+TRIES = 3
+
+log = structlog.get_logger()
+
+
+class Entry(NamedTuple):
+    """One Event to be written."""
+
+    event: Object
+    times: int
+    """How often it has happened by now."""
+
+
+class Recorder:
+    """Hears every transition, and writes the Events one after another."""
+
+    def __init__(self, kube: Kube, books: Books, clock: Callable[[], datetime]) -> None:
+        self._kube = kube
+        self._books = books
+        self._clock = clock
+        self._correlator = Correlator()
+        self._before: dict[Key, State] = {}
+        self._heard: dict[str, ClusterSeen] = {}
+        self._queue: asyncio.Queue[Entry] = asyncio.Queue(WAITING)
+
+    def begin(self) -> None:
+        """Take up what has just come to be, then everything that does. To be called once all books are read."""
+        for view in (self._books.clusters, self._books.teardowns, self._books.addons):
+            for key, state in view:
+                self._entity(key, state, first=True)
+            view.listen(self._entity, self._forget)
+        for subject, seen in self._books.seen:
+            self._heard[subject] = seen
+        self._books.seen.listen(self._level, self._unheard)
+
+    async def run(self) -> None:
+        """Write for ever; what cannot be written is told by the status all the same."""
+        while True:
+            entry = await self._queue.get()
+            try:
+                await self._write(entry)
+            except Fault as why:
+                log.warning("event.unwritten", name=entry.event["metadata"]["name"], reason=str(why))
+            except Exception:  # a fault of ours must not stop what matters: logged, and told by the status
+                log.exception("event.failed", name=entry.event["metadata"]["name"])
+
+    def _entity(self, key: Key, state: State, *, first: bool = False) -> None:
+        before, self._before[key] = self._before.get(key), state
+        if first and self._clock() - state.since > RECENT:
+            return
+        cluster = state if isinstance(state, ClusterState) else self._cluster(key.tenant, state)
+        if cluster is not None:
+            self._put(cluster, occurrences(before, state), f"{state.uid}.{state.revision}", state.since)
+
+    def _forget(self, key: Key) -> None:
+        self._before.pop(key, None)
+
+    def _unheard(self, subject: str) -> None:
+        self._heard.pop(subject, None)
+
+    def _cluster(self, tenant: str, state: State) -> ClusterState | None:
+        name = state.cluster if isinstance(state, AddonState) else state.wish.name  # type: ignore[attr-defined]
+        return self._books.cluster(tenant, name)
+
+    def _level(self, subject: str, seen: ClusterSeen) -> None:
+        before, self._heard[subject] = self._heard.get(subject), seen
+        cluster = self._books.cluster(names_of(subject)[2], seen.cluster)
+        if cluster is not None and cluster.uid == seen.uid and not self._ends(cluster):
+            at = seen.fresh_since or self._clock()
+            self._put(cluster, heard(before, seen), f"{seen.uid}.seen.{seen.revision}", at)
+
+    def _ends(self, cluster: ClusterState) -> bool:
+        """Its API goes with it, which is no news."""
+        return isinstance(self._books.teardown(cluster.wish.tenant, cluster.wish.name), Ending | Gone)
+
+    def _put(self, cluster: ClusterState, told: Iterable[Occurrence], mark: str, at: datetime) -> None:
+        for each in told:
+            event = manifest(cluster.wish, cluster.uid, each, mark, at)
+            name = event["metadata"]["name"]
+            times = self._correlator.count((cluster.wish.tenant, cluster.wish.colony), name, mark, self._clock())
+            if not times or self._queue.full():
+                log.debug("event.left_out", name=name, reason=each.reason)
+                continue
+            self._queue.put_nowait(Entry(event | {"count": times}, times))
+
+    async def _write(self, entry: Entry) -> None:
+        """Raises Fault."""
+        write = self._create if entry.times == 1 else self._count
+        for _ in range(TRIES - 1):
+            try:
+                await write(entry)
+            except TryLater as later:
+                await asyncio.sleep(later.after)
+            else:
+                return
+        await write(entry)
+
+    async def _create(self, entry: Entry) -> None:
+        try:
+            await self._kube.create(EVENTS, entry.event, manager=MANAGER)
+        except Denied as denied:  # another replica was faster, or we were, before the start
+            if denied.reason != "AlreadyExists":
+                raise
+
+    async def _count(self, entry: Entry) -> None:
+        event = entry.event
+        meta = event["metadata"]
+        again = {"metadata": {"annotations": meta["annotations"]}}
+        again |= {name: event[name] for name in ("count", "lastTimestamp")}
+        try:
+            await self._kube.patch(EVENTS, meta["name"], meta["namespace"], again, manager=MANAGER)
+        except NotFound:  # the API server has forgotten it meanwhile
+            await self._create(entry)
+
+
+def manifest(wish: Wish, uid: str, told: Occurrence, mark: str, at: datetime) -> Object:
+    """The Event on the Colony; what happens again to the same cluster has the same name, whoever writes it."""
+    digest = sha256(f"{uid}/{wish.cluster}/{told.reason}/{told.message}".encode()).hexdigest()[:16]
+    when = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "metadata": {
+            "name": f"{wish.colony}.{digest}",
+            "namespace": wish.tenant,
+            "annotations": {EVENT: mark},
+        },
+        "involvedObject": {
+            "apiVersion": COLONIES.api_version,
+            "kind": COLONIES.kind,
+            "namespace": wish.tenant,
+            "name": wish.colony,
+            "uid": wish.uid,
+        },
+        "type": "Warning" if told.warning else "Normal",
+        "reason": told.reason,
+        "message": f"{wish.cluster}: {told.message}"[:LONGEST],
+        "source": {"component": MANAGER},
+        "reportingComponent": MANAGER,
+        "reportingInstance": MANAGER,
+        "firstTimestamp": when,
+        "lastTimestamp": when,
+        "count": 1,
+    }
+
+
+LONGEST = 1024
+"""Characters of a message, as the API server takes it of an Event."""

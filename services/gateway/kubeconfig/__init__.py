@@ -1,0 +1,1 @@
+"""The Secret with one kubeconfig for all clusters of a Colony."""

@@ -1,0 +1,1 @@
+"""Computes a Colony's status from what is known of its clusters."""

@@ -1,0 +1,116 @@
+"""One cluster's part of its Colony's status is computed from what is known of it."""
+
+from datetime import datetime, timedelta
+
+from schemas.addon import AddonState, Applying, Degraded, Withdrawn
+from schemas.cluster import ClusterState, Founded, Placing
+from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, OfferStatus, SkippedStatus, TeardownStatus
+from schemas.placement import Attempt
+from schemas.teardown import Cleaning, Draining, Ending, Gone, TeardownState, Warned
+from services.gateway.status.conditions import aspects
+from services.gateway.status.facts import Facts, counted, endpoint, phase, wanted, whole
+from services.gateway.status.message import message
+from services.gateway.status.pools import pools, totals
+from services.gateway.status.teardown_message import held_up
+from services.gateway.status.transition_times import Shown
+
+SHOWN = 5
+"""Failed attempts that are shown: the newest."""
+
+
+def cluster_status(facts: Facts, shown: Shown) -> ClusterStatus:
+    """What the Colony shows of one cluster; `shown` are the conditions it shows of it already."""
+    state, need = facts.cluster, wanted(facts)
+    founded = state if isinstance(state, Founded) else None
+    seen = counted(facts, founded) if founded else None
+    nodes, accelerators = totals(facts, founded, seen) if founded and seen else (0, 0)
+    kubeconfig = getattr(state, "kubeconfig", None)
+    return ClusterStatus(
+        name=facts.wish.cluster,
+        phase=phase(facts),
+        since=whole(state.since) if state else None,
+        offer=_offer(founded) if founded else None,
+        next_best_price_per_hour=founded.next_best_per_hour if founded else None,
+        nodes_ready=nodes,
+        nodes_wanted=need.nodes,
+        accelerators_ready=accelerators,
+        accelerators_wanted=need.accelerators,
+        pools=pools(facts),
+        kubeconfig_secret=kubeconfig,
+        endpoint=endpoint(facts, founded) or None if founded else None,
+        kubernetes_version=founded.wish.need.kubernetes_version if founded and kubeconfig else None,
+        conditions=shown.conditions(aspects(facts)),
+        addons=[_addon(addon) for addon in facts.addons],
+        teardown=_teardown(facts.teardown) if facts.teardown else None,
+        expires_at=_expires(facts),
+        idle_since=whole(seen.idle_since) if seen and seen.idle_since else None,
+        attempts=state.attempts if state else None,
+        interruptions=(state.interruptions or None) if state else None,
+        failed_attempts=(_failed(state) or None) if state else None,
+        message=message(facts) or None,
+    )
+
+
+def _offer(state: Founded) -> OfferStatus:
+    placement = state.attempt.placement
+    lot = placement.lots[0]
+    return OfferStatus(
+        cloud=placement.cloud,
+        region=placement.region,
+        zone=lot.zone or None,
+        instance=lot.instance,
+        price_per_hour=placement.price_per_hour,
+        spot=lot.spot,
+    )
+
+
+def _failed(state: ClusterState) -> list[AttemptStatus]:
+    """The attempts that came to nothing, the newest last."""
+    going = (state.attempt,) if isinstance(state, Placing) and state.attempt is not None else ()
+    return [_attempt(attempt) for attempt in (*state.tried, *going)[-SHOWN:]]
+
+
+def _attempt(attempt: Attempt) -> AttemptStatus:
+    lot = attempt.placement.lots[0]
+    return AttemptStatus(
+        number=attempt.number,
+        cloud=attempt.placement.cloud,
+        region=attempt.placement.region,
+        instance=lot.instance,
+        spot=lot.spot,
+        reason=attempt.reason,
+        message=attempt.message or None,
+    )
+
+
+def _addon(state: AddonState) -> AddonStatus:
+    message = state.message if isinstance(state, Applying | Degraded | Withdrawn) else None
+    return AddonStatus(name=state.addon, phase=type(state).__name__, message=message or None)
+
+
+def _teardown(state: TeardownState) -> TeardownStatus:
+    end = state if isinstance(state, Ending) else None
+    skipped = state.skipped if isinstance(state, Ending | Gone) else ()
+    return TeardownStatus(
+        phase=type(state).__name__,
+        reason=getattr(state, "why", None),
+        since=whole(end.began) if end else None,
+        at=_at(state),
+        message=held_up(state) or None,
+        skipped=[SkippedStatus(step=each.step, reason=each.reason, left=each.left) for each in skipped] or None,
+    )
+
+
+def _at(state: TeardownState) -> datetime | None:
+    """When it goes, or its step is given up, or it went."""
+    if isinstance(state, Warned):
+        return whole(state.until)
+    if isinstance(state, Draining | Cleaning):
+        return whole(state.ends_at)
+    return whole(state.since) if isinstance(state, Gone) else None
+
+
+def _expires(facts: Facts) -> datetime | None:
+    since = facts.teardown.ready_since if facts.teardown else None
+    span = facts.wish.limits.time_to_live
+    return whole(since + timedelta(seconds=span)) if since and span is not None else None

@@ -1,0 +1,84 @@
+"""How far each pool of a cluster has come is told from what was counted on it, as far as its nodes tell their pool."""
+
+from collections.abc import Iterator, Mapping
+
+from schemas.accelerators import serves
+from schemas.cluster import Founded
+from schemas.crds import PoolStatus
+from schemas.inventory import ClusterSeen, PoolSeen
+from schemas.placement import Placement
+from services.clouds.nodes import POOL
+from services.colony.shortfall import by_pool, elsewhere, own, usable
+from services.gateway.status.facts import Facts, counted, wanted
+
+
+def pools(facts: Facts) -> list[PoolStatus]:
+    """Each pool of a cluster, in the order of the Colony."""
+    there = _there(facts)
+    return [
+        PoolStatus(
+            name=name,
+            nodes_ready=there[name].nodes if name in there else None,
+            nodes_wanted=nodes,
+            accelerators_ready=usable(there[name], (model,)) if name in there else None,
+            accelerators_wanted=nodes * each,
+        )
+        for name, nodes, each, model in _wanted(facts)
+    ]
+
+
+def totals(facts: Facts, state: Founded, seen: ClusterSeen) -> tuple[int, int]:
+    """Ready nodes of its pools, and the accelerators on them that are what was bought."""
+    there = own(state, seen)
+    return there.nodes, usable(there, {model for _, _, _, model in _wanted(facts)})
+
+
+def oddities(facts: Facts, state: Founded, seen: ClusterSeen) -> str:
+    """What is there that does not count, and what to do so that it does; empty where all counts."""
+    told = []
+    names, others = [name for name, _, _, _ in _wanted(facts)], elsewhere(state, seen)
+    if state.lent and others:
+        mine, theirs = " or ".join(names), " and ".join(others)
+        told.append(
+            f"nodes belong to pool {theirs}, not {mine}: name the pool {others[0]} or label the nodes {POOL}={names[0]}"
+        )
+    there, models = own(state, seen), {model for _, _, _, model in _wanted(facts)}
+    strange = [
+        f"{number} {model}" for model, number in there.by_model.items() if not any(serves(model, one) for one in models)
+    ]
+    told += [f"{', '.join(strange)} there, bought were {', '.join(sorted(models))}"] if strange else []
+    return "".join(f"; {each}" for each in told)
+
+
+def short_pools(facts: Facts) -> str:
+    """Which of several pools are short of what, for people; empty where that is one pool's or nobody's matter."""
+    shown = pools(facts)
+    return "".join(f"; pool {pool.name} has {what}" for pool in shown if len(shown) > 1 and (what := _short(pool)))
+
+
+def _short(pool: PoolStatus) -> str:
+    if pool.nodes_ready is not None and pool.nodes_ready < pool.nodes_wanted:
+        return f"{pool.nodes_ready} of {pool.nodes_wanted} nodes"
+    if pool.accelerators_ready is not None and pool.accelerators_ready < pool.accelerators_wanted:
+        return f"{pool.accelerators_ready} of {pool.accelerators_wanted} accelerators"
+    return ""
+
+
+def _there(facts: Facts) -> Mapping[str, PoolSeen]:
+    state, names = facts.cluster, [name for name, _, _, _ in _wanted(facts)]
+    seen = counted(facts, state) if isinstance(state, Founded) else None
+    if not isinstance(state, Founded) or seen is None:
+        return dict.fromkeys(names, PoolSeen())
+    return by_pool(state, seen, names)
+
+
+def _wanted(facts: Facts) -> Iterator[tuple[str, int, int, str]]:
+    """Each pool's name, its nodes, the accelerators of one of them, and their model."""
+    shall = wanted(facts)
+    if isinstance(shall, Placement):
+        yield from ((lot.pool, lot.nodes, lot.accelerators_per_node, lot.accelerator) for lot in shall.lots)
+    else:
+        yield from (
+            (pool.name, 0 if shall.hibernate else pool.nodes, pool.accelerators_per_node, pool.accelerator)
+            for pool in shall.pools
+        )

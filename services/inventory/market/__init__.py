@@ -1,0 +1,1 @@
+"""Reads price catalogs and learns where clouds have room."""

@@ -1,0 +1,50 @@
+"""The market's two halves share what was said last, so that both go on after a restart as if there had been none."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from events.bus import Bus
+from events.meters import Meters
+from schemas.inventory import Offers
+from schemas.market import CapacitySeen, CatalogSeen
+from services.inventory.market.capacity import Rooms
+from services.inventory.market.catalog_refresh import Prices
+from services.market.catalog import NONE
+from services.market.catalog_sources import Source
+from services.runtime.level_publisher import Levels
+from services.runtime.retrying_bus import Steadfast
+
+
+class Market:
+    """Says what is offered, how old the prices are, and where there was no room."""
+
+    def __init__(  # noqa: PLR0913 - its ports and its two settings
+        self,
+        bus: Bus,
+        sources: Sequence[Source],
+        *,
+        refresh: timedelta,
+        half_life: timedelta,
+        clock: Callable[[], datetime],
+        meters: Meters,
+        jitter: Callable[[], float],
+        control_planes: Mapping[str, float] = NONE,
+    ) -> None:
+        """`control_planes` costs a cluster's control plane (USD/h), by cloud."""
+        self.ready = asyncio.Event()
+        self.levels = Levels(Steadfast(bus, jitter), clock, meters, Offers, CatalogSeen, CapacitySeen)
+        """What was said last."""
+        self._prices = Prices(
+            self.levels, sources, every=refresh, clock=clock, meters=meters, control_planes=control_planes
+        )
+        self._rooms = Rooms(bus, self.levels, half_life, clock=clock, meters=meters)
+
+    async def run(self) -> None:
+        """Follow catalogs and clusters, for ever."""
+        await self.levels.boot()
+        async with asyncio.TaskGroup() as group:
+            for half in (self._prices, self._rooms):
+                group.create_task(half.run())
+                await half.ready.wait()
+            self.ready.set()

@@ -1,0 +1,1 @@
+"""Pure readings of nodes, pods and devices."""

@@ -1,0 +1,292 @@
+"""One node's level is made here, from the node, the pods on it, and what its devices are said to be."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from events.kube.port import Object
+from schemas.inventory import UNREADABLE, Amount, Device, NodeSeen, Trouble
+from services.clouds.nodes import pool_told
+from services.inventory.read.amounts import added, allocatable, balance, pieced, pieces
+from services.inventory.read.device_counts import by_model
+from services.inventory.read.device_labels import Told, told
+from services.inventory.read.own_labels import MODEL, borne
+from services.inventory.read.reachable_pools import NOTHING, Kind, Wants, kind, wants
+from services.inventory.watch.object_store import identity
+from services.kubernetes.pod_requests import SHARE, Amounts, accelerators, bound, finished, is_accelerator, requests
+from services.kubernetes.quantity import BadQuantity
+
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+NONE: Mapping[str, str] = {}
+MOST = 2**63
+"""Thousandths that a pod may ask for of anything: more are no number that is meant."""
+
+
+class NodeRead(NamedTuple):
+    """What matters of a Node."""
+
+    name: str
+    ready: bool
+    schedulable: bool
+    control_plane: bool
+    offered: Amounts
+    told: Told
+    troubles: tuple[Trouble, ...]
+    devices: tuple[Device, ...] = ()
+    """As labels and counts tell of them, before any pod does: made once, not at every pod's change."""
+    disagreeing: tuple[Trouble, ...] = ()
+    """The same where there are no ResourceSlices."""
+    uid: str = ""
+    borne: Mapping[str, str] = NONE
+    """Labels of ours on it."""
+    pool: str = ""
+    """Empty: it bears none of the labels that tell it."""
+    kind: Kind = Kind()
+
+
+class PodRead(NamedTuple):
+    """What matters of a Pod."""
+
+    uid: str
+    name: str
+    """``namespace/name``."""
+    node: str
+    finished: bool
+    amounts: Amounts
+    accelerators: int
+    """In thousandths."""
+    devices: tuple[tuple[str, str], ...] = ()
+    """Id and health of each device its kubelet says it has (KEP-4680)."""
+    trouble: Trouble | None = None
+    stuck: bool = False
+    """Its scheduler said that it fits on no node."""
+    model: str = ""
+    """Which accelerator it asks for by our label; empty: any."""
+    wants: Wants = NOTHING
+
+
+def read_node(node: Object) -> NodeRead:
+    """Read a Node; what makes no sense in it is a trouble."""
+    offered, troubles = allocatable(node)
+    meta, status = node["metadata"], node.get("status", {})
+    labels = meta.get("labels") or {}
+    whole = pieces(status, offered)
+    devices, pool = told(labels, whole), pool_told(labels)
+    read = NodeRead(
+        name=meta["name"],
+        ready=any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions") or ()),
+        schedulable=not (node.get("spec") or {}).get("unschedulable", False),
+        control_plane=CONTROL_PLANE in labels,
+        offered=offered,
+        told=devices,
+        troubles=troubles,
+        uid=meta.get("uid") or "",
+        borne=borne(node) or NONE,
+        pool=pool,
+        kind=kind(node, pool, devices, whole),
+    )
+    return read._replace(devices=_alive(read, []), disagreeing=tuple(_disagreeing(read, ())))
+
+
+def unread_node(node: Object, why: str) -> NodeRead:
+    """One that cannot be read: it is there, and nothing can be had of it."""
+    trouble = Trouble(reason=UNREADABLE, message=f"the node cannot be read: {why}")
+    return NodeRead(node["metadata"]["name"], False, False, False, {}, Told(), (trouble,))  # noqa: FBT003 - its facts
+
+
+def read_pod(pod: Object) -> PodRead:
+    """Read a Pod; one whose requests cannot be read holds its place on the node, and is a trouble."""
+    meta = pod["metadata"]
+    name = f"{meta['namespace']}/{meta['name']}"
+    trouble, amounts = None, Amounts()
+    try:
+        amounts = _positive(requests(pod))
+    except BadQuantity as bad:
+        trouble = Trouble(reason="BadPod", message=f"pod {name}: {bad}")
+    return PodRead(
+        uid=identity(pod),
+        name=name,
+        node=pod["spec"].get("nodeName") or "",
+        finished=finished(pod),
+        amounts=amounts,
+        accelerators=accelerators(amounts),
+        devices=tuple(_devices(pod)),
+        trouble=trouble,
+        stuck=_stuck(pod),
+        model=(pod["spec"].get("nodeSelector") or {}).get(MODEL, ""),
+        wants=wants(pod, amounts),
+    )
+
+
+def _stuck(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return not bound(pod) and any((c["type"], c.get("reason")) == ("PodScheduled", "Unschedulable") for c in conditions)
+
+
+def _positive(amounts: Amounts) -> Amounts:
+    if below := [name for name, amount in amounts.items() if amount < 0]:
+        raise BadQuantity(f"it asks for less than 0 of {', '.join(below)}")
+    if above := [name for name, amount in amounts.items() if amount > MOST]:
+        raise BadQuantity(f"it asks for more of {', '.join(above)} than any machine has")
+    return amounts
+
+
+def _devices(pod: Object) -> Iterable[tuple[str, str]]:
+    for container in (pod.get("status") or {}).get("containerStatuses") or ():
+        for resource in container.get("allocatedResourcesStatus") or ():
+            if is_accelerator(resource["name"]):
+                for each in resource.get("resources") or ():
+                    yield each["resourceID"].partition("::")[0], each.get("health", "Unknown").lower()
+
+
+def node_seen(
+    uid: str,
+    node: NodeRead,
+    pods: Iterable[PodRead],
+    dra: Iterable[Device] = (),
+    pools: Iterable[Trouble] = (),
+) -> NodeSeen:
+    """The level of one node; `uid` is the cluster's incarnation.
+
+    `dra` are its devices by ResourceSlices, `pools` what is wrong with those.
+    """
+    live = [pod for pod in pods if not pod.finished]
+    resources, troubles = _resources(node, live)
+    slices = tuple(dra)
+    models, more = _models(node, resources, slices)
+    devices = slices or (_alive(node, live) if any(pod.devices for pod in live) else node.devices)
+    there = by_model(models, devices)
+    first, claimants = next(iter(devices), None), {name for each in slices for name in each.allocated_to}
+    troubles += [*node.troubles, *node.told.troubles, *more, *pools, *(pod.trouble for pod in live if pod.trouble)]
+    return NodeSeen(
+        uid=uid,
+        node=node.name,
+        ready=node.ready,
+        accelerator=first.model if first else "",
+        accelerators=sum(there.values()),
+        by_model=there,
+        control_plane=node.control_plane,
+        pool=node.pool,
+        schedulable=node.schedulable,
+        pods=len(live),
+        takers=sum(bool(pod.accelerators) or pod.name in claimants for pod in live),
+        resources=resources,
+        models=models,
+        devices=devices,
+        degraded=tuple(
+            sorted(
+                [*troubles, *(_disagreeing(node, slices) if slices else node.disagreeing)],
+                key=lambda one: (one.reason, one.message),
+            )
+        ),
+    )
+
+
+def _resources(node: NodeRead, live: list[PodRead]) -> tuple[dict[str, Amount], list[Trouble]]:
+    taken: Amounts = {}
+    for pod in live:
+        for resource, amount in pod.amounts.items():
+            taken[resource] = taken.get(resource, 0) + amount
+    taken["pods"] = 1000 * len(live)
+    names = [*node.offered, *(name for name in taken if is_accelerator(name) and name not in node.offered)]
+    resources, troubles = {}, []
+    for name in sorted(names):
+        resources[name], trouble = balance(name, node.offered.get(name, 0), taken.get(name, 0))
+        troubles += [trouble] if trouble else []
+    return resources, troubles
+
+
+def _models(
+    node: NodeRead, resources: Mapping[str, Amount], slices: tuple[Device, ...]
+) -> tuple[dict[str, Amount], list[Trouble]]:
+    """Accelerators by model: as the node offers them, else (where no device plugin is) as ResourceSlices do."""
+    offered = [name for name in resources if is_accelerator(name)]
+    if slices and not any(node.offered.get(name) for name in offered):
+        return _by_device(slices)
+    found: dict[str, list[Amount]] = {}
+    for name in offered:
+        found.setdefault(_model_of(name, node.told.devices or slices), []).append(pieced(name, resources[name]))
+    return {model: added(amounts) for model, amounts in sorted(found.items())}, []
+
+
+def _by_device(slices: tuple[Device, ...]) -> tuple[dict[str, Amount], list[Trouble]]:
+    found, troubles = {}, []
+    for model in sorted({_key(each.model, each.mig) for each in slices}):
+        alike = [each for each in slices if _key(each.model, each.mig) == model]
+        offered, taken = sum(d.health != "unhealthy" for d in alike), sum(bool(d.allocated_to) for d in alike)
+        found[model], trouble = balance(model, 1000 * offered, 1000 * taken)
+        troubles += [trouble] if trouble else []
+    return found, troubles
+
+
+def _model_of(resource: str, devices: Iterable[Device]) -> str:
+    """What is behind a resource's name; two models behind one name are told together."""
+    vendor = resource.partition(".com/")[0]
+    mig = _mig(resource)
+    behind = [each for each in devices if (each.mig == mig if mig else _is_whole(each, vendor))]
+    return " + ".join(sorted({_key(each.model, each.mig) for each in behind})) or _key(f"{vendor}:unknown", mig)
+
+
+def _is_whole(device: Device, vendor: str) -> bool:
+    """Whether it is offered under the plain name: no MIG instance with a name of its own (``profile-place``)."""
+    of_vendor = vendor == "amd" if device.source == "amd" else True
+    return of_vendor and not (device.mig and device.id.startswith(f"{device.mig}-"))
+
+
+def _mig(resource: str) -> str:
+    _, found, profile = resource.partition("/mig-")
+    return profile if found else ""
+
+
+def _key(model: str, mig: str) -> str:
+    return f"{model} {mig}" if mig else model
+
+
+def _alive(node: NodeRead, live: list[PodRead]) -> tuple[Device, ...]:
+    """What labels tell of, with the ids and holders kubelets know; as many healthy as the node offers."""
+    known: dict[str, tuple[str, list[str]]] = {}
+    for pod in live:
+        for device, health in pod.devices:
+            known.setdefault(device, (health, []))[1].append(pod.name)
+    named = iter(sorted(known.items()))
+    left = dict.fromkeys({_name_of(each, node.offered) for each in node.told.devices}, 0)
+    left = {name: node.offered.get(name, 0) for name in left}
+    devices = []
+    for each in node.told.devices:
+        name = _name_of(each, node.offered)
+        unit = (1_000_000 if name == SHARE else 1000) * each.shares
+        health = (
+            "unknown" if each.source == "pci" and not left[name] else "healthy" if left[name] >= unit else "unhealthy"
+        )
+        left[name] -= unit
+        uid, (says, holders) = next(named, ("", (health, []))) if not each.mig else ("", (health, []))
+        health = says if says in ("healthy", "unhealthy") else health
+        one = msgspec.structs.replace(each, id=uid or each.id, health=health, allocated_to=tuple(sorted(set(holders))))
+        devices.append(one)
+    return tuple(devices)
+
+
+def _name_of(device: Device, offered: Amounts) -> str:
+    """The resource a device is offered under."""
+    if device.mig and f"nvidia.com/mig-{device.mig}" in offered:
+        return f"nvidia.com/mig-{device.mig}"
+    whole = [name for name in offered if is_accelerator(name) and not _mig(name)]
+    return "amd.com/gpu" if device.source == "amd" and "amd.com/gpu" in whole else next(iter(sorted(whole)), "")
+
+
+def _disagreeing(node: NodeRead, slices: tuple[Device, ...]) -> list[Trouble]:
+    """Each pair of sources that name different numbers of accelerators."""
+    whole = accelerators(node.offered) // 1000
+    offers = any(is_accelerator(name) for name in node.offered)
+    said = {}
+    if offers or not slices:
+        said["status.allocatable"] = whole
+    if slices:
+        said["ResourceSlices"] = sum(each.health != "unhealthy" for each in slices)
+    if node.told.what:
+        said[node.told.what] = node.told.units
+    if len(set(said.values())) < 2:
+        return []
+    text = ", ".join(f"{source} says {count}" for source, count in said.items())
+    return [Trouble(reason="SourcesDisagree", message=f"accelerators: {text}", raw=dict(said))]

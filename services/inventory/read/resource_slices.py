@@ -1,0 +1,205 @@
+"""ResourceSlices and ResourceClaims tell of each device and who holds it; half a pool tells nothing."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from events.kube.port import Object
+from schemas.inventory import Device, Trouble
+from services.inventory.read.device_labels import model_of
+from services.kubernetes.quantity import BadQuantity, milli
+
+VENDORS = {"gpu.nvidia.com": "nvidia", "gpu.amd.com": "amd"}
+"""By DRA driver; another driver whose name begins with ``gpu.`` is taken for one of accelerators as well."""
+LOST = ("gpu-lost", "xid")
+"""Taints (their last part) under which a device does not work."""
+WHOLE = ("gpu", "amdgpu", "")
+NUMA_NODES = 1024
+"""As many as Linux can have (CONFIG_NODES_SHIFT is at most 10)."""
+
+
+class Place(NamedTuple):
+    """Where a device is, as claims name it."""
+
+    driver: str
+    pool: str
+    device: str
+
+
+@dataclass(frozen=True)
+class Pool:
+    """All devices of one pool at one generation."""
+
+    generation: int
+    devices: Mapping[Place, tuple[str, Device]]
+    """With the node each is on."""
+
+
+@dataclass
+class Pools:
+    """The newest complete generation of each pool; a newer one counts only once all of it is published."""
+
+    _whole: dict[tuple[str, str], Pool] = field(default_factory=dict)
+    _partial: dict[tuple[str, str], Trouble] = field(default_factory=dict)
+    _nodes: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+
+    def take(self, slices: Iterable[Object]) -> None:
+        """Look at every slice there is."""
+        published: dict[tuple[str, str], list[Object]] = {}
+        for each in slices:
+            spec = each["spec"]
+            if is_accelerators(spec["driver"]):
+                published.setdefault((spec["driver"], spec["pool"]["name"]), []).append(spec)
+        self._whole = {name: pool for name, pool in self._whole.items() if name in published}
+        self._partial.clear()
+        self._nodes = {name: {n for spec in specs for n in _nodes(spec)} for name, specs in published.items()}
+        for name, specs in published.items():
+            self._take(name, specs)
+
+    def _take(self, name: tuple[str, str], specs: list[Object]) -> None:
+        newest = max(spec["pool"].get("generation", 0) for spec in specs)
+        parts = [spec for spec in specs if spec["pool"].get("generation", 0) == newest]
+        expected = parts[0]["pool"].get("resourceSliceCount", len(parts))
+        if len(parts) == expected:
+            self._whole[name] = Pool(newest, dict(_devices(name, parts)))
+            return
+        text = (
+            f"pool {name[1]} of {name[0]}: {len(parts)} of {expected} ResourceSlices of generation {newest} are there"
+        )
+        self._partial[name] = Trouble(reason="PoolIncomplete", message=text)
+
+    def on(self, node: str) -> dict[Place, Device]:
+        """The devices on one node."""
+        return {
+            place: device
+            for pool in self._whole.values()
+            for place, (where, device) in pool.devices.items()
+            if where == node
+        }
+
+    def troubles(self, node: str) -> tuple[Trouble, ...]:
+        """What is half published of it."""
+        return tuple(trouble for name, trouble in sorted(self._partial.items()) if node in self._nodes[name])
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """Every node that is spoken of."""
+        whole = {where for pool in self._whole.values() for where, _ in pool.devices.values()}
+        return frozenset(whole.union(*self._nodes.values()))
+
+
+def is_accelerators(driver: str) -> bool:
+    """Whether a DRA driver's devices are accelerators."""
+    return driver in VENDORS or driver.startswith("gpu.")
+
+
+def _nodes(spec: Object) -> Iterator[str]:
+    if spec.get("nodeName"):
+        yield spec["nodeName"]
+    for device in spec.get("devices") or ():
+        if device.get("nodeName"):
+            yield device["nodeName"]
+
+
+def _devices(pool: tuple[str, str], specs: list[Object]) -> Iterator[tuple[Place, tuple[str, Device]]]:
+    for spec in specs:
+        for each in spec.get("devices") or ():
+            where = each.get("nodeName") or spec.get("nodeName")
+            if where:
+                yield Place(*pool, each["name"]), (where, _device(pool[0], each))
+
+
+def _device(driver: str, written: Object) -> Device:
+    attributes = {
+        key.rpartition("/")[2]: next(iter(v.values()), "") for key, v in (written.get("attributes") or {}).items()
+    }
+    product = str(attributes.get("productName", ""))
+    profile = str(attributes.get("profile", ""))
+    vendor = VENDORS.get(driver, driver.removeprefix("gpu."))
+    pci_id = f"1002:{attributes['deviceID']}" if attributes.get("deviceID") and vendor == "amd" else ""
+    numa = attributes.get("numaNode")
+    return Device(
+        id=str(attributes.get("uuid") or written["name"]),
+        model=model_of(product, vendor, pci_id),
+        source="dra",
+        product=product,
+        memory_mib=_memory(written),
+        mig=profile,
+        partition=str(attributes.get("partitionProfile", "")),
+        driver=str(attributes.get("driverVersion", "")),
+        health=_health(written),
+        numa=numa if type(numa) is int and -1 <= numa < NUMA_NODES else None,
+        pci=str(attributes.get("pcieRoot") or attributes.get("pciAddr") or ""),
+        parent=str(attributes.get("parentUUID", "")),
+    )
+
+
+def _memory(written: Object) -> int:
+    said = (written.get("capacity") or {}).get("memory", {}).get("value", "0")
+    try:
+        return max(0, milli(str(said))) // (1000 * 2**20)
+    except BadQuantity:
+        return 0
+
+
+def _health(written: Object) -> Literal["healthy", "unhealthy", "unknown"]:
+    taints = {taint["key"].rpartition("/")[2]: taint.get("effect") for taint in written.get("taints") or ()}
+    if any(taints.get(key) in ("NoSchedule", "NoExecute") for key in LOST):
+        return "unhealthy"
+    return "unknown" if "unmonitored" in taints else "healthy"
+
+
+class Holder(NamedTuple):
+    """What one ResourceClaim gives to whom."""
+
+    places: tuple[Place, ...]
+    pods: tuple[str, ...]
+    """UIDs of those that have it or wait for it."""
+    names: tuple[str, ...]
+    """``namespace/name`` of those that have it."""
+
+
+def holder(claim: Object) -> Holder | None:
+    """Who holds or waits for accelerators through a claim; None if it is of something else."""
+    status, meta = claim.get("status") or {}, claim["metadata"]
+    results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
+    places = tuple(
+        Place(each["driver"], each["pool"], each["device"])
+        for each in results
+        if is_accelerators(each["driver"]) and not each.get("adminAccess")
+    )
+    if not places and (results or not _wants(claim)):
+        return None
+    reserved = [each for each in status.get("reservedFor") or () if each.get("resource") == "pods"]
+    owners = [each["uid"] for each in meta.get("ownerReferences") or () if each.get("kind") == "Pod"]
+    names = tuple(f"{meta['namespace']}/{each['name']}" for each in reserved)
+    return Holder(places, tuple(dict.fromkeys([*(each["uid"] for each in reserved), *owners])), names)
+
+
+def _wants(claim: Object) -> bool:
+    """It is not allocated yet, and asks for a class of accelerators."""
+    asked = ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
+    classes = [(each.get("exactly") or each).get("deviceClassName", "") for each in asked]
+    classes += [one.get("deviceClassName", "") for each in asked for one in each.get("firstAvailable") or ()]
+    return any(name in VENDORS or name.startswith(("gpu.", "mig.")) for name in classes)
+
+
+def held(devices: Mapping[Place, Device], holders: Iterable[Holder]) -> dict[Place, Device]:
+    """The devices with those who hold them.
+
+    A part of a whole that is listed too is only what could be cut out of it: it is there once somebody holds it, and
+    then the whole is not to be had any more.
+    """
+    by_place: dict[Place, list[str]] = {}
+    for each in holders:
+        for place in each.places:
+            by_place.setdefault(place, []).extend(each.names or ("",))
+    wholes = {device.id for device in devices.values()}
+    cut = {devices[place].parent for place in by_place.keys() & devices.keys()} - {""}
+    return {
+        place: msgspec.structs.replace(device, allocated_to=tuple(sorted(set(by_place.get(place, ())) - {""})))
+        for place, device in devices.items()
+        if device.id not in cut and (place in by_place or device.parent not in wholes)
+    }

@@ -1,0 +1,1 @@
+"""Watches one cluster's objects and publishes what changed."""

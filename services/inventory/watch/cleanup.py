@@ -1,0 +1,57 @@
+"""What is said of a cluster that is over, or of which nothing is kept, is told gone: nobody else would ever do it."""
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from events.bus import Bus
+from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
+from schemas.registry import Stream
+from schemas.subjects import Key, names_of
+from services.inventory.watch.watcher import NOBODY
+from services.runtime.level_publisher import Levels
+from services.runtime.retrying_bus import insist
+
+KINDS = (NodeSeen, StorageSeen, ClusterSeen)
+"""All that is said of a cluster."""
+OVER = "cluster.released."
+
+log = structlog.get_logger()
+
+
+async def forget(levels: Levels, tenant: str, name: str) -> None:
+    """Tell gone all that was said of a cluster."""
+    for kind in KINDS:
+        await levels.forget(kind, tenant, name)
+
+
+class Sweep:
+    """Looks through what is said whenever all clusters were listed: at the start, after a reconnect, now and then."""
+
+    def __init__(self, bus: Bus, levels: Levels, listed: asyncio.Event, jitter: Callable[[], float]) -> None:
+        """`listed` is set with each complete listing; `jitter` gives 0 to 1."""
+        self._bus = bus
+        self._levels = levels
+        self._listed = listed
+        self._jitter = jitter
+
+    async def run(self) -> None:
+        """Sweep after each listing, for ever."""
+        while True:
+            await self._listed.wait()
+            self._listed.clear()
+            await insist(self._jitter, self._sweep)
+
+    async def _sweep(self) -> None:
+        await self._levels.refresh()
+        said = (stored.subject for kind in KINDS for stored in self._levels.kept(kind))
+        for tenant, name in sorted({names_of(subject)[2:4] for subject in said}):
+            if tenant != NOBODY and await self._over(tenant, name):
+                log.info("inventory.swept", tenant=tenant, name=name)
+                await forget(self._levels, tenant, name)
+
+    async def _over(self, tenant: str, name: str) -> bool:
+        """Asked of the stream itself: whatever is said of a cluster was said after its first state."""
+        last = await self._bus.last(Stream.EVENTS, Key("cluster", tenant, name).history)
+        return last is None or last.subject.startswith(OVER)

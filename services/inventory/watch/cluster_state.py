@@ -1,0 +1,232 @@
+"""Everything one cluster was seen to hold is kept here, and what that comes to is counted anew where it changed."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import chain
+from typing import Any, TypeVar
+from zlib import crc32
+
+import msgspec
+
+from events.kube.port import Changed, Listed, Object, Resource
+from events.kube.resources import NODES, PODS, STORAGECLASSES
+from schemas.inventory import REFUSED, ClusterSeen, NodeSeen, StorageSeen, Trouble
+from services.inventory.read.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
+from services.inventory.read.node import NodeRead, PodRead, node_seen, read_node, read_pod, unread_node
+from services.inventory.read.object_types import reading
+from services.inventory.read.reachable_pools import Wants, reached
+from services.inventory.read.resource_slices import Holder, Pools, held, holder
+from services.inventory.read.storage import (
+    ClassRead,
+    RoomRead,
+    VolumeRead,
+    read_class,
+    read_room,
+    read_volume,
+    storage_seen,
+)
+from services.inventory.read.totals import Part, Takers, cluster_seen, demanded, part, whole
+from services.inventory.watch.object_store import Shelf, Turn
+
+Told = Listed | Changed
+T = TypeVar("T")
+SHARDS = 64
+"""Nodes are counted in so many parts: a change costs one part and the sum of all, not every node."""
+
+
+class Book:
+    """One cluster's; `blank` names it. `take` what is seen, then ask what it comes to."""
+
+    def __init__(self, blank: ClusterSeen) -> None:
+        self._blank = blank
+        self._nodes: Shelf[NodeRead] = Shelf(reading(NODES, read_node), unread_node)
+        self._pods: Shelf[PodRead] = Shelf(reading(PODS, read_pod))
+        self._slices: Shelf[Object] = Shelf(reading(SLICES, lambda item: item))
+        self._claims: Shelf[Holder | None] = Shelf(reading(CLAIMS, holder))
+        self._classes: Shelf[ClassRead] = Shelf(reading(STORAGECLASSES, read_class))
+        self._volumes: Shelf[VolumeRead] = Shelf(reading(VOLUMES, read_volume))
+        self._rooms: Shelf[RoomRead] = Shelf(reading(CAPACITIES, read_room))
+        self._on: dict[str, dict[str, PodRead]] = {}
+        self._live: dict[str, PodRead] = {}
+        self._finished: dict[str, PodRead] = {}
+        self._stuck: dict[str, PodRead] = {}
+        self._reach: dict[Wants, tuple[str, ...]] = {}
+        self._claimants: frozenset[str] = frozenset()
+        self._pools = Pools()
+        self._dirty: set[str] = set()
+        self._seen: dict[str, NodeSeen] = {}
+        self._shards: dict[int, set[str]] = {}
+        self._parts: dict[int, Part] = {}
+        self._storage: dict[str, StorageSeen] | None = None
+        self._left = False
+        self._shelves: Mapping[Resource, tuple[Shelf[Any], Callable[[list[Turn[Any]]], None]]] = {
+            NODES: (self._nodes, self._turn_nodes),
+            PODS: (self._pods, self._turn_pods),
+            SLICES: (self._slices, self._turn_slices),
+            CLAIMS: (self._claims, self._turn_claims),
+            STORAGECLASSES: (self._classes, self._turn_storage),
+            VOLUMES: (self._volumes, self._turn_storage),
+            CAPACITIES: (self._rooms, self._turn_storage),
+        }
+
+    def take(self, resource: Resource, sight: Told) -> bool:
+        """Take in a list or a change; False if it says nothing new."""
+        shelf, turned = self._shelves[resource]
+        odd = (shelf.nameless, *shelf.unread)
+        if isinstance(sight, Listed):
+            turns = shelf.replace(sight.items, sight.resource_version, sight.nameless)
+            self._storage = None  # a first list is news, even if it is empty
+            self._left |= resource == NODES
+        else:
+            turns = shelf.change(sight.object, gone=sight.gone)
+        turned(turns)
+        return bool(turns) or odd != (shelf.nameless, *shelf.unread)
+
+    def expects(self, resource: Resource) -> bool:
+        """Whether some of it may come any moment, though there is none: claims, where there is what can be claimed."""
+        return resource == CLAIMS and any(True for _ in self._slices)
+
+    def unread(self) -> dict[Resource, tuple[str, ...]]:
+        """Of each kind what cannot be read now, and why; what has no name is of no use but to be counted."""
+        found = {}
+        for resource, (shelf, _) in self._shelves.items():
+            named = [f"{resource.kind} {'/'.join(filter(None, one.path))}: {one.why}" for one in shelf.unread]
+            nameless = [f"a {resource.kind} without a name"] * shelf.nameless
+            if named or nameless:
+                found[resource] = (*sorted(named), *nameless)
+        return found
+
+    @property
+    def complete(self) -> bool:
+        """Nodes and pods were listed: only then is anything known."""
+        return self._nodes.listed and self._pods.listed
+
+    def changed(self) -> dict[str, NodeSeen]:
+        """The level of each node that may differ since the last call."""
+        found = {}
+        for name in sorted(self._dirty):
+            node = self._nodes.named(name)
+            shard = crc32(name.encode()) % SHARDS
+            self._parts.pop(shard, None)
+            if node is None:
+                self._seen.pop(name, None)
+                self._shards.get(shard, set()).discard(name)
+            else:
+                found[name] = self._seen[name] = self._node(node)
+                self._shards.setdefault(shard, set()).add(name)
+        self._dirty.clear()
+        return found
+
+    @property
+    def nodes(self) -> Mapping[str, NodeSeen]:
+        """The level of each node that is there, as of the last `changed`."""
+        return self._seen
+
+    def borne(self, name: str) -> tuple[str, Mapping[str, str]]:
+        """A node's UID, and the labels of ours that it bears."""
+        node = self._nodes.named(name)
+        return (node.uid, node.borne) if node else ("", {})
+
+    def cluster(self, before: ClusterSeen | None, now: datetime) -> ClusterSeen:
+        """The level of the cluster, as of the last `changed`."""
+        for shard, names in self._shards.items():
+            if shard not in self._parts:
+                self._parts[shard] = part(self._seen[name] for name in names)
+        return cluster_seen(self._blank, whole(self._parts.values()), self._count(), before, now)
+
+    def refused(self, why: str) -> ClusterSeen:
+        """The level of a cluster that does not let us in: nothing is known of it but that."""
+        return msgspec.structs.replace(self._blank, degraded=(Trouble(reason=REFUSED, message=why),))
+
+    def left(self) -> bool:
+        """Whether a node may have gone since the last call."""
+        left, self._left = self._left, False
+        return left
+
+    def storage(self) -> dict[str, StorageSeen]:
+        """The level of each storage class, the same object while nothing differs; none before all of it was listed."""
+        if self._storage is None:
+            self._storage = self._stored() if self._classes.listed and self._volumes.listed else {}
+        return self._storage
+
+    def _stored(self) -> dict[str, StorageSeen]:
+        volumes = _grouped((each.storage_class, each) for _, each in self._volumes)
+        rooms = _grouped((each.storage_class, each) for _, each in self._rooms)
+        return {
+            one.name: storage_seen(self._blank.uid, one, volumes.get(one.name, ()), rooms.get(one.name, ()))
+            for _, one in sorted(self._classes, key=lambda kept: kept[1].name)
+        }
+
+    def _node(self, node: NodeRead) -> NodeSeen:
+        places = self._pools.on(node.name)
+        devices = held(places, self._holders()) if places else {}
+        pods = self._on.get(node.name, {}).values()
+        return node_seen(self._blank.uid, node, pods, devices.values(), self._pools.troubles(node.name))
+
+    def _holders(self) -> Iterator[Holder]:
+        return (each for _, each in self._claims if each is not None)
+
+    def _count(self) -> Takers:
+        """By UID: a pod that asks for accelerators and holds a claim of some is one pod."""
+        others = [uid for uid in self._claimants if uid not in self._live and uid not in self._finished]
+        beside = [pod.finished for uid in others if (pod := self._pods.get(uid)) is not None]
+        waiting = [pod for pod in self._on.get("", {}).values() if pod.accelerators and not pod.finished]
+        self._reach = self._reached({pod.wants for pod in waiting})
+        stuck = self._stuck.values()
+        return Takers(
+            live=len(self._live) + beside.count(False),
+            finished=len(self._finished) + beside.count(True),
+            demand=demanded((-(-pod.accelerators // 1000), pod.model, self._reach[pod.wants]) for pod in stuck),
+            waiting=len(waiting),
+            unread=sum(len(odd) for resource, odd in self.unread().items() if resource in (PODS, CLAIMS)),
+            awaited=frozenset(chain.from_iterable(self._reach.values())),
+        )
+
+    def _reached(self, asked: set[Wants]) -> dict[Wants, tuple[str, ...]]:
+        """The pools within reach of each; what was found stays true until a node is of another kind."""
+        kinds = [node.kind for _, node in self._nodes if not node.control_plane] if asked - self._reach.keys() else []
+        return {one: self._reach[one] if one in self._reach else reached(one, kinds) for one in asked}
+
+    def _turn_nodes(self, turns: list[Turn[NodeRead]]) -> None:
+        if any(before is None or now is None or before.kind != now.kind for before, now in turns):
+            self._reach = {}
+        self._dirty.update(node.name for node in chain.from_iterable(turns) if node is not None)
+        self._left |= any(now is None for _, now in turns)
+
+    def _turn_pods(self, turns: list[Turn[PodRead]]) -> None:
+        for before, now in turns:
+            if before is not None:
+                self._on.get(before.node, {}).pop(before.uid, None)
+                self._live.pop(before.uid, None)
+                self._finished.pop(before.uid, None)
+                self._stuck.pop(before.uid, None)
+                self._dirty.add(before.node)
+            if now is not None:
+                self._on.setdefault(now.node, {})[now.uid] = now
+                self._dirty.add(now.node)
+                if now.accelerators:
+                    (self._finished if now.finished else self._live)[now.uid] = now
+                    if now.stuck and not now.finished:
+                        self._stuck[now.uid] = now
+
+    def _turn_slices(self, turns: list[Turn[Object]]) -> None:
+        if turns:
+            spoken_of = self._pools.nodes
+            self._pools.take(item for _, item in self._slices)
+            self._dirty |= spoken_of | self._pools.nodes
+
+    def _turn_claims(self, turns: list[Turn[Holder | None]]) -> None:
+        if any(each is not None for turn in turns for each in turn):
+            self._dirty |= self._pools.nodes
+            self._claimants = frozenset(uid for each in self._holders() for uid in each.pods)
+
+    def _turn_storage(self, turns: list[Turn[Any]]) -> None:
+        if turns:
+            self._storage = None
+
+
+def _grouped(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
+    found: dict[str, list[T]] = {}
+    for name, each in pairs:
+        found.setdefault(name, []).append(each)
+    return found

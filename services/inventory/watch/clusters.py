@@ -1,0 +1,159 @@
+"""Every cluster that has an API is watched, the management cluster among them; joining and leaving by themselves."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+
+from events.backoff import Patience
+from events.bus import Bus
+from events.errors import Denied
+from events.kube.client import Kube
+from events.telemetry import Meters
+from schemas import cluster
+from schemas.cluster import Founded, Hibernated, Provisioned, Ready, Released
+from schemas.entity import State
+from schemas.inventory import UNREADABLE, ClusterSeen
+from schemas.subjects import Key
+from services.inventory.read.own_labels import Wanted, no_labels
+from services.inventory.watch.cleanup import forget
+from services.inventory.watch.failure_domain import Domain
+from services.inventory.watch.publisher import Voice
+from services.inventory.watch.watcher import FIRST, LONGEST, NOBODY, Open, Watcher
+from services.kubernetes.malformed import MALFORMED
+from services.kubernetes.workload_clusters import Workloads
+from services.runtime.failures import Failures
+from services.runtime.level_publisher import Levels
+from services.runtime.read_model import View, entities
+
+MANAGEMENT = Key("cluster", NOBODY, "management")
+"""No tenant's: a namespace cannot be called so."""
+WITH_AN_API = (Provisioned, Ready, Hibernated)
+
+
+class Clusters:
+    """The watchers, one per cluster."""
+
+    def __init__(  # noqa: PLR0913 - its ports
+        self,
+        bus: Bus,
+        workloads: Workloads,
+        levels: Levels,
+        *,
+        clock: Callable[[], datetime],
+        meters: Meters,
+        jitter: Callable[[], float],
+        management: Kube | None = None,
+        labels: Wanted = no_labels,
+    ) -> None:
+        self._workloads = workloads
+        self._levels = levels
+        self._clock = clock
+        self._meters = meters
+        self._jitter = jitter
+        self._management = management
+        self._labels = labels
+        self._known: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
+        self._failures: Failures[Key] = Failures("cluster.watch", jitter, meters)
+        self._watched: dict[Key, tuple[str, Domain, asyncio.Task[None]]] = {}
+        self._changes: asyncio.Queue[Key] = asyncio.Queue()
+
+    @property
+    def listed(self) -> asyncio.Event:
+        """Set whenever all clusters were listed."""
+        return self._known.listed
+
+    async def run(self, ready: asyncio.Event) -> None:
+        """Follow every cluster, for ever; `ready` is set once all that are there were seen, or could not be."""
+        try:
+            await self._run(ready)
+        finally:
+            await self._workloads.close()
+
+    async def _run(self, ready: asyncio.Event) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._known.run())
+            await self._known.ready.wait()
+            self._known.listen(lambda key, _: self._changes.put_nowait(key), self._changes.put_nowait)
+            if self._management is not None:
+                self._watch_management(self._management, group)
+            for key, _ in self._known:
+                await self._take(key, group)
+            group.create_task(self._ready(ready))
+            while True:
+                await self._take(await self._changes.get(), group)
+
+    async def _ready(self, ready: asyncio.Event) -> None:
+        for _, domain, task in tuple(self._watched.values()):
+            settled = asyncio.ensure_future(domain.settled.wait())
+            await asyncio.wait((settled, task), return_when=asyncio.FIRST_COMPLETED)  # it may be left meanwhile
+            settled.cancel()
+        ready.set()
+
+    async def _take(self, key: Key, group: asyncio.TaskGroup) -> None:
+        """What breaks over one cluster's coming or going is tried again later, and keeps no other waiting."""
+        try:
+            await self._follow(key, group)
+        except Exception as error:  # noqa: BLE001 - logged and counted there
+            later = self._failures.failed(key, error)
+            asyncio.get_running_loop().call_later(later, self._changes.put_nowait, key)
+
+    async def _follow(self, key: Key, group: asyncio.TaskGroup) -> None:
+        """Watch the cluster if it has an API now, whichever attempt's; leave it otherwise."""
+        state = self._known.get(key)
+        secret = state.kubeconfig if isinstance(state, WITH_AN_API) else ""
+        mark = f"{secret}/{state.uid if state else ''}"
+        watched = self._watched.get(key)
+        if watched is not None and watched[0] != mark:
+            await self._leave(key)
+        if isinstance(state, WITH_AN_API) and key not in self._watched:
+            self._watch(key, mark, _blank(key, state), lambda: self._open(key.tenant, secret), group)
+        if isinstance(state, Released):
+            await self._forget(key)
+
+    def _watch(self, key: Key, mark: str, blank: ClusterSeen, open_: Open, group: asyncio.TaskGroup) -> None:
+        voice = Voice(self._levels, key, self._clock)
+        labels = no_labels if key == MANAGEMENT else self._labels
+
+        def watcher(settled: asyncio.Event) -> Watcher:
+            tries = Patience(self._jitter, FIRST, LONGEST)
+            return Watcher(
+                key,
+                blank,
+                voice,
+                clock=self._clock,
+                meters=self._meters,
+                tries=tries,
+                labels=labels,
+                settled=settled,
+            )
+
+        domain = Domain(key, blank, voice, watcher, self._failures)
+        self._watched[key] = (mark, domain, group.create_task(domain.run(open_)))
+
+    async def _open(self, tenant: str, secret: str) -> Kube:
+        """Raises the faults of `Workloads.open`; what the Secret holds may have any shape."""
+        try:
+            return await self._workloads.open(tenant, secret)
+        except MALFORMED as error:
+            why = f"Secret {tenant}/{secret} holds no kubeconfig that can be read: {type(error).__name__}"
+            raise Denied(why, UNREADABLE) from error
+
+    def _watch_management(self, kube: Kube, group: asyncio.TaskGroup) -> None:
+        async def open_() -> Kube:
+            return kube
+
+        self._watch(MANAGEMENT, "", ClusterSeen(cluster=MANAGEMENT.name, uid=MANAGEMENT.name), open_, group)
+
+    async def _leave(self, key: Key) -> None:
+        mark, _, task = self._watched.pop(key)
+        task.cancel()
+        await asyncio.wait((task,))
+        await self._workloads.shut(key.tenant, mark.partition("/")[0])
+
+    async def _forget(self, key: Key) -> None:
+        """The cluster is gone for good."""
+        await forget(self._levels, key.tenant, key.name)
+
+
+def _blank(key: Key, state: Founded) -> ClusterSeen:
+    return ClusterSeen(cluster=key.name, uid=state.uid, attempt=state.attempt.number)

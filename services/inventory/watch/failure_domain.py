@@ -1,0 +1,61 @@
+"""One cluster is one failure domain: whatever breaks over it is its own condition, and it is watched anew by itself."""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
+from schemas.subjects import Key
+from services.inventory.read.unreadable import broken
+from services.inventory.watch.publisher import Voice
+from services.inventory.watch.watcher import Open, Watcher
+from services.runtime.failures import Failures
+
+LONG = 60.0
+"""Seconds after which a watch that breaks is one that had gone well."""
+
+
+class Domain:
+    """Watches one cluster until cancelled."""
+
+    def __init__(
+        self,
+        key: Key,
+        blank: ClusterSeen,
+        voice: Voice,
+        watcher: Callable[[asyncio.Event], Watcher],
+        failures: Failures[Key],
+    ) -> None:
+        """`watcher` makes one that sets the event once it has seen the cluster whole, or cannot."""
+        self.settled = asyncio.Event()
+        self._key = key
+        self._blank = blank
+        self._voice = voice
+        self._watcher = watcher
+        self._failures = failures
+
+    async def run(self, open_: Open) -> None:
+        """Whatever is raised here is of this cluster alone: told, and tried again later and later."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            began = clock()
+            try:
+                await self._watcher(self.settled).run(open_)
+            except Exception as error:  # noqa: BLE001 - a fault of ours over one cluster must not stop the others
+                if clock() - began > LONG:
+                    self._failures.well(self._key)
+                wait = self._failures.failed(self._key, error)
+                await self._tell(error)
+                self.settled.set()
+                await asyncio.sleep(wait)
+
+    async def _tell(self, error: Exception) -> None:
+        """What was said last of it is stale, and why."""
+        levels = [*self._voice.said(NodeSeen), *self._voice.said(StorageSeen)]
+        whole = msgspec.structs.replace(self._voice.last(ClusterSeen) or self._blank, known=False)
+        try:
+            await self._voice.say_all([(name, msgspec.structs.replace(one, freshness="stale")) for name, one in levels])
+            await self._voice.say(msgspec.structs.replace(whole, freshness="stale", degraded=(broken(error),)))
+        except Exception as again:  # noqa: BLE001 - it is logged, and the cluster is watched anew all the same
+            self._failures.failed(self._key, again)

@@ -1,0 +1,59 @@
+"""A kind of which a cluster has nothing is not watched: it is looked at again when the cluster stirs."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from events.backoff import Patience
+from events.kube.port import Resource
+from services.inventory.read.kinds import BESIDE, BROUGHT
+
+SOON, LATE = 1.0, 30.0
+"""Seconds from a change in a cluster to the look at what it may have brought; doubled while it brings nothing."""
+AT_LAST = 300.0
+"""Seconds after which it is looked at all the same: as long as a watch lasts."""
+
+
+class Lull:
+    """One kind's: counts what stirs that may bring some of it."""
+
+    def __init__(self, jitter: Callable[[], float]) -> None:
+        """`jitter` gives 0 to 1."""
+        self.stirs = 0
+        self._jitter = jitter
+        self._stirred = asyncio.Event()
+
+    def stir(self) -> None:
+        """Something of that has changed."""
+        self.stirs += 1
+        self._stirred.set()
+        self._stirred.clear()
+
+    def patience(self) -> Patience:
+        """One kind's, for `over`."""
+        return Patience(self._jitter, SOON, LATE)
+
+    async def over(self, since: int, patience: Patience) -> None:
+        """Wait until it is worth a look again; `since`: the stirs there were before the last one."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(AT_LAST):
+                while self.stirs == since:
+                    await self._stirred.wait()
+        await asyncio.sleep(patience.failed())
+
+
+class Lulls:
+    """One cluster's, each kind's its own."""
+
+    def __init__(self, jitter: Callable[[], float]) -> None:
+        """`jitter` gives 0 to 1."""
+        self._of = {resource: Lull(jitter) for resource in BESIDE}
+
+    def of(self, resource: Resource) -> Lull:
+        """That of a kind beside nodes and pods."""
+        return self._of[resource]
+
+    def stir(self, changed: Resource) -> None:
+        """Something of a kind has changed."""
+        for resource in BROUGHT.get(changed, BESIDE):
+            self._of[resource].stir()

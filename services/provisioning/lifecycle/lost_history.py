@@ -1,0 +1,133 @@
+"""A cluster whose history was lost is known by what bears its marks: it is taken in again, or let go.
+
+Taken in where its Colony stands and its objects tell enough; let go where the Colony goes, or where they do not.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+
+from schemas.cluster import Launching, Provisioned, Released, Releasing, Requested
+from schemas.founding import MadeLate, NotRecalled, Recalled
+from schemas.infra import InfraSeen, Remains
+from schemas.placement import Attempt, Lot, NodeGroup, Placement
+from schemas.wish import Need, Pool, Wish
+from services.clouds.standing import Standing, Stood
+from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
+from services.provisioning.lifecycle.orphans import find, keep
+from services.provisioning.lifecycle.resize import amend
+from services.provisioning.placement.adoption import lot, only, pairs, price_of
+from services.provisioning.placement.offer_index import Market, Place
+
+UNPRICED = "its price is unknown since its history was lost"
+
+
+def request(_: None, wish: Wish, now: datetime) -> Requested | Provisioned | Releasing | Released:
+    """From nothing: what is left of a former life decides whether this is the first."""
+    left, asked = wish.remains or Remains(), msgspec.structs.replace(wish, remains=None)
+    newest = max((seen for seen in left.found if _is_of(wish, seen)), key=lambda seen: seen.attempt, default=None)
+    uid = newest.uid if newest else f"{wish.uid}.{wish.generation}"
+    new = Requested(uid=uid, correlation=wish.uid, wish=asked, attempts=newest.attempt if newest else 0)
+    if left.ended and not wish.deleting:
+        return _beside(new, left.found).to(Released, because=left.ended)
+    if newest is None:
+        known = _beside(new, left.found)
+        return known.to(Released, because="Deleted") if wish.deleting else known
+    known = _beside(msgspec.structs.replace(new, standing=_unpriced(newest, wish.need)), left.found)
+    return end(known, newest, now) if wish.deleting else known
+
+
+def end(state: Requested, seen: InfraSeen, now: datetime) -> Provisioned | Releasing:
+    """It goes as any other: where its API answers, what runs in it is stopped and cleaned first."""
+    attempt = state.standing or _unpriced(seen, state.wish.need)
+    if not seen.reachable:
+        return state.to(Releasing, attempt=attempt, because="Deleted", billed_since=now)
+    secret = seen.kubeconfig or f"{attempt.object_name(state.wish.name)}-kubeconfig"
+    return state.to(
+        Provisioned,
+        attempt=attempt,
+        billed_since=now,
+        kubeconfig=secret,
+        lent=bool(seen.kubeconfig),
+        deadline=now + JOIN_LIMIT,
+    )
+
+
+def take_in(state: Requested, told: Recalled, now: datetime) -> Requested | Launching:
+    """It goes on where it was, and follows what was asked for since; what it cost before is not known."""
+    if state.standing is None or told.attempt != state.standing.number:
+        return state
+    attempt = msgspec.structs.replace(state.standing, placement=told.placement, message=told.message)
+    before = msgspec.structs.replace(state.wish, need=told.need, generation=state.wish.generation - 1)
+    deadline = now + LAUNCH_LIMIT
+    stood = state.to(Launching, wish=before, attempt=attempt, billed_since=now, deadline=deadline)
+    return amend(stood, state.wish, now)
+
+
+def disown(state: Requested, told: NotRecalled) -> Requested:
+    """It is released beside all else, and the cluster is founded anew."""
+    if state.standing is None or told.attempt != state.standing.number:
+        return state
+    stray = msgspec.structs.replace(
+        state.standing, backend=state.wish.need.backend, reason="Lost", message=told.message
+    )
+    return keep(msgspec.structs.replace(state, standing=None), MadeLate(stray))
+
+
+def as_it_stands(wish: Wish, attempt: int, there: Standing, market: Market) -> Recalled | NotRecalled:
+    """What an attempt was founded for, by what its object tells, and at the price of now."""
+    unknown = sorted({stood.pool for stood in there.pools} - {pool.name for pool in wish.need.pools} - {""})
+    if unknown:
+        return NotRecalled(attempt, f"it has the pool {', '.join(unknown)}, which is not asked for")
+    need = _sized(wish.need, there)
+    place = (only(there.cloud, need.clouds), only(there.region, need.regions))
+    lots = tuple(_lot(need, pool, stood, market, place) for pool, stood in pairs(need, there))
+    fixed = market.control_plane(place)
+    placement = Placement(cloud=place[0], region=place[1], lots=lots, control_plane_per_hour=fixed)
+    message = "" if all(each.price_per_hour for each in lots) else UNPRICED
+    return Recalled(attempt, placement, need, message)
+
+
+def _is_of(wish: Wish, seen: InfraSeen) -> bool:
+    """Whether an object bears the marks of this very Colony, at the back end that the wish names."""
+    return seen.uid.startswith(f"{wish.uid}.") and seen.backend == wish.need.backend
+
+
+def _beside(state: Requested, found: Iterable[InfraSeen]) -> Requested:
+    """With all that stands beside what is taken in as strays."""
+    for seen in found:
+        state = find(state, seen)
+    return state
+
+
+def _unpriced(seen: InfraSeen, need: Need) -> Attempt:
+    lots = tuple(lot(pool, Stood(pool.name, pool.nodes), 0.0) for pool in need.pools)
+    return Attempt(
+        number=seen.attempt, placement=Placement(cloud="", region="", lots=lots), adopts=seen.adopted, message=UNPRICED
+    )
+
+
+def _sized(need: Need, there: Standing) -> Need:
+    """With the pools, the nodes and the version that stand."""
+    standing = {stood.pool for stood in there.pools} or {""}
+    pools = tuple(pool for pool in need.pools if standing == {""} or pool.name in standing)
+    asleep = bool(there.pools) and not any(stood.nodes for stood in there.pools)
+    known = msgspec.structs.replace(
+        need, pools=pools, hibernate=asleep, kubernetes_version=there.version or need.kubernetes_version
+    )
+    if asleep:
+        return known
+    sized = tuple(_pool(need, pool, stood) for pool, stood in pairs(known, there))
+    return msgspec.structs.replace(known, pools=sized)
+
+
+def _pool(need: Need, pool: Pool, stood: Stood) -> Pool:
+    """Of what grows and shrinks by itself the size says nothing of what was asked for."""
+    return pool if pool.elastic or need.autoscaled else msgspec.structs.replace(pool, nodes=stood.nodes)
+
+
+def _lot(need: Need, pool: Pool, stood: Stood, market: Market, place: Place) -> Lot:
+    made = lot(pool, stood, price_of(need, pool, stood, market, place) or 0.0)
+    group = NodeGroup(least=pool.least, most=pool.most) if need.autoscaled else None
+    return msgspec.structs.replace(made, group=group)

@@ -1,0 +1,181 @@
+"""A cluster that runs follows the size its pools are wished to have, and stays ready meanwhile."""
+
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import msgspec
+
+from schemas.cluster import Founded, Provisioned, Ready, Resizing
+from schemas.entity import Due, Wake
+from schemas.founding import Look
+from schemas.inventory import ClusterSeen
+from schemas.placement import Lot
+from schemas.resize import Resize, Resized, ResizeRefused
+from schemas.wish import Pool, Wish
+from services.colony.cost import cost
+from services.colony.shortfall import short, unmet
+from services.provisioning.lifecycle.immutable import possible
+from services.provisioning.lifecycle.lots import asked, beside, grows, lacking, undone
+from services.provisioning.lifecycle.upgrade import against, aim, missing, overrun, to
+from services.runtime.machine import Command
+
+F = TypeVar("F", bound=Founded)
+RESIZE_LIMIT = timedelta(minutes=30)
+"""From a new size to every node of it; what takes longer goes on, and people are told."""
+
+
+def amend(state: F, wish: Wish, now: datetime) -> F:
+    """Limits, add-ons and the pools' nodes follow the newest wish; what else runs stays as it was founded.
+
+    What cannot change is told, and holds up nothing else.
+    """
+    if not wish.newer_than(state.wish):
+        return state
+    kept = msgspec.structs.replace(wish, need=state.wish.need)
+    if wish.deleting:
+        return msgspec.structs.replace(state, wish=kept, refused="", wanted=None)
+    version = against(state, wish.need)
+    same = to(wish, state.wish.need.kubernetes_version).need
+    wanted, rest = possible(state.wish.need, same, lambda need: beside(state, need))
+    refused = "; ".join(filter(None, (version, rest)))
+    state = state if version else aim(state, wish.need, now)
+    if lacking(state, wanted):
+        return msgspec.structs.replace(state, wish=kept, refused=refused, wanted=wanted)
+    return become(state, msgspec.structs.replace(wish, need=wanted), beside(state, wanted).lots, now, refused=refused)
+
+
+def become(state: F, wish: Wish, lots: tuple[Lot, ...], now: datetime, *, refused: str = "") -> F:
+    """From now on it is what the wish says, on these lots; `refused` tells what of it cannot be."""
+    known = msgspec.structs.replace(state, wish=wish, refused=refused, wanted=None)
+    # After a refusal nobody knows what the back end has: another replica may have told it an older size meanwhile.
+    if lots == state.attempt.placement.lots and not state.refused:
+        return known
+    had, has = (tuple(pool.name for pool in pools) for pools in (_taken_pools(state), wish.need.pools))
+    pools = _taken_pools(state) if sorted(had) != sorted(has) else ()
+    return begin(known, lots, now, before=taken(state), pools=pools)
+
+
+def confirm(state: F, told: Resized, now: datetime) -> F:
+    """The back end took a size; if that is not the newest one any more, it has to be told again."""
+    if told.attempt != state.attempt.number:
+        return state
+    newest = asked(told.lots) == asked(state.attempt.placement.lots)
+    resizing = state.resizing or (None if newest else _resizing(state, state.attempt.placement.lots, now))
+    return state if resizing is None else _set(state, msgspec.structs.replace(resizing, ordered=newest))
+
+
+def take_back(state: F, told: ResizeRefused, now: datetime) -> F:
+    """It goes on as it was; where even that is refused, it is left to people."""
+    resizing, lots = state.resizing, state.attempt.placement.lots
+    newest = (told.attempt, asked(told.lots)) == (state.attempt.number, asked(lots))
+    if resizing is None or resizing.ordered or not newest:
+        return state
+    refused = state.refused if resizing.demanded else told.message
+    if not resizing.before or asked(resizing.before) == asked(lots):
+        return msgspec.structs.replace(state, resizing=None, refused=refused)
+    need = undone(state.wish.need, resizing)
+    known = msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, need=need), refused=refused)
+    return begin(known, resizing.before, now, before=())
+
+
+def settle(state: F, seen: ClusterSeen) -> F:
+    """It has the size that was asked for."""
+    bought, resizing = state.attempt.placement, state.resizing
+    reached = seen.nodes == bought.nodes and not any(short(state, seen, bought.lots))
+    if resizing is None or not resizing.ordered or not reached:
+        return state
+    return msgspec.structs.replace(state, resizing=None)
+
+
+def run_late(state: F, _: Due, now: datetime) -> F:
+    resizing = state.resizing
+    if resizing is None or now < resizing.until:
+        return state
+    return msgspec.structs.replace(state, resizing=msgspec.structs.replace(resizing, late=True))
+
+
+def run_over(state: F, due: Due, now: datetime) -> F:
+    """Another size, or another version, takes longer than it should."""
+    return run_late(overrun(state, due, now), due, now)
+
+
+def enough(state: Founded, seen: ClusterSeen) -> bool:
+    """Whether what is there is all that was bought; while that changes, all that was bought before and after."""
+    lacks, (nodes, accelerators) = unmet(state, seen), missing(state)
+    return seen.known and lacks.nodes <= nodes and lacks.accelerators <= accelerators
+
+
+def asks_resize(state: Founded) -> tuple[Command, ...]:
+    """That the back end is told the size, until it has taken it."""
+    resizing = state.resizing
+    if resizing is None or resizing.ordered:
+        return ()
+    return (Resize(state.wish, state.attempt, state.uid, grows(resizing.before, state.attempt.placement.lots)),)
+
+
+def asks_again(state: Provisioned) -> tuple[Command, ...]:
+    """That a cluster which was whole is given its size once more: somebody may have taken nodes out by hand."""
+    if not state.was_ready or state.resizing is not None:
+        return ()
+    return (Resize(state.wish, state.attempt, state.uid, grows=False),)
+
+
+def asks_settling(state: Founded) -> tuple[Command, ...]:
+    """That, and what is there of it; people are told once if it takes long."""
+    resizing = state.resizing
+    if resizing is None or resizing.late:
+        return asks_resize(state)
+    return (*asks_resize(state), Look(state.wish, state.attempt), Wake(resizing.until))
+
+
+def begin(
+    state: F, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...], pools: tuple[Pool, ...] = ()
+) -> F:
+    """From now on it has these lots: what it cost until now is billed at the old price."""
+    resizing = msgspec.structs.replace(_resizing(state, lots, now), before=before, pools=pools)
+    return _set(rebilled(state, lots, now), resizing)
+
+
+def rebilled(state: F, lots: tuple[Lot, ...], now: datetime) -> F:
+    """From now on it costs what these lots cost."""
+    placement = state.attempt.placement
+    return msgspec.structs.replace(
+        state,
+        attempt=msgspec.structs.replace(state.attempt, placement=msgspec.structs.replace(placement, lots=lots)),
+        cost_usd=cost(state, placement, state.billed_since, now),
+        billed_since=now,
+    )
+
+
+def _resizing(state: Founded, lots: tuple[Lot, ...], now: datetime) -> Resizing:
+    """What never was whole has to be that first; what was, stays ready with what it keeps in any case."""
+    whole = state.resizing if _was_whole(state) else None
+    had = (whole.least if whole else {}) or {lot.pool: lot.least for lot in state.attempt.placement.lots}
+    least = {lot.pool: min(had.get(lot.pool, 0), lot.least) if _was_whole(state) else lot.least for lot in lots}
+    nodes = sum(least.values())
+    accelerators = sum(least[lot.pool] * lot.accelerators_per_node for lot in lots)
+    if whole is not None and not whole.least:  # of a time when it was said of all pools together
+        nodes, accelerators, least = min(nodes, whole.nodes), min(accelerators, whole.accelerators), {}
+    return Resizing(nodes=nodes, accelerators=accelerators, least=least, until=now + RESIZE_LIMIT)
+
+
+def _was_whole(state: Founded) -> bool:
+    return isinstance(state, Ready) or (isinstance(state, Provisioned) and state.was_ready)
+
+
+def taken(state: Founded) -> tuple[Lot, ...]:
+    """The lots that the back end took last."""
+    return (waits.before if (waits := _untaken(state)) else ()) or state.attempt.placement.lots
+
+
+def _taken_pools(state: Founded) -> tuple[Pool, ...]:
+    """What those are for."""
+    return (waits.pools if (waits := _untaken(state)) else ()) or state.wish.need.pools
+
+
+def _untaken(state: Founded) -> Resizing | None:
+    return state.resizing if state.resizing is not None and not state.resizing.ordered else None
+
+
+def _set(state: F, resizing: Resizing) -> F:
+    return msgspec.structs.replace(state, resizing=resizing)

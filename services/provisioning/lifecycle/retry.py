@@ -1,0 +1,43 @@
+"""A cluster that goes without asks the market again, ever less often, and soon after the market has changed."""
+
+from datetime import datetime, timedelta
+from zlib import crc32
+
+import msgspec
+
+from schemas.cluster import NOT_INSTALLED, Placing, Requested, Stalled, Waiting
+from schemas.entity import Due
+from schemas.founding import MarketMoved
+from schemas.placement import Ranked
+from services.provisioning.placement.cooldowns import memory, remembered
+
+SHORTEST = timedelta(minutes=1)
+LONGEST = timedelta(minutes=30)
+"""The market is asked again after as long as the cluster has gone without, within these: half as often each time."""
+SETTLE = timedelta(minutes=1)
+"""From the first change of the market to asking it: changes come in crowds."""
+
+
+def go_without(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Waiting | Stalled:
+    """What only another wish or an installation can help stands still; all else waits."""
+    if memory(market.reason).final or market.reason == NOT_INSTALLED:
+        return state.to(Stalled, reason=market.reason, message=market.message)
+    since = state.short_since or now
+    wait = min(max(now - since, SHORTEST), LONGEST) * _spread(state.uid)
+    return state.to(Waiting, reason=market.reason, message=market.message, short_since=since, until=now + wait)
+
+
+def ask_again(state: Waiting, _: Due, now: datetime) -> Waiting | Placing:
+    """What failed too long ago to count is forgotten."""
+    if now < state.until or state.wish.deleting:
+        return state
+    return state.to(Placing, tried=tuple(attempt for attempt in state.tried if remembered(attempt, now)))
+
+
+def ask_soon(state: Waiting, _: MarketMoved, now: datetime) -> Waiting:
+    return msgspec.structs.replace(state, until=min(state.until, now + SETTLE))
+
+
+def _spread(uid: str) -> float:
+    """0.9 to 1.1, by name: those that went without at the same time do not all ask again at the same time."""
+    return 0.9 + crc32(uid.encode()) % 1000 / 5000

@@ -1,0 +1,1 @@
+"""Chooses where a cluster goes: filters, ranks and reserves offers."""

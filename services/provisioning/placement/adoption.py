@@ -1,0 +1,109 @@
+"""A cluster that stands already is taken in as it is, if that is what was asked for: a pure comparison."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from schemas.inventory import Offer
+from schemas.placement import Attempt, Lot, Placement, Ranked
+from schemas.wish import Adopt, Need, Pool, Wish
+from services.clouds.standing import Standing, Stood
+from services.market.jurisdictions import within
+from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT, remembered
+from services.provisioning.placement.offer_index import Market, Place
+
+UNKNOWN = "unknown"
+"""The cloud or region of a cluster that tells neither, where the Colony does not name the only one."""
+MISFIT = "DoesNotFit"
+
+
+def nothing(adopt: Adopt, message: str) -> Ranked:
+    """The answer where there is none; `message` says what there is not."""
+    told = f"{message}: adopt one that is there, or leave adopt out"
+    return Ranked((), NOTHING_TO_ADOPT, told, adopt.name)
+
+
+def taken_in(wish: Wish, there: Standing, market: Market, tried: Sequence[Attempt], now: datetime) -> Ranked:
+    """What stands, as the only placement there is; or why it cannot be taken in (now)."""
+    if failed := [attempt for attempt in tried if remembered(attempt, now)]:
+        return Ranked((), failed[-1].reason, f"it could not be taken in: {failed[-1].message or failed[-1].reason}")
+    place = (only(there.cloud, wish.need.clouds), only(there.region, wish.need.regions))
+    if there.taken_by not in ("", wish.name):
+        return Ranked((), "AlreadyExists", f"{wish.need.adopts} is taken in already, as {there.taken_by}")
+    if missed := next(_misses(wish.need, there, place), ""):
+        return Ranked((), MISFIT, missed)
+    priced = [(pool, stood, price_of(wish.need, pool, stood, market, place)) for pool, stood in pairs(wish.need, there)]
+    if unknown := [stood for _, stood, price in priced if price is None]:
+        return Ranked((), "NoPrice", _unpriced(unknown[0], place))
+    lots = tuple(lot(pool, stood, price) for pool, stood, price in priced if price is not None)
+    found = Placement(cloud=place[0], region=place[1], lots=lots)
+    cap = wish.need.max_price_per_hour
+    if cap is not None and found.price_per_hour > cap:
+        return Ranked((), "PriceCap", f"it costs ${found.price_per_hour:.2f} an hour, the cap is ${cap:.2f}")
+    return Ranked((found,))
+
+
+def _misses(need: Need, there: Standing, place: Place) -> Iterator[str]:
+    """How what is asked for is not what stands, for people."""
+    cloud, region = place
+    if cloud not in (need.clouds or (cloud,)) or region not in (need.regions or (region,)):
+        yield f"it is in {cloud} {region}, which is not asked for"
+    if need.residency and not within(_machine(place), need.residency):
+        yield f"it is in {cloud} {region}, which is not known to be in {', '.join(need.residency)}"
+    wanted = need.kubernetes_version
+    if there.version not in ("", wanted):
+        yield f"it has Kubernetes {there.version}, not {wanted}: write that version, and upgrade it then"
+    asked, stand = {pool.name for pool in need.pools}, {stood.pool for stood in there.pools}
+    if there.pools and (len(asked) != len(there.pools) or stand not in ({""}, asked)):
+        yield f"it has {_listed(there)}: write these pools"
+    for pool, stood in pairs(need, there):
+        if stood.nodes != pool.nodes:
+            yield f"its pool {pool.name} has {stood.nodes} nodes, not {pool.nodes}: write so many, and scale it then"
+    if there.nodes not in (None, sum(pool.nodes for pool in need.pools)):
+        yield f"it has {there.nodes} workers, not {sum(pool.nodes for pool in need.pools)}: write pools of so many"
+
+
+def pairs(need: Need, there: Standing) -> Iterator[tuple[Pool, Stood]]:
+    """Each pool with what stands of it: what is asked for, where that is not told."""
+    for pool in need.pools:
+        found = [stood for stood in there.pools if stood.pool in ("", pool.name)]
+        yield pool, found[0] if found else Stood(pool.name, pool.nodes)
+
+
+def price_of(need: Need, pool: Pool, stood: Stood, market: Market, place: Place) -> float | None:
+    """Of one node (USD per hour); None where nobody has said it."""
+    if need.adopt is not None and need.adopt.node_price_per_hour is not None:
+        return need.adopt.node_price_per_hour
+    entries = market.shelf(pool.accelerator, pool.accelerators_per_node).get(place, ())
+    fit = (e for e in entries if (e.instance, e.spot) == (stood.instance, stood.spot) and stood.zone in ("", e.zone))
+    return next((entry.price for entry in fit), None)
+
+
+def lot(pool: Pool, stood: Stood, price: float) -> Lot:
+    return Lot(
+        pool=pool.name,
+        instance=stood.instance,
+        zone=stood.zone,
+        accelerator=pool.accelerator,
+        accelerators_per_node=pool.accelerators_per_node,
+        nodes=stood.nodes,
+        price_per_hour=price,
+        spot=stood.spot,
+    )
+
+
+def only(told: str, asked: tuple[str, ...]) -> str:
+    return told or (asked[0] if len(asked) == 1 else UNKNOWN)
+
+
+def _machine(place: Place) -> Offer:
+    return Offer(cloud=place[0], region=place[1], instance="", accelerator="", accelerators=0, price=0.0)
+
+
+def _unpriced(stood: Stood, place: Place) -> str:
+    machine = f"{stood.instance}{' spot' if stood.spot else ''} in {' '.join(place)}" if stood.instance else "its nodes"
+    return f"no catalog has a price for {machine} with these accelerators: say adopt.nodePricePerHour, or mend the pool"
+
+
+def _listed(there: Standing) -> str:
+    named = ", ".join(stood.pool for stood in there.pools if stood.pool)
+    return f"the pools {named}" if named else "one pool"

@@ -1,0 +1,169 @@
+"""Provisioning's stand at the market: what is offered, what is held, and whether what was chosen may be bought."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from events.bus import Bus
+from events.errors import Denied, TryLater
+from events.meters import Meters
+from schemas import cluster
+from schemas.cluster import Launching
+from schemas.entity import State
+from schemas.founding import Launch, NotRecalled, Rank, Recall, Recalled
+from schemas.inventory import Offers
+from schemas.market import CapacitySeen
+from schemas.placement import Attempt, Ranked
+from schemas.registry import Stream, declared
+from schemas.resize import Bought, Buy, NotBought, Resize
+from schemas.subjects import Key
+from schemas.wish import Wish
+from services.clouds.standing import Standing
+from services.provisioning.lifecycle.lost_history import as_it_stands
+from services.provisioning.lifecycle.pools import addition, in_vain
+from services.provisioning.placement.adoption import taken_in
+from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.predicates import Known, Reach
+from services.provisioning.placement.rank import BEST, rank, steadied
+from services.provisioning.placement.reservations import Holder, Holders, Stock, excess, holds, together
+from services.provisioning.placement.tenant_signals import Neighbours
+from services.runtime.read_model import View, entities, levels
+
+SOON = 0.1
+"""Seconds until it is looked again whether our own choice has come back on the bus."""
+
+
+class _Holding(msgspec.Struct):
+    """Of any state of a cluster: whose it is, and what it holds."""
+
+    uid: str
+    attempt: Attempt | None = None
+
+
+class Stall:
+    """Read models of the market and of who holds what."""
+
+    def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters) -> None:
+        self.market = Market()
+        self.neighbours = Neighbours()
+        self._holders = Holders()
+        self._bus = bus
+        self._clock = clock
+        self._offers: View[str, Offers] = levels(bus, Offers, meters)
+        self._signals: View[str, CapacitySeen] = levels(bus, CapacitySeen, meters)
+        self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
+        self._offers.listen(lambda _, said: self.market.hear(said))
+        self._clusters.listen(self.neighbours.note, self.neighbours.drop)
+        self._clusters.listen(self._holders.note, self._holders.drop)
+        self.views: tuple[View[Any, Any], ...] = (self._offers, self._signals, self._clusters)
+        """What must run beside it."""
+
+    @property
+    def open(self) -> bool:
+        """Something has been said of the market."""
+        return any(True for _ in self._offers)
+
+    def ranked(
+        self, command: Rank, reach: Reach, *, keeps: bool = False, elsewhere: Mapping[str, str] | None = None
+    ) -> Ranked:
+        """What the market offers a wish now; what must be steady is looked for without spot before it is with it."""
+        wish, known = command.wish, replace(self.known(command.wish, keeps=keeps), elsewhere=elsewhere or {})
+        asks = (steadied(wish), wish) if command.steady else (wish,)
+        answers = [rank(each, self.market, reach, command.tried, known=known, most=BEST) for each in asks]
+        return next((answer for answer in answers if answer.placements), answers[-1])
+
+    def bought(self, command: Buy, reach: Reach) -> Bought | NotBought:
+        """What the market offers now for the pools that are to be added, where the cluster is."""
+        asked = Rank(addition(command), (), steady=command.steady)
+        found = self.ranked(asked, reach, keeps=True)
+        if found.placements:
+            return Bought(command.attempt, command.wish.need, found.placements[0].lots)
+        return NotBought(command.attempt, command.wish.need, in_vain(asked.wish, found.message))
+
+    def taken_in(self, command: Rank, there: Standing) -> Ranked:
+        """What stands already, if it is what the wish asks for."""
+        return taken_in(command.wish, there, self.market, command.tried, self._clock())
+
+    def as_it_stands(self, command: Recall, there: Standing) -> Recalled | NotRecalled:
+        """What an attempt is whose history was lost."""
+        return as_it_stands(command.wish, command.attempt.number, there, self.market)
+
+    def known(self, asking: Wish, *, keeps: bool = False) -> Known:
+        """What to hold against the prices now.
+
+        Who asks holds nothing, unless it keeps what it has: that its last try was released may not have come back yet.
+        """
+        own = Key("cluster", asking.tenant, asking.name)
+        taken = self._holders.beside(None if keeps else own) if self.market.limited else {}
+        signals = {(seen.cloud, seen.region): seen for _, seen in self._signals if seen.refusals}
+        now = self._clock()
+        return Known(taken, signals, now, self.neighbours.denied(own, now))
+
+    async def claim(self, command: Launch) -> None:
+        """See that nobody else chose the attempt's limited machines first. Raises Denied("Taken") if so.
+
+        Raises TryLater until the attempt's own state has come back, and with it all that was chosen before it.
+        """
+        limits = self._limits(command.attempt)
+        if not limits:
+            return
+        key = Key("cluster", command.wish.tenant, command.wish.name)
+        mine = self._clusters.get(key)
+        chosen = None if mine is None or mine.uid != command.uid else holds(mine)
+        if mine is None or chosen is None or chosen.number != command.attempt.number:
+            raise TryLater("it is not known yet who else has chosen these machines", SOON)
+        if excess(limits, self._holders.taken) is None:
+            return
+        rivals = self._holders.of(limits)
+        began = {k: await self._began(k, rival) for k, rival in rivals.items()}
+        stock = excess(limits, together(rival.attempt for k, rival in rivals.items() if began[k] <= began[key]))
+        if stock is not None:
+            raise Denied(f"of {stock[3]} in {stock[1]} there are {limits[stock]}, and others chose them first", "Taken")
+
+    async def room(self, command: Resize) -> None:
+        """See that limited machines are left for a cluster that grows. Raises Denied("Taken") if not.
+
+        Raises TryLater until its own new size has come back, and with it all that was chosen before it.
+        """
+        limits = self._limits(command.attempt) if command.grows else {}
+        key = Key("cluster", command.wish.tenant, command.wish.name)
+        mine = self._clusters.get(key)
+        if limits and (mine is None or holds(mine) != command.attempt):
+            raise TryLater("it is not known yet who else has chosen these machines", SOON)
+        stock = excess(limits, self._holders.taken)
+        if stock is not None:
+            others = self._holders.beside(key)[stock]
+            told = f"of {stock[3]} in {stock[1]} there are {limits[stock]}, of which others hold {others}"
+            raise Denied(told, "Taken")
+
+    async def stands(self, command: Launch) -> bool:
+        """Whether the attempt is still the cluster's own, by the stream's last word."""
+        last = await self._bus.last(Stream.EVENTS, Key("cluster", command.wish.tenant, command.wish.name).history)
+        mine = msgspec.json.decode(last.data, type=_Holding) if last else None
+        held = mine.attempt if mine is not None and mine.uid == command.uid else None
+        return held is not None and held.number == command.attempt.number
+
+    def _limits(self, attempt: Attempt) -> dict[Stock, int]:
+        place = (attempt.placement.cloud, attempt.placement.region)
+        found = {
+            (*place, lot.zone, lot.instance): self.market.offer(
+                place, lot.accelerator, lot.accelerators_per_node, lot.zone, lot.instance
+            )
+            for lot in attempt.placement.lots
+            if place in self.market.limited
+        }
+        return {stock: offer.limit for stock, offer in found.items() if offer is not None and offer.limit is not None}
+
+    async def _began(self, key: Key, holder: Holder) -> int:
+        """Where in the stream an attempt began: a wish that was amended since has said it again, later.
+
+        0, before all others, where that is not kept any more.
+        """
+        for stored in await self._bus.read(Stream.EVENTS, declared(Launching).at(key.tenant, key.name)):
+            state = msgspec.json.decode(stored.data, type=Launching)
+            if (state.uid, state.attempt.number) == (holder.uid, holder.attempt.number):
+                return stored.sequence
+        return 0

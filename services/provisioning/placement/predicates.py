@@ -1,0 +1,168 @@
+"""What an offer must be to serve a pool is a table of rules, asked in order, each with the reason it refuses for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from schemas.entity import EPOCH
+from schemas.market import CapacitySeen
+from schemas.placement import Lot
+from schemas.wish import Need, Pool, Spot
+from services.market.jurisdictions import country, within
+from services.provisioning.placement.allocatable import cpu_for_pods, gib_for_pods
+from services.provisioning.placement.autoscaler_bounds import group
+from services.provisioning.placement.cooldowns import Mark, marks
+from services.provisioning.placement.offer_index import Entry, Place
+from services.provisioning.placement.reservations import Stock
+
+Reach = Mapping[str, bool]
+"""The clouds that can be had, and whether as spot."""
+KINDS = {Spot.NEVER: (False,), Spot.PREFERRED: (False, True), Spot.ONLY: (True,)}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the market beyond its prices."""
+
+    held: Mapping[Stock, int] = field(default_factory=dict)
+    """Machines that clusters have already, of those that are limited."""
+    signals: Mapping[Place, CapacitySeen] = field(default_factory=dict)
+    """Where there was no room lately: it counts as dearer, what is paid stays what is said."""
+    now: datetime = EPOCH
+    denied: frozenset[str] = frozenset()
+    """Clouds that refused the tenant's credential, as another cluster of it found out."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Clouds that other back ends reach, each with one that does."""
+
+
+NOTHING = Known()
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One question to the market."""
+
+    need: Need
+    reach: Reach
+    cap: float | None
+    closed: frozenset[Mark] = frozenset()
+    """What the need's own failures have closed."""
+    known: Known = NOTHING
+
+
+class Rule(NamedTuple):
+    """One thing an offer must be."""
+
+    reason: str
+    holds: Callable[[Ask, Pool, Entry], bool]
+    missed: Callable[[Ask, Pool, Entry], str]
+    """How it misses, for people."""
+    by: Callable[[Pool, Entry], float] = lambda _, entry: entry.price
+    """How far, to find the nearest: in the rule's own measure."""
+
+
+def out_of_reach(ask: Ask, cloud: str) -> str:
+    """That the back end does not reach a cloud, and which does; empty if it does."""
+    if cloud in ask.reach:
+        return ""
+    other = ask.known.elsewhere.get(cloud)
+    return f"{cloud} is reached with backend: {other}" if other else f"{cloud} is not within reach"
+
+
+RULES = (
+    Rule(
+        "Cloud",
+        lambda ask, _, e: e.offer.cloud in ask.reach and e.offer.cloud in (ask.need.clouds or ask.reach),
+        lambda ask, _, e: out_of_reach(ask, e.offer.cloud) or f"{e.offer.cloud} is not asked for",
+    ),
+    Rule(
+        "Region",
+        lambda ask, _, e: not ask.need.regions or e.offer.region in ask.need.regions,
+        lambda _ask, _, e: f"{e.offer.region} is not asked for",
+    ),
+    Rule(
+        "Residency",
+        lambda ask, _, e: not ask.need.residency or within(e.offer, ask.need.residency),
+        lambda _ask, _, e: f"it is in {country(e.offer) or 'a country that is not known'}",
+    ),
+    Rule(
+        "Zone",
+        lambda _, pool, e: not pool.zones or e.zone in pool.zones,
+        lambda _ask, _, e: f"it is in {f'zone {e.zone}' if e.zone else 'a zone that is not known'}",
+    ),
+    Rule(
+        "Cpu",
+        lambda _, pool, e: e.offer.cpu >= pool.cpu and (not pool.pod_cpu or cpu_for_pods(e.offer) >= pool.pod_cpu),
+        lambda _ask, _, e: f"it has {e.offer.cpu:g} vCPUs, about {cpu_for_pods(e.offer):.1f} for pods",
+        lambda _, e: -e.offer.cpu,
+    ),
+    Rule(
+        "Memory",
+        lambda _, pool, e: (
+            e.offer.memory_gib >= pool.memory_gib
+            and (not pool.pod_memory_gib or gib_for_pods(e.offer) >= pool.pod_memory_gib)
+        ),
+        lambda _ask, _, e: f"it has {e.offer.memory_gib:g} GiB, about {gib_for_pods(e.offer):.1f} for pods",
+        lambda _, e: -e.offer.memory_gib,
+    ),
+    Rule(
+        "Disk",
+        lambda _, pool, e: e.offer.disk_gib is None or e.offer.disk_gib >= pool.disk_gib,
+        lambda _ask, _, e: f"its disk has {e.offer.disk_gib:g} GiB",
+        lambda _, e: -(e.offer.disk_gib or 0.0),
+    ),
+    Rule(
+        "Spot",
+        lambda ask, pool, e: e.spot in KINDS[pool.spot] and (ask.reach.get(e.offer.cloud, False) or not e.spot),
+        lambda _ask, pool, e: f"spot is {pool.spot}" if e.spot not in KINDS[pool.spot] else "the back end buys no spot",
+    ),
+    Rule(
+        "Denied",
+        lambda ask, _, e: e.offer.cloud not in ask.known.denied,
+        lambda _ask, _, e: f"{e.offer.cloud} refused the tenant's credential lately",
+    ),
+    Rule(
+        "Tried",
+        lambda ask, pool, e: not ask.closed or ask.closed.isdisjoint(_marks(pool, e)),
+        lambda _ask, _pool, _e: "a try failed there lately",
+    ),
+    Rule(
+        "Taken",
+        lambda ask, pool, e: (room := left(ask, e)) is None or room >= pool.nodes,
+        lambda ask, _, e: f"{left(ask, e)} of {e.offer.limit} are free",
+        lambda _, e: -float(e.offer.limit or 0),
+    ),
+)
+"""In the order in which an offer is said to miss them. Its accelerators are right before any of these is asked."""
+
+
+def fits(ask: Ask, pool: Pool, entry: Entry) -> bool:
+    """Whether a pool can be made of an entry."""
+    return all(rule.holds(ask, pool, entry) for rule in RULES)
+
+
+def left(ask: Ask, entry: Entry) -> int | None:
+    """How many of a machine are free; None: as many as one likes."""
+    offer = entry.offer
+    stock = (offer.cloud, offer.region, entry.zone, entry.instance)
+    return None if offer.limit is None else offer.limit - ask.known.held.get(stock, 0)
+
+
+def lot(pool: Pool, entry: Entry, *, scaled: bool = False) -> Lot:
+    """What is bought for a pool; where an autoscaler sets its size, the fewest nodes it may have."""
+    return Lot(
+        pool=pool.name,
+        instance=entry.instance,
+        zone=entry.zone,
+        accelerator=entry.offer.accelerator,
+        accelerators_per_node=entry.offer.accelerators,
+        nodes=pool.least if scaled else pool.nodes,
+        price_per_hour=entry.price,
+        spot=entry.spot,
+        group=group(pool, entry.offer) if scaled else None,
+    )
+
+
+def _marks(pool: Pool, entry: Entry) -> tuple[Mark, ...]:
+    return marks(entry.offer.cloud, entry.offer.region, lot(pool, entry))

@@ -1,0 +1,203 @@
+"""A plan tells what a wish would get now, what was left out, and what weighs on the choice, as a pure function."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import msgspec
+
+from schemas.entity import EPOCH
+from schemas.market import CapacitySeen, Refusal
+from schemas.placement import Attempt, Lot, Placement
+from schemas.wish import Need, Wish
+from services.clouds.standing import Standing
+from services.market.capacity import DEARER, LOST_HOURS, interruptions, weight
+from services.provisioning.placement.adoption import taken_in
+from services.provisioning.placement.exclusions import Exclusion, exclusions
+from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.predicates import Ask, Known, Reach
+from services.provisioning.placement.rank import BEST, ask, counts_as, rank
+from services.provisioning.placement.reservations import nodes
+
+ITS_PRICE = "its price"
+STANDS = "it stands already"
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """One placement that would do."""
+
+    placement: Placement
+    price_per_hour: float
+    """USD, the whole cluster: what is paid."""
+    counts_as: float
+    """USD: what it is compared by."""
+    because: str
+    """Why it counts as that."""
+
+
+class Holding(msgspec.Struct, frozen=True, kw_only=True):
+    """Machines of a limited kind that other clusters have."""
+
+    cloud: str
+    region: str
+    zone: str
+    instance: str
+    held: int
+    limit: int
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """What a place did not give, or took away, lately."""
+
+    cloud: str
+    region: str
+    refusal: Refusal
+
+
+class StoodPool(msgspec.Struct, frozen=True, kw_only=True):
+    """Workers that stand; empty where it is not told."""
+
+    pool: str
+    nodes: int
+    instance: str
+    zone: str
+    spot: bool
+
+
+class Stands(msgspec.Struct, frozen=True, kw_only=True):
+    """What others made and shall be taken in, as it tells it itself; empty where it does not."""
+
+    name: str
+    cloud: str
+    region: str
+    kubernetes_version: str
+    pools: tuple[StoodPool, ...]
+    nodes: int | None
+    """Of all pools, where those are not told."""
+    taken_by: str
+    """The cluster as which it is taken in already."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What one cluster would get if it were asked for now."""
+
+    tenant: str
+    name: str
+    need: Need
+    choices: tuple[Choice, ...] = ()
+    """Best first."""
+    reason: str = ""
+    """Why there is none."""
+    message: str = ""
+    excluded: tuple[Exclusion, ...] = ()
+    held: tuple[Holding, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    denied: tuple[str, ...] = ()
+    """Clouds that refused the tenant's credential to another cluster lately."""
+    stands: Stands | None = None
+    """What would be taken in, where that is asked for and it is there."""
+
+
+def plan(wish: Wish, market: Market, reach: Reach, known: Known) -> Plan:
+    """What the wish would get, by the very ranking that founds it."""
+    ranked, asked = rank(wish, market, reach, known=known, most=BEST), ask(wish, reach, known=known)
+    return Plan(
+        tenant=wish.tenant,
+        name=wish.name,
+        need=wish.need,
+        choices=tuple(_choice(asked, each) for each in ranked.placements),
+        reason=ranked.reason,
+        message=ranked.message,
+        excluded=exclusions(asked, market),
+        held=tuple(_held(asked, market)),
+        refused=tuple(_refused(asked)),
+        denied=tuple(sorted(known.denied)),
+    )
+
+
+def taking_in(wish: Wish, there: Standing, market: Market) -> Plan:
+    """What of a cluster that stands would be taken in, by the very comparison that does it."""
+    ranked = taken_in(wish, there, market, (), EPOCH)
+    return Plan(
+        tenant=wish.tenant,
+        name=wish.name,
+        need=wish.need,
+        choices=tuple(
+            Choice(placement=each, price_per_hour=each.price_per_hour, counts_as=each.price_per_hour, because=STANDS)
+            for each in ranked.placements
+        ),
+        reason=ranked.reason,
+        message=ranked.message,
+        stands=_stands(wish.need.adopts, there),
+    )
+
+
+def _stands(name: str, there: Standing) -> Stands:
+    return Stands(
+        name=name,
+        cloud=there.cloud,
+        region=there.region,
+        kubernetes_version=there.version,
+        pools=tuple(StoodPool(**each._asdict()) for each in there.pools),
+        nodes=there.nodes,
+        taken_by=there.taken_by,
+    )
+
+
+def unfounded(wish: Wish, reason: str, message: str) -> Plan:
+    """The plan of a wish that nothing here can found."""
+    return Plan(tenant=wish.tenant, name=wish.name, need=wish.need, reason=reason, message=message)
+
+
+def beside(known: Known, planned: Iterable[Plan]) -> Known:
+    """The same, once each of these has got its first choice."""
+    taken = Counter(known.held)
+    for each in planned:
+        for choice in each.choices[:1]:
+            taken += nodes(Attempt(number=1, placement=choice.placement))
+    return replace(known, held=taken)
+
+
+def _choice(asked: Ask, placement: Placement) -> Choice:
+    seen = asked.known.signals.get((placement.cloud, placement.region))
+    told = (each for lot in placement.lots for each in _dearer(asked, seen, lot)) if seen else ()
+    return Choice(
+        placement=placement,
+        price_per_hour=placement.price_per_hour,
+        counts_as=counts_as(asked, placement),
+        because="; ".join(told) or ITS_PRICE,
+    )
+
+
+def _dearer(asked: Ask, seen: CapacitySeen, lot: Lot) -> Iterator[str]:
+    """What makes one lot count as dearer than it is, for people."""
+    named = f"{lot.instance} spot" if lot.spot else lot.instance
+    if against := weight(seen, lot, spot=lot.spot, now=asked.known.now):
+        yield f"{named} was refused lately: {1 + DEARER * against:.2f} times"
+    if often := interruptions(seen, lot, spot=lot.spot, now=asked.known.now):
+        yield f"{named} is taken away {often:.3f} times an hour: {1 + LOST_HOURS * often:.2f} times"
+
+
+def _held(asked: Ask, market: Market) -> Iterator[Holding]:
+    for pool in {(each.accelerator, each.accelerators_per_node): each for each in asked.need.pools}.values():
+        shelf = market.shelf(pool.accelerator, pool.accelerators_per_node)
+        offers = {entry.offer: None for place in sorted(shelf) for entry in shelf[place] if entry.offer.limit}
+        for offer in offers:
+            held = asked.known.held.get((offer.cloud, offer.region, offer.zone, offer.instance), 0)
+            if held and offer.limit:
+                yield Holding(
+                    cloud=offer.cloud,
+                    region=offer.region,
+                    zone=offer.zone,
+                    instance=offer.instance,
+                    held=held,
+                    limit=offer.limit,
+                )
+
+
+def _refused(asked: Ask) -> Iterator[Refused]:
+    wanted = {pool.accelerator for pool in asked.need.pools}
+    for cloud, region in sorted(asked.known.signals):
+        for refusal in asked.known.signals[cloud, region].refusals:
+            if refusal.accelerator in wanted:
+                yield Refused(cloud=cloud, region=region, refusal=refusal)

@@ -1,0 +1,211 @@
+"""Placement answers which offers satisfy a wish, best first, as a pure function.
+
+The price is that of the machines; what moving data to them costs (egress) is not in any catalog, and is left out.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from heapq import heapify, heappop, heapreplace
+from itertools import islice
+from operator import itemgetter
+
+import msgspec
+
+from schemas.market import CapacitySeen
+from schemas.placement import Attempt, Placement, Ranked
+from schemas.wish import Need, Pool, Spot, Wish
+from services.market.capacity import dearer
+from services.provisioning.placement.autoscaler_bounds import at_largest
+from services.provisioning.placement.combinations import Combination, in_limits, in_turns
+from services.provisioning.placement.cooldowns import closed, memory, remembered
+from services.provisioning.placement.exclusions import exclusions
+from services.provisioning.placement.offer_index import Entry, Market, Place
+from services.provisioning.placement.predicates import NOTHING, Ask, Known, Reach, fits, left, lot, out_of_reach
+
+Order = tuple[float, bool, str, str, tuple[tuple[str, str], ...]]
+Found = tuple[Order, Combination]
+NOTHING_FITS = "NoOfferFits"
+"""The reason where no offer is what was asked for, whatever it costs and whoever has it."""
+BEST = 10
+"""Placements that are looked at: the best is taken, the next tells what it saved."""
+UNIT_PRICE: Callable[[Entry], float] = itemgetter(0)
+
+
+def ask(wish: Wish, reach: Reach, tried: Sequence[Attempt] = (), *, known: Known = NOTHING) -> Ask:
+    """What a wish asks the market, with what its failures have closed to it."""
+    counting = (mark for attempt in tried if remembered(attempt, known.now) for mark in closed(attempt))
+    return Ask(at_largest(wish.need), reach, wish.need.max_price_per_hour, frozenset(counting), known)
+
+
+def rank(  # noqa: PLR0913 - the wish, and everything it is held against
+    wish: Wish,
+    market: Market,
+    reach: Reach,
+    tried: Sequence[Attempt] = (),
+    *,
+    known: Known = NOTHING,
+    most: int | None = None,
+) -> Ranked:
+    """The placements that satisfy the wish (`most` of them), best first, ties broken by name; or why there is none."""
+    asked = ask(wish, reach, tried, known=known)
+    found = tuple(islice(_best(asked, market), most))
+    return Ranked(found) if found else Ranked((), *_why_none(asked, market, tried))
+
+
+def steadied(wish: Wish) -> Wish:
+    """The same on machines that the cloud does not take back, where spot is not all that is asked for."""
+    pools = tuple(
+        msgspec.structs.replace(pool, spot=Spot.NEVER) if pool.spot is Spot.PREFERRED else pool
+        for pool in wish.need.pools
+    )
+    return msgspec.structs.replace(wish, need=msgspec.structs.replace(wish.need, pools=pools))
+
+
+def counts_as(asked: Ask, placement: Placement) -> float:
+    """What a placement is compared by: its price, dearer for what was refused or taken away there lately (USD/h)."""
+    seen = asked.known.signals.get((placement.cloud, placement.region))
+    if seen is None:
+        return placement.price_per_hour
+    times = [dearer(seen, each, spot=each.spot, now=asked.known.now) for each in placement.lots]
+    each_pool = [t * each.price_per_hour * each.nodes for t, each in zip(times, placement.lots, strict=True)]
+    return round(sum(each_pool, placement.control_plane_per_hour), 6)
+
+
+def _best(asked: Ask, market: Market) -> Iterator[Placement]:
+    """What satisfies the ask, best first, made as it is asked for."""
+    heap: list[tuple[Order, int, Iterator[Found] | None, Place, Combination]] = [
+        (bound, number, None, place, ()) for number, (bound, place) in enumerate(_places(asked, market))
+    ]
+    heapify(heap)
+    while heap:
+        _, number, stream, place, entries = heap[0]
+        if stream is None:
+            stream = _at(place, asked, market)
+        else:
+            yield _placement(asked, place, entries, market)
+        following = next(stream, None)
+        if following is None:
+            heappop(heap)
+        else:
+            heapreplace(heap, (following[0], number, stream, place, following[1]))
+
+
+def _placement(asked: Ask, place: Place, entries: Combination, market: Market) -> Placement:
+    scaled = asked.need.autoscaled
+    lots = tuple(lot(pool, entry, scaled=scaled) for pool, entry in zip(asked.need.pools, entries, strict=True))
+    return Placement(cloud=place[0], region=place[1], lots=lots, control_plane_per_hour=market.control_plane(place))
+
+
+def _places(asked: Ask, market: Market) -> Iterator[tuple[Order, Place]]:
+    """Where every pool's kind of machine is offered, and may be bought; with what no combination there comes before."""
+    clouds = {cloud for cloud in asked.need.clouds or asked.reach if cloud in asked.reach} - asked.known.denied
+    regions, cap = asked.need.regions, math.inf if asked.cap is None else asked.cap
+    shelves = [(market.shelf(pool.accelerator, pool.accelerators_per_node), pool.nodes) for pool in asked.need.pools]
+    for place in shelves[0][0]:
+        wanted = place[0] in clouds and (not regions or place[1] in regions) and place not in asked.closed
+        if wanted and all(place in shelf for shelf, _ in shelves):
+            least = round(sum([shelf[place][0].price * n for shelf, n in shelves], market.control_plane(place)), 6)
+            if least <= cap:
+                yield (least, False, "", "", ()), place
+
+
+def _at(place: Place, asked: Ask, market: Market) -> Iterator[Found]:
+    """One place's combinations, best first."""
+    pools, fixed = asked.need.pools, market.control_plane(place)
+    cap = None if asked.cap is None else asked.cap - fixed
+    columns = [_fitting(place, pool, asked, market) for pool in pools]
+    seen = asked.known.signals.get(place)
+    if seen is None and place not in market.limited:
+        for entries in in_turns(columns):
+            if cap is not None and _total(pools, entries, UNIT_PRICE) > cap:
+                return  # all that follow cost as much or more
+            yield _order(place, pools, entries, UNIT_PRICE, fixed), entries
+        return
+    weigh = UNIT_PRICE if seen is None else _weigher(asked, seen)
+    listed = [sorted(column, key=lambda entry: (weigh(entry), *entry[1:4])) for column in columns]
+    found = in_limits(listed, [pool.nodes for pool in pools], partial(left, asked)) if all(listed) else ()
+    within = (e for e in found if cap is None or _total(pools, e, UNIT_PRICE) <= cap)
+    ordered = ((_order(place, pools, entries, weigh, fixed), entries) for entries in within)
+    yield from sorted(ordered, key=itemgetter(0))
+
+
+def _fitting(place: Place, pool: Pool, asked: Ask, market: Market) -> Iterator[Entry]:
+    """What one pool can be made of, cheapest first, without what was tried."""
+    entries = market.shelf(pool.accelerator, pool.accelerators_per_node)[place]
+    return (entry for entry in entries if fits(asked, pool, entry))
+
+
+def _weigher(asked: Ask, seen: CapacitySeen) -> Callable[[Entry], float]:
+    now = asked.known.now
+    return lambda entry: entry.price * dearer(seen, entry.offer, spot=entry.spot, now=now)
+
+
+def _total(pools: Sequence[Pool], entries: Combination, price: Callable[[Entry], float]) -> float:
+    return round(sum(price(entry) * pool.nodes for pool, entry in zip(pools, entries, strict=True)), 6)
+
+
+def _order(
+    place: Place, pools: Sequence[Pool], entries: Combination, price: Callable[[Entry], float], fixed: float
+) -> Order:
+    names = tuple(entry[2:4] for entry in entries)
+    return round(_total(pools, entries, price) + fixed, 6), entries[0].spot, *place, names
+
+
+def _why_none(asked: Ask, market: Market, tried: Sequence[Attempt]) -> tuple[str, str]:
+    """Which of the things that stand in the way, taken away, would let something through."""
+    dearest = replace(asked, cap=None)
+    if (costs := [placement.most_per_hour for placement in _best(dearest, market)]) and asked.cap is not None:
+        size = " at its largest size" if asked.need.autoscaled else ""
+        return "PriceCap", f"the cheapest offer costs ${min(costs):.2f} an hour{size}, the cap is ${asked.cap:.2f}"
+    again = replace(dearest, closed=frozenset())
+    if asked.closed and _any(again, market):
+        last = _most_hopeful([attempt for attempt in tried if remembered(attempt, asked.known.now)])
+        return last.reason, f"every offer that fits was tried; the last said: {last.message or last.reason}"
+    trusted = replace(again, known=replace(asked.known, denied=frozenset()))
+    if asked.known.denied and _any(trusted, market):
+        return "Denied", f"the credentials of {', '.join(sorted(asked.known.denied))} were refused to another cluster"
+    if _any(replace(again, known=NOTHING), market):
+        return "Taken", "every machine that fits is held by another cluster: it is free when that one is released"
+    return NOTHING_FITS, _nothing(asked.need, asked.reach) + _instead(asked, market)
+
+
+def _most_hopeful(tried: Sequence[Attempt]) -> Attempt:
+    """The last failure that time can mend; if none can be, the last."""
+    return next((attempt for attempt in reversed(tried) if not memory(attempt.reason).final), tried[-1])
+
+
+def _any(asked: Ask, market: Market) -> bool:
+    return next(_best(asked, market), None) is not None
+
+
+def _instead(asked: Ask, market: Market) -> str:
+    """What there is instead: other clouds, machines with another number of accelerators, or what came nearest."""
+    if asked.need.clouds and asked.reach.keys().isdisjoint(asked.need.clouds):
+        other = [f"{out_of_reach(asked, cloud)}; " for cloud in asked.need.clouds if cloud in asked.known.elsewhere]
+        selling = market.clouds.intersection(asked.reach) or asked.reach
+        return f": {''.join(other)}within reach are {', '.join(sorted(selling))}"
+    for pool in asked.need.pools:
+        sold = market.counts(pool.accelerator)
+        if sold and pool.accelerators_per_node not in sold:
+            return f": machines with {pool.accelerator} have {', '.join(map(str, sold))} of them"
+    return _nearest(asked, market)
+
+
+def _nearest(asked: Ask, market: Market) -> str:
+    """How many ways to buy each rule left out, and the one that came furthest."""
+    left_out = exclusions(asked, market)
+    if not left_out:
+        return ""
+    counts = ", ".join(f"{each.count} by {each.reason}" for each in left_out)
+    return f"; left out were {counts}; nearest came {left_out[-1].nearest}"
+
+
+def _nothing(need: Need, reach: Reach) -> str:
+    wanted = ", ".join(
+        f"{p.nodes} node{'s'[: p.nodes > 1]} of {p.accelerators_per_node} {p.accelerator} ({p.spot} spot)"
+        for p in need.pools
+    )
+    where = ", ".join(sorted(set(reach) & set(need.clouds or reach)) or need.clouds)
+    return f"no offer has {wanted} on {where}{' in ' + ', '.join(need.regions) if need.regions else ''}"

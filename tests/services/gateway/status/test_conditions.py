@@ -1,0 +1,190 @@
+"""How far a cluster has come is told aspect by aspect, and never more than its owner has proven."""
+
+import json
+import re
+from collections import defaultdict
+from dataclasses import replace
+from itertools import product
+
+import msgspec
+import pytest
+
+from schemas import addon, cluster, teardown
+from schemas.growth import Ungrown
+from schemas.infra import InfraSeen
+from schemas.inventory import UNREADABLE, Trouble
+from services.gateway.status.cluster import cluster_status
+from services.gateway.status.conditions import aspects
+from services.gateway.status.facts import Facts
+from services.gateway.status.transition_times import Shown
+from tests.services.gateway.known import SEEN, WHOLE, WISH, is_, put_on
+
+ASPECTS = (
+    "Placed", "Reachable", "Schedulable", "AcceleratorsReady",
+    "AddonsApplied", "Resizing", "Upgrading", "Ending", "Ready",
+)  # fmt: skip
+LADDER = ("Placed", "Reachable", "Schedulable", "AcceleratorsReady", "Ready")
+SEENS = (
+    None, SEEN, msgspec.structs.replace(SEEN, nodes=0, accelerators=0), msgspec.structs.replace(SEEN, nodes=2),
+    WHOLE.seen, msgspec.structs.replace(SEEN, attempt=1),
+)  # fmt: skip
+INFRAS = (None, InfraSeen(cluster="train-a", uid="u1", attempt=2, message="creating"))
+ADDONS = ((), (put_on(addon.Applied),), (put_on(addon.Degraded),))
+TEARDOWNS = (None, is_(teardown.Armed), is_(teardown.Warned), is_(teardown.Stuck, message="too long"))
+UNGROWN = is_(cluster.Ready, ungrown=Ungrown(reason="Taken", message="others hold the rest"))
+STATES = (None, *(is_(kind) for kind in cluster.LIFECYCLE.states))
+EVERYTHING = [
+    Facts(WISH, "its name is taken"),
+    *(Facts(WISH, "", *each) for each in product(STATES, TEARDOWNS, ADDONS, SEENS, INFRAS)),
+]
+
+
+def told(facts):
+    return {kind: verdict.holds for kind, verdict in aspects(facts).items()}
+
+
+def short(**fields):
+    return replace(WHOLE, cluster=is_(cluster.Provisioned, **fields), seen=SEEN)
+
+
+def test_every_situation_has_every_aspect_with_a_word_for_programs():
+    for facts in EVERYTHING:
+        found = aspects(facts)
+        assert tuple(found) == ASPECTS
+        assert all(re.fullmatch("[A-Z][A-Za-z]+", verdict.reason) for verdict in found.values())
+
+
+def test_each_rests_on_the_one_before_it():
+    for facts in EVERYTHING:
+        ladder = [told(facts)[kind] for kind in LADDER if kind != "AcceleratorsReady"]
+        assert ladder == sorted(ladder, reverse=True), facts
+
+
+def test_what_is_ready_is_everything_and_nothing_else_is_ready():
+    for facts in EVERYTHING:
+        found = told(facts)
+        stays = not isinstance(facts.teardown, teardown.Ending)
+        has_all = found["AddonsApplied"] and isinstance(facts.cluster, cluster.Ready)
+        assert found["Ready"] is (stays and has_all)
+        assert not found["Ready"] or all(found[kind] for kind in LADDER)
+
+
+def test_they_cost_no_write_of_their_own():
+    """Whatever else the status shows decides what they are: only a change that is written anyway changes them."""
+    found = defaultdict(set)
+    for facts in EVERYTHING:
+        shown = cluster_status(facts, Shown(3)).model_dump(mode="json", by_alias=True, exclude_none=True)
+        conditions = json.dumps(shown.pop("conditions"))
+        found[type(facts.cluster), json.dumps(shown)].add(conditions)  # another state has another `since`
+    assert {len(each) for each in found.values()} == {1}
+
+
+@pytest.mark.parametrize(
+    ("facts", "holding"),
+    [
+        (Facts(WISH), ()),
+        (Facts(WISH, cluster=is_(cluster.Waiting)), ()),
+        (Facts(WISH, cluster=is_(cluster.Launching)), ("Placed",)),
+        (Facts(WISH, cluster=is_(cluster.Provisioned)), ("Placed", "Reachable")),
+        (short(), ("Placed", "Reachable", "AddonsApplied")),
+        (
+            replace(short(), seen=msgspec.structs.replace(SEEN, nodes=2, accelerators=15)),
+            ("Placed", "Reachable", "Schedulable", "AddonsApplied"),
+        ),
+        (WHOLE, (*LADDER[:4], "AddonsApplied", "Ready")),
+        (replace(WHOLE, seen=SEEN), (*LADDER[:4], "AddonsApplied", "Ready")),
+        (replace(WHOLE, cluster=is_(cluster.Hibernated)), ("Placed", "Reachable", "AddonsApplied")),
+        (Facts(WISH, cluster=is_(cluster.Releasing)), ()),
+    ],
+)
+def test_a_cluster_shows_how_far_it_has_come(facts, holding):
+    assert tuple(kind for kind, holds in told(facts).items() if holds) == holding
+
+
+def test_while_it_is_resized_what_it_keeps_in_any_case_is_enough():
+    fewer = cluster.Resizing(nodes=1, accelerators=8, until=is_(cluster.Ready).since)
+    assert told(short(resizing=fewer))["AcceleratorsReady"]
+    assert not told(short())["AcceleratorsReady"]
+
+
+def test_one_that_is_not_heard_may_be_reachable_and_keeps_what_was_proven():
+    silent = replace(WHOLE, seen=msgspec.structs.replace(WHOLE.seen, known=False))
+    assert told(silent) == told(WHOLE) | {"Reachable": None, "Ready": None}
+    found = aspects(silent)
+    assert {found[kind].reason for kind in ("Reachable", "Ready")} == {"NotHeard"}
+
+
+def test_a_cluster_that_cannot_be_read_says_so_instead_of_that_it_cannot_be_heard():
+    trouble = Trouble(reason=UNREADABLE, message="odd")
+    seen = msgspec.structs.replace(WHOLE.seen, known=False, degraded=(trouble,))
+    verdict = aspects(replace(WHOLE, seen=seen))["Reachable"]
+    assert (verdict.holds, verdict.reason, verdict.message) == (
+        None,
+        "Unreadable",
+        "what its API says cannot be read (odd): what is shown of its nodes is what was seen last",
+    )
+    partly = msgspec.structs.replace(seen, known=True)
+    assert aspects(replace(WHOLE, seen=partly))["Reachable"].holds
+
+
+def test_what_is_missing_says_why_as_the_cluster_does():
+    verdict = aspects(Facts(WISH, cluster=is_(cluster.Waiting, reason="NoOfferFits")))["Placed"]
+    assert (verdict.reason, verdict.message[:7]) == ("NoOfferFits", "too dea")
+    assert aspects(short())["Schedulable"].message == "1 of 2 nodes, 8 of 16 accelerators ready"
+
+
+def test_nodes_that_its_pods_asked_for_in_vain_are_told_with_the_reason():
+    facts = replace(WHOLE, cluster=UNGROWN)
+    assert told(facts) == told(WHOLE)
+    verdict = aspects(facts)["Resizing"]
+    assert (verdict.holds, verdict.reason, verdict.message) == (False, "Taken", "others hold the rest")
+
+
+def test_addons_that_are_not_applied_as_asked_are_waited_for_by_name():
+    for one in (put_on(addon.Applying, message=""), put_on(addon.Applied, digest="old")):
+        verdict = aspects(replace(WHOLE, addons=(one,)))["AddonsApplied"]
+        assert (verdict.holds, verdict.reason, verdict.message) == (False, "Waiting", "waiting for driver")
+
+
+def test_what_people_have_to_mend_for_an_addon_is_told_with_it():
+    for one in (put_on(addon.Applying), put_on(addon.Degraded)):
+        verdict = aspects(replace(WHOLE, addons=(one,)))["AddonsApplied"]
+        assert (verdict.holds, verdict.message) == (False, "add-on driver: bad manifest")
+
+
+@pytest.mark.parametrize("kind", [addon.Applying, addon.Degraded])
+def test_what_lacks_an_addon_is_not_ready_and_says_which(kind):
+    verdict = aspects(replace(WHOLE, addons=(put_on(kind),)))["Ready"]
+    assert (verdict.holds, verdict.reason) == (False, "AddonsNotApplied")
+    assert verdict.message == "add-on driver: bad manifest"
+
+
+STEPS = (teardown.Draining, teardown.Cleaning, teardown.Releasing, teardown.Stuck)
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_what_ends_is_neither_ready_nor_schedulable_and_says_why(kind):
+    found = aspects(replace(WHOLE, teardown=is_(kind, why="TimeToLive", addons=())))
+    assert (found["Ending"].holds, found["Ending"].reason) == (True, kind.__name__)
+    assert "(its time to live is over)" in found["Ending"].message
+    for aspect in ("Ready", "Schedulable"):
+        assert (found[aspect].holds, found[aspect].reason) == (False, kind.__name__)
+
+
+def test_a_lent_cluster_that_is_given_back_takes_pods_as_before():
+    lent = replace(WHOLE, teardown=is_(teardown.Draining, lent=True))
+    assert told(lent)["Schedulable"]
+    assert not told(lent)["Ready"]
+
+
+def test_what_is_about_to_end_is_ready_and_says_when_it_goes():
+    found = aspects(replace(WHOLE, teardown=is_(teardown.Warned)))
+    assert found["Ready"].holds
+    assert (found["Ending"].holds, found["Ending"].reason) == (False, "Warned")
+
+
+def test_what_is_deleted_is_not_ready_even_before_its_end_has_begun():
+    going = replace(WHOLE, wish=msgspec.structs.replace(WISH, deleting=True))
+    found = aspects(going)
+    assert (found["Ready"].holds, found["Ready"].reason) == (False, "Deleting")
+    assert found["Ending"].holds
