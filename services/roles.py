@@ -8,11 +8,11 @@ from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, Stream, declarations
 from schemas.subjects import token
 from services.addons.service import HEARS as ADDONS_HEARS
-from services.edge.inbox import CONSUMER as HOOKS
+from services.edge.webhooks.inbox import CONSUMER as HOOKS
 from services.eventlog.filters import STREAMS as SHOWN
 from services.gateway.intake import CONSUMER as INTAKE
 from services.inventory.responder import NAME as INVENTORY_DESK
-from services.outbound.courier import CONSUMER as TARGETS
+from services.outbound.delivery import CONSUMER as TARGETS
 from services.outbound.outbox import HEARS as OUTBOUND_HEARS
 from services.outbound.outbox import STREAM as OUTBOUND
 from services.provisioning.service import HEARS as PROVISIONING_HEARS

@@ -22,7 +22,7 @@ from services.clouds import backends
 from services.compose import SERVICES, Ports, Running
 from services.edge.service import Door
 from services.market.catalog_sources import sources
-from services.outbound.post import posting
+from services.outbound.http_client import posting
 from services.outbound.service import Receivers
 from services.process import logs, telemetry
 from services.process.gc_tuning import settle

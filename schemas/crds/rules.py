@@ -1,6 +1,6 @@
 """What of a Colony cannot change while a cluster runs, as rules in CEL that an API server checks before it writes.
 
-They say what `provisioning.lifecycle.immutable` says, as far as CEL can at the cost that an API server allows: each rule
+They say what `provisioning.lifecycle.immutable` says, as far as CEL can at the cost that an API server allows: each one
 compares two lists of 32 clusters, some of them two lists of 10 pools within. What depends on the market, or would cost
 more, is left to provisioning, which tells it in the condition Accepted. A Colony of which that is told already may be
 changed in any way: it has to be possible to set it back.

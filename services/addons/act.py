@@ -5,12 +5,12 @@ from events.kube.client import Kube, Object, Resource
 from events.kube.resources import find
 from schemas.addon import Apply, Awaits, Check, Failed, Removed, Settled, Withdraw
 from schemas.wish import digest
-from services.addons import asked
-from services.addons.belongings import LABEL, Belonging, belonging, groups
-from services.addons.check import Checks, Ends
+from services.addons import spec as asked
 from services.addons.health import health
-from services.addons.notes import Note, forget, note, noted, notes
-from services.addons.withdrawing import Withdrawal
+from services.addons.owned_objects import LABEL, Belonging, belonging, groups
+from services.addons.recheck import Checks, Ends
+from services.addons.record import Note, forget, note, noted, notes
+from services.addons.withdraw import Withdrawal
 from services.kubernetes.workload_clusters import Keyless, Workloads
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event

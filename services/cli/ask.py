@@ -9,7 +9,7 @@ from events.errors import NotFound
 from events.kube.client import Changed, Kube, Listed, Lost, Object
 from events.kube.resources import COLONIES
 from services.cli.where import Where
-from services.clouds.marks import FORCE
+from services.clouds.labels import FORCE
 from services.errors import Failed
 
 MANAGER = "alate-cli"

@@ -10,8 +10,8 @@ from events.kube.port import Object
 from schemas.accelerators import resource
 from schemas.placement import Lot
 from schemas.wish import Pool
-from services.clouds.nodes import labels, taints
-from services.clouds.values import over
+from services.clouds.node_config import labels, taints
+from services.clouds.template_values import over
 
 GROUP = "cluster.x-k8s.io/cluster-api-autoscaler-node-group"
 CAPACITY = "capacity.cluster-autoscaler.kubernetes.io"

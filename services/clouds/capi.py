@@ -14,15 +14,9 @@ from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Wish
-from services.clouds import adopting
+from services.clouds import adoption
 from services.clouds.autoscaling import floor
-from services.clouds.conditions import ABSENT, conditions, failure
-from services.clouds.healing import declares, health_check
-from services.clouds.leftovers import CLUSTER_NAME, leftovers
-from services.clouds.manifests import filled, render
-from services.clouds.marks import GROUP
-from services.clouds.network import cluster_network
-from services.clouds.objects import (
+from services.clouds.cluster_object import (
     alter,
     ensure,
     exactly,
@@ -35,14 +29,20 @@ from services.clouds.objects import (
     uninstalled,
     with_keepers,
 )
+from services.clouds.cluster_templates import CLOUD_LABEL, KEY, PREFIX, Source, Sources, cloud_of
+from services.clouds.conditions import ABSENT, conditions, failure
+from services.clouds.existing_cluster import Standing, of_cluster
+from services.clouds.health_checks import declares, health_check
+from services.clouds.labels import GROUP
+from services.clouds.leftovers import CLUSTER_NAME, leftovers
+from services.clouds.manifests import filled, render
+from services.clouds.network import cluster_network
 from services.clouds.port import labels, owner
-from services.clouds.rolling import control_plane, running, workers
-from services.clouds.sized import Render, sized
-from services.clouds.sources import CLOUD_LABEL, KEY, PREFIX, Source, Sources, cloud_of
-from services.clouds.standing import Standing, of_cluster
+from services.clouds.replica_patches import Render, sized
+from services.clouds.rollout import control_plane, running, workers
+from services.clouds.template_values import over
 from services.clouds.topology import class_of, grown, infrastructure_of, risen, topology
-from services.clouds.values import over
-from services.clouds.versioned import versioned
+from services.clouds.version_patches import versioned
 
 AT_ONCE = 4
 """For how many Clusters what belongs to them is made at a time: of many, each is there itself before that."""
@@ -88,23 +88,23 @@ class Capi:
 
     async def standing(self, tenant: str, name: str) -> Standing:
         """By its topology and its ClusterClass; what has none tells its infrastructure's kind and its version alone."""
-        there = await adopting.standing(self._kube, await newest(self._kube, CLUSTERS), name, tenant)
+        there = await adoption.standing(self._kube, await newest(self._kube, CLUSTERS), name, tenant)
         called = class_of(there)
         classes = await self._sources.classed(tenant) if called else ()
         labelled = (cloud_of(each) for each in classes if each["metadata"]["name"] == called)
         told = of_cluster(there, next(labelled, None) or infrastructure_of(there))
         version = told.version or await running(self._kube, there)
-        return told._replace(version=version, taken_by=adopting.bearer(there))
+        return told._replace(version=version, taken_by=adoption.bearer(there))
 
     async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that the Cluster bears the attempt's marks."""
-        await adopting.take_in(self._kube, await newest(self._kube, CLUSTERS), wish, attempt, uid)
+        await adoption.take_in(self._kube, await newest(self._kube, CLUSTERS), wish, attempt, uid)
 
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         """See that its pools are there, and no others, and that whatever hangs on the number of nodes says so many."""
         if attempt.adopts:
             clusters, lots = await newest(self._kube, CLUSTERS), attempt.placement.lots
-            await adopting.alter(self._kube, clusters, wish, attempt, uid=uid, patch=lambda there: grown(there, lots))
+            await adoption.alter(self._kube, clusters, wish, attempt, uid=uid, patch=lambda there: grown(there, lots))
             return
         source = await self._sources.of(wish, attempt.placement.cloud)
         render = await self._renderer(wish, source)
@@ -178,7 +178,7 @@ class Capi:
         """Delete the Cluster, and its controllers take the rest with it; or hand back the one that was adopted."""
         clusters = await newest(self._kube, CLUSTERS)
         if attempt.adopts:
-            await adopting.hand_back(self._kube, clusters, wish, attempt)
+            await adoption.hand_back(self._kube, clusters, wish, attempt)
             return
         await self._kube.delete(clusters, attempt.object_name(wish.name), wish.tenant)
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import CLUSTERDEPLOYMENTS, CONFIGMAPS
-from services.clouds.marks import ATTEMPT, CLUSTER, UID
+from services.clouds.labels import ATTEMPT, CLUSTER, UID
 
 WHOSE = (CLUSTER, UID, ATTEMPT)
 

@@ -9,10 +9,10 @@ from events.kube.resources import MACHINEDEPLOYMENTS
 from schemas.documents import documents
 from schemas.placement import Attempt, Lot
 from schemas.wish import Pool, Wish
-from services.clouds import nodes
+from services.clouds import node_config
 from services.clouds.autoscaling import handed_over
-from services.clouds.spots import on_spot
-from services.clouds.values import over
+from services.clouds.spot_fields import on_spot
+from services.clouds.template_values import over
 
 POOL = "${POOL}"
 """A document of a template that mentions it is made once for each pool."""
@@ -26,7 +26,7 @@ def render(text: str, wish: Wish, attempt: Attempt) -> list[Object]:
 def filled(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Object, bool]]:
     """The same, each with whether it is one pool's."""
     lots = attempt.placement.lots
-    _whole(text, [nodes.pool_of(wish, lot) for lot in lots])
+    _whole(text, [node_config.pool_of(wish, lot) for lot in lots])
     try:
         texts = [
             (Template(part).substitute(_values(wish, attempt, lot)), lot, POOL in part)
@@ -34,7 +34,7 @@ def filled(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Object, bool]]
             for lot in (lots if POOL in part else lots[:1])
         ]
         found = ((each, lot, pooled) for part, lot, pooled in texts for each in documents(part) if each)
-        made = ((_marked(each, lot, nodes.pool_of(wish, lot)), lot, pooled) for each, lot, pooled in found)
+        made = ((_marked(each, lot, node_config.pool_of(wish, lot)), lot, pooled) for each, lot, pooled in found)
         whole = [(on_spot(each) if pooled and lot.spot else each, pooled) for each, lot, pooled in made]
     except (KeyError, ValueError) as wrong:
         raise Denied(f"the Cluster API template cannot be filled in: {wrong}", "BadTemplate") from wrong
@@ -69,11 +69,11 @@ def _marked(document: Object, lot: Lot, pool: Pool) -> Object:
     if document.get("kind") != MACHINEDEPLOYMENTS.kind:
         return document
     own = handed_over(document, lot, pool)
-    return over(own, {"spec": {"template": {"metadata": {"labels": {nodes.SYNCED: lot.pool}}}}})
+    return over(own, {"spec": {"template": {"metadata": {"labels": {node_config.SYNCED: lot.pool}}}}})
 
 
 def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
-    pool = nodes.pool_of(wish, lot)
+    pool = node_config.pool_of(wish, lot)
     return {
         "CLUSTER_NAME": attempt.object_name(wish.name),
         "NAMESPACE": wish.tenant,
@@ -84,7 +84,7 @@ def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
         "REPLICAS": str(lot.least),
         "INSTANCE_TYPE": lot.instance,
         "SPOT": str(lot.spot).lower(),
-        "DISK_GIB": str(nodes.disk(pool)),
-        "NODE_LABELS": nodes.labels(pool),
-        "NODE_TAINTS": nodes.taint_list(pool),
+        "DISK_GIB": str(node_config.disk(pool)),
+        "NODE_LABELS": node_config.labels(pool),
+        "NODE_TAINTS": node_config.taint_list(pool),
     }

@@ -7,7 +7,7 @@ from events.errors import Denied
 from events.kube.port import Object
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Pool, Wish
-from services.clouds import nodes
+from services.clouds import node_config as nodes
 from services.clouds.autoscaling import annotations
 from services.kubernetes.version_skew import skips
 

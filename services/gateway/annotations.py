@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from events.kube.port import Object
 from events.telemetry import TRACEPARENT, TRACESTATE, Trace, extract
-from services.clouds.marks import GROUP
+from services.clouds.labels import GROUP
 from services.gateway.wishes import EVENT, RELEASE
 
 MANAGER = "alate-gateway"

@@ -15,7 +15,7 @@ from schemas.cluster import ClusterState, Released, Releasing
 from schemas.crds import Refused, read_colony
 from schemas.infra import InfraSeen
 from schemas.wish import Wish, own_name
-from services.clouds.marks import GROUP
+from services.clouds.labels import GROUP
 from services.gateway.annotations import MANAGER, release_of, trace_of
 from services.gateway.kubeconfig.controller import Kubeconfigs
 from services.gateway.kubeconfig.merge import Sources, Told, sources

@@ -11,7 +11,7 @@ from events.backoff import Patience
 from events.errors import Fault, TryLater
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource
 from schemas.infra import InfraSeen
-from services.clouds.objects import identity, served
+from services.clouds.cluster_object import identity, served
 from services.clouds.port import Cloud
 from services.kubernetes.malformed import MALFORMED, why
 from services.runtime.level_publisher import Levels

@@ -21,7 +21,7 @@ from schemas.crds import Refused, read_colony
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, names_of
 from schemas.wish import ClusterRequested, ColonyExtended, ColonyReleased, ColonyScaled
-from services.clouds.marks import FORCE, GROUP
+from services.clouds.labels import FORCE, GROUP
 from services.colony.edits import MANAGER as SCALER
 from services.colony.edits import NoSuchPool, Untimely, extending, scaling
 from services.gateway.annotations import marks, release_marks

@@ -8,7 +8,7 @@ import msgspec
 from schemas.crds import AdoptSpec, ClusterSpec, Colony, NetworkSpec, PoolSpec
 from schemas.limits import Limits
 from schemas.wish import AddonRef, Adopt, Need, Network, Pool, Taint, Wish, digest
-from services.clouds.marks import FORCE
+from services.clouds.labels import FORCE
 
 EVENT = "alate.dev/event-id"
 """The annotation that names the event a Colony was made of."""

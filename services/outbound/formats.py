@@ -11,7 +11,7 @@ import msgspec
 from events.cloudevents import CloudEvent, msg_id, structured
 from events.http.standard_webhooks import signature
 from schemas.subjects import Key
-from services.outbound.life import Life, Said
+from services.outbound.milestones import Life, Said
 from services.outbound.targets import Target
 
 LONGEST = 140

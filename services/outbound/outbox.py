@@ -14,7 +14,7 @@ from schemas.registry import Stream
 from schemas.subjects import Key, key_of
 from schemas.unreadable import UNREADABLE
 from services.outbound.formats import commit_of
-from services.outbound.life import Said, stayed_ready
+from services.outbound.milestones import Said, stayed_ready
 from services.outbound.targets import Target, Targets
 
 STREAM = "OUTBOUND"

@@ -10,11 +10,11 @@ import structlog
 
 from events.bus import Bus
 from events.telemetry import Meters
-from services.outbound.courier import Courier
+from services.outbound.delivery import Courier
+from services.outbound.http_client import Opened, posting
 from services.outbound.outbox import Outbox
-from services.outbound.post import Opened, posting
+from services.outbound.target_checks import watch
 from services.outbound.targets import Targets
-from services.outbound.watch import watch
 
 log = structlog.get_logger()
 

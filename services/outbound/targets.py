@@ -113,7 +113,7 @@ class Targets:
             return ()
         try:
             lines = (self._secrets / target.name).read_bytes().splitlines()
-        except OSError:  # `services.outbound.watch` tells it
+        except OSError:  # `services.outbound.target_checks` tells it
             return ()
         return tuple(line.strip() for line in lines if line.strip())
 

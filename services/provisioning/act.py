@@ -30,7 +30,7 @@ from schemas.resize import Bought, Buy, NotBought, Resize, Resized, ResizeRefuse
 from schemas.upgrade import Rolling, Upgrade, Upgraded, UpgradeRefused
 from schemas.wish import Adopt, Need
 from services.clouds import backend_for, elsewhere
-from services.clouds.objects import uninstalled
+from services.clouds.cluster_object import uninstalled
 from services.clouds.port import Cloud
 from services.provisioning.placement.adoption import nothing
 from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT

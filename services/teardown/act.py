@@ -17,7 +17,7 @@ from services.clouds.port import Cloud
 from services.kubernetes.workload_clusters import Keyless, Workloads
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event, Waits
-from services.teardown import inside
+from services.teardown import cluster_cleanup
 
 LOOK_AGAIN = 1.0
 """Seconds between two looks at what is going."""
@@ -45,12 +45,12 @@ class Calls:
 
     async def drain(self, command: Drain) -> tuple[Event, ...]:
         """Let no work begin, and end what runs. Raises Waits as long as some does."""
-        await self._within(Draining, command, inside.drain)
+        await self._within(Draining, command, cluster_cleanup.drain)
         return (Drained(),)
 
     async def sweep(self, command: Sweep) -> tuple[Event, ...]:
         """Delete what would be paid for after the cluster. Raises Waits as long as any of it is there."""
-        await self._within(Cleaning, command, inside.sweep)
+        await self._within(Cleaning, command, cluster_cleanup.sweep)
         return (Swept(),)
 
     async def count(self, command: Count) -> tuple[Event, ...]:

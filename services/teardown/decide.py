@@ -22,7 +22,21 @@ from schemas.teardown import (
     Warned,
 )
 from services.runtime.machine import machine, on
-from services.teardown.ending import (
+from services.teardown.lifetime import (
+    arm,
+    arm_again,
+    calm,
+    expire,
+    follow,
+    follow_warned,
+    note_use,
+    succeed,
+    verify_released,
+    verify_unfounded,
+    verify_unfounded_again,
+    warn,
+)
+from services.teardown.steps import (
     amend,
     clean,
     count_off,
@@ -38,20 +52,6 @@ from services.teardown.ending import (
     vanish,
     verify,
     verify_stuck,
-)
-from services.teardown.living import (
-    arm,
-    arm_again,
-    calm,
-    expire,
-    follow,
-    follow_warned,
-    note_use,
-    succeed,
-    verify_released,
-    verify_unfounded,
-    verify_unfounded_again,
-    warn,
 )
 
 LIVING = tuple(kind for kind in CLUSTER.states if kind not in CLUSTER.terminal)

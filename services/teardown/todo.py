@@ -15,8 +15,8 @@ from schemas.teardown import (
     Warned,
 )
 from services.runtime.machine import Command, asks
-from services.teardown.ending import within
 from services.teardown.limits import next_end, warn_at
+from services.teardown.steps import within
 
 
 def watch_limits(state: Armed) -> tuple[Command, ...]:

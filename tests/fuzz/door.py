@@ -16,14 +16,14 @@ import uvloop
 from events.bus import Bus
 from events.jetstream.bus import connect
 from events.telemetry import Meters
-from services.edge.callers import Callers
-from services.edge.door import Route, opened
-from services.edge.hooks import Hooks
-from services.edge.inventory import Questions
+from services.edge.http.principals import Callers
+from services.edge.http.server import Route, opened
+from services.edge.inventory_api import Questions
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
-from services.edge.providers import PROVIDERS
-from services.edge.secrets import Secrets
+from services.edge.webhooks.providers import PROVIDERS
+from services.edge.webhooks.receive import Hooks
+from services.edge.webhooks.secrets import Secrets
 from services.process import logs
 from services.roles import SERVICES
 from services.runtime.token_bucket import Rate

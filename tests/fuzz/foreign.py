@@ -13,7 +13,7 @@ from events.kube.limits import FOUNDED
 from events.kube.resources import CONFIGMAPS, find, served
 from events.kube.watch import Watch
 from schemas.crds.manifests import objects
-from services.clouds.means import Means
+from services.clouds.template_matching import Means
 from services.kubernetes.kubeconfig import opens
 from services.market.catalog_parser import ENDINGS, parse
 

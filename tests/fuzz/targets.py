@@ -12,16 +12,16 @@ from schemas.crds import read_trigger
 from schemas.documents import Unreadable, documents
 from schemas.registry import Stream, declarations
 from services.addons.service import HEARS as ADDONS
-from services.edge.heard import Heard
-from services.edge.inbox import message
+from services.edge.http.problem import Problem
 from services.edge.page.brief import brief
 from services.edge.page.ring import read, written
-from services.edge.problem import Problem
-from services.edge.providers import PROVIDERS
-from services.edge.providers.provider import Provider
-from services.edge.rules import Rules
-from services.edge.said import Said
-from services.edge.secrets import Endpoint
+from services.edge.triggers.delivery import Heard
+from services.edge.triggers.rules import Rules
+from services.edge.webhooks.inbox import message
+from services.edge.webhooks.providers import PROVIDERS
+from services.edge.webhooks.providers.provider import Provider
+from services.edge.webhooks.request import Said
+from services.edge.webhooks.secrets import Endpoint
 from services.eventlog.filters import about
 from services.eventlog.record import Said as Shown
 from services.market.catalog_sources import SAMPLE

@@ -16,7 +16,7 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from events.jetstream.server import NatsServer
-from services.edge.providers import PROVIDERS
+from services.edge.webhooks.providers import PROVIDERS
 from tests.fuzz.test_targets import INPUTS
 from tests.services.edge.house import SECRET, WHSEC, bearer, github, standard
 from tests.services.edge.page.hall import TOKEN

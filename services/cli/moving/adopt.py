@@ -17,7 +17,7 @@ from services.cli.placing.stand import offered
 from services.cli.show import Write, dumped
 from services.cli.where import Where
 from services.clouds import backends
-from services.clouds.standing import Standing, Stood
+from services.clouds.existing_cluster import Standing, Stood
 from services.errors import BadInput, Failed
 from services.market.catalog_sources import SAMPLE
 

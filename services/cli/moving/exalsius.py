@@ -14,7 +14,7 @@ from schemas.inventory import Offer
 from services.cli.moving import places
 from services.cli.moving.places import ADOPTED, NOTHING, REMOTE, Said
 from services.cli.moving.theirs import CONFIG, NETWORKED, SPEC, Carried, Left, Lost, Place, leaves, network, within
-from services.clouds.values import CHARTS
+from services.clouds.template_values import CHARTS
 
 API = "infra.exalsius.ai/v1"
 WORKERS = 2

@@ -11,9 +11,9 @@ from events.kube.port import Object
 from schemas.accelerators import canonical
 from schemas.wish import cluster_name
 from services.cli.moving.theirs import CONFIG, NETWORKED, SPEC, Carried, Lost, Place, network, within
-from services.clouds.marks import GROUP
-from services.clouds.means import CONFIG as ANNOTATION
-from services.clouds.means import MACHINES, POOL
+from services.clouds.labels import GROUP
+from services.clouds.template_matching import CONFIG as ANNOTATION
+from services.clouds.template_matching import MACHINES, POOL
 
 REMOTE, ADOPTED = "remote-cluster-", "adopted-cluster-"
 """How k0rdent's templates for machines reached over SSH begin, and those for clusters that stand already."""

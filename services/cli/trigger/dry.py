@@ -13,13 +13,13 @@ from schemas.crds import read_trigger
 from schemas.unreadable import UNREADABLE
 from services.cli.documents import documents
 from services.cli.show import dumped
-from services.edge.heard import Heard
-from services.edge.problem import Problem
-from services.edge.providers import PROVIDERS
-from services.edge.rules import Rules, Verdict
-from services.edge.said import Said
-from services.edge.secrets import Endpoint
-from services.edge.wishes import wish
+from services.edge.http.problem import Problem
+from services.edge.triggers.delivery import Heard
+from services.edge.triggers.publisher import wish
+from services.edge.triggers.rules import Rules, Verdict
+from services.edge.webhooks.providers import PROVIDERS
+from services.edge.webhooks.request import Said
+from services.edge.webhooks.secrets import Endpoint
 from services.errors import BadInput
 
 IDS = ("x-github-delivery", "webhook-id", "idempotency-key")

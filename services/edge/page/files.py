@@ -4,8 +4,8 @@ from pathlib import Path
 
 from aiohttp import web
 
-from services.edge.door import Route
-from services.edge.problem import Problem
+from services.edge.http.problem import Problem
+from services.edge.http.server import Route
 
 HERE = Path(__file__).parent / "static"
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

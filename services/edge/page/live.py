@@ -6,9 +6,9 @@ from contextlib import suppress
 
 from aiohttp import web
 
+from services.edge.http.problem import not_now
 from services.edge.page.following import Following
 from services.edge.page.ring import Kept, Mark, read, written
-from services.edge.problem import not_now
 
 TICK = 0.1
 """Seconds between two batches: what comes in between is one of them."""

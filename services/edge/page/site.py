@@ -9,7 +9,8 @@ from aiohttp import web
 
 from events.bus import Bus, Unavailable
 from events.jetstream.permissions import Role
-from services.edge.door import Route
+from services.edge.http.problem import Problem, not_now
+from services.edge.http.server import Route
 from services.edge.page.brief import lanes
 from services.edge.page.files import Files
 from services.edge.page.fleet import Fleet
@@ -17,7 +18,6 @@ from services.edge.page.following import Following
 from services.edge.page.graph import graph
 from services.edge.page.live import Live
 from services.edge.page.visitors import Visitors, said
-from services.edge.problem import Problem, not_now
 from services.errors import BadInput, Failed
 from services.eventlog.dead_letters import chosen, grouped
 from services.eventlog.history import history

@@ -9,10 +9,10 @@ import msgspec
 from aiohttp import web
 
 from schemas.unreadable import UNREADABLE
-from services.edge.callers import BEARER, Caller, Callers
-from services.edge.door import Route, body_of
+from services.edge.http.principals import BEARER, Caller, Callers
+from services.edge.http.problem import Problem, unauthorized
+from services.edge.http.server import Route, body_of
 from services.edge.page.session import COOKIE, LASTS, made
-from services.edge.problem import Problem, unauthorized
 
 PATH = "/session"
 LARGEST, SLOWEST = 4096, 2.0

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from events.kube.client import Object
 from events.kube.resources import COLONIES
-from services.clouds.marks import GROUP, MANAGER
+from services.clouds.labels import GROUP, MANAGER
 from services.gateway.kubeconfig.merge import secret_name
 
 

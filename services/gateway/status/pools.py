@@ -7,7 +7,7 @@ from schemas.cluster import Founded
 from schemas.crds import PoolStatus
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement
-from services.clouds.nodes import POOL
+from services.clouds.node_config import POOL
 from services.colony.shortfall import by_pool, elsewhere, own, usable
 from services.gateway.status.facts import Facts, counted, wanted
 

@@ -7,7 +7,7 @@ import msgspec
 
 from events.kube.port import Object
 from schemas.inventory import UNREADABLE, Amount, Device, NodeSeen, Trouble
-from services.clouds.nodes import pool_told
+from services.clouds.node_config import pool_told
 from services.inventory.read.amounts import added, allocatable, balance, pieced, pieces
 from services.inventory.read.device_counts import by_model
 from services.inventory.read.device_labels import Told, told

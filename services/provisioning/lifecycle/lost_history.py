@@ -13,7 +13,7 @@ from schemas.founding import MadeLate, NotRecalled, Recalled
 from schemas.infra import InfraSeen, Remains
 from schemas.placement import Attempt, Lot, NodeGroup, Placement
 from schemas.wish import Need, Pool, Wish
-from services.clouds.standing import Standing, Stood
+from services.clouds.existing_cluster import Standing, Stood
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
 from services.provisioning.lifecycle.orphans import find, keep
 from services.provisioning.lifecycle.resize import amend

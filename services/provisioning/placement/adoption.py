@@ -6,7 +6,7 @@ from datetime import datetime
 from schemas.inventory import Offer
 from schemas.placement import Attempt, Lot, Placement, Ranked
 from schemas.wish import Adopt, Need, Pool, Wish
-from services.clouds.standing import Standing, Stood
+from services.clouds.existing_cluster import Standing, Stood
 from services.market.jurisdictions import within
 from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT, remembered
 from services.provisioning.placement.offer_index import Market, Place

@@ -21,7 +21,7 @@ from schemas.registry import Stream, declared
 from schemas.resize import Bought, Buy, NotBought, Resize
 from schemas.subjects import Key
 from schemas.wish import Wish
-from services.clouds.standing import Standing
+from services.clouds.existing_cluster import Standing
 from services.provisioning.lifecycle.lost_history import as_it_stands
 from services.provisioning.lifecycle.pools import addition, in_vain
 from services.provisioning.placement.adoption import taken_in

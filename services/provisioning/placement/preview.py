@@ -10,7 +10,7 @@ from schemas.entity import EPOCH
 from schemas.market import CapacitySeen, Refusal
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Wish
-from services.clouds.standing import Standing
+from services.clouds.existing_cluster import Standing
 from services.market.capacity import DEARER, LOST_HOURS, interruptions, weight
 from services.provisioning.placement.adoption import taken_in
 from services.provisioning.placement.exclusions import Exclusion, exclusions

@@ -10,7 +10,7 @@ from schemas.wish import Need, ScaledBy, Taint
 from services.clouds.autoscaling import annotations
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
-from services.clouds.nodes import pool_of
+from services.clouds.node_config import pool_of
 from services.clouds.topology import topology
 from tests.samples import LOT, POOL, cluster_class
 

@@ -8,7 +8,7 @@ from events.kube.resources import CLUSTERCLASSES, CLUSTERS
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Taint
 from services.clouds.capi import Capi
-from services.clouds.nodes import pool_told
+from services.clouds.node_config import pool_told
 from services.clouds.topology import buys_spot, topology
 from tests.samples import LOT, POOL, cluster_class
 

@@ -14,9 +14,9 @@ from events.kube.resources import CLUSTERS
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Wish
-from services.clouds import adopting
-from services.clouds.objects import identity
-from services.clouds.standing import Standing
+from services.clouds import adoption
+from services.clouds.cluster_object import identity
+from services.clouds.existing_cluster import Standing
 
 NODES = 2
 """As its makers left it."""
@@ -97,18 +97,18 @@ class Taker:
         self._theirs, self._call = theirs, call
 
     async def standing(self, tenant: str, name: str) -> Standing:
-        there = await adopting.standing(self, CLUSTERS, name, tenant)
+        there = await adoption.standing(self, CLUSTERS, name, tenant)
         return Standing("good", "r", nodes=there["spec"]["nodes"])
 
     async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        await adopting.take_in(self, CLUSTERS, wish, attempt, uid)
+        await adoption.take_in(self, CLUSTERS, wish, attempt, uid)
 
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         spec = {"spec": {"nodes": attempt.placement.nodes}}
-        await adopting.alter(self, CLUSTERS, wish, attempt, uid=uid, patch=lambda _: spec)
+        await adoption.alter(self, CLUSTERS, wish, attempt, uid=uid, patch=lambda _: spec)
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
-        await adopting.hand_back(self, CLUSTERS, wish, attempt)
+        await adoption.hand_back(self, CLUSTERS, wish, attempt)
 
     async def get(self, *which: Any) -> Object:
         return await self._call(lambda: self._theirs.get(*which))

@@ -1,7 +1,7 @@
 """An evaluator within the test's own process."""
 
-from services.edge.evaluator import Ask, answer, verdict
-from services.edge.evaluators import _checked
+from services.edge.triggers.evaluator import Ask, answer, verdict
+from services.edge.triggers.evaluator_pool import _checked
 
 
 class Here:

@@ -15,12 +15,12 @@ import aiohttp
 from events.bus import Bus, Stored
 from events.meters import HOOKS
 from events.telemetry import Meters
-from services.edge.callers import Callers
-from services.edge.door import opened
-from services.edge.hooks import Hooks
-from services.edge.inventory import Questions
-from services.edge.providers import PROVIDERS
-from services.edge.secrets import Secrets
+from services.edge.http.principals import Callers
+from services.edge.http.server import opened
+from services.edge.inventory_api import Questions
+from services.edge.webhooks.providers import PROVIDERS
+from services.edge.webhooks.receive import Hooks
+from services.edge.webhooks.secrets import Secrets
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Instead
 

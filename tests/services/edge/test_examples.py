@@ -15,9 +15,9 @@ from events.errors import NotFound
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES, TRIGGERS
 from events.memory.bus import MemoryBus
-from services.edge.inbox import CONSUMER
-from services.edge.rulebook import Rulebook
-from services.edge.triggers import Triggers
+from services.edge.triggers.crd_source import Rulebook
+from services.edge.triggers.loop import Triggers
+from services.edge.webhooks.inbox import CONSUMER
 from services.gateway.intake import Intake
 from services.runtime.token_bucket import Rate
 from services.sandbox.api.app import MANAGEMENT, Api
@@ -26,7 +26,7 @@ from services.sandbox.api.local import LocalTransport
 from services.sandbox.seeds.plant import seed
 from tests.services.edge.house import NOW, RUN, SECRET, SHA, WHSEC, House, bearer, furnished, github, standard
 from tests.services.edge.test_senders import ALERTS, MERGE, PIPELINE
-from tests.services.edge.test_triggers import Here
+from tests.services.edge.triggers.test_loop import Here
 
 SHIPPED = Path(__file__).parents[3] / "deploy" / "triggers"
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events.memory.bus import MemoryBus
-from services.edge.inbox import message
-from services.edge.problem import Problem
-from services.edge.providers import PROVIDERS
-from services.edge.providers.provider import Provider
-from services.edge.said import Said
-from services.edge.secrets import Endpoint
+from services.edge.http.problem import Problem
+from services.edge.webhooks.inbox import message
+from services.edge.webhooks.providers import PROVIDERS
+from services.edge.webhooks.providers.provider import Provider
+from services.edge.webhooks.request import Said
+from services.edge.webhooks.secrets import Endpoint
 from services.runtime.token_bucket import Rate
 from tests.services.edge.house import NOW, SECRET, WHSEC, bearer, furnished, github, standard
 from tests.services.edge.test_senders import SENDS

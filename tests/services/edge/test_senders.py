@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from events.cloudevents import decode
-from services.edge.providers import PROVIDERS
+from services.edge.webhooks.providers import PROVIDERS
 from tests.services.edge.house import NOW, RUN, SECRET, WHSEC, House, bearer, github, standard
 
 MERGE = {

@@ -11,15 +11,15 @@ import pytest
 from aiohttp import web
 
 from events.memory.bus import MemoryBus
-from services.edge import unread
-from services.edge.bodies import Bodies
-from services.edge.callers import Callers
-from services.edge.crowd import Crowd
-from services.edge.door import Route, body_of, opened
-from services.edge.hooks import Hooks
+from services.edge.http import connection
+from services.edge.http.connection_limit import Crowd
+from services.edge.http.principals import Callers
+from services.edge.http.server import Route, body_of, opened
 from services.edge.page import visitors as page
 from services.edge.page.visitors import Visitors
-from services.edge.secrets import Secrets
+from services.edge.webhooks.bodies import Bodies
+from services.edge.webhooks.receive import Hooks
+from services.edge.webhooks.secrets import Secrets
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import RUN, SECRET, House, github
@@ -113,7 +113,7 @@ async def test_a_sign_in_that_announces_more_than_a_token_is_refused_at_once(hou
 
 
 async def test_half_sent_headers_are_closed_and_nobody_waits_for_them(house: House, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(unread, "IDLE", 2.0)
+    monkeypatch.setattr(connection, "IDLE", 2.0)
     async with strangers(port_of(house.url), HALVES, HALF) as every:
         assert await good(house) == [202] * GOOD
         told = await asyncio.wait_for(asyncio.gather(*(each.ended() for each in every)), 60)
@@ -121,7 +121,7 @@ async def test_half_sent_headers_are_closed_and_nobody_waits_for_them(house: Hou
 
 
 async def test_whoever_does_not_read_its_answer_is_left(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(unread, "READ", 0.2)
+    monkeypatch.setattr(connection, "READ", 0.2)
 
     async def much(_: web.Request) -> web.Response:
         return web.Response(body=b"x" * 50_000_000)
@@ -133,7 +133,7 @@ async def test_whoever_does_not_read_its_answer_is_left(monkeypatch: pytest.Monk
             super().leave(guest)
             left.set()
 
-    monkeypatch.setattr(unread, "Crowd", Watched)
+    monkeypatch.setattr(connection, "Crowd", Watched)
     ask = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
     async with opened("127.0.0.1:0", (Route("GET", "/", much),)) as url, strangers(port_of(url), 1, ask) as (one,):
         await left.wait()
@@ -142,7 +142,7 @@ async def test_whoever_does_not_read_its_answer_is_left(monkeypatch: pytest.Monk
 
 
 async def test_where_too_many_connections_are_the_one_that_waited_longest_goes(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(unread, "Crowd", lambda: Crowd(most=3))
+    monkeypatch.setattr(connection, "Crowd", lambda: Crowd(most=3))
 
     async def echo(request: web.Request) -> web.Response:
         return web.Response(body=await body_of(request))

@@ -12,15 +12,15 @@ import pytest
 
 from events.bus import Consumer, Message
 from events.memory.bus import MemoryBus
-from services.edge.callers import Callers
-from services.edge.door import Route, opened
-from services.edge.hooks import Hooks
-from services.edge.inventory import Questions
+from services.edge.http.principals import Callers
+from services.edge.http.server import Route, opened
+from services.edge.inventory_api import Questions
 from services.edge.page.session import COOKIE, LASTS, made
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
-from services.edge.providers import PROVIDERS
-from services.edge.secrets import Secrets
+from services.edge.webhooks.providers import PROVIDERS
+from services.edge.webhooks.receive import Hooks
+from services.edge.webhooks.secrets import Secrets
 from services.roles import SERVICES
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here

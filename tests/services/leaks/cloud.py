@@ -8,7 +8,7 @@ from typing import Any
 from events.errors import Denied, NoCapacity, NotFound, TryLater
 from schemas.placement import Attempt
 from schemas.wish import Wish
-from services.clouds.standing import Standing
+from services.clouds.existing_cluster import Standing
 from tests.services.crash.conftest import Life
 from tests.services.crash.theirs import Taker
 from tests.services.leaks.world import Thing, World

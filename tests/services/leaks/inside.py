@@ -12,7 +12,7 @@ from random import Random
 from events.errors import Denied, Fault, NotFound, TryLater
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, NODES, PODS, PVCS, SECRETS, SERVICES
-from services.addons.belongings import owner
+from services.addons.owned_objects import owner
 from services.kubernetes.workload_clusters import Workloads
 from services.runtime.workqueue import Rounds
 from services.sandbox.api.app import MANAGEMENT, Api

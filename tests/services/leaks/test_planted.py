@@ -7,7 +7,7 @@ import pytest
 
 from schemas.entity import Due
 from schemas.teardown import Draining, Stuck
-from services.teardown import ending
+from services.teardown import steps
 from services.teardown.decide import decide
 from tests.services.leaks.history import drawn
 from tests.services.leaks.play import lived
@@ -25,20 +25,20 @@ def wrongs() -> Iterator[str]:
 
 def test_a_drain_that_waits_for_ever_is_found(monkeypatch):
     def wait(state, _, now):
-        return msgspec.structs.replace(state, deadline=now + ending.STEP_LIMIT, unheard=False)
+        return msgspec.structs.replace(state, deadline=now + steps.STEP_LIMIT, unheard=False)
 
     monkeypatch.setitem(decide.table, (Draining, Due), wait)
     assert any("was Draining until" in wrong for wrong in wrongs())
 
 
 def test_a_skip_that_forgets_a_volume_is_found(monkeypatch):
-    monkeypatch.setattr(ending, "_uncleaned", lambda *_: ())
+    monkeypatch.setattr(steps, "_uncleaned", lambda *_: ())
     assert any("has left the volume" in wrong and "does not name it" in wrong for wrong in wrongs())
 
 
 def test_a_retry_that_goes_back_to_what_cannot_work_is_found(monkeypatch):
     def again(state, _, now):
-        later = now + ending.RETRY_AFTER
+        later = now + steps.RETRY_AFTER
         return state.to(Draining, deadline=later) if now >= state.deadline else state
 
     monkeypatch.setitem(decide.table, (Stuck, Due), again)
@@ -46,5 +46,5 @@ def test_a_retry_that_goes_back_to_what_cannot_work_is_found(monkeypatch):
 
 
 def test_a_wait_without_a_word_is_found(monkeypatch):
-    monkeypatch.setattr(ending, "NEWS_EVERY", ending.STEP_LIMIT)
+    monkeypatch.setattr(steps, "NEWS_EVERY", steps.STEP_LIMIT)
     assert any("did not say why" in wrong for wrong in wrongs())

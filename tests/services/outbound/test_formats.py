@@ -11,7 +11,7 @@ import pytest
 from events.cloudevents import decode
 from schemas.subjects import Key
 from services.outbound.formats import LONGEST, Occasion, request
-from services.outbound.life import Life
+from services.outbound.milestones import Life
 from services.outbound.targets import Target
 from tests.services.outbound.world import EPOCH, SECRET, SHA, event, wish
 

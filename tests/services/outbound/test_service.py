@@ -13,7 +13,7 @@ from events.dead_letter import REASON
 from events.jetstream.bus import connect
 from events.telemetry import Meters
 from schemas.crds import Refused
-from services.outbound.courier import CONSUMER
+from services.outbound.delivery import CONSUMER
 from services.outbound.outbox import HEARS
 from services.outbound.service import Outbound, Receivers
 from tests.services.outbound import test_formats

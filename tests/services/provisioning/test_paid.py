@@ -16,7 +16,7 @@ from schemas.placement import Attempt, Placement
 from schemas.resize import Buy, NotBought, Resize, Resized
 from schemas.upgrade import Upgraded
 from schemas.wish import Adopt, Need, Wish
-from services.clouds.standing import Standing, Stood
+from services.clouds.existing_cluster import Standing, Stood
 from services.colony.cost import so_far
 from services.gateway.status.facts import Facts
 from services.gateway.status.message import message

@@ -11,7 +11,7 @@ from schemas.crds import Refused, read_colony
 from schemas.inventory import Offer
 from services.cli.moving.adopt import Ask, adopt, colony
 from services.cli.moving.exalsius import kinds
-from services.clouds.standing import Standing, Stood
+from services.clouds.existing_cluster import Standing, Stood
 from services.errors import BadInput, Failed
 from tests.services.clouds.conftest import server
 

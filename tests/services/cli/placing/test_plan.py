@@ -8,7 +8,7 @@ from services.cli.colony import from_file
 from services.cli.placing.plan import ASKED, EGRESS, NOT_ASKED, asked, plans, show
 from services.cli.placing.stand import Stand, of_catalogs
 from services.cli.where import Where
-from services.clouds.standing import Standing, Stood
+from services.clouds.existing_cluster import Standing, Stood
 
 POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
 FITS = {"name": "a", "pools": [POOL], "backend": "capi"}

@@ -8,7 +8,7 @@ from services.cli.colony import from_file
 from services.cli.placing.plan import asked, show
 from services.cli.placing.tables import accounted, planned
 from services.cli.where import Where
-from services.clouds.standing import Standing, Stood
+from services.clouds.existing_cluster import Standing, Stood
 from services.eventlog.explain import account
 from services.provisioning.placement.offer_index import Market
 from services.provisioning.placement.preview import taking_in

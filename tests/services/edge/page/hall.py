@@ -11,11 +11,11 @@ import aiohttp
 from events.bus import Bus, Consumer, Message
 from events.cloudevents import CloudEvent, encode
 from events.dead_letter import dead_letter
-from services.edge.callers import Callers
-from services.edge.door import opened
+from services.edge.http.principals import Callers
+from services.edge.http.server import opened
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
-from services.edge.secrets import Secrets
+from services.edge.webhooks.secrets import Secrets
 from services.roles import SERVICES
 from tests.services.edge.house import Answer, House
 

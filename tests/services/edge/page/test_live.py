@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from events.bus import Consumer, Stored
 from events.memory.bus import MemoryBus
 from events.redrive import Again, once_more
-from services.edge import door
+from services.edge.http import server
 from services.edge.page import following, live
 from tests.services.edge.house import NOW
 from tests.services.edge.page.hall import open_page
@@ -149,7 +149,7 @@ async def _status(page) -> int:
 
 
 async def test_pages_that_look_on_leave_the_door_to_webhooks(fresh, monkeypatch):
-    monkeypatch.setattr(door, "AT_ONCE", 1)
+    monkeypatch.setattr(server, "AT_ONCE", 1)
     async with open_page(fresh.bus.again(), fresh.secrets) as page, looking(page), looking(page):
         assert (await page.ask("GET", "/lanes")).status == 200
 

@@ -11,7 +11,7 @@ from schemas.infra import InfraSeen, Remains
 from schemas.inventory import Offer, Offers
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Need, Pool, Wish
-from services.clouds.standing import Standing, Stood
+from services.clouds.existing_cluster import Standing, Stood
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.lost_history import UNPRICED, as_it_stands
 from services.provisioning.lifecycle.todo import todo

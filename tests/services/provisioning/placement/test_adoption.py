@@ -8,7 +8,7 @@ import pytest
 from schemas.inventory import Offer
 from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Adopt, Need, Pool, Wish
-from services.clouds.standing import Standing, Stood
+from services.clouds.existing_cluster import Standing, Stood
 from services.provisioning.placement.adoption import taken_in
 from services.provisioning.placement.offer_index import Market
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from events.kube.resources import CLUSTERS, MACHINEHEALTHCHECKS, MACHINES
-from services.clouds.healing import BROKEN, START_UP, health_check
+from services.clouds.health_checks import BROKEN, START_UP, health_check
 from services.sandbox.clouds.bill import machines_ever
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

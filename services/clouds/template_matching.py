@@ -1,0 +1,191 @@
+"""What a namespace has to found clusters with: of k0rdent's templates and credentials, those that fit together."""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from events.errors import Denied
+from events.kube.port import Object
+from schemas.documents import Unreadable, document
+from services.clouds.labels import GROUP
+from services.clouds.template_values import CHARTS, Config, asks_version
+from services.kubernetes.version_skew import plain, same_minor
+
+CONFIG = f"{GROUP}/config"
+"""The annotation of a Credential that holds, as YAML, what else its clusters need: a project, a subscription."""
+LARGEST = 256 << 10
+"""Characters of it: what all annotations of an object may have together."""
+MACHINES = "machines"
+"""What of that names machines of one's own, and where a template wants them."""
+IDENTITIES = {
+    "AWSClusterStaticIdentity": "aws",
+    "AWSClusterRoleIdentity": "aws",
+    "AzureClusterIdentity": "azure",
+}
+"""Which cloud a Credential is for, by the kind of its identity; others say so by the label ``alate.dev/cloud``."""
+INTO_MACHINES = "machines of one's own"
+POOL = "pool"
+"""Says as which of the catalog's own nodes each machine is offered, or a cluster that is lent; k0rdent is not told."""
+LENT = "clusters that are lent"
+OWN = {MACHINES: INTO_MACHINES, POOL: LENT}
+"""What there is already, by what a Credential says of it."""
+TAKES_IN = "infrastructure-internal"
+"""The provider of k0rdent's template for clusters that stand already."""
+
+
+class Means(NamedTuple):
+    """A template and a credential for one cloud."""
+
+    template: Object
+    credential: Object
+
+    @property
+    def values(self) -> Config:
+        """The values of the template's chart, which are all that it can be told; empty if it does not say."""
+        return _values(self.template)
+
+    @property
+    def own(self) -> bool:
+        """What it founds with is there already: machines reached over SSH, or a cluster that is lent."""
+        return _kind(self.credential) in OWN.values()
+
+    @property
+    def lent(self) -> bool:
+        """It is a whole cluster."""
+        return _kind(self.credential) == LENT
+
+    @property
+    def needed(self) -> Config:
+        """What the credential's clusters are told beside what was bought. Raises Denied if that is no mapping."""
+        try:
+            found = document(_said(self.credential), LARGEST) or {}
+        except Unreadable:
+            found = None
+        if isinstance(found, dict):
+            return found
+        called = self.credential["metadata"]["name"]
+        raise Denied(f"the annotation {CONFIG} of Credential {called} must be a mapping as YAML", "BadConfiguration")
+
+
+def means(templates: Iterable[Object], credentials: Iterable[Object], name: str, version: str) -> dict[str, Means]:
+    """What there is for each cloud: the newest valid template, or the one of that name, and a ready credential.
+
+    One of the very version of Kubernetes comes before newer ones; of another minor version it must have been named.
+    """
+    newest, ready = _newest(templates, name, version), _ready(credentials)
+    kinds = {cloud: _kind(credential) for cloud, credential in ready.items()}
+    return {cloud: Means(newest[kinds[cloud]], ready[cloud]) for cloud in ready if kinds[cloud] in newest}
+
+
+def lacking(templates: tuple[Object, ...], credentials: tuple[Object, ...], name: str, version: str) -> str:
+    """For people: what is not there, where nothing fits together, and what is."""
+    if means(templates, credentials, name, ""):
+        there = sorted({_version(each) for each in _valid(templates, name)} - {""})
+        return f"no ClusterTemplate with Kubernetes {version}, only with {', '.join(there)}: ask for one of these"
+    newest, ready = _newest(templates, name, version=""), _ready(credentials)
+    named = f" {name}" if name else ""
+    return (
+        f"no valid ClusterTemplate{named} with a ready Credential of the same cloud "
+        f"(templates for: {_names(newest)}; credentials for: {_names(ready)})"
+    )
+
+
+def cloud_of(template: Object | None, credential: Object | None) -> str:
+    """Where a cluster of these runs; empty if neither tells."""
+    told = next((cloud for cloud in CHARTS if template is not None and _founds(template, cloud)), "")
+    return told or (_cloud(credential) if credential is not None else "")
+
+
+def version_of(template: Object | None, told: Config) -> str:
+    """Of Kubernetes, that a cluster gets whose template is told this; empty if neither says."""
+    if (named := asks_version(told)) or template is None:
+        return named
+    return _version(template) or asks_version(_values(template))
+
+
+def following(deployment: Object, templates: Iterable[Object], version: str) -> str:
+    """The template of a version of Kubernetes that a ClusterDeployment has, or may have next. Raises Denied."""
+    has, able = str(deployment["spec"]["template"]), deployment.get("status", {}).get("availableUpgrades") or ()
+    names = [str(each["metadata"]["name"]) for each in templates if _makes(each, version)]
+    fit = [has] if has in names else sorted((name for name in names if name in able), key=_natural)
+    if not fit:
+        raise Denied(
+            f"no valid ClusterTemplate with Kubernetes {version} may follow {has} (k0rdent says: "
+            f"{', '.join(sorted(able)) or 'none may'}): name one in a ClusterTemplateChain, or add another cluster"
+        )
+    return fit[-1]
+
+
+def _valid(templates: Iterable[Object], name: str) -> list[Object]:
+    return [each for each in templates if each.get("status", {}).get("valid") and _wanted(each, name)]
+
+
+def _makes(template: Object, version: str) -> bool:
+    return bool(template.get("status", {}).get("valid") and _version(template) == version)
+
+
+def _version(template: Object) -> str:
+    """The version of Kubernetes, as a Colony writes it; empty where the template leaves it open."""
+    return plain(str(template.get("status", {}).get("k8sVersion") or ""))
+
+
+def _suits(template: Object, version: str) -> bool:
+    told = _version(template)
+    return not (told and version) or same_minor(told, version)
+
+
+def _newest(templates: Iterable[Object], name: str, version: str) -> dict[str, Object]:
+    """By what they found; `version`: of Kubernetes, which a template that was named need not have; empty: of any."""
+    valid = [each for each in _valid(templates, name) if name or _suits(each, version)]
+    newest = sorted(valid, key=lambda one: (_makes(one, version), _natural(one["metadata"]["name"])))
+    return {kind: template for template in newest for kind in (*CHARTS, *OWN.values()) if _founds(template, kind)}
+
+
+def _ready(credentials: Iterable[Object]) -> dict[str, Object]:
+    ready = [each for each in credentials if each.get("status", {}).get("ready")]
+    return {_cloud(each): each for each in ready if _kind(each)}
+
+
+def _values(template: Object) -> Config:
+    values: Config = template.get("status", {}).get("config") or {}
+    return values
+
+
+def _wanted(template: Object, name: str) -> bool:
+    """The one that was named; or any for what is there already, or whose control plane runs on machines beside."""
+    called = template["metadata"]["name"]
+    if name:
+        return bool(called == name)
+    return "-standalone-cp-" in called or any(_founds(template, kind) for kind in OWN.values())
+
+
+def _founds(template: Object, kind: str) -> bool:
+    if kind == INTO_MACHINES:
+        return MACHINES in _values(template)
+    provider = TAKES_IN if kind == LENT else f"infrastructure-{kind}"
+    return provider in template.get("status", {}).get("providers", ())
+
+
+def _kind(credential: Object) -> str:
+    """Into what a template would make its clusters: a cloud, or what is there already; empty if nobody says."""
+    cloud = _cloud(credential)
+    if not cloud or cloud in CHARTS:
+        return cloud
+    return next((kind for word, kind in OWN.items() if word in _said(credential)), "")
+
+
+def _said(credential: Object) -> str:
+    return str(credential["metadata"].get("annotations", {}).get(CONFIG, ""))
+
+
+def _cloud(credential: Object) -> str:
+    told = credential["metadata"].get("labels", {}).get(f"{GROUP}/cloud", "")
+    return told or IDENTITIES.get(credential["spec"].get("identityRef", {}).get("kind", ""), "")
+
+
+def _natural(name: str) -> list[int | str]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def _names(found: dict[str, Object]) -> str:
+    return ", ".join(sorted(found)) or "none"

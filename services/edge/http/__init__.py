@@ -1,0 +1,1 @@
+"""The HTTP server of the edge: connections, routes, callers and problem details."""

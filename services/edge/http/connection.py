@@ -1,0 +1,121 @@
+"""One connection: what is no HTTP never reaches a route, and nobody keeps a connection open by being slow."""
+
+import asyncio
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+from services.edge.http.connection_limit import Crowd
+from services.edge.http.problem import MEDIA, Problem, not_now
+
+IDLE = 15.0
+"""Seconds a connection may stand, or its headers take to come, from when it was made or last answered."""
+READ = 15.0
+"""Seconds an answer may take to be read by who asked."""
+LINGERS = 2.0
+"""Seconds in which what is left of a refused body is still taken."""
+
+log = structlog.get_logger()
+
+
+class Explaining(web.RequestHandler):
+    """One connection."""
+
+    __slots__ = ("_crowd", "address", "reading")
+
+    def __init__(self, whole: web.Server, crowd: Crowd) -> None:
+        # Bodies are taken as they were signed: unpacking would be a bomb's first step.
+        silent: Any = None  # what aiohttp takes for no access log, and does not declare
+        super().__init__(
+            whole,
+            loop=asyncio.get_running_loop(),
+            access_log=silent,
+            auto_decompress=False,
+            keepalive_timeout=IDLE,
+            lingering_time=LINGERS,
+        )
+        self._crowd = crowd
+        self.address = ""
+        self.reading = False
+        """Whether the body of its request is still coming."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has asked nothing yet, or not wholly."""
+        return self.reading or not (self._request_in_progress or self._messages)
+
+    def end(self) -> None:
+        """Close it now."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It takes its place, or another's."""
+        super().connection_made(transport)
+        self.address = str((transport.get_extra_info("peername") or ("",))[0])
+        self._crowd.enter(self)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """It gives its place back."""
+        self._crowd.leave(self)
+        super().connection_lost(exc)
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Whoever does not read its answer is left."""
+        try:
+            async with asyncio.timeout(READ):
+                return await super().finish_response(request, resp, start_time)
+        except TimeoutError:
+            self.end()
+            return resp, True
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,  # noqa: ARG002 - aiohttp's own signature
+    ) -> web.StreamResponse:
+        """A problem that quotes nothing, for what was sent may hold a secret; then the connection ends.
+
+        Raises ConnectionError if some of another answer is out already.
+        """
+        if request.writer.output_size > 0:
+            raise ConnectionError("an answer was begun already")
+        if status >= 500:
+            log.error("edge.failed", method=request.method, exc_info=exc)
+            said = answer(not_now(503, "the request could not be worked on: send it again", 5.0))
+        else:
+            log.info("edge.unreadable", status=status, error=type(exc).__name__)
+            said = answer(Problem(status, "what was sent cannot be read: it must be HTTP/1.1 as RFC 9112 has it"))
+        said.force_close()
+        return said
+
+
+def answer(problem: Problem) -> web.Response:
+    """The problem as a response."""
+    return web.Response(status=problem.status, body=problem.body(), headers={**problem.headers, "Content-Type": MEDIA})
+
+
+class _Connections(web.Server):
+    """Makes a connection of ours for each that comes, on behalf of the application's own server."""
+
+    def __init__(self, whole: web.Server) -> None:
+        self._whole = whole
+        self._crowd = Crowd()
+
+    def __call__(self) -> Explaining:
+        return Explaining(self._whole, self._crowd)
+
+
+class Runner(web.AppRunner):
+    """Runs an application; what cannot be read is a problem as well."""
+
+    @property
+    def server(self) -> web.Server | None:
+        """What makes connections; None before it is set up."""
+        whole = super().server
+        return _Connections(whole) if whole is not None else None

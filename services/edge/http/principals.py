@@ -1,0 +1,87 @@
+"""Who may look at what over HTTP: a caller is a file of bearer tokens in the folder of endpoints.
+
+``reader.<tenant>.<name>`` reads what is its tenant's, ``operator.<name>`` all that is of the house.
+"""
+
+import hmac
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from aiohttp import web
+
+from services.edge.http.problem import Problem, unauthorized
+from services.edge.page.session import holds, whose
+from services.edge.webhooks.secrets import Secrets
+
+BEARER = "Bearer"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Somebody whose token is good."""
+
+    name: str
+    """The name of its file."""
+    tenant: str | None = None
+    """The only one whose things it may see; None: every one's."""
+
+    @property
+    def operates(self) -> bool:
+        """It may change things."""
+        return self.tenant is None
+
+
+class Callers:
+    """Everybody who has a token now."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+
+    def by_token(self, token: str) -> Caller | None:
+        """Whose it is. All are compared, so that the time it takes says nothing about which."""
+        shown = token.encode(errors="surrogateescape")
+        found = [caller for caller, secret in self._all() if hmac.compare_digest(shown, secret)]
+        return found[0] if found else None
+
+    def by_session(self, cookie: str, now: datetime) -> Caller | None:
+        """Whose session it is; None once it has run out, or the token that made it is good no more."""
+        name = whose(cookie, now)
+        caller = caller_of(name) if name and "/" not in name else None
+        return caller if caller and holds(cookie, self._secrets.at(name)) else None
+
+    def by_bearer(self, request: web.Request) -> Caller:
+        """Who asks. Raises Problem 401."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != BEARER.lower():
+            raise unauthorized(
+                "Authorization is missing: expected Bearer and a reader's or an operator's token",
+                "Authorization",
+                BEARER,
+            )
+        caller = self.by_token(token.strip())
+        if caller is None:
+            raise unauthorized("Authorization is nobody's: expected a reader's or an operator's token", "", BEARER)
+        return caller
+
+    def _all(self) -> Iterator[tuple[Caller, bytes]]:
+        for name, secrets in self._secrets.named("operator.*", "reader.*.*"):
+            if (caller := caller_of(name)) is not None:
+                yield from ((caller, secret) for secret in secrets)
+
+
+def caller_of(name: str) -> Caller | None:
+    """The caller whose file bears a name; None if that is no caller's."""
+    match name.split("."):
+        case ["operator", _]:
+            return Caller(name)
+        case ["reader", tenant, _]:
+            return Caller(name, tenant)
+    return None
+
+
+def only_own(caller: Caller, tenant: str | None) -> str | None:
+    """The tenant to look at, of the one that was asked for (None: all). Raises Problem 403."""
+    if caller.tenant is not None and tenant not in (None, caller.tenant):
+        raise Problem(403, f"this token reads what is of tenant {caller.tenant}, and nothing else", "tenant")
+    return caller.tenant or tenant

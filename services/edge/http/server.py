@@ -1,0 +1,128 @@
+"""The one HTTP server of the edge: a table of routes, bounds on what may come in, and problem details for the rest."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import cast
+
+import structlog
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+from aiohttp.web_exceptions import HTTPException
+
+from services.edge.http.connection import Explaining, Runner, answer
+from services.edge.http.problem import Problem, not_now
+from services.edge.webhooks.bodies import LARGEST, SLOWEST, Bodies, Turn, bounded, too_large
+from services.process.http_server import listening
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+AT_ONCE = 128
+"""How many requests are worked on at the same time, which begins when their bodies are there."""
+TURN = web.RequestKey("turn", Turn)
+BODIES = web.AppKey("bodies", Bodies)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Route:
+    """One line of the table."""
+
+    method: str
+    path: str
+    """As aiohttp writes it, with ``{name}`` for a part."""
+    handler: Handler
+    lasts: bool = False
+    """It takes as long as somebody looks on: it has bounds of its own."""
+
+
+@asynccontextmanager
+async def opened(address: str, routes: Iterable[Route]) -> AsyncGenerator[str]:
+    """Serve the routes on HOST:PORT; gives the base URL. Raises ``Denied("AddressInUse")``."""
+    runner = Runner(application(routes), shutdown_timeout=5.0)
+    async with listening(runner, address, "ALATE_EDGE_ADDRESS") as url:
+        yield url
+
+
+def application(routes: Iterable[Route]) -> web.Application:
+    """The routes behind the one rule for everything that goes wrong."""
+    table = tuple(routes)
+    lasting = frozenset(route.handler for route in table if route.lasts)
+    app = web.Application(middlewares=[_explaining(asyncio.Semaphore(AT_ONCE), lasting)])
+    app[BODIES] = Bodies()
+    for route in table:
+        app.router.add_route(route.method, route.path, route.handler)
+    return app
+
+
+def _explaining(room: asyncio.Semaphore, lasting: frozenset[Handler]) -> Middleware:
+    @web.middleware
+    async def explain(request: web.Request, handler: Handler) -> web.StreamResponse:
+        lasts = request.match_info.handler in lasting
+        if room.locked() and not lasts:
+            return answer(not_now(503, f"{AT_ONCE} requests are being worked on: send it again", 1.0))
+        turn = request[TURN] = Turn(room)
+        try:
+            if not lasts:
+                await turn.take()
+            return await handler(request)
+        except Problem as problem:
+            return answer(problem)
+        except HTTPException as other:  # no such path, or not by this method
+            allow = {"Allow": other.headers["Allow"]} if "Allow" in other.headers else {}
+            return answer(Problem(other.status, f"{request.method} {request.path[:256]}: {other.reason}", "", allow))
+        except Exception:  # a fault of ours: nothing was taken, so that the sender may try again
+            log.exception("edge.failed", method=request.method)
+            return answer(not_now(503, "the request could not be worked on: send it again", 5.0))
+        finally:
+            turn.leave()
+
+    return explain
+
+
+def headers_of(request: web.Request) -> dict[str, str]:
+    """Headers by lower-case names, several of one name with commas between. Raises Problem 400."""
+    found = {name.lower(): value for name, value in request.headers.items()}
+    if len(found) < len(request.headers):
+        found = {name: ", ".join(request.headers.getall(name)) for name in found}
+    if not "".join(found.values()).isprintable():  # one look at all of them: nearly all are
+        name = next(name for name, value in found.items() if not value.isprintable())
+        raise Problem(400, f"{name!a} holds what is no text: expected UTF-8", name)
+    return found
+
+
+async def body_of(request: web.Request, largest: int = LARGEST, slowest: float = SLOWEST) -> bytes:
+    """The body as it came, of so many bytes and within so many seconds.
+
+    Raises Problem 400 (cut off), 408, 413, 415 (packed).
+    """
+    if {each.lower() for each in request.headers.getall("Content-Encoding", ())} - {"identity"}:
+        packed = {"Accept-Encoding": "identity"}
+        raise Problem(
+            415, "Content-Encoding must be identity: the body is verified as it comes", "Content-Encoding", packed
+        )
+    if (request.content_length or 0) > largest:
+        raise too_large(largest)
+    try:
+        if request.content.is_eof():  # it came together with its headers, as nearly all do
+            return bounded(request.content.read_nowait(), largest)
+        return await _coming(request, largest, slowest)
+    except TimeoutError as late:
+        raise Problem(408, f"the body was not there after {slowest:g} s", "body", {"Connection": "close"}) from late
+    except (web.RequestPayloadError, ConnectionError) as cut:
+        raise Problem(400, "the body ends before its announced length", "body") from cut
+
+
+async def _coming(request: web.Request, largest: int, slowest: float) -> bytes:
+    """Wait for the rest of it, while others have the turn."""
+    turn, connection = request[TURN], cast(Explaining, request.protocol)
+    turn.leave()
+    connection.reading = True
+    try:
+        data = await request.app[BODIES].read(request, largest, slowest)
+    finally:
+        connection.reading = False
+    await turn.take()
+    return data

@@ -1,0 +1,1 @@
+"""Evaluates Triggers on stored deliveries and publishes the requests that they make."""

@@ -1,0 +1,31 @@
+"""What a delivery leads to says so, and which delivery it was."""
+
+from datetime import datetime
+
+import msgspec
+
+from events.cloudevents import CloudEvent
+from schemas.registry import declared
+from services.edge.triggers.delivery import Heard
+from services.edge.triggers.rules import Intake
+
+SEQUENCE = "hooksequence"
+"""The extension that says which delivery a wish came of: by it, a wish that is late is known."""
+
+
+def caused(intake: Intake, heard: Heard, name: str, source: str, now: datetime) -> CloudEvent:
+    """The event that asks for it, under an id that is its source's own."""
+    return CloudEvent(
+        id=name,
+        source=source,
+        type=declared(type(intake)).type,
+        subject=f"{intake.tenant}/{intake.name}",
+        time=now,
+        datacontenttype="application/json",
+        extensions={
+            "correlationid": heard.event.extensions.get("correlationid", heard.event.id),
+            "causationid": heard.event.id,
+            SEQUENCE: str(heard.sequence),
+        },
+        data=msgspec.json.encode(intake),
+    )

@@ -1,0 +1,119 @@
+"""Rules are written in CEL, an expression language that always ends and touches nothing; this is where it is met.
+
+``common-expression-language`` (bindings to a Rust interpreter) reads an expression once and evaluates it in
+microseconds.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from schemas.crds import Refused
+from services.edge.triggers.cel_nesting import DEEPEST, nested
+
+Value = object
+Variables = Any
+"""What expressions name, as `bound` gives it."""
+
+Filled = Callable[[Variables], Value]
+
+_PLACE = re.compile(r"\$\{([^}]*)\}")
+"""``${…}``; an expression in a text has no braces of its own."""
+
+
+def bound(named: Mapping[str, object]) -> Variables:
+    """What expressions name, made ready once for all of them."""
+    import cel  # noqa: PLC0415 - as below
+
+    try:
+        return cel.Context(variables=dict(named))
+    except (ArithmeticError, TypeError, ValueError, RuntimeError):  # each expression tells what of it cannot be taken
+        return dict(named)
+
+
+class CannotSay(ValueError):
+    """The expression has no value for this event; the message says why."""
+
+
+class Expression:
+    """One expression, read. Raises `Refused`."""
+
+    def __init__(self, text: str, where: str) -> None:
+        """`where` is its path in what people wrote, for the sentence."""
+        if (depth := nested(text)) > DEEPEST:
+            raise Refused(f"{where} nests {depth} loops (all, exists, map, filter): must nest at most {DEEPEST}")
+        import cel  # noqa: PLC0415 - it loads a command line of its own, 13 MiB: only who has a rule pays for it
+
+        self._where = where
+        try:
+            self._program = cel.compile(text)
+        except ValueError as error:
+            raise Refused(f"{where} is no CEL expression: {_line(error)}") from error
+
+    def of(self, variables: Variables) -> Value:
+        """Its value. Raises CannotSay."""
+        try:
+            return self._program.execute(variables)
+        except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
+            raise CannotSay(f"{self._where}: {_why(error)}") from error
+
+
+def _why(error: Exception) -> str:
+    return f"there is no {_line(error)}" if isinstance(error, KeyError) else _line(error)
+
+
+def _line(error: Exception) -> str:
+    """The first line, which says what; those below it draw where."""
+    text = str(error).split("\n", 1)[0]
+    return text if len(text) <= 300 else f"{text[:299]}…"
+
+
+class Template:
+    """A text, a list, a mapping or any other value, in whose texts every ``${…}`` stands for a value."""
+
+    def __init__(self, written: object, where: str) -> None:
+        """Raises `Refused` for an expression that cannot be read."""
+        self._filled = _reader(written, where)
+
+    def of(self, variables: Variables) -> Value:
+        """The same with values in place. Raises CannotSay."""
+        return self._filled(variables)
+
+
+def _reader(written: object, where: str) -> Filled:
+    if isinstance(written, str):
+        return _text(written, where)
+    if isinstance(written, Mapping):
+        named = {str(key): _reader(value, f"{where}.{key}") for key, value in written.items()}
+        return lambda variables: {key: each(variables) for key, each in named.items()}
+    if isinstance(written, list):
+        listed = [_reader(value, f"{where}[{place}]") for place, value in enumerate(written)]
+        return lambda variables: [each(variables) for each in listed]
+    return lambda _: written
+
+
+def _text(written: str, where: str) -> Filled:
+    parts = _PLACE.split(written)  # texts and expressions by turns
+    expressions = [Expression(part, where) for part in parts[1::2]]
+    if len(expressions) == 1 and parts[0] == parts[2] == "":
+        return expressions[0].of
+    texts = parts[::2]
+
+    def filled(variables: Variables) -> Value:
+        values = [*(_written(each.of(variables), where) for each in expressions), ""]
+        return "".join(text + value for text, value in zip(texts, values, strict=True))
+
+    return filled
+
+
+def _written(value: Value, where: str) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float):
+        return str(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():g}s"
+    raise CannotSay(f"{where}: {type(value).__name__} cannot stand in a text")

@@ -1,0 +1,221 @@
+"""The Triggers there are, read as they change; each is told in its status whether it is followed."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Literal
+
+import structlog
+
+from events.errors import Fault
+from events.kube.client import Changed, Kube, Listed, Lost, Object, Sight
+from events.kube.resources import TRIGGERS
+from schemas.crds import Condition, Refused, TriggerStatus, read_trigger
+from services.edge.triggers.delivery import Heard
+from services.edge.triggers.evaluator_pool import Ended, Evaluates, TooCostly
+from services.edge.triggers.fair_share import Exhausted
+from services.edge.triggers.trigger import Followed
+from services.kubernetes.malformed import MALFORMED
+from services.runtime.failures import Failures
+from services.runtime.mailbox import Mailboxes
+
+MANAGER = "alate-edge"
+FOLLOWED, INVALID, COSTLY = "Followed", "Invalid", "TooCostly"
+"""Reasons of the condition Accepted."""
+AGAIN = 5.0
+"""Seconds, at least, until one is read again that no evaluator could read, or that its tenant had no share for."""
+AT_ONCE = 64
+"""Tenants whose Triggers are read at the same time, each one after another."""
+Name = tuple[str, str]
+"""Namespace and name."""
+
+log = structlog.get_logger()
+
+
+class Rulebook:
+    """Follows the Triggers of every namespace."""
+
+    def __init__(self, kube: Kube, evaluators: Evaluates, clock: Callable[[], datetime]) -> None:
+        self.listed = asyncio.Event()
+        """Set once all are known."""
+        self._kube = kube
+        self._evaluators = evaluators
+        self._clock = clock
+        self._known: dict[Name, tuple[Followed, Object]] = {}
+        self._unread: dict[Name, Object] = {}
+        """As they are now, until they are read."""
+        self._held: dict[Name, Followed] = {}
+        """Those of them that could not be read and were not followed before: what they listen to waits for them."""
+        self._first: set[Name] = set()
+        """Of the first list, those that nobody has tried to read."""
+        self._timers: dict[Name, asyncio.TimerHandle] = {}
+        self._failures: Failures[Name] = Failures("trigger", lambda: 1.0)
+        self._mail: Mailboxes[str, Name] = Mailboxes(self._open, AT_ONCE)
+
+    def about(self, heard: Heard) -> Iterator[Followed]:
+        """Those that listen to where it came in, by name. Raises Ended while one of them is to be read again."""
+        if unread := next((each for each in self._held.values() if each.listens(heard)), None):
+            raise Ended(f"Trigger {unread.tenant}/{unread.name} is not read yet")
+        every = (known for _, (known, _) in sorted(self._known.items(), key=lambda item: item[0]))
+        return (each for each in every if each.listens(heard))
+
+    async def switch_off(self, trigger: Followed, why: str) -> None:
+        """Follow it no more until it is changed, and tell why in its status."""
+        known, item = self._known.get((trigger.tenant, trigger.name), (None, {}))
+        if known is trigger:
+            self._known.pop(_name(item))
+            await self._tell(item, COSTLY, why)
+
+    async def run(self) -> None:
+        """Follow them for ever."""
+        try:
+            async for sight in self._kube.watch(TRIGGERS):
+                self._see(sight)
+        finally:
+            for timer in self._timers.values():
+                timer.cancel()
+            await self._mail.close()
+
+    def _see(self, sight: Sight) -> None:
+        match sight:
+            case Listed(items):
+                names = set(map(_name, items))
+                for gone in (self._known.keys() | self._unread.keys()) - names:
+                    self._forget(gone)
+                for item in items:
+                    self._due(item)
+                self._first = self._first if self.listed.is_set() else names
+                self._tried()
+            case Changed(item, gone):
+                self._forget(_name(item)) if gone else self._due(item)
+            case Lost(reason):
+                log.warning("kubernetes.unheard", reason=reason)
+
+    def _forget(self, name: Name) -> None:
+        for known in (self._known, self._unread, self._held):
+            known.pop(name, None)
+
+    def _due(self, item: Object) -> None:
+        """It shall be read: until then it is followed as it was."""
+        name = _name(item)
+        self._unread[name] = item
+        if name not in self._timers:
+            self._mail.put(name[0], name)
+
+    async def _open(self, _: str, name: Name) -> None:
+        """Read one; what cannot be read now is no fault of its, stops no other, and is read again later."""
+        item = self._unread.get(name)
+        if item is not None and name not in self._timers:
+            try:
+                await self._read(item)
+            except Ended as why:
+                log.warning("trigger.unread", tenant=name[0], name=name[1], reason=str(why))
+                self._again(name, AGAIN)
+            except Exhausted as why:
+                log.warning("trigger.unread", tenant=name[0], name=name[1], reason=str(why))
+                self._again(name, max(AGAIN, why.after))
+            except Exception as fault:  # noqa: BLE001 - one of ours over one Trigger: logged there
+                self._again(name, self._failures.failed(name, fault))
+            else:
+                self._read_well(name, item)
+        self._tried(name)
+
+    def _again(self, name: Name, after: float) -> None:
+        def due() -> None:
+            del self._timers[name]
+            self._mail.put(name[0], name)
+
+        self._timers[name] = asyncio.get_running_loop().call_later(after, due)
+
+    def _read_well(self, name: Name, item: Object) -> None:
+        self._failures.well(name)
+        self._held.pop(name, None)
+        if self._unread.get(name) is item:
+            del self._unread[name]
+
+    def _tried(self, *names: Name) -> None:
+        self._first.difference_update(names)
+        if not self._first:
+            self.listed.set()
+
+    async def _read(self, item: Object) -> None:
+        """One that is of another shape than the API server lets in is not followed. Raises Ended, Exhausted."""
+        if is_off(item):
+            self._known.pop(_name(item), None)
+            return
+        try:
+            await self._follow(item)
+        except Refused as why:
+            await self._refuse(item, INVALID, str(why))
+        except TooCostly as why:
+            await self._refuse(item, COSTLY, str(why))
+        except MALFORMED:
+            self._known.pop(_name(item), None)
+            log.exception("trigger.unreadable", tenant=_name(item)[0], name=_name(item)[1])
+
+    async def _follow(self, item: Object) -> None:
+        name, followed = _name(item), Followed(read_trigger(item))
+        before, _ = self._known.get(name, (None, {}))
+        if before is not None and before.written == followed.written:
+            followed = before
+        else:
+            await self._evaluate(name, followed)
+        if name in self._unread:  # it was not deleted meanwhile
+            self._known[name] = (followed, item)
+            await self._tell(item, FOLLOWED, "Its rules are followed.")
+
+    async def _evaluate(self, name: Name, followed: Followed) -> None:
+        try:
+            await self._evaluators.read(followed)
+        except (Refused, TooCostly):
+            raise
+        except Exception:
+            if name in self._unread and name not in self._known:
+                self._held[name] = followed
+            raise
+
+    async def _refuse(self, item: Object, reason: str, why: str) -> None:
+        self._known.pop(_name(item), None)
+        log.warning("trigger.refused", tenant=_name(item)[0], name=_name(item)[1], reason=why)
+        await self._tell(item, reason, why)
+
+    async def _tell(self, item: Object, reason: str, message: str) -> None:
+        computed = status(item, reason, message, self._clock())
+        if computed == item.get("status"):
+            return
+        meta = {"name": item["metadata"]["name"], "namespace": item["metadata"]["namespace"]}
+        try:
+            told = {"metadata": meta, "status": computed}
+            await self._kube.apply(TRIGGERS, told, manager=MANAGER, subresource="status")
+        except Fault as why:  # it is told with the next list
+            log.warning("trigger.status_unwritten", tenant=meta["namespace"], name=meta["name"], reason=str(why))
+
+
+def status(item: Object, reason: str, message: str, now: datetime) -> Object:
+    """What a Trigger shows; what has not changed keeps its time."""
+    holds: Literal["True", "False"] = "True" if reason == FOLLOWED else "False"
+    before = _accepted(item)
+    accepted = Condition(
+        type="Accepted",
+        status=holds,
+        observed_generation=item["metadata"].get("generation", 0),
+        last_transition_time=before["lastTransitionTime"] if before.get("status") == holds else now,
+        reason=reason,
+        message=message,
+    )
+    return TriggerStatus(conditions=[accepted]).model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def is_off(item: Object) -> bool:
+    """Whether it was found too costly as it is written now."""
+    said = _accepted(item)
+    seen = said.get("observedGeneration") == item["metadata"].get("generation", 0)
+    return said.get("reason") == COSTLY and seen
+
+
+def _accepted(item: Object) -> Object:
+    return next((c for c in item.get("status", {}).get("conditions", ()) if c["type"] == "Accepted"), {})
+
+
+def _name(item: Object) -> Name:
+    return item["metadata"]["namespace"], item["metadata"]["name"]

@@ -1,0 +1,83 @@
+"""Of the evaluators each tenant has a share, whatever it lets them do: what it writes costs nobody else's time."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from services.edge.triggers.delivery import Heard
+from services.edge.triggers.evaluator import SECONDS
+from services.edge.triggers.evaluator_pool import Evaluates, TooCostly
+from services.edge.triggers.rules import Verdict
+from services.edge.triggers.trigger import Followed
+from services.runtime.token_bucket import Bucket, Rate, spent
+
+SHARE = Rate(0.25, 5)
+"""Seconds of a processor that one tenant may take: so many a second, and so many at once."""
+ENDED = 2.0
+"""Seconds of a processor that it takes to end an evaluator and to start another."""
+PER_BYTE = 5e-6
+"""Seconds that a text takes at most to be read: held back until it is known, and what a refused one costs."""
+
+
+class Exhausted(Exception):
+    """A tenant has had its share; the message is one sentence."""
+
+    def __init__(self, after: float) -> None:
+        """`after`: seconds until there is some again."""
+        super().__init__(f"the tenant takes more than {SHARE.per_second:.0%} of a processor: send it later")
+        self.after = after
+
+
+class Cost:
+    """What was asked took so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+
+class Shared:
+    """Evaluators that also raise Exhausted."""
+
+    def __init__(self, evaluators: Evaluates, clock: Callable[[], datetime]) -> None:
+        self._evaluators = evaluators
+        self._clock = clock
+        self._buckets: dict[str, Bucket] = {}
+
+    async def read(self, trigger: Followed) -> float:
+        """Seconds of a processor that it took. Raises Refused, TooCostly, Ended, Exhausted."""
+        with self._charged(trigger.tenant, trigger.written) as cost:
+            cost.seconds = await self._evaluators.read(trigger)
+        return cost.seconds
+
+    async def judge(self, trigger: Followed, heard: Heard) -> tuple[tuple[Verdict, ...], float]:
+        """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended, Exhausted."""
+        with self._charged(trigger.tenant, trigger.written) as cost:
+            verdicts, cost.seconds = await self._evaluators.judge(trigger, heard)
+        return verdicts, cost.seconds
+
+    async def check(self, asked: Heard) -> float:
+        """Seconds of a processor that it took to read a request. Raises Refused, TooCostly, Ended, Exhausted."""
+        with self._charged(asked.endpoint.tenant, asked.event.data) as cost:
+            cost.seconds = await self._evaluators.check(asked)
+        return cost.seconds
+
+    @contextmanager
+    def _charged(self, tenant: str, text: bytes) -> Iterator[Cost]:
+        """Many may be under way at once: what one may cost is held back from its beginning."""
+        if (there := self._spend(tenant, 0.0)) <= 0.0:
+            raise Exhausted(-there / SHARE.per_second)
+        held = min(SECONDS, len(text) * PER_BYTE)
+        self._spend(tenant, held)
+        cost = Cost(held)
+        try:
+            yield cost
+        except TooCostly:
+            cost.seconds = ENDED
+            raise
+        finally:
+            self._spend(tenant, cost.seconds - held)
+
+    def _spend(self, tenant: str, seconds: float) -> float:
+        """What is left of its share now, which counts from now on: the clock may have been set."""
+        bucket = self._buckets[tenant] = spent(self._buckets.get(tenant), SHARE, self._clock(), seconds)
+        return bucket.left

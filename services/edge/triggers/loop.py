@@ -1,0 +1,222 @@
+"""Every kept delivery is held against the Triggers of its tenant, in the order in which it came in."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import aclosing, suppress
+from datetime import datetime
+from typing import Protocol
+
+import structlog
+
+from events.backoff import Patience
+from events.bus import Bus, Delivery, Message, Unavailable
+from events.cloudevents import Malformed
+from events.meters import TRIGGERS
+from events.telemetry import Meters, hearing
+from schemas.crds import Refused
+from schemas.subjects import Key
+from schemas.wish import ClusterRequested
+from services.edge.triggers.delivery import Heard, heard
+from services.edge.triggers.evaluator_pool import PATIENCE, TRIES, Ended, Evaluates, TooCostly
+from services.edge.triggers.fair_share import Exhausted
+from services.edge.triggers.publisher import Wishes, wish
+from services.edge.triggers.rules import Intake, Verdict
+from services.edge.triggers.trigger import Followed
+from services.edge.webhooks.direct import asks, direct, requested
+from services.edge.webhooks.inbox import CONSUMER
+from services.runtime.mailbox import Mailboxes
+from services.runtime.token_bucket import Bucket, take, taken
+
+AFTER_A_FAULT = 5.0
+"""Seconds until a delivery is worked off again after our own code failed over it."""
+AT_ONCE = 64
+"""Tenants whose deliveries are worked off at the same time."""
+
+log = structlog.get_logger()
+
+
+class Book(Protocol):
+    """Where Triggers are."""
+
+    @property
+    def listed(self) -> asyncio.Event:
+        """Set once all are known."""
+        ...
+
+    def about(self, heard: Heard) -> Iterator[Followed]:
+        """Those that listen to where it came in."""
+        ...
+
+    async def switch_off(self, trigger: Followed, why: str) -> None:
+        """Follow it no more until it is changed."""
+        ...
+
+
+class Triggers:
+    """Works off the deliveries: of one tenant one after another, so that no tenant waits for another."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        evaluators: Evaluates,
+        *books: Book,
+        clock: Callable[[], datetime],
+        meters: Meters,
+        jitter: Callable[[], float],
+    ) -> None:
+        """Of a Trigger that is in several books the first one's is followed."""
+        self._bus = bus
+        self._evaluators = evaluators
+        self._books = books
+        self._wishes = Wishes(bus, clock, meters)
+        self._clock = clock
+        self._meters = meters
+        self._jitter = jitter
+        self._buckets: dict[tuple[str, str], Bucket | None] = {}
+        self._before: dict[tuple[str, str], Mapping[str, datetime]] = {}
+        """By delivery, what each Trigger had asked for when it was first followed here."""
+
+        self._ended: dict[tuple[str, str, int], int] = {}
+        """How often an evaluator went away over a Trigger and a delivery, which may come again for other reasons."""
+        self._mail: Mailboxes[str, tuple[Delivery, float]] = Mailboxes(self._open, AT_ONCE)
+
+    async def run(self) -> None:
+        """Listen for ever, from when all Triggers are known."""
+        for book in self._books:
+            await book.listed.wait()
+        try:
+            async with aclosing(self._bus.consume(CONSUMER)) as deliveries:
+                async for delivery in deliveries:
+                    came = delivery, asyncio.get_running_loop().time()
+                    self._mail.put(_tenant(delivery.stored.subject), came)
+        finally:
+            await self._mail.close()
+
+    async def _open(self, _: str, came: tuple[Delivery, float]) -> None:
+        delivery, at = came
+        if asyncio.get_running_loop().time() - at > CONSUMER.ack_wait - PATIENCE:
+            return  # it lay so long behind others of its tenant that it comes again anyway
+        try:
+            await self._take(delivery)
+        except Unavailable as away:  # it could not be answered, so it comes again
+            log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
+        except Ended as why:
+            log.warning("trigger.unjudged", subject=delivery.stored.subject, reason=str(why))
+            await self._later(delivery)
+        except Exception:  # a fault of ours must not stop the others: logged, tried again, then a dead letter
+            log.exception("trigger.broke", subject=delivery.stored.subject)
+            await self._later(delivery)
+
+    async def _later(self, delivery: Delivery) -> None:
+        with suppress(Unavailable):  # unanswered, it comes again as well
+            await delivery.retry(AFTER_A_FAULT)
+
+    async def _take(self, delivery: Delivery) -> None:
+        """Follow every rule; what one cannot do is a dead letter with its reason, after the others were followed."""
+        try:
+            found = heard(delivery.stored)
+        except Malformed as why:
+            await delivery.dead(f"{delivery.stored.subject}: {why}")
+            return
+        key = Key("hook", found.endpoint.tenant, found.endpoint.name)
+        with hearing(key, delivery.stored, self._meters, self._clock):
+            wrong = await self._ask(found)
+            wrong += [why for each in self._about(found) for why in await self._follow(each, found)]
+        await (delivery.dead("; ".join(wrong)) if wrong else delivery.ack())
+
+    def _about(self, found: Heard) -> list[Followed]:
+        every = [each for book in reversed(self._books) for each in book.about(found)]
+        return sorted({(each.tenant, each.name): each for each in every}.values(), key=lambda one: one.name)
+
+    async def _follow(self, trigger: Followed, found: Heard) -> list[str]:
+        """Do what one Trigger says; gives what could not be done. Raises Ended."""
+        try:
+            verdicts = await self._judge(trigger, found)
+        except (TooCostly, Exhausted, Refused) as why:
+            self._meters.count(TRIGGERS, "costly")
+            log.warning("trigger.costly", tenant=trigger.tenant, trigger=trigger.name, reason=str(why))
+            return [f"Trigger {trigger.tenant}/{trigger.name}: {why}"]
+        wrong = []
+        for verdict in verdicts:
+            outcome, told = await self._do(trigger, verdict, found)
+            if outcome:
+                self._meters.count(TRIGGERS, outcome)
+                said = {"trigger": trigger.name, "rule": verdict.rule, "delivery": found.event.id, "why": told}
+                log.info(f"trigger.{outcome}", **said)
+            if outcome in {"failed", "limited"}:
+                wrong.append(f"Trigger {trigger.tenant}/{trigger.name}, rule {verdict.rule}: {told}")
+        return wrong
+
+    async def _judge(self, trigger: Followed, found: Heard) -> tuple[Verdict, ...]:
+        """What its rules say. Raises TooCostly, then it is followed no more, Exhausted; Ended if not known yet."""
+        asked = trigger.tenant, trigger.name, found.sequence
+        try:
+            verdicts, _ = await self._evaluators.judge(trigger, found)
+        except TooCostly as why:
+            await self._switch_off(trigger, str(why))
+            raise
+        except Ended as why:
+            ended = self._ended[asked] = self._ended.get(asked, 0) + 1
+            if ended < TRIES:
+                raise
+            del self._ended[asked]
+            await self._switch_off(trigger, f"{why}, {ended} times")
+            raise TooCostly(str(why)) from why
+        self._ended.pop(asked, None)
+        return verdicts
+
+    async def _switch_off(self, trigger: Followed, why: str) -> None:
+        for book in self._books:
+            await book.switch_off(trigger, why)
+
+    async def _do(self, trigger: Followed, verdict: Verdict, found: Heard) -> tuple[str, str]:
+        """What became of it, and why; empty if the rule does not hold."""
+        if verdict.intake is None:
+            return ("failed" if verdict.failed else ""), verdict.why
+        if isinstance(verdict.intake, ClusterRequested) and await self._too_many(trigger, found):
+            return "limited", f"more than {trigger.rate.burst} requests: see limit in its spec"
+        late = await self._say(verdict.intake, found, wish(verdict, verdict.intake, found, self._clock()))
+        return late or ("asked", verdict.why)
+
+    async def _ask(self, found: Heard) -> list[str]:
+        """What an event asks for by itself; gives what is wrong with it."""
+        if not asks(found.event, found.endpoint):
+            return []
+        try:
+            asked = requested(found.event, found.endpoint)
+        except Refused as why:  # the door refuses it as well: it was kept by an older one
+            return [str(why)]
+        late = await self._say(asked, found, direct(asked, found, self._clock()))
+        log.info("hook.late" if late else "hook.asked", delivery=found.event.id, name=asked.name)
+        return []
+
+    async def _say(self, intake: Intake, found: Heard, said: tuple[Message, str]) -> tuple[str, str] | None:
+        """Say it until the bus has it: here, and not later, for what came in after it must not overtake it."""
+        patience = Patience(self._jitter, base=1.0)
+        while True:
+            try:
+                if await self._wishes.is_late(intake, found):
+                    return "late", "a later delivery has let it go"
+                await self._wishes.say(*said)
+            except Unavailable as away:
+                log.warning("bus.unavailable", subject=said[0].subject, reason=str(away))
+                await asyncio.sleep(patience.failed())
+            else:
+                return None
+
+    async def _too_many(self, trigger: Followed, found: Heard) -> bool:
+        """What was asked for before we came counts as well; of that, what comes again was counted already."""
+        name, now = (trigger.tenant, trigger.name), self._clock()
+        if name not in self._buckets:
+            self._before[name] = await self._wishes.asked(*name, since=now - trigger.rate.memory)
+            self._buckets[name] = taken(trigger.rate, self._before[name].values())
+        if str(found.sequence) in self._before[name]:
+            return False
+        self._buckets[name], early = take(self._buckets[name], trigger.rate, now)
+        return early > 0
+
+
+def _tenant(subject: str) -> str:
+    """Whose it is; what is no webhook's has an order of its own."""
+    parts = subject.split(".")
+    return parts[2] if len(parts) == 5 else ""

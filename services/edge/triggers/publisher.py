@@ -1,0 +1,75 @@
+"""What a rule asks for goes onto the bus once, however often the delivery is worked off."""
+
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from datetime import datetime
+from hashlib import blake2b
+
+from events.bus import Bus, CaughtUp, Message
+from events.cloudevents import Malformed, decode, encode, msg_id
+from events.telemetry import Meters, sending
+from schemas.registry import Stream, declared
+from schemas.subjects import token
+from schemas.wish import ClusterRequested, ColonyReleased
+from services.edge.triggers.cause import SEQUENCE, caused
+from services.edge.triggers.delivery import Heard
+from services.edge.triggers.rules import Intake, Verdict
+
+
+def wish(verdict: Verdict, intake: Intake, heard: Heard, now: datetime) -> tuple[Message, str]:
+    """The message, and what makes it one of a kind: the same wish of the same rule is stored once in a week."""
+    once = blake2b(verdict.once.encode(errors="backslashreplace"), digest_size=16).hexdigest()
+    event = caused(intake, heard, f"{verdict.rule}.{once}", source_of(intake.tenant, verdict.trigger), now)
+    headers, data = encode(event)
+    return Message(_subject(intake), data, headers), msg_id(event)
+
+
+def source_of(tenant: str, trigger: str) -> str:
+    """Who says what a Trigger asks for."""
+    return f"/triggers/{tenant}/{trigger}"
+
+
+def _subject(intake: Intake) -> str:
+    if isinstance(intake, ClusterRequested):
+        return f"cluster.requested.{token(intake.tenant)}"
+    return declared(ColonyReleased).at(intake.tenant, intake.name)
+
+
+class Wishes:
+    """Says them. Raises Unavailable."""
+
+    def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters) -> None:
+        self._bus = bus
+        self._clock = clock
+        self._meters = meters
+
+    async def say(self, message: Message, once: str) -> None:
+        """Store it, unless it is there."""
+        headers = dict(message.headers)
+        with sending(message.subject, headers, self._meters):
+            await self._bus.publish(Message(message.subject, message.data, headers), msg_id=once)
+
+    async def asked(self, tenant: str, trigger: str, since: datetime) -> Mapping[str, datetime]:
+        """When a Trigger's requests were stored, from a moment on, by their deliveries: others may have said them."""
+        source, subject = source_of(tenant, trigger), f"cluster.requested.{token(tenant)}"
+        found = {}
+        async with aclosing(self._bus.follow(Stream.INTAKE, subject, since=since)) as feed:
+            async for stored in feed:
+                if isinstance(stored, CaughtUp):
+                    break
+                if stored.headers.get("ce-source") == source:
+                    found[stored.headers.get(f"ce-{SEQUENCE}", "")] = stored.time
+        return found
+
+    async def is_late(self, intake: Intake, heard: Heard) -> bool:
+        """Whether a later delivery has let the Colony go: worked off after a crash, this one would leave it behind."""
+        if not isinstance(intake, ClusterRequested):
+            return False
+        released = await self._bus.last(Stream.INTAKE, declared(ColonyReleased).at(intake.tenant, intake.name))
+        if released is None:
+            return False
+        try:
+            since = decode(released.headers, released.data).extensions.get(SEQUENCE, "0")
+        except Malformed:  # anyone may have said it, in a way of their own
+            return False
+        return since.isdecimal() and int(since) > heard.sequence

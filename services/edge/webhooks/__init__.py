@@ -1,0 +1,1 @@
+"""Receives webhooks: verifies, bounds, deduplicates and stores each delivery."""

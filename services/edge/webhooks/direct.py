@@ -1,0 +1,52 @@
+"""A CloudEvent that is itself a request for clusters needs no Trigger: its endpoint's token is the right to ask."""
+
+from datetime import datetime
+
+import msgspec
+
+from events.bus import Message
+from events.cloudevents import CloudEvent, encode, msg_id
+from schemas.crds import Refused, read_colony
+from schemas.crds.manifest import GROUP, VERSION
+from schemas.registry import declared
+from schemas.subjects import token
+from schemas.unreadable import UNREADABLE, why
+from schemas.wish import ClusterRequested
+from services.edge.triggers.cause import caused
+from services.edge.triggers.delivery import Heard
+from services.edge.webhooks.secrets import Endpoint
+
+TYPE = declared(ClusterRequested).type
+PROVIDER = "cloudevents"
+ORIGIN = "http"
+
+
+def asks(event: CloudEvent, endpoint: Endpoint) -> bool:
+    """Whether it is a request by itself."""
+    return endpoint.provider == PROVIDER and event.type == TYPE
+
+
+def requested(event: CloudEvent, endpoint: Endpoint) -> ClusterRequested:
+    """What it asks for, its spec unread. Raises Refused."""
+    try:
+        asked = msgspec.json.decode(event.data, type=ClusterRequested)
+    except UNREADABLE as wrong:
+        raise Refused(f"data is no request for clusters: {why(wrong)}") from wrong
+    if asked.tenant != endpoint.tenant:
+        raise Refused(f"tenant is {asked.tenant}: this endpoint asks for tenant {endpoint.tenant} alone")
+    return asked
+
+
+def check(event: CloudEvent, endpoint: Endpoint) -> None:
+    """Read all that it asks for, which takes seconds where its add-ons are large. Raises Refused."""
+    asked = requested(event, endpoint)
+    read_colony(
+        {"apiVersion": f"{GROUP}/{VERSION}", "kind": "Colony", "metadata": {"name": asked.name}, "spec": asked.spec}
+    )
+
+
+def direct(asked: ClusterRequested, heard: Heard, now: datetime) -> tuple[Message, str]:
+    """The request as it is said on the bus, and what makes it one of a kind: who sent it, under which id."""
+    event = caused(msgspec.structs.replace(asked, origin=ORIGIN), heard, heard.event.id, heard.endpoint.path, now)
+    headers, data = encode(event)
+    return Message(f"cluster.requested.{token(asked.tenant)}", data, headers), msg_id(event)

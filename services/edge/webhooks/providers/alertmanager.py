@@ -1,0 +1,30 @@
+"""Prometheus' Alertmanager: a group of alerts that fires or is resolved."""
+
+from events.cloudevents import CloudEvent
+from services.edge.http.problem import wrong
+from services.edge.webhooks.providers.provider import Provider
+from services.edge.webhooks.request import Said, members, needed, text
+from services.edge.webhooks.signatures import bearer
+
+STATUSES = ("firing", "resolved")
+
+
+def event(said: Said) -> CloudEvent:
+    """It has no id of its own: equal bytes are the same notification, whether retried or repeated."""
+    body = members(said.body)
+    if (status := needed(body, "status")) not in STATUSES:
+        raise wrong(f"status must be {' or '.join(STATUSES)}", "status")
+    if not isinstance(body.get("alerts"), list):
+        raise wrong("alerts must be a list: expected a notification of version 4", "alerts")
+    return CloudEvent(
+        id=said.digest(),
+        source=text(body, "externalURL") or said.place,
+        type=f"io.prometheus.alertmanager.{status}",
+        subject=text(body, "groupKey")[:256] or None,
+        time=said.now,
+        datacontenttype="application/json",
+        data=said.body,
+    )
+
+
+ALERTMANAGER = Provider("alertmanager", bearer, event)

@@ -1,0 +1,49 @@
+"""CloudEvents 1.0 over HTTP, in binary or structured mode, from whoever has the endpoint's token."""
+
+from datetime import timedelta
+
+from events.cloudevents import PREFIX, STRUCTURED, CloudEvent, Malformed, decode
+from services.edge.http.problem import Problem, wrong
+from services.edge.webhooks.providers.provider import Provider
+from services.edge.webhooks.request import Said, short
+from services.edge.webhooks.signatures import TOLERANCE, bearer
+
+OLDEST = timedelta(days=7)
+"""An event that happened before that could be a replay of one that we have forgotten."""
+
+
+def is_event(said: Said) -> bool:
+    """Whether it is one at all, in either mode."""
+    return said.headers.get("content-type", "").lower().startswith(STRUCTURED) or "ce-specversion" in said.headers
+
+
+def event(said: Said) -> CloudEvent:
+    return bounded(_read(said), said)
+
+
+def bounded(found: CloudEvent, said: Said) -> CloudEvent:
+    """The same event, if its names are short and its time is near. Raises Problem 422."""
+    short(found.id, "id")
+    short(found.type, "type")
+    if found.time and found.time - said.now > TOLERANCE:
+        raise wrong(f"time is {found.time.isoformat()}, which is still to come", "time")
+    if found.time and said.now - found.time > OLDEST:
+        raise wrong(f"time is {found.time.isoformat()}: at most {OLDEST.days} days ago", "time")
+    return found
+
+
+def _read(said: Said) -> CloudEvent:
+    media = said.headers.get("content-type", "")
+    if media.lower().startswith(f"{STRUCTURED}-batch"):
+        raise Problem(415, "batches are not taken: send one event a request", "Content-Type")
+    structured = {"content-type": media} if media.lower().startswith(STRUCTURED) else {}
+    attributes = {name: value for name, value in said.headers.items() if name.startswith(PREFIX)}
+    if media and not structured:
+        attributes["ce-datacontenttype"] = media  # over HTTP, that is where it stands (HTTP binding 3.1.1)
+    try:
+        return decode(structured or {"ce-specversion": "", **attributes}, said.body)
+    except Malformed as why:
+        raise wrong(str(why)) from why
+
+
+CLOUDEVENTS = Provider("cloudevents", bearer, event, media=frozenset(), handshake=True)

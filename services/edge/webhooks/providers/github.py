@@ -1,0 +1,37 @@
+"""GitHub signs the body; it names the delivery and the event in headers, which it does not sign."""
+
+import re
+
+from events.cloudevents import CloudEvent
+from services.edge.http.problem import wrong
+from services.edge.webhooks.providers.provider import Provider
+from services.edge.webhooks.request import Said, members, moment, short, text
+from services.edge.webhooks.signatures import signed_hex
+
+_EVENT = re.compile(r"[a-z_]{1,64}")
+
+
+def verify(said: Said) -> None:
+    signed_hex(said, "x-hub-signature-256")
+
+
+def event(said: Said) -> CloudEvent:
+    """By CloudEvents' own adapter (cloudevents/adapters/github.md), its rows read as one rule."""
+    body = members(said.body)
+    kind = said.headers.get("x-github-event", "")
+    if not _EVENT.fullmatch(kind):
+        raise wrong("X-GitHub-Event must name an event, such as workflow_run", "X-GitHub-Event")
+    action = text(body, "action")
+    sources = (text(body, part, "url") for part in ("repository", "organization", "sender"))
+    return CloudEvent(
+        id=short(said.headers.get("x-github-delivery", ""), "X-GitHub-Delivery"),
+        source=next(filter(None, sources), said.place),
+        type=f"com.github.{kind}.{short(action, 'action')}" if action else f"com.github.{kind}",
+        subject=text(body, kind, "id") or text(body, kind, "number") or None,
+        time=moment(body, kind, "updated_at") or said.now,
+        datacontenttype="application/json",
+        data=said.body,
+    )
+
+
+GITHUB = Provider("github", verify, event)

@@ -1,0 +1,22 @@
+"""Plain JSON with a bearer token, for a script with nothing but curl."""
+
+from events.cloudevents import CloudEvent
+from services.edge.webhooks.providers.provider import Provider
+from services.edge.webhooks.request import Said, members, short, text
+from services.edge.webhooks.signatures import bearer
+
+
+def event(said: Said) -> CloudEvent:
+    """Named by ``Idempotency-Key``, or by its body."""
+    kind = text(members(said.body), "type")
+    return CloudEvent(
+        id=short(said.headers.get("idempotency-key") or said.digest(), "Idempotency-Key"),
+        source=said.place,
+        type=short(kind, "type") if kind else "dev.alate.hook.plain",
+        time=said.now,
+        datacontenttype="application/json",
+        data=said.body,
+    )
+
+
+PLAIN = Provider("plain", bearer, event)

@@ -1,0 +1,23 @@
+"""Standard Webhooks: any sender that signs id, time and body as that specification says."""
+
+from events.cloudevents import CloudEvent
+from services.edge.webhooks.providers.provider import Provider
+from services.edge.webhooks.request import Said, members, moment, short, text
+from services.edge.webhooks.signatures import signed_standard
+
+
+def event(said: Said) -> CloudEvent:
+    """``type`` and ``timestamp`` are where the specification advises to put them."""
+    body = members(said.body)
+    kind = text(body, "type")
+    return CloudEvent(
+        id=said.headers["webhook-id"],
+        source=said.place,
+        type=short(kind, "type") if kind else "com.standardwebhooks.message",
+        time=moment(body, "timestamp") or said.now,
+        datacontenttype="application/json",
+        data=said.body,
+    )
+
+
+STANDARD = Provider("standard", signed_standard, event)

@@ -1,0 +1,158 @@
+"""A webhook's way in: known endpoint, right form, verified, made an event, kept, and only then answered with 202."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from email.message import Message as Parameters
+from functools import lru_cache
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from events.bus import Bus
+from events.cloudevents import CloudEvent
+from events.meters import HOOKS
+from events.streams import HOOK
+from events.telemetry import Meters, extract, working_on
+from schemas.crds import Refused
+from schemas.subjects import Key
+from services.edge.http.problem import Problem, not_now, wrong
+from services.edge.http.server import Route, body_of, headers_of
+from services.edge.triggers.delivery import Heard
+from services.edge.triggers.evaluator import SECONDS
+from services.edge.triggers.evaluator_pool import Ended, Evaluates, TooCostly
+from services.edge.triggers.fair_share import Exhausted
+from services.edge.webhooks.direct import asks
+from services.edge.webhooks.inbox import PATIENCE, keep, message
+from services.edge.webhooks.providers import PROVIDERS
+from services.edge.webhooks.providers.provider import Provider
+from services.edge.webhooks.request import Said
+from services.edge.webhooks.secrets import Endpoint, Secrets
+from services.runtime.token_bucket import Bucket, Rate, take
+
+PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}"
+"""No part can hold a dot or a slash: together they are the name of a file."""
+ORIGIN = re.compile(r"[A-Za-z0-9.:-]{1,253}")
+UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
+
+log = structlog.get_logger()
+
+
+class Hooks:
+    """Everything below ``/hooks``."""
+
+    def __init__(  # noqa: PLR0913 - what it meets the world through
+        self,
+        bus: Bus,
+        secrets: Secrets,
+        rate: Rate,
+        *,
+        evaluators: Evaluates,
+        clock: Callable[[], datetime],
+        meters: Meters,
+    ) -> None:
+        self._bus = bus
+        self._secrets = secrets
+        self._rate = rate
+        self._evaluators = evaluators
+        self._clock = clock
+        self._meters = meters
+        self._buckets: dict[Endpoint, Bucket] = {}
+
+    def routes(self) -> tuple[Route, ...]:
+        """For the door."""
+        return (Route("POST", PATH, self.take), Route("OPTIONS", PATH, self.greet))
+
+    async def greet(self, request: web.Request) -> web.StreamResponse:
+        """Whether a sender of CloudEvents may send, and how much (http-webhook.md, 4). Raises Problem."""
+        provider, endpoint = _addressed(request)
+        if not provider.handshake:
+            raise Problem(405, f"{provider.name} knows no handshake: send by POST", headers={"Allow": "POST"})
+        self._good(endpoint)
+        origin = request.headers.get("WebHook-Request-Origin", "")
+        if not ORIGIN.fullmatch(origin):
+            raise Problem(400, "WebHook-Request-Origin must be a DNS name", "WebHook-Request-Origin")
+        rate = str(max(1, int(60 * self._rate.per_second)))
+        told = {"WebHook-Allowed-Origin": origin, "WebHook-Allowed-Rate": rate, "Allow": "POST"}
+        return web.Response(status=200, headers=told)
+
+    async def take(self, request: web.Request) -> web.StreamResponse:
+        """One delivery. Raises Problem."""
+        provider, endpoint = _addressed(request)
+        try:
+            name = await self._take(provider, endpoint, request)
+        except Problem as problem:
+            self._meters.count(HOOKS, f"{provider.name}.{problem.status}")
+            log.info("hook.refused", endpoint=endpoint.path, status=problem.status, reason=problem.detail)
+            raise
+        self._meters.count(HOOKS, f"{provider.name}.202")
+        return web.Response(status=202, body=msgspec.json.encode({"id": name}), content_type="application/json")
+
+    async def _take(self, provider: Provider, endpoint: Endpoint, request: web.Request) -> str:
+        secrets = self._good(endpoint)
+        headers = headers_of(request)
+        check_media(provider, headers.get("content-type", ""))
+        said = Said(await body_of(request), headers, secrets, self._clock(), endpoint.path)
+        provider.verify(said)
+        self._limit(endpoint, said.now)
+        event = provider.event(said)
+        await self._check(event, endpoint)
+        with working_on(Key("hook", endpoint.tenant, endpoint.name), extract(headers), HOOK):
+            await keep(self._bus, message(endpoint, said, event), self._meters)
+            log.debug("hook.kept", provider=provider.name, type=event.type, id=event.id)
+        return event.id
+
+    def _good(self, endpoint: Endpoint) -> tuple[bytes, ...]:
+        if not (secrets := self._secrets.of(endpoint)):
+            raise Problem(404, f"no endpoint {endpoint.path}: it is made by giving it a secret")
+        return secrets
+
+    async def _check(self, event: CloudEvent, endpoint: Endpoint) -> None:
+        """Raises Problem 422 for a request for clusters that could never be taken, 429, 503."""
+        if not asks(event, endpoint):
+            return
+        try:
+            await self._evaluators.check(Heard(event, endpoint, 0))
+        except Refused as why:
+            raise wrong(str(why), "data") from why
+        except TooCostly as why:
+            raise wrong(f"it takes more than {SECONDS:g} s of a processor to read: ask for less", "data") from why
+        except Exhausted as why:
+            raise not_now(429, str(why), why.after) from why
+        except Ended as why:
+            raise not_now(503, f"{why}: send it again", PATIENCE) from why
+
+    def _limit(self, endpoint: Endpoint, now: datetime) -> None:
+        """Only what is verified counts, so that a stranger cannot use up what the sender may say."""
+        self._buckets[endpoint], early = take(self._buckets.get(endpoint), self._rate, now)
+        if early:
+            raise not_now(429, f"{endpoint.path} takes {self._rate.per_second:g} deliveries a second", early)
+
+
+def _addressed(request: web.Request) -> tuple[Provider, Endpoint]:
+    named = request.match_info
+    provider = PROVIDERS.get(named["provider"])
+    if provider is None:
+        raise Problem(404, f"no such provider: there are {', '.join(sorted(PROVIDERS))}")
+    return provider, Endpoint(provider.name, named["tenant"], named["name"])
+
+
+def check_media(provider: Provider, content_type: str) -> None:
+    """Raises Problem 415 for a content type the provider does not send, or another charset than UTF-8."""
+    media, charset = _parsed(content_type)
+    if provider.media and (not content_type or media not in provider.media):
+        expected = " or ".join(sorted(provider.media))
+        raise Problem(
+            415, f"Content-Type must be {expected}", "Content-Type", {"Accept": ", ".join(sorted(provider.media))}
+        )
+    if charset not in UTF8:
+        raise Problem(415, "the charset of Content-Type must be utf-8", "Content-Type")
+
+
+@lru_cache(maxsize=256)
+def _parsed(content_type: str) -> tuple[str, str]:
+    """Media type and charset, in lower case; senders say the same again and again."""
+    parsed = Parameters()
+    parsed["content-type"] = content_type
+    return parsed.get_content_type(), parsed.get_content_charset("utf-8")

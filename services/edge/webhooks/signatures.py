@@ -1,0 +1,84 @@
+"""Whether somebody who knows the secret said this is decided in constant time, on the bytes as they came."""
+
+import hmac
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+from events.http.standard_webhooks import signature
+from services.edge.http.problem import unauthorized
+from services.edge.webhooks.request import LONGEST, Said
+
+TOLERANCE = timedelta(minutes=5)
+"""How far a signed time may be from ours, either way (Standard Webhooks' own figure)."""
+SIGNATURES = 16
+"""How many signatures one request may carry: a sender that changes its secret sends two."""
+
+
+def signed_hex(said: Said, header: str) -> None:
+    """``sha256=<hex>`` of the body. Raises Problem 401."""
+    shown = _shown(said, header)
+    _need_one(shown, [b"sha256=" + _mac(secret, said.body).hex().encode() for secret in said.secrets], header)
+
+
+def signed_standard(said: Said) -> None:
+    """Standard Webhooks: one of several ``v1,<base64>`` over id, time and body. Raises Problem 401."""
+    shown = _shown(said, "webhook-signature").split(b" ")
+    name, stamp = said.headers.get("webhook-id", ""), said.headers.get("webhook-timestamp", "")
+    good = tuple(signature(secret, _bytes(name), _bytes(stamp), said.body) for secret in said.secrets)
+    if not _matches(shown[:SIGNATURES], good):
+        raise unauthorized("webhook-signature is not that of this id, time and body", "webhook-signature")
+    if not name or len(name) > LONGEST:
+        raise unauthorized(f"webhook-id must have 1 to {LONGEST} characters", "webhook-id")
+    check_time(stamp, said.now)
+
+
+def check_time(stamp: str, now: datetime) -> None:
+    """Seconds since 1970, close to now. Raises Problem 401."""
+    if not (stamp.isascii() and stamp.isdigit() and len(stamp) < 12):
+        raise unauthorized("webhook-timestamp must be whole seconds since 1970", "webhook-timestamp")
+    ahead = datetime.fromtimestamp(int(stamp), UTC) - now
+    if abs(ahead) > TOLERANCE:
+        side = "in the future" if ahead > timedelta() else "old"
+        seconds = abs(int(ahead.total_seconds()))
+        allowed = int(TOLERANCE.total_seconds())
+        raise unauthorized(f"webhook-timestamp is {seconds} s {side}: at most {allowed} s", "webhook-timestamp")
+
+
+def token(said: Said, header: str) -> None:
+    """The secret itself, in a header. Raises Problem 401."""
+    _need_one(_shown(said, header), said.secrets, header)
+
+
+def bearer(said: Said) -> None:
+    """``Authorization: Bearer <secret>``. Raises Problem 401."""
+    scheme, _, shown = said.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise unauthorized(
+            "Authorization is missing: expected Bearer and the endpoint's token", "Authorization", "Bearer"
+        )
+    _need_one(_bytes(shown.strip()), said.secrets, "Authorization", "Bearer")
+
+
+def _need_one(shown: bytes, good: Sequence[bytes], header: str, scheme: str = "Signature") -> None:
+    if not _matches((shown,), good):
+        raise unauthorized(f"{header} is not good for this body and this endpoint", header, scheme)
+
+
+def _matches(shown: Iterable[bytes], good: Sequence[bytes]) -> bool:
+    """All are compared, so that the time it takes says nothing about which."""
+    return any([hmac.compare_digest(one, right) for one in shown for right in good])  # noqa: C419 - any() would stop
+
+
+def _shown(said: Said, header: str) -> bytes:
+    if not (shown := said.headers.get(header)):
+        raise unauthorized(f"{header} is missing", header)
+    return _bytes(shown)
+
+
+def _mac(key: bytes, content: bytes) -> bytes:
+    return hmac.digest(key, content, sha256)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode()

@@ -1,0 +1,27 @@
+"""An event's place in its cluster's life is read off the history."""
+
+import pytest
+
+from events.bus import Stored
+from services.outbound.milestones import Life, life
+
+
+def history(*events: str) -> list[Stored]:
+    return [Stored(f"cluster.{each}.acme.train-gpu", b"", {"ce-id": str(n)}) for n, each in enumerate(events)]
+
+
+@pytest.mark.parametrize(
+    ("events", "asked", "expected"),
+    [
+        (("requested", "ready"), 1, Life(newest=True, was_ready=False)),
+        (("requested", "ready", "provisioned"), 1, Life(newest=False, was_ready=False)),
+        (("ready", "provisioned", "ready"), 2, Life(newest=True, was_ready=True)),
+        (("ready", "releasing", "released"), 2, Life(newest=True, was_ready=True)),
+        (("ready", "released", "requested", "ready"), 3, Life(newest=True, was_ready=False)),
+        (("requested", "released"), 1, Life(newest=True, was_ready=False)),
+        (("requested",), 7, Life(newest=False, was_ready=False)),
+        ((), 0, Life(newest=False, was_ready=False)),
+    ],
+)
+def test_an_event_is_new_or_old_and_comes_after_readiness_or_before(events, asked, expected):
+    assert life(history(*events), str(asked)) == expected
