@@ -53,6 +53,7 @@ check: setup ## lint, types, import contracts, generated files
 	$(BIN)/python -m services.generate.nats_permissions --check
 	$(BIN)/python -m services.generate.event_pages --check
 	$(BIN)/python -m services.generate.dashboards --check
+	$(BIN)/python -m services.generate.reference --check
 
 bench: setup ## figures as ratios to bare references, into .bench/latest.json
 	$(BIN)/python -m tests.bench
@@ -60,15 +61,19 @@ bench: setup ## figures as ratios to bare references, into .bench/latest.json
 bench-kube: setup ## alate beside bare loops and kopf on a real API server, into .bench/kube.json
 	$(BIN)/python -m tests.bench.kube
 
-generate: setup ## what is generated anew: schemas, event pages, permissions, dashboards
+docs: setup ## the documentation as a site in site/; fails on a broken link
+	$(BIN)/zensical build --clean --strict
+
+generate: setup ## write generated files: schemas, event pages, permissions, dashboards, docs/reference
 	$(BIN)/python -m schemas
 	$(BIN)/python -m services.generate.nats_permissions
 	$(BIN)/python -m services.generate.event_pages
 	$(BIN)/python -m services.generate.dashboards
+	$(BIN)/python -m services.generate.reference
 
 lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements-dev.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group fuzz -o requirements-fuzz.lock
 
-.PHONY: help setup demo test test-faults test-long fuzz kube asyncapi check bench bench-kube generate lock
+.PHONY: help setup demo test test-faults test-long fuzz kube asyncapi check bench bench-kube docs generate lock

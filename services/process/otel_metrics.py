@@ -35,6 +35,8 @@ from events.meters import Histogram as Times
 from events.meters import Labels, Meters, labels_of
 
 SCOPE = "alate"
+UP = "alate.up"
+"""Always 1, with the service's name."""
 EVERY_MS = 15_000
 """Milliseconds between two exports."""
 
@@ -131,7 +133,7 @@ def provide(reader: MetricReader, service: str, meters: Meters) -> MeterProvider
         meter.create_observable_gauge(name, [values])
 
     # The SDK calls no reader as long as there is no instrument.
-    meter.create_observable_gauge("alate.up", [lambda _: [Observation(1, {"service": service})]])
+    meter.create_observable_gauge(UP, [lambda _: [Observation(1, {"service": service})]])
     meters.on_counter(observe)
     meters.on_gauge(show)
     return provider

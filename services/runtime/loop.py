@@ -13,12 +13,13 @@ import structlog
 from events.backoff import Paces, Patience
 from events.bus import Bus, Conflict, Consumer, Delivery, Unavailable
 from events.errors import TryLater
-from events.meters import UNDECODABLE
+from events.meters import CONFLICTS, IGNORED, UNDECODABLE
 from events.telemetry import Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
 from schemas.registry import declared
 from schemas.subjects import Key, key_of
 from services.runtime.entity_store import Clock, Ledger
+from services.runtime.failures import FAILURES
 from services.runtime.machine import Command, Event, Machine, Todo, Waits
 from services.runtime.mailbox import Mailboxes
 from services.runtime.retention import Retention
@@ -176,7 +177,7 @@ class Runtime:
             await self._put_off(key, letter)
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the other entities: logged, counted, tried again
             self._log.exception("entity.failed", entity=key.path, domain=key.domain)
-            self._meters.count("alate.failures", key.domain)
+            self._meters.count(FAILURES, key.domain)
             await self._put_off(key, letter, AFTER_A_FAULT)
         else:
             if letter.stored is not None:
@@ -218,12 +219,12 @@ class Runtime:
             state = self.ledger.entry(key).state
             new = self.service.machine.decide(state, event, self._clock())
             if new is None or new == state:
-                self._meters.count("alate.ignored", key.domain)
+                self._meters.count(IGNORED, key.domain)
                 return False
             try:
                 await self._transition(key, state, new, cause)
             except Conflict:
-                self._meters.count("alate.conflicts", key.domain)
+                self._meters.count(CONFLICTS, key.domain)
                 if patience.failures == TRIES:
                     raise
                 await asyncio.sleep(patience.failed())

@@ -4,7 +4,13 @@ from collections.abc import Iterable, Mapping
 
 from schemas.inventory import ClusterSeen, NodeSeen
 
-AMOUNTS = ("allocatable", "allocated", "available")
+ALLOCATABLE = "alate.inventory.allocatable"
+"""Accelerators that pods can be given, by cluster, model and freshness."""
+ALLOCATED = "alate.inventory.allocated"
+"""Those of them that pods have."""
+AVAILABLE = "alate.inventory.available"
+"""Those of them that a pod could have now."""
+AMOUNTS = {ALLOCATABLE: "allocatable", ALLOCATED: "allocated", AVAILABLE: "available"}
 DEVICES = "alate.inventory.devices"
 """How many devices there are, by health."""
 Labels = tuple[tuple[str, str], ...]
@@ -13,11 +19,11 @@ Labels = tuple[tuple[str, str], ...]
 def gauges(cluster: str, whole: ClusterSeen, nodes: Iterable[NodeSeen]) -> Mapping[str, dict[Labels, float]]:
     """The series of one cluster (``tenant/name``), by gauge; in whole accelerators."""
     fresh = "known" if whole.known else "stale"
-    found: dict[str, dict[Labels, float]] = {f"alate.inventory.{amount}": {} for amount in AMOUNTS}
+    found: dict[str, dict[Labels, float]] = {gauge: {} for gauge in AMOUNTS}
     for model, amounts in whole.models.items():
         labels = (("cluster", cluster), ("model", model), ("freshness", fresh))
-        for amount in AMOUNTS:
-            found[f"alate.inventory.{amount}"][labels] = getattr(amounts, amount) / 1000
+        for gauge, amount in AMOUNTS.items():
+            found[gauge][labels] = getattr(amounts, amount) / 1000
     devices: dict[Labels, float] = {}
     for node in nodes:
         for device in node.devices:

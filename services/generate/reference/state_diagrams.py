@@ -1,0 +1,23 @@
+"""The states of clusters, add-ons and teardowns, drawn from the tables that the services obey."""
+
+from collections.abc import Iterator
+
+from schemas.generate.discover import lifecycles
+from schemas.generate.text import table
+from schemas.lifecycle import Lifecycle
+from schemas.registry import declared
+from services.generate.reference import markdown
+from services.generate.reference.markdown import code, section, text
+
+INTRO = "Each arrow is a transition that a service may make; any other is refused when it is tried."
+
+
+def page() -> str:
+    """The page."""
+    return markdown.page("States", INTRO, *(part for each in lifecycles() for part in _parts(each)))
+
+
+def _parts(lifecycle: Lifecycle) -> Iterator[str]:
+    rows = [(code(it.event), text(it.doc)) for it in map(declared, lifecycle.states)]
+    picture = f"```mermaid\n{lifecycle.mermaid()}```"
+    yield section(lifecycle.domain.capitalize(), picture, table(("State", "Meaning"), rows))
