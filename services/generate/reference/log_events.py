@@ -49,7 +49,7 @@ def logged() -> dict[str, Logged]:
             each = found.setdefault(name, Logged())
             each.levels.add(level)
             each.fields |= dict.fromkeys(kw.arg for kw in call.keywords if kw.arg and kw.arg != "exc_info")
-            each.places[module.removesuffix(".__init__")] = None
+            each.places[".".join(module.split(".")[:2])] = None
     return found
 
 
