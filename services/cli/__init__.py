@@ -11,7 +11,7 @@ def main() -> None:
     try:
         app()
     except Exception as error:  # noqa: BLE001 - the last place where an error can become a sentence
-        from services.cli.told import nobody_reads, told  # noqa: PLC0415 - only now is it known that it is needed
+        from services.cli.errors import nobody_reads, told  # noqa: PLC0415 - only now is it known that it is needed
 
         if nobody_reads(error):
             sys.exit(0)

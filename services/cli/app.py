@@ -9,13 +9,13 @@ from typing import Annotated, Literal
 import typer
 
 from services.cli.access.commands import kubeconfig
-from services.cli.changes import again, delete, extend, hibernate, scale, upgrade, wake
+from services.cli.change.commands import again, delete, extend, hibernate, scale, upgrade, wake
 from services.cli.events.commands import app as events
-from services.cli.moving.commands import adopt
-from services.cli.moving.commands import app as moving
+from services.cli.migrate.commands import adopt
+from services.cli.migrate.commands import app as moving
 from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Nats, Output, Plain, Wait
 from services.cli.outbound.commands import app as outbound
-from services.cli.placing.commands import explain, plan
+from services.cli.placement.commands import explain, plan
 from services.cli.trigger.commands import app as trigger
 from services.errors import BadInput
 
@@ -112,8 +112,8 @@ def up(
       alate up --kubeconfig FILE                with a real management cluster
       alate up --nats nats://HOST:4222          with a real NATS
     """
-    from services.cli.ask import say
     from services.cli.loop import run
+    from services.cli.request.submit import say
     from services.cli.up import up as stay
 
     run(stay(folder, port, kubeconfig, nats, say))
@@ -154,10 +154,10 @@ def request(  # noqa: PLR0913 - what a person can ask for
       alate request train --gpus 16 --accelerator H100 --per-node 8 --spot preferred \\
           --max-price 60 --ttl 6h --idle-after 30m
     """
-    from services.cli.ask import request as ask
-    from services.cli.colony import Ask, from_file, from_flags
+    from services.cli.connection import Where
     from services.cli.loop import run
-    from services.cli.where import Where
+    from services.cli.request.colony import Ask, from_file, from_flags
+    from services.cli.request.submit import request as ask
 
     _one_way(context, file, name)
     asked = (
@@ -230,9 +230,9 @@ def get(  # noqa: PLR0913 - what a person can look at
       alate get nodes train-main -o json
       alate get gpus --accelerator H100 --sort node
     """
-    from services.cli.get import get as show
+    from services.cli.connection import Where
+    from services.cli.get.show import get as show
     from services.cli.loop import run
-    from services.cli.where import Where
     from services.queries.filter import Sieve
 
     sieve = Sieve(accelerator=accelerator, cloud=cloud, region=region, max_price=max_price, spot=spot)
@@ -255,7 +255,7 @@ def replay(
     Exit code 0 only if both counts agree in every model.
     """
     from services.cli.loop import run
-    from services.cli.replay import replay as play
+    from services.cli.trace_replay.replay import replay as play
 
     del trace  # there is one format so far, and it is checked
     run(play(nodes, pods, as_json=output is Plain.JSON))

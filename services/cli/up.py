@@ -10,7 +10,7 @@ import schemas
 from events.errors import NotFound
 from events.kube.client import Kube
 from events.kube.resources import COLONIES, find
-from services.cli.where import joined, management, of_environment
+from services.cli.connection import joined, management, of_environment
 from services.errors import BadInput
 from services.local.child import Child, Phase
 from services.local.folder import Folder

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from events.kube.client import Changed, Kube, Object
 from events.kube.resources import COLONIES
-from services.cli.colony import from_file
+from services.cli.connection import management
+from services.cli.request.colony import from_file
 from services.cli.up import running
-from services.cli.where import management
 from services.local.folder import Folder
 from services.local.probe import http
 from services.local.programs import SERVICES

@@ -9,8 +9,8 @@ from events.bus import Bus, CaughtUp
 from events.kube.client import Kube
 from events.kube.resources import COLONIES
 from schemas.registry import Stream
+from services.cli.connection import joined, management, operator
 from services.cli.up import OPERATOR, running
-from services.cli.where import joined, management, operator
 from services.local.folder import Folder
 from services.local.supervisor import Supervisor
 from tests.bench.figure import Figure, Goal

@@ -14,8 +14,8 @@ from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
 from events.kube.client import Changed, Kube, Object
 from events.kube.resources import TRIGGERS
+from services.cli.connection import management, operator
 from services.cli.up import OPERATOR
-from services.cli.where import management, operator
 from services.local.folder import Folder
 from services.local.programs import EDGE, Wiring, choose_ports, stages
 from services.local.supervisor import Supervisor

@@ -55,7 +55,7 @@ ELSEWHERE = (
         ): "machines of one's own are claimed: tests/contracts/clouds/test_own_machines.py",
         Right("k0rdent.mirantis.com", "credentials", "get"): "of a cluster that is lent: "
         "tests/contracts/clouds/test_lent.py",
-        Right("", "events", "patch"): "what happens again is counted: tests/services/gateway/test_recorder.py",
+        Right("", "events", "patch"): "what happens again is counted: tests/services/gateway/kube_events/test_recorder.py",
     }
 )
 """What is shipped and not used in the story, with the reason."""

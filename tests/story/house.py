@@ -17,12 +17,12 @@ from events.snapshot import tips
 from events.tombstone import standing
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key, key_of, names_of
+from services.cli.connection import joined, management, operator
 from services.cli.demo import leftovers
 from services.cli.demo.leftovers import Objects
 from services.cli.demo.play import entities, insist
 from services.cli.demo.proof import Counter, Proof
 from services.cli.up import OPERATOR, running
-from services.cli.where import joined, management, operator
 from services.local.folder import Folder
 from services.local.programs import Wiring
 from services.local.supervisor import Supervisor

@@ -19,8 +19,8 @@ from events.jetstream.bus import connect
 from events.jetstream.credentials import Credentials
 from events.kube.resources import COLONIES
 from schemas.subjects import names_of
+from services.cli.connection import management
 from services.cli.up import running
-from services.cli.where import management
 from services.local.folder import Folder
 from services.local.probe import HOST
 from services.local.programs import Wiring, stages

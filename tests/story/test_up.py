@@ -13,7 +13,7 @@ import pytest
 from events.kube.auth import transport
 from events.kube.client import Kube
 from events.kube.resources import NODES
-from services.cli.placing.plan import ASKED
+from services.cli.placement.plan import ASKED
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 

@@ -37,8 +37,8 @@ def kubeconfig(  # noqa: PLR0913 - what a person can say of it
       alate kubeconfig train/gpu > gpu.kubeconfig
     """
     from services.cli.access.kubeconfig import Wanted, make
+    from services.cli.connection import Where
     from services.cli.loop import run
-    from services.cli.where import Where
 
     colony, _, cluster = target.partition("/")
     wanted = Wanted(namespace, colony, cluster, file, as_json=output is Form.JSON)

@@ -7,8 +7,8 @@ from events.errors import NotFound
 from events.kube.client import Kube, Object
 from events.kube.kubeconfig import Chosen, together
 from events.kube.resources import COLONIES, SECRETS
-from services.cli.show import Write, dumped
-from services.cli.where import Where
+from services.cli.connection import Where
+from services.cli.output.render import Write, dumped
 from services.errors import Failed
 from services.kubernetes.kubeconfig import context, opens, written
 from services.process.secret_file import write_private

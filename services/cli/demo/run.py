@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
-from services.cli.colony import from_file
+from services.cli.connection import joined, management, operator
 from services.cli.demo.chaos import Chaos
 from services.cli.demo.leftovers import objects
 from services.cli.demo.play import STORY, Play, endless
@@ -16,9 +16,9 @@ from services.cli.demo.proof import Counter, Proof
 from services.cli.demo.report import Report, made, summary
 from services.cli.demo.screen import Screen, screen
 from services.cli.demo.story import Story
-from services.cli.show import dumped
+from services.cli.output.render import dumped
+from services.cli.request.colony import from_file
 from services.cli.up import OPERATOR, running
-from services.cli.where import joined, management, operator
 from services.errors import Failed
 from services.local.folder import Folder
 from services.local.program import NotStarted

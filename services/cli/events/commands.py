@@ -273,8 +273,8 @@ def drop(which: Letters, dry: Dry = False, folder: Dir = HERE, nats: Nats = None
 
 
 def _on_bus(folder: Path, nats: str | None, work: "Callable[[Bus], Awaitable[None]]") -> None:
+    from services.cli.connection import Where
     from services.cli.loop import run
-    from services.cli.where import Where
 
     async def joined() -> None:
         async with Where(folder, nats=nats).bus() as bus:

@@ -10,7 +10,7 @@ import msgspec
 from events.bus import EPOCH, Bus
 from schemas.registry import Stream
 from services.cli.events.shadow import WRONG, Found, Look, look_again
-from services.cli.show import Write, dumped
+from services.cli.output.render import Write, dumped
 from services.errors import BadInput
 from services.eventlog.record import Said, read
 from services.eventlog.scan import kept

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from events.bus import Bus
-from services.cli.item import Item
-from services.cli.kinds import Kind
-from services.cli.show import Form, Show, Write, dumped
+from services.cli.get.kinds import Kind
+from services.cli.output.item import Item
+from services.cli.output.render import Form, Show, Write, dumped
 from services.eventlog.dead_letters import Letter, chosen, grouped
 from services.eventlog.record import clock
 from services.eventlog.redrive import STREAM, again, check, letters

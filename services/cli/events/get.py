@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from events.bus import Bus
-from services.cli.show import Write, dumped
+from services.cli.output.render import Write, dumped
 from services.eventlog.record import Said, clock
 from services.eventlog.scan import find
 

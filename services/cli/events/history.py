@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from events.bus import Bus
-from services.cli.kinds import Kind
-from services.cli.show import Form, Show, Write
+from services.cli.get.kinds import Kind
+from services.cli.output.render import Form, Show, Write
 from services.eventlog.history import history, totals
 from services.eventlog.record import clock
 

@@ -8,8 +8,8 @@ import msgspec
 
 from schemas.registry import declared
 from schemas.wish import ColonyExtended
-from services.cli.item import Item
-from services.cli.show import Write, dumped
+from services.cli.output.item import Item
+from services.cli.output.render import Write, dumped
 from services.errors import BadInput
 from services.local.folder import Absent, Folder
 from services.local.keys import file

@@ -8,7 +8,7 @@ import msgspec
 
 from schemas.subjects import key_of
 from schemas.unreadable import UNREADABLE
-from services.cli.item import Item
+from services.cli.output.item import Item
 from services.eventlog.record import Said
 
 

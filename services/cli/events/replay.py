@@ -9,7 +9,7 @@ from events.bus import Bus, Message, Place
 from events.memory.stream import matcher
 from events.redrive import Again, once_more, tell
 from schemas.subjects import token
-from services.cli.show import Write
+from services.cli.output.render import Write
 from services.errors import BadInput
 from services.eventlog.filters import STREAMS, Which
 from services.eventlog.record import Said

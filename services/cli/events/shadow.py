@@ -17,7 +17,7 @@ from schemas.registry import declared
 from schemas.subjects import Key, key_of
 from services.addons.decide import decide as addon
 from services.addons.service import HEARS as ADDON_HEARS
-from services.cli.item import Item
+from services.cli.output.item import Item
 from services.eventlog.record import Said
 from services.provisioning.lifecycle.decide import decide as cluster
 from services.provisioning.service import HEARS as CLUSTER_HEARS

@@ -8,9 +8,9 @@ import msgspec
 
 from events.bus import Bus, Place
 from events.telemetry import template_of
-from services.cli.item import Item
-from services.cli.kinds import Cell, Kind
-from services.cli.show import Show, Write, dumped
+from services.cli.get.kinds import Cell, Kind
+from services.cli.output.item import Item
+from services.cli.output.render import Show, Write, dumped
 from services.eventlog.filters import STREAMS
 from services.eventlog.record import Said
 from services.eventlog.scan import kept

@@ -9,7 +9,7 @@ from rich.tree import Tree
 from events.bus import Bus
 from services.cli.events.flow import gather
 from services.cli.events.lineage import Because, Node, lineage
-from services.cli.show import Write, dumped
+from services.cli.output.render import Write, dumped
 
 NOTES = {
     Because.ROOT: "",

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from schemas.crds import Refused
-from services.cli.item import Item
-from services.cli.show import GAP, dumped
+from services.cli.output.item import Item
+from services.cli.output.render import GAP, dumped
 from services.errors import BadInput
 from services.local.folder import Folder
 from services.outbound.targets import Target, Targets

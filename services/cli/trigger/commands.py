@@ -43,7 +43,7 @@ def try_out(
     The event is taken as if it had come in at the endpoint that the Trigger names.
     Exit code 0 if something would be asked for, 1 if nothing would.
     """
-    from services.cli.trigger.dry import tried, written
+    from services.cli.trigger.dry_run import tried, written
 
     trials = tried(file, event, name)
     sys.stdout.write(written(trials, as_json=output is Plain.JSON))

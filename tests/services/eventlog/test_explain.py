@@ -21,7 +21,7 @@ from schemas.cluster import (
 from schemas.growth import Ungrown
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Wish
-from services.cli.placing.explain import lived
+from services.cli.placement.explain import lived
 from services.eventlog.explain import account
 from tests.corpus import RELEASES, replayed
 

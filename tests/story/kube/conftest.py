@@ -12,11 +12,11 @@ import pytest
 
 from events.jetstream.server import NatsServer
 from events.kube.client import Kube, Object, Transport
-from services.cli.colony import from_file
 from services.cli.demo.leftovers import Objects
 from services.cli.demo.play import Play
 from services.cli.demo.run import COLONY
 from services.cli.demo.story import Story
+from services.cli.request.colony import from_file
 from services.market.catalog_parser import read_folder
 from services.market.catalog_sources import SAMPLE, Files
 from services.sandbox.clouds.clouds import Clouds

@@ -2,9 +2,9 @@ import pytest
 
 from events.errors import Denied, TryLater
 from schemas.subjects import Key
-from services.cli.colony import from_file
 from services.cli.demo.play import endless, entities, insist
 from services.cli.demo.run import COLONY
+from services.cli.request.colony import from_file
 
 
 def test_every_entity_a_colony_will_have_is_expected():

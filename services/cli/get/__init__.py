@@ -1,0 +1,1 @@
+"""`alate get`: what it shows of each kind."""

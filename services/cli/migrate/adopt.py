@@ -1,0 +1,137 @@
+"""`alate adopt` writes the Colony that takes in a cluster which stands already."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import yaml
+
+from events.errors import Denied, NotFound
+from events.kube.client import Kube, Object
+from events.kube.resources import COLONIES
+from schemas.crds import read_colony
+from schemas.inventory import Offer
+from services.cli.connection import Where
+from services.cli.migrate.exalsius import Kind, kinds
+from services.cli.output.render import Write, dumped
+from services.cli.placement.market import offered
+from services.cli.request.submit import MANAGER
+from services.clouds import backends
+from services.clouds.existing_cluster import Standing, Stood
+from services.errors import BadInput, Failed
+from services.market.catalog_sources import SAMPLE
+
+BACKENDS = {"clusterdeployment": "k0rdent", "cluster": "capi"}
+"""By the word for what a back end has of a cluster."""
+CLUSTER = "main"
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a person says of it; None where the cluster or a catalog tells."""
+
+    target: str
+    """``clusterdeployment/NAME`` or ``cluster/NAME``."""
+    namespace: str
+    colony: str | None = None
+    accelerator: str | None = None
+    per_node: int | None = None
+    nodes: int | None = None
+    node_price: float | None = None
+    on_release: str = "keep"
+    catalogs: tuple[str, ...] = ()
+    """Where machine types are looked up; none: in what is shipped."""
+
+
+class Target(NamedTuple):
+    """Which object of which back end."""
+
+    backend: str
+    name: str
+
+
+def target(text: str) -> Target:
+    """Raises BadInput."""
+    kind, _, name = text.partition("/")
+    if kind not in BACKENDS or not name:
+        raise BadInput(f"{text} names no cluster that stands: write clusterdeployment/NAME or cluster/NAME")
+    return Target(BACKENDS[kind], name)
+
+
+def colony(asked: Ask, there: Standing, known: Mapping[Kind, Offer]) -> Object:
+    """The Colony. Raises BadInput where nobody tells what it is made of, Refused."""
+    backend, name = target(asked.target)
+    adopt = {"name": name, "onRelease": asked.on_release}
+    cluster = {
+        "name": CLUSTER,
+        "backend": backend,
+        "adopt": adopt | ({} if asked.node_price is None else {"nodePricePerHour": asked.node_price}),
+        "pools": list(_pools(asked, there, known)),
+    }
+    made = {
+        "apiVersion": COLONIES.api_version,
+        "kind": COLONIES.kind,
+        "metadata": {"name": asked.colony or name, "namespace": asked.namespace},
+        "spec": {"clusters": [cluster | ({"kubernetesVersion": there.version} if there.version else {})]},
+    }
+    read_colony(made)
+    return made
+
+
+def _pools(asked: Ask, there: Standing, known: Mapping[Kind, Offer]) -> Iterator[Object]:
+    for stood in there.pools or (_believed(asked, there),):
+        offer = known.get((there.cloud, stood.instance))
+        accelerator = asked.accelerator or (offer.accelerator if offer else "")
+        per_node = asked.per_node or (offer.accelerators if offer else 0)
+        if not accelerator or not per_node:
+            raise BadInput(
+                f"what accelerators the nodes of {asked.target} have is told neither by itself nor by a catalog: "
+                "give --accelerator and --per-node"
+            )
+        yield {
+            "name": stood.pool or "gpu",
+            "accelerator": accelerator,
+            "acceleratorsPerNode": per_node,
+            "nodes": stood.nodes,
+            "spot": "only" if stood.spot else "never",
+        }
+
+
+def _believed(asked: Ask, there: Standing) -> Stood:
+    """The one pool of a cluster that does not tell its pools. Raises BadInput."""
+    nodes = asked.nodes or there.nodes
+    if not nodes:
+        raise BadInput(f"{asked.target} does not tell how many nodes it has: give --nodes")
+    return Stood("gpu", nodes)
+
+
+async def adopt(where: Where, asked: Ask, *, dry: bool, as_json: bool, write: Write) -> None:
+    """Make the Colony, or only show it. Raises BadInput, Failed, Refused, Denied."""
+    offers, _ = await offered(asked.catalogs or (str(SAMPLE),))
+    async with where.kube() as kube:
+        made = colony(asked, await _standing(kube, asked), kinds(offers))
+        if not dry:
+            await _create(kube, made)
+    called = made["metadata"]["name"]
+    told = yaml.safe_dump(made, sort_keys=False) if dry else f"colony/{called} takes in {asked.target}\n"
+    write(dumped(made) if as_json else told)
+
+
+async def _standing(kube: Kube, asked: Ask) -> Standing:
+    backend, name = target(asked.target)
+    try:
+        there = await backends(kube)[backend].standing(asked.namespace, name)
+    except NotFound as missing:
+        raise Failed(f"{missing.message}: adopt one that is there") from missing
+    if there.taken_by:
+        raise Failed(f"{asked.target} belongs to the cluster {there.taken_by} of a Colony already: delete that first")
+    return there
+
+
+async def _create(kube: Kube, made: Object) -> None:
+    try:
+        await kube.create(COLONIES, made, manager=MANAGER)
+    except Denied as denied:
+        if denied.reason != "AlreadyExists":
+            raise
+        raise Failed(f"there is a Colony {made['metadata']['name']} already: name another with --colony") from denied

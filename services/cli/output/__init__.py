@@ -1,0 +1,1 @@
+"""Renders items as tables, JSON or YAML."""

@@ -1,0 +1,81 @@
+"""`alate explain` shows why a cluster is where it is, read back from its history on the bus."""
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from events.bus import Bus, Stored
+from schemas.addon import AddonState, addon_name
+from schemas.cluster import ClusterState
+from schemas.entity import State
+from schemas.inventory import ClusterSeen
+from schemas.registry import Stream, declared
+from schemas.subjects import Key
+from schemas.teardown import TeardownState
+from schemas.wish import cluster_name
+from services.cli.get.clusters import STATES
+from services.cli.output.render import Write, dumped
+from services.cli.placement.tables import accounted
+from services.errors import BadInput, Failed
+from services.eventlog.explain import account
+from services.gateway.status.facts import Facts, phase
+from services.gateway.status.message import message
+from services.gateway.status.teardown_message import given_up
+
+
+def name_of(asked: str) -> str:
+    """A cluster's name, from ``COLONY/CLUSTER`` or as it is. Raises BadInput."""
+    colony, slash, cluster = asked.partition("/")
+    if not colony or (slash and not cluster) or "/" in cluster:
+        raise BadInput(f"{asked!r} names no cluster: must be COLONY/CLUSTER, or a name of `alate get clusters`")
+    return cluster_name(colony, cluster) if slash else colony
+
+
+async def show(bus: Bus, tenant: str, name: str, *, as_json: bool, write: Write) -> None:
+    """Show it. Raises Failed."""
+    history = await lived(bus, tenant, name)
+    told = msgspec.to_builtins(account(history, datetime.now(UTC)))
+    known = await facts(bus, history[-1])
+    told |= {"phase": phase(known), "now": now(known)}
+    write(dumped(told) if as_json else accounted(told))
+
+
+def now(known: Facts) -> str:
+    """What is to be known beyond its own state: that it ends, is not heard, lacks add-ons, or has left something."""
+    own = phase(known) == type(known.cluster).__name__
+    left = given_up(known.teardown) if known.teardown is not None else []
+    return "; ".join(left) if own else f"{phase(known)}: {message(known)}"
+
+
+async def facts(bus: Bus, state: ClusterState) -> Facts:
+    """What is known of a cluster, as the gateway knows it; but for the words of its back end."""
+    wish = state.wish
+    end = await _last(bus, Key("teardown", wish.tenant, wish.name))
+    addons = [await _last(bus, Key("addon", wish.tenant, addon_name(wish.name, each.name))) for each in wish.addons]
+    seen = await bus.last(Stream.LEVELS, declared(ClusterSeen).at(wish.tenant, wish.name))
+    return Facts(
+        wish,
+        cluster=state,
+        teardown=end if isinstance(end, TeardownState) and end.uid == state.uid else None,
+        addons=tuple(each for each in addons if isinstance(each, AddonState) and each.uid == state.uid),
+        seen=msgspec.json.decode(seen.data, type=ClusterSeen) if seen and seen.data else None,
+    )
+
+
+async def _last(bus: Bus, key: Key) -> State | None:
+    stored = await bus.last(Stream.EVENTS, key.history)
+    return _read(stored) if stored is not None else None
+
+
+def _read(stored: Stored) -> State:
+    domain, event, *_ = stored.subject.split(".")
+    state: State = msgspec.json.decode(stored.data, type=STATES[domain, event])
+    return state
+
+
+async def lived(bus: Bus, tenant: str, name: str) -> list[ClusterState]:
+    """Every state of a cluster that is kept, oldest first. Raises Failed if there is none."""
+    kept = await bus.read(Stream.EVENTS, Key("cluster", tenant, name).history)
+    if not kept:
+        raise Failed(f"no cluster {name} in namespace {tenant} has a history: see `alate get clusters`")
+    return [state for each in kept if isinstance(state := _read(each), ClusterState)]

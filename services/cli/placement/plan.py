@@ -1,0 +1,92 @@
+"""`alate plan` shows what a Colony's clusters would get now, and what was left out, without asking for anything."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from events.errors import Denied, NotFound
+from events.kube.client import Object
+from schemas.crds import read_colony
+from schemas.wish import Adopt, Wish
+from services.cli.connection import Where
+from services.cli.output.render import Write, dumped
+from services.cli.placement.market import Stand, stand
+from services.cli.placement.tables import planned
+from services.clouds import backend_for, elsewhere
+from services.errors import BadInput
+from services.gateway.wishes import wishes
+from services.process.settings import BadSetting, load
+from services.provisioning.placement.adoption import nothing
+from services.provisioning.placement.predicates import Reach
+from services.provisioning.placement.preview import Plan, beside, plan, taking_in, unfounded
+
+EGRESS = "prices are those of the machines: moving data to them (egress) is in no catalog, and is left out"
+ASKED = "the management cluster was asked which clouds its back ends can found on"
+NOT_ASKED = "no management cluster was asked: that a back end can found on these clouds is taken for granted"
+
+
+def asked(colonies: Sequence[Object]) -> list[Wish]:
+    """One wish per cluster; what founds those that do not say is what the services are told. Raises BadInput."""
+    try:
+        backend = load().backend
+    except BadSetting as wrong:
+        raise BadInput(str(wrong)) from wrong
+    return [wish for colony in colonies for wish in wishes(read_colony(colony), backend)]
+
+
+async def show(where: Where, wanted: Sequence[Wish], catalogs: Sequence[str], *, as_json: bool, write: Write) -> bool:
+    """Show it; whether there is a placement for every cluster. Raises BadInput, Failed."""
+    async with stand(where, catalogs) as here:
+        found = await plans(here, wanted)
+    told = {
+        "offers_from": here.source,
+        "notes": [EGRESS, NOT_ASKED if here.clouds is None else ASKED, *here.troubles],
+        "clusters": msgspec.to_builtins(found),
+    }
+    write(dumped(told) if as_json else planned(told))
+    return all(each.choices for each in found)
+
+
+async def plans(here: Stand, wanted: Sequence[Wish]) -> list[Plan]:
+    """One after the other: what the first of them would get, the next ones cannot have."""
+    found: list[Plan] = []
+    for wish in wanted:
+        try:
+            found.append(await _planned(here, wish, found))
+        except Denied as denied:
+            found.append(unfounded(wish, denied.reason, denied.message))
+    return found
+
+
+async def _planned(here: Stand, wish: Wish, before: Sequence[Plan]) -> Plan:
+    """Raises Denied."""
+    if wish.need.adopt is not None:
+        return await _taken_in(here, wish, wish.need.adopt, before)
+    others = await elsewhere(wish, here.clouds or {})
+    known = replace(beside(here.known(wish), before), elsewhere=others)
+    return plan(wish, here.market, await _reach(here, wish), known)
+
+
+async def _taken_in(here: Stand, wish: Wish, adopt: Adopt, before: Sequence[Plan]) -> Plan:
+    if here.clouds is None:
+        return unfounded(wish, "NotAsked", f"whether {adopt.name} stands was not asked: give --kubeconfig")
+    try:
+        there = await backend_for(wish, here.clouds).standing(wish.tenant, adopt.name)
+    except NotFound as missing:
+        told = nothing(adopt, missing.message)
+        return unfounded(wish, told.reason, told.message)
+    same = (each.name for each in before if each.choices and _same(each, wish))
+    return taking_in(wish, there._replace(taken_by=next(same, there.taken_by)), here.market)
+
+
+def _same(one: Plan, wish: Wish) -> bool:
+    """Whether both take in the same."""
+    asked = (wish.tenant, wish.need.backend, wish.need.adopts)
+    return (one.tenant, one.need.backend, one.need.adopts) == asked
+
+
+async def _reach(here: Stand, wish: Wish) -> Reach:
+    if here.clouds is None:
+        return dict.fromkeys(here.market.clouds, True)
+    return await backend_for(wish, here.clouds).reach(wish)

@@ -1,0 +1,150 @@
+"""Plans and accounts as people read them: a sentence for what was asked, a table for what came of it."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+from services.cli.get.clusters import word
+from services.cli.get.kinds import Cell, Kind
+from services.cli.output.item import Item, age
+from services.cli.output.render import Show
+
+
+def _text(name: str) -> Cell:
+    return lambda item, _: str(item[name])
+
+
+def _dollars(name: str) -> Cell:
+    return lambda item, _: "" if item.get(name) is None else f"{item[name]:.2f}"
+
+
+def _of(name: str) -> Cell:
+    """A field of the placement."""
+    return lambda item, _: str(item["placement"][name])
+
+
+def _each(name: str) -> Cell:
+    """A field of every lot, in the pools' order; once, where it is always the same."""
+    return lambda item, _: ", ".join(dict.fromkeys(str(lot[name]) for lot in item["placement"]["lots"]))
+
+
+def _machines(item: Item, _: datetime) -> str:
+    return ", ".join(f"{lot['nodes']} {lot['instance']}" for lot in item["placement"]["lots"])
+
+
+def _spot(item: Item, _: datetime) -> str:
+    return ", ".join(dict.fromkeys("yes" if lot["spot"] else "no" for lot in item["placement"]["lots"]))
+
+
+PLACE: dict[str, Cell] = {
+    "CLOUD": _of("cloud"),
+    "REGION": _of("region"),
+    "ZONE": _each("zone"),
+    "MACHINES": _machines,
+    "SPOT": _spot,
+    "USD/H": _dollars("price_per_hour"),
+}
+CHOICES = Kind({"": _text("rank"), **PLACE, "COUNTS AS": _dollars("counts_as"), "BECAUSE": _text("because")}, tuple)
+EXCLUDED = Kind(
+    {"POOL": _text("pool"), "LEFT OUT BY": _text("reason"), "WAYS": _text("count"), "NEAREST": _text("nearest")}, tuple
+)
+ATTEMPTS = Kind(
+    {
+        "": _text("number"),
+        **PLACE,
+        "NEXT BEST": _dollars("next_best_per_hour"),
+        "BEGAN": lambda item, _: item["began"][:19],
+        "COST": _dollars("cost_usd"),
+        "SAVED": _dollars("saved_usd"),
+        "CAME TO": lambda item, _: _came_to(item),
+    },
+    tuple,
+)
+
+
+def planned(told: Item) -> str:
+    """What `alate plan` says."""
+    now = datetime.now(UTC)
+    lines = [line for each in told["clusters"] for line in _plan(each, now)]
+    notes = (f"offers are from {told['offers_from']}", *told["notes"])
+    return "".join((*lines, *(f"note: {note}\n" for note in notes)))
+
+
+def _plan(each: Item, now: datetime) -> Iterator[str]:
+    yield f"{each['tenant']}/{each['name']}: {_wanted(each['need'])}\n"
+    if each["stands"]:
+        yield _stands(each["stands"], each["need"]["adopt"])
+    ranked = [{**choice, "rank": number} for number, choice in enumerate(each["choices"], start=1)]
+    yield _table(CHOICES, ranked) if ranked else f"  no placement: {each['reason']}: {each['message']}\n"
+    if each["excluded"]:
+        yield "\n" + _table(EXCLUDED, each["excluded"])
+    for held in each["held"]:
+        yield f"held: {held['held']} of {held['limit']} {held['instance']} on {held['cloud']} {held['region']}\n"
+    for refused in each["refused"]:
+        told = refused["refusal"]
+        way = " spot" if told.get("spot") else ""
+        where = f"{refused['cloud']} {refused['region']} {told['instance']}{way}"
+        yield f"refused: {where}: {told['reason']} {age(told['at'], now)} ago\n"
+    if each["denied"]:
+        yield f"denied: {', '.join(each['denied'])} refused the tenant's credential to another cluster\n"
+    yield "\n"
+
+
+def _stands(there: Item, adopt: Item) -> str:
+    """What would be taken in, what it has, and what becomes of it in the end."""
+    machines = [f"{one['nodes']} {one['instance'] or 'workers'}{_named(one)}" for one in there["pools"]]
+    workers = machines or ([f"{there['nodes']} workers"] if there["nodes"] is not None else [])
+    told = (*workers, f"{there['cloud']} {there['region']}".strip(), there["kubernetes_version"])
+    end = "is deleted in the end" if adopt.get("on_release") == "delete" else "is handed back in the end"
+    return f"takes in {there['name']}, which {end}; it tells: {', '.join(filter(None, told)) or 'nothing of itself'}\n"
+
+
+def _named(one: Item) -> str:
+    return (" spot" if one["spot"] else "") + (f" in pool {one['pool']}" if one["pool"] else "")
+
+
+def _wanted(need: Item) -> str:
+    pools = ", ".join(
+        f"{pool['nodes']} node{'s'[: pool['nodes'] > 1]} of {pool['accelerators_per_node']} {pool['accelerator']} "
+        f"({pool.get('spot', 'preferred')} spot)"
+        for pool in need["pools"]
+    )
+    only = [*need.get("clouds", ()), *need.get("regions", ()), *need.get("residency", ())]
+    cap = need.get("max_price_per_hour")
+    where = f", only {', '.join(only)}" if only else ""
+    return f"{pools}{where}" + ("" if cap is None else f", for at most ${cap:.2f} an hour")
+
+
+def accounted(told: Item) -> str:
+    """What `alate explain` says."""
+    return "".join(_account(told))
+
+
+def _account(told: Item) -> Iterator[str]:
+    again = f" (times it was founded before: {told['before']})" if told["before"] else ""
+    shown, own = word(told), f"{told['state']} since {told['since'][:19]} UTC"
+    yield f"{told['tenant']}/{told['name']} is {own if shown == told['state'] else f'{shown}; it was {own}'}\n"
+    yield f"asked for by Colony {told['colony']} at {told['asked_at'][:19]} UTC{again}: {_wanted(told['need'])}\n\n"
+    yield _table(ATTEMPTS, told["attempts"]) if told["attempts"] else "nothing was tried yet\n"
+    yield f"\ncost so far: ${told['cost_usd']:.2f}\n"
+    lines = {
+        "now": "now {}",
+        "interruptions": "interrupted so often: {}",
+        "refused": "the newest wish cannot be followed: {}",
+        "waits_for": "waits for {}",
+        "because": "let go because: {}",
+    }
+    for name, line in lines.items():
+        if told.get(name):
+            yield line.format(told[name]) + "\n"
+
+
+def _came_to(item: Item) -> str:
+    if item["reason"]:
+        return f"{item['reason']} at {item['failed_at'][:19]}: {item['message']}"
+    return f"released at {item['ended'][:19]}" if item["ended"] else "it runs, or is on its way"
+
+
+def _table(kind: Kind, items: Iterable[Item]) -> str:
+    out: list[str] = []
+    Show(kind, "table", out.append).all(list(items))
+    return "".join(out)

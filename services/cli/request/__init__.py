@@ -1,0 +1,1 @@
+"""`alate request` and `alate delete`."""

@@ -1,0 +1,1 @@
+"""`alate replay`: a recorded cluster played through the inventory."""

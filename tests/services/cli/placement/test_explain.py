@@ -1,0 +1,80 @@
+import json
+
+import msgspec
+import pytest
+
+from events.bus import Message
+from events.memory.bus import MemoryBus
+from schemas import addon, cluster, teardown
+from schemas.registry import declared
+from services.cli.placement.explain import name_of, show
+from services.errors import BadInput, Failed
+from tests.corpus import replayed
+from tests.services.gateway.known import SEEN, is_, put_on
+
+
+@pytest.fixture
+async def bus():
+    return await replayed("0.1.0")
+
+
+@pytest.mark.parametrize(("asked", "name"), [("train/gpu", "train-gpu"), ("train-gpu", "train-gpu")])
+def test_a_cluster_is_named_by_its_colony_or_as_it_is(asked, name):
+    assert name_of(asked) == name
+
+
+@pytest.mark.parametrize("asked", ["", "/gpu", "train/", "a/b/c"])
+def test_what_names_no_cluster_is_bad_input(asked):
+    with pytest.raises(BadInput, match="must be COLONY/CLUSTER"):
+        name_of(asked)
+
+
+async def test_a_released_cluster_is_explained_for_people_and_for_programs(bus):
+    out: list[str] = []
+    await show(bus, "default", "train-gpu", as_json=False, write=out.append)
+    text = "".join(out)
+    assert text.startswith("default/train-gpu is released since ")
+    assert "\nlet go because: " in text
+    out.clear()
+    await show(bus, "default", "train-gpu", as_json=True, write=out.append)
+    told = json.loads("".join(out))
+    assert told["state"] == "released"
+    assert f"cost so far: ${told['cost_usd']:.2f}\n" in text
+    assert all(each["ended"] for each in told["attempts"])
+
+
+async def explained(*said):
+    bus, out = MemoryBus(), []
+    for names, state in said:
+        await bus.publish(Message(declared(type(state)).at("acme", *names), msgspec.json.encode(state)))
+    await show(bus, "acme", "train-a", as_json=False, write=out.append)
+    return "".join(out)
+
+
+NAMED = ("train-a",)
+READY = (NAMED, is_(cluster.Ready))
+APPLIED = (("train-a.driver",), put_on(addon.Applied))
+
+
+async def test_one_that_drains_says_so_and_what_it_waits_for():
+    end = is_(teardown.Draining, why="Deleted", blocked="Job default/train still has 2 pods")
+    text = await explained(READY, APPLIED, (NAMED, end))
+    assert text.startswith("acme/train-a is draining; it was ready since 2026-01-01T11:00:00 UTC\n")
+    assert "\nnow Draining: ending since 2026-01-01 11:00:00Z (it was deleted): draining" in text
+    assert "Job default/train still has 2 pods; given up at 2026-01-01 12:00:00Z" in text
+
+
+async def test_one_that_lacks_an_addon_or_is_not_heard_says_so():
+    lacking = await explained(READY, (("train-a.driver",), put_on(addon.Degraded)))
+    assert "\nnow AddonsDegraded: add-on driver: bad manifest\n" in lacking
+    silent = msgspec.structs.replace(SEEN, known=False)
+    assert "\nnow Unknown: its API cannot be heard" in await explained(READY, APPLIED, (NAMED, silent))
+
+
+async def test_one_that_is_as_it_shall_be_says_nothing_more():
+    assert "\nnow " not in await explained(READY, APPLIED)
+
+
+async def test_a_cluster_without_a_history_is_told_as_that(bus):
+    with pytest.raises(Failed, match="no cluster nobody in namespace default has a history"):
+        await show(bus, "default", "nobody", as_json=False, write=print)

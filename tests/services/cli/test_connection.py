@@ -1,0 +1,57 @@
+"""A command shows the local stack its runner's key, and another NATS what the environment says."""
+
+import pytest
+
+from events.bus import Unavailable
+from events.jetstream.credentials import NOBODY, Credentials
+from services.cli import connection
+from services.cli.connection import Where, joined, of_environment, operator
+from services.errors import BadInput
+from services.local.folder import Folder
+
+
+@pytest.fixture(autouse=True)
+def shown(monkeypatch, tmp_path):
+    (tmp_path / "mine.nk").write_text("a seed")
+    monkeypatch.setenv("ALATE_NATS_NKEY", str(tmp_path / "mine.nk"))
+
+
+def test_the_local_stack_is_shown_its_own_key(tmp_path):
+    folder = Folder(tmp_path)
+    folder.take()
+    folder.announce("nats://127.0.0.1:1", folder.kubeconfig, tmp_path / "operator.nk")
+    key = Credentials(nkey=tmp_path / "operator.nk", inbox="_INBOX_operator")
+    assert Where(tmp_path)._bus() == ("nats://127.0.0.1:1", key)
+    folder.leave()
+
+
+def test_another_nats_is_shown_the_environments(tmp_path):
+    own = Credentials(nkey=tmp_path / "mine.nk", inbox="_INBOX_operator")
+    assert Where(tmp_path, nats="nats://a:1")._bus() == ("nats://a:1", own)
+
+
+def test_an_inbox_of_the_environment_is_kept(monkeypatch):
+    monkeypatch.setenv("ALATE_NATS_INBOX", "_INBOX_reader")
+    assert of_environment().inbox == "_INBOX_reader"
+
+
+def test_an_open_nats_is_shown_nothing(monkeypatch):
+    monkeypatch.delenv("ALATE_NATS_NKEY")
+    assert of_environment() == operator(None) == NOBODY
+
+
+def test_a_key_that_is_not_there_is_one_sentence(monkeypatch):
+    monkeypatch.setenv("ALATE_NATS_NKEY", "/no/such/key")
+    with pytest.raises(BadInput, match=r"^ALATE_NATS_NKEY is '/no/such/key': path does not point to a file"):
+        of_environment()
+
+
+async def test_a_nats_that_is_not_there_is_told_without_its_password(monkeypatch):
+    async def away(url: str, **_: object) -> None:
+        raise Unavailable("nobody answers")
+
+    monkeypatch.setattr(connection, "connect", away)
+    with pytest.raises(BadInput, match=r"^no NATS answers at nats://a:1 ") as told:
+        async with joined("nats://me:hunter2@a:1", NOBODY):
+            pass
+    assert "hunter2" not in str(told.value)
