@@ -18,15 +18,15 @@ from services.process.gc_tuning import settle
 from services.process.secret_file import write_private
 from services.process.settings import load as shared
 from services.process.signals import until_told
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.http import Server
-from services.sandbox.api.journal import KUBE, BusJournal
-from services.sandbox.api.kubeconfig import kubeconfig
-from services.sandbox.clouds.clouds import Clouds
-from services.sandbox.clouds.pace import Pace
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.http import Server
+from services.sandbox.api.server.kubeconfig import kubeconfig
+from services.sandbox.api.store.journal import KUBE, BusJournal
+from services.sandbox.clouds.engine.manager import Clouds
+from services.sandbox.clouds.engine.pace import Pace
+from services.sandbox.clouds.engine.snapshot import Laws
 from services.sandbox.clouds.shapes import shapes
-from services.sandbox.clouds.view import Laws
-from services.sandbox.clouds.workloads import Workloads
+from services.sandbox.clouds.workloads.manager import Workloads
 from services.sandbox.seeds.plant import seed
 from services.sandbox.settings import SandboxSettings, load
 from services.sandbox.state import identity, seal, token

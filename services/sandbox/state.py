@@ -9,7 +9,7 @@ from secrets import token_bytes
 from cryptography import x509
 
 from services.process.secret_file import write_private
-from services.sandbox.api.tls import Identity, self_signed
+from services.sandbox.api.server.tls import Identity, self_signed
 
 LEAST = timedelta(days=30)
 """A certificate with less life than this is made anew."""

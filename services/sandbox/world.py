@@ -7,10 +7,10 @@ import structlog
 
 from events.kube.client import Kube, Listed, Object
 from events.kube.resources import NAMESPACES, SECRETS
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.kubeconfig import kubeconfig, place_of
-from services.sandbox.api.local import LocalTransport
-from services.sandbox.clouds.hands import SECRET_TYPE
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.kubeconfig import kubeconfig, place_of
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.clouds.engine.executor import SECRET_TYPE
 from services.sandbox.state import token
 
 log = structlog.get_logger()
@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 @dataclass
 class SandboxWorld:
-    """See `services.sandbox.clouds.world.World`."""
+    """See `services.sandbox.clouds.engine.world.World`."""
 
     api: Api
     seal: bytes

@@ -27,9 +27,9 @@ from services.inventory.watch.cluster_state import Book
 from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import Watcher
 from services.runtime.level_publisher import Levels
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
 from tests.bench.figure import Figure, Goal, alternate, of_pairs, quantile
 
 COLD, SEEN = Goal("ratio", 3.0), Goal("ratio", 2.0)

@@ -19,7 +19,7 @@ from events.streams import STREAMS, StreamSpec
 from schemas.registry import Declaration, declarations
 from services.local.keys import file, keys
 from services.roles import ROLES, SANDBOX, tenant
-from services.sandbox.api.journal import KUBE
+from services.sandbox.api.store.journal import KUBE
 
 ACME = tenant("acme")
 EVERYBODY = (*ROLES, SANDBOX, ACME)

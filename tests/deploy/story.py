@@ -22,14 +22,14 @@ from services.compose import SERVICES, Ports
 from services.market.catalog_parser import read_folder
 from services.market.catalog_sources import SAMPLE, sources
 from services.outbound.service import Receivers
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.kubeconfig import kubeconfig
-from services.sandbox.api.local import LocalTransport
-from services.sandbox.clouds.clouds import Clouds
-from services.sandbox.clouds.pace import Pace
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.kubeconfig import kubeconfig
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.clouds.engine.manager import Clouds
+from services.sandbox.clouds.engine.pace import Pace
+from services.sandbox.clouds.engine.snapshot import Laws
 from services.sandbox.clouds.shapes import shapes
-from services.sandbox.clouds.view import Laws
-from services.sandbox.clouds.workloads import Workloads
+from services.sandbox.clouds.workloads.manager import Workloads
 from tests.services.outbound.world import Fake
 
 TARGETS = Path(__file__).parents[1] / "data" / "outbound"

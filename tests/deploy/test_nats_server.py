@@ -17,7 +17,7 @@ from events.jetstream.nkeys import made, public
 from events.jetstream.server import binary, free_port
 from services.generate.nats_permissions import variables
 from services.roles import ROLES
-from services.sandbox.api.tls import self_signed
+from services.sandbox.api.server.tls import self_signed
 
 CONFIG = Path(__file__).parents[2] / "deploy" / "nats" / "nats-server.conf"
 

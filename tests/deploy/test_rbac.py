@@ -12,9 +12,9 @@ from events.kube.resources import STORAGECLASSES
 from events.memory.bus import MemoryBus
 from services.compose import SERVICES
 from services.inventory.read.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.seeds.plant import seed
 from tests.deploy.rights import Right, documents, of_request, shipped
 from tests.deploy.story import Inside, Stage, play
@@ -55,7 +55,9 @@ ELSEWHERE = (
         ): "machines of one's own are claimed: tests/contracts/clouds/test_own_machines.py",
         Right("k0rdent.mirantis.com", "credentials", "get"): "of a cluster that is lent: "
         "tests/contracts/clouds/test_lent.py",
-        Right("", "events", "patch"): "what happens again is counted: tests/services/gateway/kube_events/test_recorder.py",
+        Right(
+            "", "events", "patch"
+        ): "what happens again is counted: tests/services/gateway/kube_events/test_recorder.py",
     }
 )
 """What is shipped and not used in the story, with the reason."""

@@ -14,9 +14,9 @@ from events.memory.bus import MemoryBus
 from events.memory.stream import matcher
 from services.compose import SERVICES, Ports
 from services.roles import ROLES
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.seeds.plant import seed
 from tests.deploy.story import Inside, Stage, play
 

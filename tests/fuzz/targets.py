@@ -27,7 +27,7 @@ from services.eventlog.record import Said as Shown
 from services.market.catalog_sources import SAMPLE
 from services.provisioning.service import HEARS as PROVISIONING
 from services.runtime.subscriptions import Ears, Undecodable
-from services.sandbox.api.kubeconfig import kubeconfig
+from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.teardown.service import HEARS as TEARDOWN
 from tests.corpus import corpus
 from tests.fuzz import foreign

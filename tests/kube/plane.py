@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from events.kube.http import Access, Credentials, HttpTransport
-from services.sandbox.api.tls import self_signed
+from services.sandbox.api.server.tls import self_signed
 from tests.kube import flags
 from tests.kube.places import home
 from tests.kube.process import Process, Together, free_ports

@@ -22,7 +22,7 @@ from schemas.wish import Need, Wish
 from services.gateway.read_models import Books
 from services.runtime.level_publisher import Levels
 from services.runtime.read_model import entities, levels
-from services.sandbox.api.journal import KUBE, BusJournal
+from services.sandbox.api.store.journal import KUBE, BusJournal
 from tests.samples import POOL
 
 MANY = 1000

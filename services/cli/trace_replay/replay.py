@@ -16,9 +16,9 @@ from services.cli.trace_replay.trace import Move, NodeRow, PodRow, Trace, counte
 from services.errors import Failed
 from services.inventory.watch.cluster_state import Book
 from services.kubernetes.pod_requests import SHARE
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 EVERY = 1000

@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from schemas.generate.text import table
 from services.cli.app import app
-from services.cli.told import BAD_INPUT, FAILED
+from services.cli.errors import BAD_INPUT, FAILED
 from services.generate.reference import markdown
 from services.generate.reference.markdown import code, section, text
 

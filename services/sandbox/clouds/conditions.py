@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from events.kube.client import Object, Resource
-from services.sandbox.clouds.changes import Change, Say
+from services.sandbox.clouds.engine.actions import Change, Say
 from services.sandbox.clouds.objects import name, stamp, status
 
 

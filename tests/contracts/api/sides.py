@@ -12,11 +12,11 @@ from uuid import uuid4
 
 from events.kube.client import Transport
 from events.kube.http import Access, Credentials, HttpTransport
-from services.sandbox.api.app import Api
-from services.sandbox.api.http import Server
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
-from services.sandbox.api.tls import self_signed
+from services.sandbox.api.server.app import Api
+from services.sandbox.api.server.http import Server
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.server.tls import self_signed
+from services.sandbox.api.store.journal import MemoryJournal
 from tests.contracts.api.asking import ask, until
 from tests.contracts.api.kinds import KINDS
 from tests.contracts.api.talk import CONFIGMAPS, CRDS, MERGE, configmap

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from services.sandbox.api.http import kubeconfig
+from services.sandbox.api.server.http import kubeconfig
 from tests.contracts.api import sides
 from tests.contracts.api.asking import ask, until
 from tests.contracts.api.talk import WIDGETS, widget

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from services.sandbox.api import status, watch
-from services.sandbox.api.app import Api
-from services.sandbox.api.managed import Ownership
+from services.sandbox.api.apply.managed import Ownership
+from services.sandbox.api.server import status
+from services.sandbox.api.server.app import Api
+from services.sandbox.api.store import watch
 from tests.contracts.api import sides
 from tests.contracts.api.differ import differences
 from tests.contracts.api.everything import TALKS
@@ -23,7 +24,7 @@ def _wrong_status(_: Api, patch: pytest.MonkeyPatch) -> None:
         refused.code = 412
         return refused
 
-    patch.setattr("services.sandbox.api.write.conflict", conflict)
+    patch.setattr("services.sandbox.api.objects.write.conflict", conflict)
 
 
 def _lost_owner(_: Api, patch: pytest.MonkeyPatch) -> None:

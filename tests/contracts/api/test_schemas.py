@@ -34,7 +34,7 @@ from services.clouds.port import Cloud
 from services.clouds.topology import topology
 from services.gateway.kubeconfig.controller import Kubeconfigs
 from services.gateway.kubeconfig.merge import Source, secret_name
-from services.sandbox.api.kubeconfig import kubeconfig
+from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.seeds.plant import plant
 from services.sandbox.seeds.templates import tenant
 from tests.contracts.api import sides

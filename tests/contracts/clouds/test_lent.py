@@ -17,7 +17,7 @@ from events.kube.resources import (
     SECRETS,
 )
 from schemas.cluster import Ready, Waiting
-from services.sandbox.api.kubeconfig import kubeconfig
+from services.sandbox.api.server.kubeconfig import kubeconfig
 from tests.contracts.clouds.house import INSTANCE, House
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

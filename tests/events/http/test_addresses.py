@@ -12,7 +12,7 @@ from events.http.fetch import fetch
 from events.kube.auth import FOREIGN, TRUSTED, transport_of
 from events.kube.client import Kube
 from events.kube.resources import CONFIGMAPS
-from services.sandbox.api.kubeconfig import kubeconfig
+from services.sandbox.api.server.kubeconfig import kubeconfig
 
 STRICT = Reach(frozenset({PRIVATE}), "ALATE_X_ALLOW", ranges("10.96.0.0/16,fd96::/108"))
 REFUSED = {

@@ -12,7 +12,7 @@ from events.jetstream.bus import connect
 from events.jetstream.credentials import NOBODY, Credentials, decorated, seed, trusting, without_secrets
 from events.jetstream.nkeys import made, public
 from events.jetstream.server import NatsServer
-from services.sandbox.api.tls import self_signed
+from services.sandbox.api.server.tls import self_signed
 
 
 @pytest.fixture

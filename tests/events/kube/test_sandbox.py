@@ -9,9 +9,9 @@ import pytest
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Changed, Kube, Listed
 from events.kube.resources import CONFIGMAPS, NODES, find
-from services.sandbox.api.app import Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
 
 THING = {"metadata": {"name": "c", "namespace": "default"}, "data": {"a": "1"}}
 

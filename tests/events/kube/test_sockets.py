@@ -15,7 +15,7 @@ import uvloop
 from events.kube.client import Request
 from events.kube.http import Access, Credentials, HttpTransport
 from events.kube.sockets import Sockets
-from services.sandbox.api.tls import self_signed
+from services.sandbox.api.server.tls import self_signed
 
 WATCH = Request("GET", "/api/v1/pods", {"watch": "true"})
 SAID = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n"

@@ -9,8 +9,8 @@ import pytest
 from events.jetstream.bus import connect
 from events.kube.client import Kube, Object, Request, Resource
 from services.compose import SERVICES
-from services.sandbox.api.app import Api
-from services.sandbox.api.journal import MemoryJournal
+from services.sandbox.api.server.app import Api
+from services.sandbox.api.store.journal import MemoryJournal
 from tests.deploy.rights import Right, of_rules, shipped
 from tests.deploy.story import Inside, Stage, play
 from tests.kube.rights.conftest import NOBODY

@@ -7,8 +7,8 @@ import pytest
 
 from events.kube.resources import CRDS
 from schemas.crds import manifest
-from services.sandbox.api.app import Api
-from services.sandbox.api.journal import MemoryJournal
+from services.sandbox.api.server.app import Api
+from services.sandbox.api.store.journal import MemoryJournal
 from tests.services.addons.house import House
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

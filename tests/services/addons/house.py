@@ -16,8 +16,8 @@ from schemas.subjects import Key
 from schemas.wish import digest
 from services.addons.act import act
 from services.kubernetes.workload_clusters import Workloads
-from services.sandbox.api.app import Api
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import Api
+from services.sandbox.api.server.local import LocalTransport
 
 SEEDED = {"default", "kube-system", "kube-public", "kube-node-lease"}
 KEY = Key("addon", "acme", "train-a.driver")

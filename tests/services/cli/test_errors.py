@@ -43,7 +43,7 @@ def test_a_fault_of_our_own_names_its_place():
     except KeyError as error:
         sentence, code = told(error)
 
-    assert sentence.startswith("this is a fault of alate itself, at test_told.py:")
+    assert sentence.startswith("this is a fault of alate itself, at test_errors.py:")
     assert code == 1
 
 

@@ -9,9 +9,9 @@ import pytest
 from events.kube.client import Kube, Request, Response
 from events.kube.resources import COLONIES
 from schemas.wish import Need, Wish
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.seeds.plant import seed
 from tests.samples import POOL
 

@@ -27,9 +27,9 @@ from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
 from services.runtime.level_publisher import Levels
 from services.runtime.retrying_bus import Steadfast
-from services.sandbox.api.app import Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = Key("cluster", "acme", "train")

@@ -9,7 +9,7 @@ from events.errors import Denied
 from events.kube.kubeconfig import chosen
 from services.kubernetes import kubeconfig as contexts
 from services.kubernetes.kubeconfig import context, opens, written
-from services.sandbox.api.kubeconfig import kubeconfig
+from services.sandbox.api.server.kubeconfig import kubeconfig
 
 
 def held(text):

@@ -15,10 +15,10 @@ from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, NODES,
 from services.addons.owned_objects import owner
 from services.kubernetes.workload_clusters import Workloads
 from services.runtime.workqueue import Rounds
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.clouds.inside.view import SEEN, controlled
-from services.sandbox.clouds.workloads import Workloads as Controllers
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.store.journal import MemoryJournal
+from services.sandbox.clouds.workloads.manager import Workloads as Controllers
+from services.sandbox.clouds.workloads.view import SEEN, controlled
 from tests.services.crash.conftest import Life, clock
 from tests.services.leaks.road import GRACE, NEVER, Own, Road, Way
 from tests.services.leaks.work import GANGS, definition, held_up, pod_of

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from events.kube.client import Object, Resource
 from events.kube.resources import DEPLOYMENTS, JOBS, PODS, PVCS, SERVICES
-from services.sandbox.clouds.inside.view import DAEMONSETS, REPLICASETS, STATEFULSETS
-from services.sandbox.clouds.names import RUN_SECONDS
+from services.sandbox.clouds.engine.annotations import RUN_SECONDS
+from services.sandbox.clouds.workloads.view import DAEMONSETS, REPLICASETS, STATEFULSETS
 from tests.services.leaks.road import GRACE, NEVER, held
 
 GANGS = Resource("gang.example.org", "v1", "gangs", "Gang")

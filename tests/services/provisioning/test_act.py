@@ -30,9 +30,9 @@ from services.provisioning.act import STILL_ROLLING, UNTIL_INSTALLED, Calls
 from services.provisioning.lifecycle.launch import LAUNCH_LIMIT
 from services.provisioning.service import service
 from services.runtime.loop import Runtime
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.seeds.plant import seed
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from itertools import count
 
 from events.kube.resources import NAMESPACES, NODES
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.world import SandboxWorld
 
 

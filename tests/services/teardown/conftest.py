@@ -6,8 +6,8 @@ from itertools import count
 
 import pytest
 
-from services.sandbox.api.app import Api
-from services.sandbox.api.journal import MemoryJournal
+from services.sandbox.api.server.app import Api
+from services.sandbox.api.store.journal import MemoryJournal
 from tests.services.teardown.founded import Founded, clock
 
 

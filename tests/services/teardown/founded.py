@@ -9,9 +9,9 @@ from events.memory.bus import MemoryBus
 from schemas.subjects import Key
 from schemas.teardown import Drain, Sweep
 from services.runtime.machine import Waits
-from services.sandbox.api.app import Api
-from services.sandbox.api.local import LocalTransport
-from services.sandbox.clouds.workloads import Workloads
+from services.sandbox.api.server.app import Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.clouds.workloads.manager import Workloads
 from services.teardown.act import act
 
 KEY = Key("teardown", "default", "c")

@@ -13,9 +13,9 @@ from events.memory.bus import MemoryBus
 from schemas.subjects import Key
 from schemas.teardown import Audit, Audited, Blocked, Sweep, Swept
 from services.runtime.machine import Waits
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
 from services.teardown.act import act
 from tests.services.teardown.life import cluster
 

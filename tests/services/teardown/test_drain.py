@@ -9,7 +9,7 @@ from events.kube.client import Kube, Resource, Response
 from events.kube.resources import DEPLOYMENTS, JOBS, PODS, PVCS, SERVICES, find
 from services.kubernetes.workload_clusters import Keyless
 from services.runtime.machine import Waits
-from services.sandbox.clouds.inside.view import DAEMONSETS, REPLICASETS, STATEFULSETS
+from services.sandbox.clouds.workloads.view import DAEMONSETS, REPLICASETS, STATEFULSETS
 from tests.services.teardown.founded import GPU_NODES, Founded, Opened, drained, look, pod, swept
 
 pytestmark = pytest.mark.looptime

@@ -11,7 +11,7 @@ from schemas.entity import Due
 from schemas.limits import Limits
 from schemas.teardown import Cleaning, Drained, Draining
 from services.runtime.machine import Waits
-from services.sandbox.clouds.inside.view import DAEMONSETS, STATEFULSETS
+from services.sandbox.clouds.workloads.view import DAEMONSETS, STATEFULSETS
 from tests.contracts.api.sides import closing
 from tests.kube.fixtures import needs
 from tests.kube.plane import PARTS, ControlPlane

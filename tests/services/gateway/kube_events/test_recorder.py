@@ -21,9 +21,9 @@ from services.gateway.kube_events.recorder import RECENT, WAITING, Recorder
 from services.gateway.read_models import Books
 from services.runtime.entity_store import Ledger
 from services.runtime.level_publisher import Levels
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.seeds.plant import seed
 from tests.services.gateway.known import NOW, SEEN, WISH, is_, put_on
 

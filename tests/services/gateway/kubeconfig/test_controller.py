@@ -12,7 +12,7 @@ from events.kube.client import Kube, Response
 from events.kube.resources import COLONIES, SECRETS
 from services.gateway.kubeconfig.controller import ROUND, Kubeconfigs
 from services.gateway.kubeconfig.merge import Source, Told
-from services.sandbox.api.kubeconfig import kubeconfig
+from services.sandbox.api.server.kubeconfig import kubeconfig
 from tests.services.sandbox.clouds.conftest import sandbox
 
 __all__ = ["sandbox"]

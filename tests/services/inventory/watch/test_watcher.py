@@ -12,7 +12,7 @@ from events.kube.resources import NODES, PODS, STORAGECLASSES
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from services.inventory.read.kinds import CLAIMS, SLICES
 from services.inventory.watch.outages import AT_START, LATER
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.local import LocalTransport
 
 pytestmark = [pytest.mark.looptime]
 GPU = "nvidia.com/gpu"

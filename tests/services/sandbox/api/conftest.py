@@ -12,10 +12,10 @@ from typing import Any, Self
 import pytest
 
 from events.kube.client import Request, Response
-from services.sandbox.api.app import Api
-from services.sandbox.api.journal import Journal, MemoryJournal
-from services.sandbox.api.local import LocalTransport
-from services.sandbox.api.store import Entry
+from services.sandbox.api.server.app import Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import Journal, MemoryJournal
+from services.sandbox.api.store.store import Entry
 from tests.contracts.api.kinds import SPEC, STATUS
 
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)

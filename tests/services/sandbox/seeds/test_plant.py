@@ -11,9 +11,9 @@ import yaml
 from events.errors import NotFound
 from events.kube.client import Kube
 from events.kube.resources import CLUSTERTEMPLATES, COLONIES, CONFIGMAPS, CRDS, CREDENTIALS, K0RDENT, NAMESPACES
-from services.sandbox.api.app import MANAGEMENT, Api
-from services.sandbox.api.journal import MemoryJournal
-from services.sandbox.api.local import LocalTransport
+from services.sandbox.api.server.app import MANAGEMENT, Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.seeds.kinds import KINDS
 from services.sandbox.seeds.plant import seed, seed_tenant
 

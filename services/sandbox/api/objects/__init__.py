@@ -1,0 +1,1 @@
+"""Operations on objects: read, write, delete, patch, garbage collection."""

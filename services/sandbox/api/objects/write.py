@@ -1,0 +1,290 @@
+"""Every write goes the same way: alone on its object, from old to new, checked, and skipped if nothing changes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from events.kube.client import Object
+from services.sandbox.api.apply import managed
+from services.sandbox.api.apply.fields import json_text
+from services.sandbox.api.apply.managed import Hand, Manager
+from services.sandbox.api.objects import admit, meta, patch
+from services.sandbox.api.schema.catalog import Catalog
+from services.sandbox.api.schema.custom import DEFINITIONS, established, wrong
+from services.sandbox.api.schema.schema import zero
+from services.sandbox.api.server import bodies
+from services.sandbox.api.server.query import PATCH_OPTIONS, Called, declared, known_mode, own_half, strict
+from services.sandbox.api.server.request import Ask, Clock, stamp
+from services.sandbox.api.server.status import (  # fmt: skip
+    Cause,
+    Refused,
+    bad_request,
+    conflict,
+    exists,
+    forbidden,
+    invalid,
+    not_found,
+)
+from services.sandbox.api.store.store import Entry, Key, Store, encode
+
+NewUid = Callable[[], str]
+
+
+@dataclass(slots=True)
+class Written:
+    """What a write came to."""
+
+    entry: Entry
+    created: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+class Writer:
+    """Creates, updates, patches and applies."""
+
+    def __init__(self, store: Store, catalog: Catalog, clock: Clock, new_uid: NewUid) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._clock = clock
+        self._new_uid = new_uid
+
+    async def create(self, ask: Ask, new: Object) -> Written:
+        """Raises `Refused`: 409 if it is there, 404 without its namespace, 422 if it is not valid."""
+        if new["metadata"].get("resourceVersion"):
+            raise Refused(500, "", "resourceVersion should not be set on objects to be created")
+        unknown = self._begin(ask, None, new)
+        uid = self._new_uid()
+        sent = new["metadata"].get("managedFields")
+        admit.born(ask.kind, new, ask.place.namespace, uid, stamp(self._clock))
+        async with self._store.alone(key := ask.key(new["metadata"]["name"])):
+            if self._store.get(key):
+                raise exists(ask.kind, key.name)
+            self._room(ask, key)
+            if sent != []:
+                self._own(ask, {"metadata": {}, **({} if ask.kind.custom else zero(ask.kind.schema))}, new)
+            self._ready(ask, None, new)
+            warnings = [*unknown, *meta.advice(new["metadata"], custom=ask.kind.custom)]
+            return Written(await self._put(ask, key, new), created=True, warnings=warnings)
+
+    async def update(self, ask: Ask, change: Callable[[Object], Object], *, through: str = "") -> Written:
+        """Put what `change` makes of the object in its place. Raises `Refused`: 404, 409, 422.
+
+        `through` is the subresource that shows a part of the whole, if that was written.
+        """
+        async with self._store.alone(key := ask.key()):
+            entry, old = self._found(ask, key)
+            asked = change(entry.read())
+            self._fresh(ask, entry, asked)
+            unknown = self._begin(ask, old, asked)
+            new = admit.kept(ask.kind, old, asked, ask.place.subresource)
+            self._ready(ask, old, new)
+            self._own(ask, old, new, through=through)
+            return Written(await self._settle(ask, key, entry, new), warnings=unknown)
+
+    async def apply(self, ask: Ask, config: Object) -> Written:
+        """Server-side apply. Raises `Refused`: 409 on conflicts, 422, 500 for undeclared fields."""
+        sent = config["metadata"]
+        hand, config = self._applying(ask, config)
+        async with self._store.alone(key := ask.key()):
+            entry = self._store.get(key)
+            if entry is None:
+                return await self._apply_new(ask, key, config, hand)
+            self._fresh(ask, entry, {"metadata": {"resourceVersion": entry.revision, **sent}})
+            old = _bare(entry)
+            ownership = managed.starting(old, old, subresource=True)
+            if not ownership.entries:
+                ownership = managed.unowned(old, ask.kind.schema, ask.kind.api_version, stamp(self._clock))
+            new = managed.apply(old, config, ask.kind.schema, ownership, hand)
+            new = admit.kept(ask.kind, old, new, ask.place.subresource)
+            admit.shaped(ask.kind, new, old)
+            self._ready(ask, old, new)
+            new["metadata"]["managedFields"] = ownership.written()
+            return Written(await self._settle(ask, key, entry, new))
+
+    async def edit(self, key: Key, change: Callable[[Object], None]) -> None:
+        """The server's own change of an object, if it is there: of fields at its top or of its metadata."""
+        async with self._store.alone(key):
+            if entry := self._store.get(key):
+                new = _bare(entry)
+                change(new)
+                if new != _bare(entry):
+                    self._own_as_the_server(key, _bare(entry), new)
+                    await self.store(key, new)
+
+    def _own_as_the_server(self, key: Key, old: Object, new: Object) -> None:
+        kind = self._catalog.by_kind(key.cluster, new["apiVersion"], new["kind"])
+        if kind and old["metadata"].get("managedFields"):
+            ownership = managed.starting(old, old, subresource=True)
+            by = Manager("kube-controller-manager", "Update", kind.api_version)
+            managed.updated(old, new, kind.schema, ownership, Hand(by, stamp(self._clock)))
+            _written_into(new, ownership)
+
+    async def store(self, key: Key, new: Object) -> Entry:
+        """Write it, or drop it if it was only waiting for its last finalizer (then it is last seen as it was)."""
+        entry = self._store.get(key)
+        if gone(new) and entry:
+            await self._store.remove(key, _bare(entry))
+            return Entry(entry.revision, encode(_with_version(_ordered(new), entry.revision)))
+        return await self._store.put(key, new)
+
+    async def _apply_new(self, ask: Ask, key: Key, config: Object, hand: Hand) -> Written:
+        if ask.place.subresource:
+            raise not_found(ask.kind, key.name)
+        self._room(ask, key)
+        if uid := config["metadata"].get("uid"):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise conflict(ask.kind, key.name, why)
+        ownership = managed.Ownership()
+        new = managed.apply({}, config, ask.kind.schema, ownership, hand)
+        admit.born(ask.kind, new, ask.place.namespace, self._new_uid(), stamp(self._clock))
+        admit.shaped(ask.kind, new, None)
+        self._ready(ask, None, new)
+        new["metadata"]["managedFields"] = ownership.written()
+        return Written(await self._put(ask, key, new), created=True)
+
+    def _applying(self, ask: Ask, config: Object) -> tuple[Hand, Object]:
+        if not ask.request.query.get("fieldManager"):
+            text = "Required value: is required for apply patch"
+            raise invalid(PATCH_OPTIONS, "", [Cause("fieldManager", "FieldValueRequired", text)])
+        if config["metadata"].get("managedFields"):
+            raise bad_request("metadata.managedFields must be nil")
+        self._same_place(ask, config)
+        declared(ask, config)
+        by = Manager(ask.manager, "Apply", ask.kind.api_version, ask.place.subresource)
+        return Hand(by, stamp(self._clock), ask.flag("force")), own_half(ask, config)
+
+    def _begin(self, ask: Ask, old: Object | None, new: Object) -> list[str]:
+        known_mode(ask)
+        self._same_place(ask, new)
+        unknown = [f'unknown field "{path}"' for path in admit.shaped(ask.kind, new, old)]
+        mode = ask.request.query.get("fieldValidation") or "Warn"
+        if unknown and mode == "Strict":
+            raise strict(ask, new, unknown)
+        return unknown if mode == "Warn" else []
+
+    def _same_place(self, ask: Ask, new: Object) -> None:
+        meta, place = new["metadata"], ask.place
+        if place.name and meta.setdefault("name", place.name) != place.name:
+            text = f"the name of the object ({meta['name']}) does not match the name on the URL ({place.name})"
+            raise bad_request(text)
+        if ask.kind.namespaced and (meta.get("namespace") or place.namespace) != place.namespace:
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+    def _found(self, ask: Ask, key: Key) -> tuple[Entry, Object]:
+        entry = self._store.get(key)
+        if entry is None:
+            raise not_found(ask.kind, key.name)
+        return entry, _bare(entry)
+
+    def _fresh(self, ask: Ask, entry: Entry, asked: Object) -> None:
+        meta = asked["metadata"]
+        version = meta.get("resourceVersion") or ""
+        if str(version) not in ("", "0", str(entry.revision)):
+            raise conflict(ask.kind, ask.place.name)
+        if not version and ask.kind.custom:
+            text = "Invalid value: 0: must be specified for an update"
+            cause = Cause("metadata.resourceVersion", "FieldValueInvalid", text)
+            raise invalid(ask.kind, ask.place.name, [cause], called=ask.kind.plural)
+        old = entry.read()["metadata"]["uid"]
+        if meta.get("uid") not in (None, "", old):
+            if ask.request.method == "PATCH":
+                text = f"Invalid value: {json_text(meta['uid'])}: field is immutable"
+                raise invalid(ask.kind, ask.place.name, [Cause("metadata.uid", "FieldValueInvalid", text)])
+            why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {old}"
+            raise conflict(ask.kind, ask.place.name, why)
+
+    def _room(self, ask: Ask, key: Key) -> None:
+        if not ask.kind.namespaced:
+            return
+        home = self._store.get(Key(key.cluster, "", "namespaces", "", key.namespace))
+        if home is None:
+            raise not_found(_NAMESPACES, key.namespace)
+        if b'"deletionTimestamp"' in home.data and "deletionTimestamp" in home.read()["metadata"]:
+            why = f"unable to create new content in namespace {key.namespace} because it is being terminated"
+            cause = Cause(
+                "metadata.namespace", "NamespaceTerminating", f"namespace {key.namespace} is being terminated"
+            )
+            raise forbidden(ask.kind, key.name, why, cause)
+
+    def _ready(self, ask: Ask, old: Object | None, new: Object) -> None:
+        kind = ask.kind
+        definition = (kind.group, kind.plural) == DEFINITIONS
+        admit.prepared(kind, old, new)
+        admit.checked(kind, old, new, wrong(new) if definition else ())
+        if definition:
+            spec = new["spec"]
+            taken = self._catalog.taken(ask.cluster, new["metadata"]["name"], spec["group"], spec["names"]["kind"])
+            new["status"] = {**established(new, taken, stamp(self._clock))}
+        if old:
+            admit.counted(kind, old, new)
+
+    def _own(self, ask: Ask, old: Object, new: Object, *, through: str = "") -> None:
+        ownership = managed.starting(old, new, subresource=bool(ask.place.subresource))
+        if not ownership.entries and "uid" in old["metadata"]:
+            new["metadata"].pop("managedFields", None)
+            return  # nobody's object is nobody's until somebody applies to it
+        by = Manager(ask.manager, "Update", ask.kind.api_version, through or ask.place.subresource)
+        managed.updated(old, new, ask.kind.schema, ownership, Hand(by, stamp(self._clock)))
+        _written_into(new, ownership)
+
+    async def _settle(self, ask: Ask, key: Key, entry: Entry, new: Object) -> Entry:
+        new = _ordered(new)
+        if _same(_bare(entry), new):
+            return entry
+        if ask.dry:
+            return Entry(entry.revision, encode(_with_version(new, entry.revision)))
+        return await self.store(key, new)
+
+    async def _put(self, ask: Ask, key: Key, new: Object) -> Entry:
+        if ask.dry:
+            return Entry(0, encode(new))
+        return await self._store.put(key, _ordered(new))
+
+
+_NAMESPACES = Called("", "namespaces", "Namespace")
+
+
+def gone(new: Object) -> bool:
+    """Whether an object is being deleted and nothing holds it any more, nor is it given time to end."""
+    meta = new["metadata"]
+    held = (
+        meta.get("finalizers") or new.get("spec", {}).get("finalizers", ())
+        if new["kind"] == "Namespace"
+        else meta.get("finalizers")
+    )
+    return "deletionTimestamp" in meta and not held and not meta.get("deletionGracePeriodSeconds")
+
+
+def _written_into(new: Object, ownership: managed.Ownership) -> None:
+    new["metadata"].pop("managedFields", None)
+    if ownership.entries:
+        new["metadata"]["managedFields"] = ownership.written()
+
+
+def patching(ask: Ask) -> Callable[[Object], Object]:
+    """The change a patch's body asks for."""
+    body = bodies.value(ask)
+    return lambda old: patch.patched(ask.media, old, body, ask.kind.schema, custom=ask.kind.custom)
+
+
+def _bare(entry: Entry) -> Object:
+    # What is below the metadata is shared: whoever changes it puts something else in its place.
+    found = entry.read()
+    return {**found, "metadata": {k: v for k, v in found["metadata"].items() if k != "resourceVersion"}}
+
+
+def _ordered(new: Object) -> Object:
+    # The store finds metadata by its place: see `store._with_revision`.
+    return {"kind": new["kind"], "apiVersion": new["apiVersion"], "metadata": new["metadata"], **new}
+
+
+def _with_version(new: Object, revision: int) -> Object:
+    return {**new, "metadata": {"resourceVersion": str(revision), **new["metadata"]}}
+
+
+def _same(old: Object, new: Object) -> bool:
+    return old == new or _timeless(old) == _timeless(new)
+
+
+def _timeless(value: Object) -> Object:
+    entries = [{**entry, "time": ""} for entry in value["metadata"].get("managedFields", ())]
+    return {**value, "metadata": {**value["metadata"], "managedFields": entries}}

@@ -1,0 +1,1 @@
+"""How kubectl prints objects: tables, columns, ages."""

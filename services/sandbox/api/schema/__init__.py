@@ -1,0 +1,1 @@
+"""Kinds, schemas and validation, discovery and OpenAPI."""

@@ -1,0 +1,1 @@
+"""HTTP front of the sandbox API: requests, encodings, TLS, and the in-process client."""

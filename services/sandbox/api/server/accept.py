@@ -1,0 +1,78 @@
+"""What a client accepts decides the shape of the answer: the object, its metadata alone, or a printed table."""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+import msgspec
+
+from events.kube.client import Object
+from services.sandbox.api.print.table import table
+from services.sandbox.api.schema.kinds import Kind
+from services.sandbox.api.server.request import Ask, Clock
+from services.sandbox.api.store.store import encode
+from services.sandbox.api.store.watch import Shape
+
+Whole = Callable[[list[bytes], Object], bytes]
+"""Writes a list from its items and its metadata."""
+
+_META = "meta.k8s.io/v1"
+
+
+@lru_cache(maxsize=256)
+def wanted(header: str) -> tuple[str, str, str]:
+    """The first (as, group, version) the header asks for that is more than plain JSON; empty for plain JSON."""
+    for media in header.split(","):
+        kind, *parameters = (part.strip() for part in media.split(";"))
+        given = dict(p.partition("=")[::2] for p in parameters)
+        if kind == "application/json":
+            return given.get("as", ""), given.get("g", ""), given.get("v", "")
+    return "", "", ""
+
+
+class Tables:
+    """Writes objects in the shape that was asked for."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._rows = lru_cache(maxsize=1024)(lambda kind, include: partial(self._one_row, kind, include))
+
+    def one(self, ask: Ask) -> Shape | None:
+        """How one object is written; None: as it is."""
+        match wanted(ask.header("Accept"))[0]:
+            case "Table":
+                found: Shape = self._rows(ask.kind, ask.request.query.get("includeObject", "Metadata"))
+                return found
+            case "PartialObjectMetadata" | "PartialObjectMetadataList":
+                return _metadata
+        return None
+
+    def many(self, ask: Ask) -> Whole | None:
+        """How a list is written; None: as it is."""
+        match wanted(ask.header("Accept"))[0]:
+            case "Table":
+                include = ask.request.query.get("includeObject", "Metadata")
+                return lambda items, meta: self._table(ask.kind, include, items, meta)
+            case "PartialObjectMetadata" | "PartialObjectMetadataList":
+                return _metadata_list
+        return None
+
+    def _one_row(self, kind: Kind, include: str, data: bytes) -> bytes:
+        version = msgspec.json.decode(data)["metadata"]["resourceVersion"]
+        return self._table(kind, include, [data], {"resourceVersion": version})
+
+    def _table(self, kind: Kind, include: str, items: list[bytes], meta: Object) -> bytes:
+        return encode(table(kind, map(msgspec.json.decode, items), meta, include, self._clock()))
+
+
+def _partial(data: bytes) -> Object:
+    meta = msgspec.json.decode(data)["metadata"]
+    return {"kind": "PartialObjectMetadata", "apiVersion": _META, "metadata": meta}
+
+
+def _metadata(data: bytes) -> bytes:
+    return encode(_partial(data))
+
+
+def _metadata_list(items: list[bytes], meta: Object) -> bytes:
+    found = list(map(_partial, items))
+    return encode({"kind": "PartialObjectMetadataList", "apiVersion": _META, "metadata": meta, "items": found})

@@ -1,0 +1,57 @@
+"""What a request may ask for is checked before any object is touched, and refused in the real server's words."""
+
+from events.kube.client import Object
+from services.sandbox.api.apply.fields import json_text
+from services.sandbox.api.schema.schema import prune
+from services.sandbox.api.server.request import Ask
+from services.sandbox.api.server.status import Cause, Refused, bad_request, invalid
+
+
+class Called:
+    """A kind that is only spoken of."""
+
+    def __init__(self, group: str, plural: str, kind: str) -> None:
+        self.group, self.plural, self.kind = group, plural, kind
+
+
+PATCH_OPTIONS = Called("meta.k8s.io", "patchoptions", "PatchOptions")
+_MODES = ("Ignore", "Strict", "Warn")
+
+
+def known_mode(ask: Ask) -> None:
+    """Raises `Refused` (422) for a ``fieldValidation`` that there is none of."""
+    mode = ask.request.query.get("fieldValidation") or "Warn"
+    if mode not in _MODES:
+        supported = ", ".join(map(json_text, ("", *_MODES)))
+        text = f"Unsupported value: {json_text(mode)}: supported values: {supported}"
+        called = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(ask.request.method, "PatchOptions")
+        options = Called("meta.k8s.io", called.lower(), called)
+        raise invalid(options, "", [Cause("fieldValidation", "FieldValueNotSupported", text)])
+
+
+def strict(ask: Ask, new: Object, unknown: list[str]) -> Refused:
+    """The refusal of unknown fields."""
+    text = f"strict decoding error: {', '.join(unknown)}"
+    if ask.request.method == "PATCH":
+        cause = Cause("patch", "FieldValueInvalid", f"Invalid value: {json_text(json_text(new))}: {text}")
+        return invalid(Called("", "", ""), "", [cause])
+    kind = ask.kind
+    return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {text}')
+
+
+def declared(ask: Ask, config: Object) -> None:
+    """Raises `Refused` (500) if a configuration to apply says what no schema declares."""
+    if unknown := list(prune(config, ask.kind.schema)):
+        place = f"{config['metadata'].get('namespace', '')}/{ask.place.name}"
+        what = f"({place}; {ask.kind.group}/{ask.kind.version}, Kind={ask.kind.kind})"
+        each = [f".{path}: field not declared in schema" for path in unknown]
+        said = each[0] if len(each) == 1 else "\n  ".join(("errors:", *each))
+        raise Refused(500, "", f"failed to create typed patch object {what}: {said}")
+
+
+def own_half(ask: Ask, config: Object) -> Object:
+    """What of a configuration counts at the path it was sent to."""
+    # A kind with a status of its own is two halves, each of which has its own owners.
+    if ask.place.subresource == "status":
+        return {k: v for k, v in config.items() if k in ("apiVersion", "kind", "status")}
+    return {k: v for k, v in config.items() if k != "status" or not ask.kind.status}

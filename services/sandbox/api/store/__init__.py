@@ -1,0 +1,1 @@
+"""Stored objects of the sandbox API: journal, revisions and watches."""

@@ -1,0 +1,50 @@
+"""Events are kept for an hour after they were last written, as an API server keeps them by default (--event-ttl)."""
+
+import asyncio
+from datetime import timedelta
+
+from events.bus import Unavailable
+from events.kube.client import Object
+from services.sandbox.api.objects.delete import Options, Remover
+from services.sandbox.api.schema.kinds import builtins
+from services.sandbox.api.server.request import Clock, stamp
+from services.sandbox.api.server.status import Refused
+from services.sandbox.api.store.store import Key, Store, Topic
+
+KEPT = timedelta(hours=1)
+EVERY = 60.0
+"""Seconds between two looks."""
+KINDS = (("", "v1", "events"), ("events.k8s.io", "v1", "events"))
+
+
+class Expiry:
+    """Deletes what is older."""
+
+    def __init__(self, store: Store, remover: Remover, clock: Clock) -> None:
+        self._store = store
+        self._remover = remover
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Look now and then, for ever; what cannot be deleted now is deleted later."""
+        while True:
+            await asyncio.sleep(EVERY)
+            for cluster in tuple(self._store.clusters):
+                for group, version, plural in KINDS:
+                    await self._expire(Topic(cluster, group, plural), version)
+
+    async def _expire(self, topic: Topic, version: str) -> None:
+        kind = builtins()[topic.group, version, topic.plural]
+        oldest = stamp(lambda: self._clock() - KEPT)
+        for (namespace, name), entry in self._store.scan(topic):
+            if _written(entry.read()) < oldest:
+                try:
+                    await self._remover.delete(kind, Key(*topic, namespace, name), Options())
+                except (Refused, Unavailable):  # it is gone, or the journal is away: the next look sees
+                    continue
+
+
+def _written(event: Object) -> str:
+    """When it was last written, as the API server itself noted it; such times sort as texts."""
+    meta = event["metadata"]
+    return max(map(str, (meta["creationTimestamp"], *(each.get("time", "") for each in meta.get("managedFields", ())))))

@@ -1,0 +1,216 @@
+"""What a Cluster says: what all its parts say, added up as Cluster API adds up."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from events.kube.client import Object
+from events.kube.resources import CLUSTERS
+from services.sandbox.clouds.conditions import (
+    Told,
+    bullets,
+    holds,
+    ready,
+    summed,
+    tell,
+    told,
+    up_to_date,
+)
+from services.sandbox.clouds.engine.actions import Change, Edit
+from services.sandbox.clouds.engine.annotations import DEPLOYMENT_NAME, SERVING
+from services.sandbox.clouds.engine.snapshot import Laws, View
+from services.sandbox.clouds.objects import (
+    annotation,
+    deleting,
+    label,
+    name,
+    replicas,
+    stamp,
+    status,
+)
+
+COUNTS = ("readyReplicas", "availableReplicas", "upToDateReplicas", "replicas")
+Who = tuple[str, Told | None]
+
+
+def stage(view: View) -> str:
+    """What a Cluster that is going waits for."""
+    if view.pools or view.sets or view.workers:
+        return "WaitingForWorkersDeletion"
+    if view.control is not None:
+        return "WaitingForControlPlaneDeletion"
+    return "DeletionCompleted" if view.infra is None else "WaitingForInfrastructureDeletion"
+
+
+def speak(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
+    conditions = _conditions(view, it, now, laws)
+    said = tuple(tell(CLUSTERS, it, conditions, {}, now))
+    provisioned = view.infra is not None and holds(it, "InfrastructureReady")
+    endpoint = view.infra["spec"].get("controlPlaneEndpoint") if view.infra and provisioned else None
+    if said:
+        yield from said
+    elif endpoint and not it["spec"].get("controlPlaneEndpoint") and not deleting(it):
+        yield Edit(CLUSTERS, it, {"spec": {"controlPlaneEndpoint": endpoint}})
+    else:
+        yield from tell(CLUSTERS, it, conditions, _fields(view, it), now)
+
+
+def _fields(view: View, it: Object) -> Object:
+    initialization = {
+        key: True
+        for key, so in (
+            ("infrastructureProvisioned", holds(it, "InfrastructureReady") or _was(it, "infrastructureProvisioned")),
+            ("controlPlaneInitialized", holds(it, "ControlPlaneInitialized")),
+        )
+        if so
+    }
+    return {
+        "phase": _phase(it, initialization),
+        "observedGeneration": it["metadata"].get("generation", 1),
+        "controlPlane": _counts([view.control] if view.control else []),
+        "workers": _counts(view.pools),
+    } | ({"initialization": initialization} if initialization else {})
+
+
+def _was(it: Object, key: str) -> bool:
+    return bool(status(it).get("initialization", {}).get(key))
+
+
+def _phase(it: Object, initialization: Object) -> str:
+    if deleting(it):
+        return "Deleting"
+    return "Provisioned" if initialization.get("infrastructureProvisioned") else "Provisioning"
+
+
+def _counts(parts: Sequence[Object]) -> Object:
+    if not parts:
+        return {}
+    desired = {"desiredReplicas": sum(map(replicas, parts))}
+    said = {key: sum(status(each).get(key, 0) for each in parts) for key in COUNTS}
+    return desired | said if all("replicas" in status(each) for each in parts) else desired
+
+
+def _conditions(view: View, it: Object, now: datetime, laws: Laws) -> list[Told]:
+    parts = [_probe(view, it, now, laws), _infrastructure(view, it), _control(view, it), _workers(view)]
+    initialised = view.initialised or _initialised(view)
+    leaving = (
+        Told("Deleting", "True", stage(view), _left(view)) if deleting(it) else Told("Deleting", "False", "NotDeleting")
+    )
+    return [
+        _available(parts, leaving),
+        *parts[:2],
+        Told("ControlPlaneInitialized", "True", "Initialized")
+        if initialised
+        else Told("ControlPlaneInitialized", "False", "NotInitialized", "Control plane not yet initialized"),
+        *parts[2:],
+        *_motion(view),
+        *_machines(view, it),
+        Told("Paused", "False", "NotPaused"),
+        leaving,
+    ]
+
+
+def _initialised(view: View) -> bool:
+    return bool(view.control and status(view.control).get("initialization", {}).get("controlPlaneInitialized"))
+
+
+def _available(parts: list[Told], leaving: Told) -> Told:
+    lines = [(each.type, each.message or each.reason) for each in parts if not each.true]
+    if leaving.true:
+        lines.append(("Deleting", leaving.message))
+    if lines:
+        return Told("Available", "False", "NotAvailable", bullets(lines))
+    return Told("Available", "True", "Available")
+
+
+def _probe(view: View, it: Object, now: datetime, laws: Laws) -> Told:
+    before = told(it, "RemoteConnectionProbe")
+    if deleting(it) and before:
+        return before
+    if view.control is None or not annotation(view.control, SERVING):
+        waiting = "Remote connection not established yet"
+        return Told("RemoteConnectionProbe", "False", "ProbeFailed", waiting)
+    if not view.meant(laws.faults.lost_probe):
+        return Told("RemoteConnectionProbe", "True", "ProbeSucceeded")
+    if before and not before.true:
+        return before
+    lost = f"Remote connection probe failed, probe last succeeded at {stamp(now)}"
+    return Told("RemoteConnectionProbe", "False", "ProbeFailed", lost)
+
+
+def _infrastructure(view: View, it: Object) -> Told:
+    kind = it["spec"].get("infrastructureRef", {}).get("kind", "Infrastructure")
+    if view.infra is None:
+        reason, verb = ("ObjectDeleted", "has been deleted") if deleting(it) else ("DoesNotExist", "does not exist")
+        return Told("InfrastructureReady", "False", reason, f"{kind} {verb}")
+    if status(view.infra).get("initialization", {}).get("provisioned"):
+        return Told("InfrastructureReady", "True", "Ready")
+    said = told(view.infra, "Ready")
+    waiting = said.message if said and said.message else f"{kind} status.initialization.provisioned is false"
+    return Told("InfrastructureReady", "False", "NotReady", waiting)
+
+
+def _control(view: View, it: Object) -> Told:
+    kind = it["spec"].get("controlPlaneRef", {}).get("kind", "ControlPlane")
+    if view.control is None:
+        reason, verb = ("ObjectDeleted", "has been deleted") if deleting(it) else ("DoesNotExist", "does not exist")
+        return Told("ControlPlaneAvailable", "False", reason, f"{kind} {verb}")
+    said = told(view.control, "Available")
+    waiting = f"{kind} status.initialization.controlPlaneInitialized is false"
+    return (said or Told("", "False", "NotAvailable", waiting)).named("ControlPlaneAvailable")
+
+
+def _workers(view: View) -> Told:
+    of = [
+        (f"MachineDeployment {name(pool)}", told(pool, "Available")) for pool in view.pools if _counts_still(view, pool)
+    ]
+    if not of:
+        return Told("WorkersAvailable", "True", "NoWorkers")
+    lines = [
+        (who, one.message if one else "Condition Available not yet reported")
+        for who, one in of
+        if not (one and one.true)
+    ]
+    if not lines:
+        return Told("WorkersAvailable", "True", "Available")
+    if any(one and one.status == "False" for _, one in of):
+        return Told("WorkersAvailable", "False", "NotAvailable", bullets(lines))
+    return Told("WorkersAvailable", "Unknown", "AvailableUnknown", bullets(lines))
+
+
+def _counts_still(view: View, pool: Object) -> bool:
+    """In the recorded life nobody heard a pool after its last MachineSet was gone."""
+    return not deleting(pool) or any(label(each, DEPLOYMENT_NAME) == name(pool) for each in view.sets)
+
+
+def _motion(view: View) -> list[Told]:
+    def of(type_: str) -> list[Who]:
+        head = [(f"KubeadmControlPlane {name(view.control)}", told(view.control, type_))] if view.control else []
+        return head + [(f"MachineDeployment {name(pool)}", told(pool, type_)) for pool in view.pools]
+
+    def one(type_: str) -> Told:
+        return summed(type_, of(type_), true=type_, unknown=f"{type_}Unknown", false=f"Not{type_}")
+
+    return [one("RollingOut"), Told("Remediating", "False", "NotRemediating"), one("ScalingDown"), one("ScalingUp")]
+
+
+def _machines(view: View, it: Object) -> list[Told]:
+    before = told(it, "WorkerMachinesReady"), told(it, "WorkerMachinesUpToDate")
+    workers = ready("WorkerMachinesReady", view.workers), up_to_date("WorkerMachinesUpToDate", view.workers)
+    shown = tuple(one or other for one, other in zip(before, workers, strict=True)) if view.hatching else workers
+    return [
+        ready("ControlPlaneMachinesReady", view.heads),
+        shown[0],
+        up_to_date("ControlPlaneMachinesUpToDate", view.heads),
+        shown[1],
+    ]
+
+
+def _left(view: View) -> str:
+    kinds = (("MachineDeployments", view.pools), ("MachineSets", view.sets), ("Worker Machines", view.workers))
+    lines = [f"* {kind}: {', '.join(map(name, some))}" for kind, some in kinds if some]
+    if lines:
+        return "\n".join(lines)
+    for each in (view.control, view.infra):
+        if each is not None:
+            return f"Waiting for {each['kind']} to be deleted"
+    return "Deletion completed"

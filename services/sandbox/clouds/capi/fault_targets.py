@@ -1,0 +1,66 @@
+"""Which machines a fault meets is chosen once and kept on the Cluster, so that it never meets their successors."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from events.kube.client import Object
+from events.kube.resources import CLUSTERS, MACHINES
+from services.sandbox.clouds.engine.actions import Change, Edit, Join, Leave
+from services.sandbox.clouds.engine.annotations import BROKEN, DARK, PREEMPTED, place
+from services.sandbox.clouds.engine.billing import given_back
+from services.sandbox.clouds.engine.snapshot import Laws, View
+from services.sandbox.clouds.node import broken, node, silent
+from services.sandbox.clouds.objects import annotation, deleting, name, status, written
+
+
+def fates(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+    """One look at what has befallen a cluster's machines."""
+    del now
+    if view.cluster is None or deleting(view.cluster):
+        return
+    for key, patterns in ((PREEMPTED, laws.faults.preempted), (DARK, laws.faults.dark)):
+        met = view.met(key)
+        lacking = view.count(patterns) - len(met)
+        if lacking > 0 and (more := _next(view)[:lacking]):
+            yield Edit(CLUSTERS, view.cluster, {"metadata": {"annotations": {key: ",".join([*met, *more])}}})
+            return
+
+
+def _next(view: View) -> list[str]:
+    """Workers that nothing has befallen yet, in the order of the alphabet."""
+    met = {*view.met(PREEMPTED), *view.met(DARK)}
+    free = [each for each in view.workers if "nodeRef" in status(each) and _uid(each) not in met]
+    return [_uid(each) for each in sorted(free, key=name)]
+
+
+def _uid(of: Object) -> str:
+    """What its successor of the same name does not bear."""
+    return str(of["metadata"]["uid"])
+
+
+def suffer(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
+    """What was chosen for one machine happens to it; exactly one thing."""
+    if "nodeRef" not in status(it) or annotation(it, PREEMPTED) or view.cluster is None:
+        return
+    for part in (_lose(view, it, now), _change(view, it, now, laws)):
+        if changes := tuple(part):
+            yield from changes
+            return
+
+
+def _lose(view: View, it: Object, now: datetime) -> Iterator[Change]:
+    """The cloud takes it back."""
+    if _uid(it) in view.met(PREEMPTED) and view.cluster is not None:
+        yield Leave(place(view.cluster), name(it))
+        yield given_back(view.cluster, it, now)
+        yield Edit(MACHINES, it, {"metadata": {"annotations": {PREEMPTED: written(now)}}})
+
+
+def _change(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
+    """Its Node shows as many GPUs as work, and whether its kubelet is still heard."""
+    dark, missing = silent(view, it, laws), str(broken(view, it, laws))
+    if (annotation(it, BROKEN, "0"), bool(annotation(it, DARK))) == (missing, dark) or view.cluster is None:
+        return
+    yield Join(place(view.cluster), node(view, it, laws, now))
+    at = (annotation(it, DARK) or written(now)) if dark else None
+    yield Edit(MACHINES, it, {"metadata": {"annotations": {BROKEN: missing, DARK: at}}})

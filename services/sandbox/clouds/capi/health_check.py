@@ -1,0 +1,128 @@
+"""A MachineHealthCheck has machines replaced that broke, unless so many did that new ones would fare no better."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from events.kube.client import Object
+from events.kube.resources import MACHINEHEALTHCHECKS, MACHINES
+from services.sandbox.clouds.capi.scale import generation
+from services.sandbox.clouds.conditions import Told, paused, tell
+from services.sandbox.clouds.engine.actions import Change, End, Wait
+from services.sandbox.clouds.engine.annotations import DARK, PREEMPTED
+from services.sandbox.clouds.engine.snapshot import Laws, View
+from services.sandbox.clouds.objects import after, deleting, marked, name, since, status, when
+
+START_UP = 600
+"""Seconds until a machine without a Node is replaced, if the check does not say: Cluster API's own default."""
+OPERATORS: dict[str, Callable[[str | None, Sequence[str]], bool]] = {
+    "Exists": lambda found, _: found is not None,
+    "DoesNotExist": lambda found, _: found is None,
+    "In": lambda found, wanted: found in wanted,
+    "NotIn": lambda found, wanted: found not in wanted,
+}
+
+
+class Judged(NamedTuple):
+    """One machine as a check sees it."""
+
+    machine: Object
+    healthy: bool
+    due: datetime | None
+    """From when on it is to be replaced; None: not as it is now."""
+
+
+def health(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+    """One look at every MachineHealthCheck of a cluster."""
+    del laws
+    for each in view.checks:
+        if view.initialised and not deleting(each) and view.cluster is not None and not deleting(view.cluster):
+            yield from _check(view, each, now)
+
+
+def _check(view: View, it: Object, now: datetime) -> Iterator[Change]:
+    """Exactly one thing: the first that is not yet so."""
+    judged = [_judged(view, it, each) for each in view.machines if _selects(it, each)]
+    broken = [each.machine for each in judged if each.due and each.due <= now]
+    rest = len(judged) - sum(each.healthy for each in judged)
+    allowed = _limit(it, len(judged)) - rest
+    for part in (
+        paused(MACHINEHEALTHCHECKS, it, now),
+        _speak(it, judged, broken, allowed, now),
+        _replace(broken, allowed),
+    ):
+        if changes := tuple(part):
+            yield from changes
+            return
+    yield from (Wait(each.due) for each in judged if each.due and each.due > now)
+
+
+def _judged(view: View, it: Object, machine: Object) -> Judged:
+    """As Cluster API judges it: a Node that was deleted counts at once, all else after its time."""
+    checks = it["spec"].get("checks", {})
+    taken, dark = marked(machine, PREEMPTED), marked(machine, DARK)
+    if deleting(machine):
+        return Judged(machine, healthy=False, due=None)
+    if taken:
+        return Judged(machine, healthy=False, due=taken)
+    if "nodeRef" not in status(machine):
+        limit = checks.get("nodeStartupTimeoutSeconds", START_UP)
+        return Judged(machine, healthy=False, due=after(_begun(view, machine), limit) if limit else None)
+    limits = [each["timeoutSeconds"] for each in checks.get("unhealthyNodeConditions", ()) if _meets_dark(each)]
+    due = after(dark, min(limits)) if dark and limits else None
+    return Judged(machine, healthy=due is None, due=due)
+
+
+def _meets_dark(condition: Object) -> bool:
+    """What a silent Node shows is the one thing that goes wrong here."""
+    return (condition["type"], condition["status"]) == ("Ready", "Unknown")
+
+
+def _begun(view: View, machine: Object) -> datetime:
+    """Nobody can join before the control plane is there."""
+    told = status(view.cluster).get("conditions", ()) if view.cluster else ()
+    times = [when(each["lastTransitionTime"]) for each in told if each["type"] == "ControlPlaneInitialized"]
+    return max((since(machine), *times))
+
+
+def _limit(it: Object, expected: int) -> int:
+    """How many may be unhealthy for any to be replaced."""
+    most = it["spec"].get("remediation", {}).get("triggerIf", {}).get("unhealthyLessThanOrEqualTo", "100%")
+    return expected * int(most.removesuffix("%")) // 100 if isinstance(most, str) else int(most)
+
+
+def _selects(it: Object, machine: Object) -> bool:
+    labels, selector = machine["metadata"].get("labels", {}), it["spec"].get("selector", {})
+    pairs = selector.get("matchLabels", {}).items()
+    terms = selector.get("matchExpressions", ())
+    return all(labels.get(key) == value for key, value in pairs) and all(
+        OPERATORS[each["operator"]](labels.get(each["key"]), each.get("values", ())) for each in terms
+    )
+
+
+def _speak(
+    it: Object, judged: Sequence[Judged], broken: Sequence[Object], allowed: int, now: datetime
+) -> Iterator[Change]:
+    """What it sees, once machines that only start do not change it any more."""
+    if not broken and any("nodeRef" not in status(each.machine) for each in judged):
+        return
+    said = [
+        Told("RemediationAllowed", "True", "RemediationAllowed")
+        if allowed >= 0
+        else Told("RemediationAllowed", "False", "TooManyUnhealthy", f"{len(broken)} of {len(judged)} are unhealthy"),
+        Told("Paused", "False", "NotPaused"),
+    ]
+    fields = {
+        "expectedMachines": len(judged),
+        "currentHealthy": sum(each.healthy for each in judged),
+        "remediationsAllowed": max(allowed, 0),
+        "targets": sorted(name(each.machine) for each in judged),
+        "observedGeneration": generation(it),
+    }
+    yield from tell(MACHINEHEALTHCHECKS, it, said, fields, now)
+
+
+def _replace(broken: Sequence[Object], allowed: int) -> Iterator[Change]:
+    """Their MachineSet makes others."""
+    if allowed >= 0:
+        yield from (End(MACHINES, each) for each in broken)

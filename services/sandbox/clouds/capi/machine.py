@@ -1,0 +1,135 @@
+"""A machine is bought, boots, joins, is taken back or given back: one Machine, one virtual machine, one Node."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+
+from events.kube.client import Object
+from events.kube.resources import MACHINES
+from services.sandbox.clouds.capi.fault_targets import suffer
+from services.sandbox.clouds.capi.machine_deletion import leave
+from services.sandbox.clouds.capi.machine_status import FINALIZER, GATES, head, may_boot, refusal, speak
+from services.sandbox.clouds.conditions import holds, paused
+from services.sandbox.clouds.engine.actions import Change, Edit, Join, Say, Wait
+from services.sandbox.clouds.engine.annotations import CLUSTER_NAME, CONTROL_PLANE, SINCE, STARTED, TURN, place
+from services.sandbox.clouds.engine.billing import bought
+from services.sandbox.clouds.engine.snapshot import Laws, View
+from services.sandbox.clouds.node import node
+from services.sandbox.clouds.objects import (
+    after,
+    annotation,
+    deleting,
+    marked,
+    name,
+    owner,
+    status,
+    suffix,
+    written,
+)
+
+
+@dataclass(frozen=True)
+class Mould:
+    """What all machines of one owner have in common."""
+
+    owner: Object
+    labels: dict[str, str]
+    version: str = ""
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+def machine(view: View, of: Mould, number: int, now: datetime, notes: dict[str, str] | None = None) -> Object:
+    """A new Machine; the same number of the same owner always bears the same name."""
+    called = f"{name(of.owner)}-{suffix(of.owner['metadata']['uid'], number)}"
+    infra = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachine", "name": called}
+    bootstrap = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfig", "name": called}
+    gates = {"readinessGates": [{"conditionType": gate} for gate in GATES]} if CONTROL_PLANE in of.labels else {}
+    return {
+        "metadata": {
+            "name": called,
+            "namespace": view.namespace,
+            "labels": {CLUSTER_NAME: view.name} | of.labels,
+            "annotations": {SINCE: written(now)} | of.notes | (notes or {}),
+            "finalizers": [FINALIZER],
+            "ownerReferences": [owner(of.owner)],
+        },
+        "spec": {
+            "clusterName": view.name,
+            "bootstrap": {"configRef": bootstrap},
+            "infrastructureRef": infra,
+            "version": of.version,
+        }
+        | gates,
+    }
+
+
+def unnamed(
+    view: View, of: Mould, now: datetime, there: Iterable[Object], notes: dict[str, str] | None = None
+) -> Object:
+    """A new Machine under the first of its owner's names that nobody bears."""
+    taken = {name(each) for each in there}
+    numbered = (machine(view, of, number, now, notes) for number in count())
+    return next(made for made in numbered if name(made) not in taken)
+
+
+def machines(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+    """One look at every Machine of a cluster."""
+    for each in view.machines:
+        look = leave if deleting(each) else _live
+        yield from look(view, each, now, laws)
+
+
+def _live(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
+    """Exactly one thing: the first that is not yet so."""
+    for part in (
+        paused(MACHINES, it, now),
+        speak(view, it, now, laws),
+        _order(view, it, now),
+        _boot(view, it, now, laws),
+        _join(view, it, now, laws),
+        suffer(view, it, now, laws),
+    ):
+        changes = tuple(part)
+        if changes:
+            yield from changes
+            return
+
+
+def _order(view: View, it: Object, now: datetime) -> Iterator[Change]:
+    """With its boot data the machine is asked for."""
+    if may_boot(view, it) and not marked(it, STARTED):
+        data = {"bootstrap": {"dataSecretName": name(it)}}
+        yield Edit(MACHINES, it, {"spec": data, "metadata": {"annotations": {STARTED: written(now)}}})
+
+
+def _boot(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
+    started = marked(it, STARTED)
+    if started is None or it["spec"].get("providerID") or refusal(view, it, laws):
+        return
+    due = after(started, _turn(it, laws) - laws.clock.node / 2)
+    if now < due:
+        yield Wait(due)
+        return
+    if view.cluster is not None:
+        yield bought(view, it, now)
+    yield Edit(MACHINES, it, {"spec": {"providerID": f"in-memory://{name(it)}"}})
+
+
+def _turn(it: Object, laws: Laws) -> float:
+    return (int(annotation(it, TURN, "0")) + 1) * laws.clock.node
+
+
+def _join(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
+    """Once the cluster's API answers, the machine becomes a Node of it."""
+    started = marked(it, STARTED)
+    if started is None or not it["spec"].get("providerID") or "nodeRef" in status(it) or view.cluster is None:
+        return
+    if not (view.initialised or (head(it) and holds(view.cluster, "RemoteConnectionProbe"))):
+        return
+    due = after(started, _turn(it, laws))
+    if now < due:
+        yield Wait(due)
+        return
+    yield Join(place(view.cluster), node(view, it, laws, now))
+    yield Say(MACHINES, it, {"nodeRef": {"name": name(it)}})

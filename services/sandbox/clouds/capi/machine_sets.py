@@ -1,0 +1,118 @@
+"""A MachineSet has as many machines as it is told, and makes them so that nobody adds up half a batch."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from events.kube.client import Object
+from events.kube.resources import MACHINES, MACHINESETS
+from services.sandbox.clouds.capi.machine import Mould, unnamed
+from services.sandbox.clouds.capi.rollout import SET_FINALIZER
+from services.sandbox.clouds.capi.scale import generation, motion, selector
+from services.sandbox.clouds.conditions import Told, holds, paused, ready, tell, told, up_to_date
+from services.sandbox.clouds.engine.actions import Change, End, Make
+from services.sandbox.clouds.engine.annotations import PREEMPTED, SET_NAME, TURN
+from services.sandbox.clouds.engine.snapshot import Laws, View
+from services.sandbox.clouds.objects import (
+    annotation,
+    deleting,
+    let_go,
+    name,
+    replicas,
+    since,
+    status,
+)
+
+
+def sets(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+    """One look at every MachineSet of a cluster."""
+    del laws
+    for each in view.sets:
+        yield from _set(view, each, now)
+
+
+def _set(view: View, it: Object, now: datetime) -> Iterator[Change]:
+    """Exactly one thing: the first that is not yet so."""
+    own = view.of_set(it)
+    for part in (
+        paused(MACHINESETS, it, now),
+        _set_speaks(it, own, now, hatching=view.hatching),
+        _grow(view, it, own, now),
+        _shrink(it, own),
+        _set_leaves(it, own),
+    ):
+        changes = tuple(part)
+        if changes:
+            yield from changes
+            return
+
+
+def _set_speaks(it: Object, own: list[Object], now: datetime, *, hatching: bool) -> Iterator[Change]:
+    if (hatching and told(it, "MachinesReady")) or (deleting(it) and own and told(it, "Deleting") is None):
+        return
+    wanted = 0 if deleting(it) else replicas(it)
+    up = [each for each in own if holds(each, "Ready")]
+    going = f"Deleting {len(own)} Machines" if own else "Deletion completed"
+    said = [
+        Told("Remediating", "False", "NotRemediating"),
+        *motion(len(own), wanted),
+        ready("MachinesReady", own),
+        up_to_date("MachinesUpToDate", own),
+        Told("Paused", "False", "NotPaused"),
+        Told("Deleting", "True", "Deleting", going) if deleting(it) else Told("Deleting", "False", "NotDeleting"),
+    ]
+    counts = {
+        "replicas": len(own),
+        "readyReplicas": len(up),
+        "availableReplicas": len(up),
+        "upToDateReplicas": sum(holds(each, "UpToDate") for each in own),
+        "observedGeneration": generation(it),
+        "selector": selector(it),
+    }
+    yield from tell(MACHINESETS, it, said, counts, now)
+
+
+def _grow(view: View, it: Object, own: list[Object], now: datetime) -> Iterator[Change]:
+    """All but one, then, when those have spoken, the last: so adding up sees the whole batch at once."""
+    missing = replicas(it) - len(own)
+    stable = view.control is None or _stable(view)
+    if missing <= 0 or deleting(it) or not stable or any(told(each, "Ready") is None for each in own):
+        return
+    mould = _mould(it)
+    there = [*own]
+    batch = sum("nodeRef" not in status(each) for each in own)
+    for turn in range(batch, batch + max(1, missing - 1)):
+        made = unnamed(view, mould, now, there, {TURN: str(turn)})
+        there.append(made)
+        yield Make(MACHINES, made)
+
+
+def _mould(it: Object) -> Mould:
+    template = it["spec"]["template"]
+    meta = template.get("metadata", {})
+    labels = meta.get("labels", {}) | {SET_NAME: name(it)}
+    return Mould(it, labels, template["spec"].get("version", ""), meta.get("annotations", {}))
+
+
+def _stable(view: View) -> bool:
+    """The preflight check of a MachineSet: the control plane is not being made, or replaced, just now."""
+    heads = view.heads
+    settled = not any(deleting(each) or not holds(each, "UpToDate") for each in heads)
+    return bool(heads) and holds(heads[0], "InfrastructureReady") and settled
+
+
+def _shrink(it: Object, own: list[Object]) -> Iterator[Change]:
+    wanted = 0 if deleting(it) else replicas(it)
+    living = sorted((each for each in own if not deleting(each)), key=_worth)
+    # Those that are going already count as gone.
+    yield from (End(MACHINES, each) for each in living[: max(0, len(living) - wanted)])
+
+
+def _worth(it: Object) -> tuple[bool, bool, float, str]:
+    """The least first: what the cloud took back, what is not ready, what is newest."""
+    newest = -since(it).timestamp()
+    return (not annotation(it, PREEMPTED), holds(it, "Ready"), newest, name(it))
+
+
+def _set_leaves(it: Object, own: list[Object]) -> Iterator[Change]:
+    if deleting(it) and not own:
+        yield from let_go(MACHINESETS, it, SET_FINALIZER)

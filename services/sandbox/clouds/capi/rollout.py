@@ -1,0 +1,75 @@
+"""Where what a pool is made of changes, a new MachineSet takes over from the old one machine by machine."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from events.kube.client import Object
+from events.kube.resources import MACHINESETS
+from services.sandbox.clouds.conditions import holds
+from services.sandbox.clouds.engine.actions import Change, Edit, End
+from services.sandbox.clouds.engine.annotations import CLUSTER_NAME, DEPLOYMENT_NAME, SINCE
+from services.sandbox.clouds.engine.snapshot import View
+from services.sandbox.clouds.objects import deleting, name, owner, replicas, suffix, written
+
+SET_FINALIZER = "cluster.x-k8s.io/machineset"
+REPLACES = ("version", "bootstrap", "infrastructureRef", "failureDomain")
+"""What of a pool's template a machine that runs cannot be given: one is made that has it."""
+SURGE = 1
+"""So many machines more than wanted while it rolls, and never one less: Cluster API's own default."""
+
+
+def current(it: Object, of: Object) -> bool:
+    """Whether a MachineSet makes machines as the pool is to have them now."""
+    has, wanted = of["spec"]["template"]["spec"], it["spec"]["template"]["spec"]
+    return all(has.get(key) == wanted.get(key) for key in REPLACES)
+
+
+def roll(view: View, it: Object, newest: Object, old: Sequence[Object]) -> Iterator[Change]:
+    """Exactly one thing: a machine more of the new kind, one less of the old, or an empty MachineSet's end."""
+    if replicas(newest) != (wanted := _wanted(view, it, newest, old)):
+        yield Edit(MACHINESETS, newest, {"spec": {"replicas": wanted}})
+        return
+    up = sum(holds(each, "Ready") and not deleting(each) for each in view.of_set(newest))
+    going = [each for each in old if not deleting(each)]
+    full = next((each for each in going if replicas(each)), None)
+    if full is not None and up + sum(map(replicas, going)) > replicas(it):
+        yield Edit(MACHINESETS, full, {"spec": {"replicas": replicas(full) - 1}})
+    elif empty := [each for each in going if not replicas(each) and not view.of_set(each)]:
+        yield End(MACHINESETS, empty[0])
+
+
+def _wanted(view: View, it: Object, newest: Object, old: Sequence[Object]) -> int:
+    """So many machines the new MachineSet shall have now."""
+    there = sum(max(replicas(each), len(view.of_set(each))) for each in old)
+    room = replicas(it) + SURGE - there if there else replicas(it)
+    return min(replicas(it), max(replicas(newest), room))
+
+
+def set_of(it: Object, now: datetime, *, rolls: bool) -> Object:
+    """A pool's MachineSet: as large as the pool, or empty where it takes over from another."""
+    template = it["spec"]["template"]
+    of = [template["spec"].get(key) for key in REPLACES] if rolls else ["set"]
+    mark = suffix(it["metadata"]["uid"], *of)
+    labels = {
+        CLUSTER_NAME: it["spec"]["clusterName"],
+        DEPLOYMENT_NAME: name(it),
+        "machine-template-hash": mark,
+    }
+    meta = template.get("metadata", {})
+    mould = {"metadata": meta | {"labels": meta.get("labels", {}) | labels}, "spec": template["spec"]}
+    return {
+        "metadata": {
+            "name": f"{name(it)}-{mark}",
+            "namespace": it["metadata"]["namespace"],
+            "labels": labels,
+            "annotations": {"machinedeployment.clusters.x-k8s.io/revision": "1", SINCE: written(now)},
+            "finalizers": [SET_FINALIZER],
+            "ownerReferences": [owner(it)],
+        },
+        "spec": {
+            "clusterName": it["spec"]["clusterName"],
+            "replicas": 0 if rolls else replicas(it),
+            "selector": {"matchLabels": labels},
+            "template": mould,
+        },
+    }

@@ -1,0 +1,142 @@
+"""A Cluster's topology becomes what its ClusterClass would make of it, and what is done to that by hand is undone."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from events.kube.client import Object, Resource
+from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
+from services.sandbox.clouds.engine.actions import Change, Edit, End, Make
+from services.sandbox.clouds.engine.annotations import (
+    CLOUD,
+    CLUSTER_NAME,
+    CONTROLPLANES,
+    DEPLOYMENT_NAME,
+    DEVCLUSTERS,
+    FOR_CLOUD,
+    INSTANCE,
+    REGION,
+    SPOT,
+    ZONE,
+)
+from services.sandbox.clouds.engine.snapshot import Laws, View
+from services.sandbox.clouds.objects import annotation, deleting, label, name, replicas, status
+
+OWNED = "topology.cluster.x-k8s.io/owned"
+"""The label of what a topology made."""
+
+
+def topology(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+    """One look at a Cluster that has a topology: exactly one thing, the first that is not yet so."""
+    del now, laws
+    it = view.cluster
+    if it is None or deleting(it) or view.of_class is None:
+        return
+    for part in (_refer(view, it), _found(view, it), _head(view, it), _pools(view, it)):
+        if changes := tuple(part):
+            yield from changes
+            return
+
+
+def _refer(view: View, it: Object) -> Iterator[Change]:
+    """The Cluster names its parts."""
+    if it["spec"].get("infrastructureRef"):
+        return
+    notes = {CLOUD: label(view.of_class, FOR_CLOUD) if view.of_class else "", REGION: str(_told(it).get("region", ""))}
+    refs = {
+        field: {"apiGroup": kind.group, "kind": kind.kind, "name": name(it)}
+        for field, kind in (("infrastructureRef", DEVCLUSTERS), ("controlPlaneRef", CONTROLPLANES))
+    }
+    yield Edit(CLUSTERS, it, {"metadata": {"annotations": notes}, "spec": refs})
+
+
+def _found(view: View, it: Object) -> Iterator[Change]:
+    if view.infra is None:
+        yield Make(DEVCLUSTERS, _meta(it, name(it)) | {"spec": {"backend": {"inMemory": {}}}})
+    if view.control is None:
+        yield Make(CONTROLPLANES, _meta(it, name(it)) | {"spec": _control(it)})
+
+
+def _control(it: Object) -> Object:
+    asked = it["spec"]["topology"]
+    return {"replicas": asked.get("controlPlane", {}).get("replicas", 1), "version": asked["version"]}
+
+
+def _head(view: View, it: Object) -> Iterator[Change]:
+    if view.control is not None:
+        yield from _so(CONTROLPLANES, view.control, _control(it))
+
+
+def _so(resource: Resource, there: Object, wanted: Object) -> Iterator[Change]:
+    """What of a spec is otherwise is written again."""
+    if other := {key: value for key, value in wanted.items() if there["spec"].get(key) != value}:
+        yield Edit(resource, there, {"spec": other})
+
+
+def _pools(view: View, it: Object) -> Iterator[Change]:
+    """Each is made and sized at once, and gets a version once all of the control plane runs it."""
+    there = {name(each): each for each in view.pools if OWNED in each["metadata"].get("labels", {})}
+    asked = {f"{name(it)}-{each['name']}": each for each in _asked(it)}
+    version = status(view.control).get("version", "") if view.control else ""
+    for called, pool in asked.items():
+        if called not in there:
+            yield Make(MACHINEDEPLOYMENTS, _pool(it, called, pool, version or it["spec"]["topology"]["version"]))
+        elif not deleting(there[called]):
+            yield from _sized(there[called], pool, version)
+    yield from (
+        End(MACHINEDEPLOYMENTS, there[each]) for each in there.keys() - asked.keys() if not deleting(there[each])
+    )
+
+
+def _sized(there: Object, pool: Object, version: str) -> Iterator[Change]:
+    """Replicas that are not said are an autoscaler's."""
+    wanted: Object = {"replicas": pool["replicas"]} if replicas(there) != pool.get("replicas", replicas(there)) else {}
+    notes = pool.get("metadata", {}).get("annotations", {})
+    if any(annotation(there, key) != value for key, value in notes.items()):
+        yield Edit(MACHINEDEPLOYMENTS, there, {"metadata": {"annotations": notes}})
+        return
+    if version and there["spec"]["template"]["spec"]["version"] != version:
+        wanted["template"] = {"spec": {"version": version}}
+    if wanted:
+        yield Edit(MACHINEDEPLOYMENTS, there, {"spec": wanted})
+
+
+def _pool(it: Object, called: str, pool: Object, version: str) -> Object:
+    told = {**_told(it), **_variables(pool.get("variables", {}).get("overrides", ()))}
+    notes = {
+        INSTANCE: str(told.get("instanceType", "")),
+        SPOT: str(told.get("spot", "")).lower(),
+        ZONE: str(pool.get("failureDomain", "")),
+    }
+    labels = {CLUSTER_NAME: name(it), DEPLOYMENT_NAME: called}
+    asked, noted = (pool.get("metadata", {}).get(part, {}) for part in ("labels", "annotations"))
+    machine = {
+        "clusterName": name(it),
+        "version": version,
+        "bootstrap": {"dataSecretName": f"{called}-bootstrap"},
+        "infrastructureRef": {"apiGroup": DEVCLUSTERS.group, "kind": "DevMachineTemplate", "name": called},
+    }
+    spec = {
+        "clusterName": name(it),
+        **({"replicas": pool["replicas"]} if "replicas" in pool else {}),
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": asked | labels, "annotations": notes}, "spec": machine},
+    }
+    made = _meta(it, called)
+    return made | {"metadata": made["metadata"] | {"annotations": noted}, "spec": spec}
+
+
+def _meta(it: Object, called: str) -> Object:
+    labels = {CLUSTER_NAME: name(it), OWNED: ""}
+    return {"metadata": {"name": called, "namespace": it["metadata"]["namespace"], "labels": labels}}
+
+
+def _asked(it: Object) -> list[Object]:
+    return list(it["spec"]["topology"].get("workers", {}).get("machineDeployments", ()))
+
+
+def _told(it: Object) -> Mapping[str, object]:
+    return _variables(it["spec"]["topology"].get("variables", ()))
+
+
+def _variables(listed: object) -> Mapping[str, object]:
+    return {each["name"]: each["value"] for each in listed} if isinstance(listed, list) else {}

@@ -1,0 +1,1 @@
+"""Runs the simulated controllers: snapshots, actions, timing and billing."""

@@ -1,0 +1,83 @@
+"""Every machine a simulated cloud ever sold is written down, so that a leak or a double can be proven or excluded."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from events.kube.client import Kube, Object
+from events.kube.resources import CONFIGMAPS
+from services.sandbox.clouds.engine.actions import Bill
+from services.sandbox.clouds.engine.annotations import BILL
+from services.sandbox.clouds.engine.snapshot import View
+from services.sandbox.clouds.objects import annotation, label, name, when, written
+
+NAMESPACE = "kube-system"
+UID = "alate.dev/uid"
+"""The cluster's incarnation: our back ends label what they write with it."""
+START, END = "start", "end"
+
+
+@dataclass(frozen=True)
+class Billed:
+    """One virtual machine."""
+
+    cluster: str
+    """``<namespace>/<name>`` of its Cluster API Cluster."""
+    uid: str
+    """The label ``alate.dev/uid`` of that Cluster; empty if it bears none."""
+    machine: str
+    instance: str
+    spot: bool
+    start: datetime
+    end: datetime | None
+
+
+def bought(view: View, machine: Object, now: datetime) -> Bill:
+    """The line that says a machine runs. A view without its Cluster has no book: KeyError."""
+    order = view.order(machine)
+    line = {"machine": name(machine), "instance": order.instance, "spot": order.spot, "at": written(now)}
+    if view.cluster is None:
+        raise KeyError(f"machine {name(machine)} is of no Cluster")
+    return Bill(view.cluster, {f"{machine['metadata']['uid']}.{START}": msgspec.json.encode(line).decode()})
+
+
+def given_back(cluster: Object, machine: Object, now: datetime) -> Bill:
+    """The line that says it no longer does."""
+    return Bill(cluster, {f"{machine['metadata']['uid']}.{END}": written(now)})
+
+
+def book(bill: Bill) -> Object:
+    """The ConfigMap the lines stand in."""
+    meta = bill.cluster["metadata"]
+    return {
+        "metadata": {
+            "name": f"bill-{meta['uid']}",
+            "namespace": NAMESPACE,
+            "labels": {BILL: ""} | ({UID: uid} if (uid := label(bill.cluster, UID)) else {}),
+            "annotations": {BILL: f"{meta['namespace']}/{meta['name']}"},
+        },
+        "data": bill.lines,
+    }
+
+
+async def machines_ever(kube: Kube) -> list[Billed]:
+    """Every machine that ever ran, by its start. Raises the faults of `kube`."""
+    books = (await kube.list(CONFIGMAPS, NAMESPACE, labels=BILL)).items
+    return sorted((line for each in books for line in _lines(each)), key=lambda line: line.start)
+
+
+def _lines(of: Object) -> list[Billed]:
+    data = of.get("data") or {}
+    return [
+        _line(of, msgspec.json.decode(text), data.get(f"{key.removesuffix(START)}{END}"))
+        for key, text in data.items()
+        if key.endswith(f".{START}")
+    ]
+
+
+def _line(of: Object, start: Object, end: str | None) -> Billed:
+    return Billed(
+        annotation(of, BILL), label(of, UID), start["machine"], start["instance"], start["spot"],
+        when(start["at"]), when(end) if end else None,
+    )  # fmt: skip

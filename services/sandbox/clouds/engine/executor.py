@@ -1,0 +1,209 @@
+"""Changes are carried out here, each so that doing it twice is doing it once."""
+
+from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from events.errors import Denied, NotFound, TryLater
+from events.kube.client import Kube, Object, Resource
+from events.kube.resources import CONFIGMAPS, NODES, SECRETS, find
+from services.sandbox.clouds.engine.actions import (
+    Adopt,
+    Bill,
+    Change,
+    Drop,
+    Edit,
+    End,
+    Found,
+    Join,
+    Leave,
+    Make,
+    Say,
+    Wait,
+    Write,
+)
+from services.sandbox.clouds.engine.annotations import CLUSTER_NAME, MANAGER
+from services.sandbox.clouds.engine.billing import book
+from services.sandbox.clouds.engine.cache import Cache, is_gone
+from services.sandbox.clouds.engine.world import World
+from services.sandbox.clouds.objects import name, owned, owner
+
+SECRET_TYPE = "cluster.x-k8s.io/secret"  # noqa: S105 - Cluster API's type of Secret, no secret
+
+Way = Callable[[Any], Awaitable[bool]]
+"""How one type of change is carried out."""
+
+
+class Hands:
+    """Whoever carries out what controllers want."""
+
+    def __init__(self, kube: Kube, world: World, cache: Cache) -> None:
+        self._kube = kube
+        self._world = world
+        self._cache = cache
+        self._ways: dict[type, Way] = {
+            Make: self._make, Say: self._say, Edit: self._edit, End: self._end, Adopt: self._adopt,
+            Found: self._found, Drop: self._drop, Join: self._join, Leave: self._leave, Bill: self._bill,
+            Wait: self._wait, Write: self._write,
+        }  # fmt: skip
+
+    async def do(self, change: Change) -> bool:
+        """Carry out one change; whether it changed anything. Raises Denied, TryLater."""
+        return await self._ways[type(change)](change)
+
+    async def _make(self, change: Make) -> bool:
+        meta = change.object["metadata"]
+        try:
+            made = await self._kube.create(change.resource, change.object, manager=MANAGER)
+        except Denied as denied:
+            if denied.reason != "AlreadyExists":
+                raise
+            made = await self._kube.get(change.resource, meta["name"], meta.get("namespace"))
+        self._cache.seen(change.resource, made)
+        return True
+
+    async def _say(self, change: Say) -> bool:
+        return await self._patch(change.resource, change.of, {"status": change.status}, "status")
+
+    async def _edit(self, change: Edit) -> bool:
+        return await self._patch(change.resource, change.of, change.patch, None)
+
+    async def _write(self, change: Write) -> bool:
+        of = change.of
+        for patch, subresource in ((change.patch, None), ({"status": change.status}, "status")):
+            if patch not in ({}, {"status": {}}):
+                answer = await self._sent(change.resource, of, patch, subresource)
+                if answer is None:
+                    return await self._again(change.resource, of)
+                of = answer
+        return _differ(of, change.of)
+
+    async def _patch(self, resource: Resource, of: Object, patch: Object, subresource: str | None) -> bool:
+        answer = await self._sent(resource, of, patch, subresource)
+        if answer is None:
+            return await self._again(resource, of)
+        return is_gone(answer) or _differ(answer, of)
+
+    async def _sent(self, resource: Resource, of: Object, patch: Object, subresource: str | None) -> Object | None:
+        """Only on the shape the controller saw: if it has changed, or is gone, it is to be looked at again."""
+        meta = of["metadata"]
+        version = {"resourceVersion": meta["resourceVersion"]}
+        patch = patch | {"metadata": patch.get("metadata", {}) | version}
+        try:
+            answer = await self._kube.patch(
+                resource, meta["name"], meta.get("namespace"), patch, subresource=subresource, manager=MANAGER
+            )
+        except NotFound:
+            return None
+        except Denied as denied:
+            if denied.reason != "Conflict":
+                raise
+            return None
+        self._cache.seen(resource, answer)
+        return answer
+
+    async def _again(self, resource: Resource, of: Object) -> bool:
+        """Somebody else was faster: see what they did."""
+        meta = of["metadata"]
+        try:
+            found = await self._kube.get(resource, meta["name"], meta.get("namespace"))
+        except NotFound:
+            self._cache.gone(resource, of)
+            return True
+        self._cache.seen(resource, found)
+        return _differ(found, of)
+
+    async def _end(self, change: End) -> bool:
+        meta = change.of["metadata"]
+        try:
+            await self._kube.delete(change.resource, meta["name"], meta["namespace"], uid=meta["uid"])
+        except NotFound:
+            self._cache.gone(change.resource, change.of)
+            return True
+        except Denied as denied:  # another incarnation bears the name: to be seen, not to be deleted
+            if denied.reason != "Conflict":
+                raise
+        return await self._again(change.resource, change.of)
+
+    async def _adopt(self, change: Adopt) -> bool:
+        try:
+            resource = await find(self._kube, change.api_version, change.kind)
+            of = await self._kube.get(resource, change.name, change.namespace)
+        except NotFound:
+            return False
+        owners = of["metadata"].get("ownerReferences", [])
+        if any(one["uid"] == change.owner["uid"] for one in owners):
+            return False
+        patch = {"ownerReferences": [*owners, change.owner], "resourceVersion": of["metadata"]["resourceVersion"]}
+        await self._kube.patch(resource, change.name, change.namespace, {"metadata": patch}, manager=MANAGER)
+        return True
+
+    async def _found(self, change: Found) -> bool:
+        secret = _secret(change, await self._world.found(change.place))
+        meta = secret["metadata"]
+        try:
+            await self._kube.create(SECRETS, secret, manager=MANAGER)
+        except Denied as denied:
+            if denied.reason != "AlreadyExists":
+                raise
+            there = await self._kube.get(SECRETS, meta["name"], meta["namespace"])
+            if not owned(there, change.owner):
+                raise TryLater(f"the Secret {meta['name']} of a predecessor is still there", 0.2) from denied
+        return True
+
+    async def _drop(self, change: Drop) -> bool:
+        await self._world.drop(change.place)
+        return True
+
+    async def _join(self, change: Join) -> bool:
+        kube = self._world.kube(change.place)
+        try:
+            await kube.create(NODES, change.node, manager=MANAGER)
+        except Denied as denied:
+            if denied.reason != "AlreadyExists":
+                raise
+            status = {"status": change.node["status"]}
+            await kube.patch(NODES, name(change.node), None, status, subresource="status", manager=MANAGER)
+        return True
+
+    async def _leave(self, change: Leave) -> bool:
+        try:
+            await self._world.kube(change.place).delete(NODES, change.node)
+        except NotFound:
+            return False
+        return True
+
+    async def _bill(self, change: Bill) -> bool:
+        wanted = book(change)
+        meta = wanted["metadata"]
+        try:
+            there = await self._kube.get(CONFIGMAPS, meta["name"], meta["namespace"])
+        except NotFound:
+            await self._kube.create(CONFIGMAPS, wanted, manager=MANAGER)
+            return True
+        missing = {key: line for key, line in change.lines.items() if key not in (there.get("data") or {})}
+        if missing:
+            await self._kube.patch(CONFIGMAPS, meta["name"], meta["namespace"], {"data": missing}, manager=MANAGER)
+        return bool(missing)
+
+    async def _wait(self, change: Wait) -> bool:
+        del change
+        return False
+
+
+def _differ(one: Object, other: Object) -> bool:
+    return bool(one["metadata"]["resourceVersion"] != other["metadata"]["resourceVersion"])
+
+
+def _secret(change: Found, kubeconfig: str) -> Object:
+    meta = change.cluster["metadata"]
+    return {
+        "metadata": {
+            "name": f"{meta['name']}-kubeconfig",
+            "namespace": meta["namespace"],
+            "labels": {CLUSTER_NAME: meta["name"]},
+            "ownerReferences": [owner(change.owner)],
+        },
+        "type": SECRET_TYPE,
+        "data": {"value": b64encode(kubeconfig.encode()).decode()},
+    }

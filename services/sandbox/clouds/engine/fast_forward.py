@@ -1,0 +1,103 @@
+"""Where nothing takes time, what controllers would write in many breaths is written in one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any, cast
+
+from events.kube.client import Object, Resource
+from services.sandbox.api.objects.patch import merge
+from services.sandbox.clouds.capi.controllers import order, step
+from services.sandbox.clouds.engine.actions import Bill, Change, Edit, Found, Join, Say, Write
+from services.sandbox.clouds.engine.snapshot import Laws, View
+from services.sandbox.clouds.objects import deleting
+
+BREATHS = 64
+"""How many steps become one at the most: controllers that contradict themselves are to be seen."""
+
+DEEDS = Found | Join | Bill
+"""What is done beside writing; doing it twice is doing it once."""
+Drafts = dict[str, "Draft"]
+"""By the object's uid; who was written last comes last, for it may build on the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One object as it will be, and what makes it so."""
+
+    resource: Resource
+    of: Object
+    shown: Object
+    patch: Object
+    status: Object
+
+
+def brief(view: View, now: datetime, laws: Laws) -> tuple[Change, ...]:
+    """The next step; at no pace at all with those that would follow it, until something is made, or is to end."""
+    wanted = step(view, now, laws, turns := order(laws))
+    deeds: list[Change] = []
+    drafts: Drafts = {}
+    for _ in range(BREATHS if laws.clock.instant else 0):
+        if not _only_writes(wanted):
+            break
+        deeds += (each for each in wanted if isinstance(each, DEEDS))
+        drafts = _drafted(drafts, wanted)
+        wanted = step(_after(view, drafts), now, laws, turns)
+    # What is done comes before what is said of it; each may be done again, should the saying fail.
+    return (*deeds, *(Write(each.resource, each.of, each.patch, each.status) for each in drafts.values())) or wanted
+
+
+def _only_writes(wanted: Iterable[Change]) -> bool:
+    """Whether the objects there are, and none that is leaving, are all that changes."""
+    writes = [each for each in wanted if isinstance(each, Say | Edit)]
+    rest = [each for each in wanted if not isinstance(each, Say | Edit | DEEDS)]
+    return bool(writes) and not rest and not any(deleting(each.of) for each in writes)
+
+
+def _drafted(drafts: Drafts, wanted: Iterable[Change]) -> Drafts:
+    """With what is wanted now."""
+    found = dict(drafts)
+    for each in wanted:
+        if isinstance(each, Say | Edit):
+            uid = each.of["metadata"]["uid"]
+            before = found.pop(uid) if uid in found else Draft(each.resource, each.of, each.of, {}, {})
+            found[uid] = _further(before, each)
+    return found
+
+
+def _further(draft: Draft, write: Say | Edit) -> Draft:
+    if isinstance(write, Say):
+        shown = _merged(draft.shown, {"status": write.status})
+        return replace(draft, shown=shown, status=_joined(draft.status, write.status))
+    shown = _merged(draft.shown, write.patch)
+    count = draft.of["metadata"].get("generation", 1) + (shown.get("spec") != draft.of.get("spec"))
+    shown["metadata"] = {**shown["metadata"], "generation": count}
+    return replace(draft, shown=shown, patch=_joined(draft.patch, write.patch))
+
+
+def _after(view: View, drafts: Drafts) -> View:
+    """The view as it will be once all that is written."""
+    parts: dict[str, Any] = {each.name: _drawn(getattr(view, each.name), drafts) for each in fields(view)}
+    return replace(view, **parts)
+
+
+def _drawn(part: object, drafts: Drafts) -> object:
+    if isinstance(part, list):
+        return [_drawn(each, drafts) for each in part]
+    draft = drafts.get(part["metadata"]["uid"]) if isinstance(part, dict) else None
+    return draft.shown if draft else part
+
+
+def _joined(first: Object, then: Object) -> Object:
+    """Two merge patches as one."""
+    both = {key: _joined(first[key], then[key]) for key in first.keys() & then.keys() if _maps(first[key], then[key])}
+    return {**first, **then, **both}
+
+
+def _maps(*values: object) -> bool:
+    return all(isinstance(each, dict) for each in values)
+
+
+def _merged(shown: Object, patch: Object) -> Object:
+    """What a merge patch makes of an object."""
+    return cast("Object", merge(shown, patch, {}))

@@ -1,0 +1,113 @@
+"""The simulated clouds at work: watch, take the next step of every cluster it is due for, sleep till the next."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+import msgspec
+import structlog
+
+from events.errors import Fault
+from events.kube.client import Changed, Kube, Listed, Object, Resource, Sight
+from services.runtime.workqueue import Rounds
+from services.sandbox.clouds import faults
+from services.sandbox.clouds.engine.actions import Change, Wait
+from services.sandbox.clouds.engine.alarm import RETRY, Alarm
+from services.sandbox.clouds.engine.cache import FAULTS, WATCHED, At, Cache, is_faults
+from services.sandbox.clouds.engine.executor import Hands
+from services.sandbox.clouds.engine.fast_forward import brief
+from services.sandbox.clouds.engine.snapshot import Laws
+from services.sandbox.clouds.engine.world import World
+
+Clock = Callable[[], datetime]
+
+_log = structlog.get_logger()
+
+
+class Clouds:
+    """All simulated controllers of one management cluster."""
+
+    def __init__(self, kube: Kube, world: World, laws: Laws, clock: Clock) -> None:
+        """`laws.faults` hold where the management cluster's own ConfigMap of faults is not there."""
+        self._kube = kube
+        self._laws = self._given = laws
+        self._clock = clock
+        self._rounds: Rounds[At] = Rounds(self._look, "clouds.step")
+        self._alarm = Alarm(clock, self._rounds.due)
+        self._cache = Cache(self._rounds.due)
+        self._hands = Hands(kube, world, self._cache)
+        self._unheard: set[Resource] = {*WATCHED, FAULTS}
+        self._heard = asyncio.Event()
+
+    async def run(self) -> None:
+        """For ever; cancel it whenever you like, another run takes up where it stood."""
+        async with asyncio.TaskGroup() as group:
+            for resource in WATCHED:
+                group.create_task(self._follow(resource, self._saw))
+            group.create_task(self._follow(FAULTS, self._heard_of_faults, faults.NAMESPACE))
+            await self._heard.wait()  # before every list is there, nobody can say what is missing
+            with self._rounds.within(group):
+                await self._alarm.run()
+
+    async def _follow(
+        self, resource: Resource, saw: Callable[[Resource, Sight], None], namespace: str | None = None
+    ) -> None:
+        async for sight in self._kube.watch(resource, namespace):
+            saw(resource, sight)
+            if isinstance(sight, Listed):
+                self._unheard.discard(resource)
+                if not self._unheard:
+                    self._heard.set()
+
+    def _saw(self, resource: Resource, sight: Sight) -> None:
+        match sight:
+            case Listed():
+                self._cache.listed(resource, sight)
+            case Changed(of, gone=True):
+                self._cache.gone(resource, of)
+            case Changed(of):
+                self._cache.seen(resource, of)
+
+    def _heard_of_faults(self, resource: Resource, sight: Sight) -> None:
+        del resource
+        match sight:
+            case Listed(items):
+                self._obey(next(filter(is_faults, items), None))
+            case Changed(of, gone=gone) if is_faults(of):
+                self._obey(None if gone else of)
+
+    def _obey(self, asked: Object | None) -> None:
+        try:
+            wanted = faults.read(asked) if asked else self._given.faults
+        except (msgspec.MsgspecError, ValueError, RecursionError) as wrong:
+            _log.warning("the faults asked for cannot be read, those before stay", reason=str(wrong))
+            return
+        self._laws = replace(self._laws, faults=wanted)
+        self._cache.told(asked)
+
+    async def _look(self, key: At) -> None:
+        """One step; what it changed comes back as news and is looked at again."""
+        wanted = brief(self._cache.view(key), self._clock(), self._laws)
+        waits = [change.at for change in wanted if isinstance(change, Wait)]
+        if len(waits) == len(wanted):
+            if waits:
+                self._alarm.at(min(waits), key)
+            return
+        try:
+            changed = [await self._hands.do(change) for change in wanted]
+        except Fault as fault:
+            self._refused(key, fault)
+            return
+        self._after(key, wanted, changed=any(changed))
+
+    def _after(self, key: At, wanted: tuple[Change, ...], *, changed: bool) -> None:
+        if changed:
+            self._rounds.due(key)
+            return
+        _log.warning("a step changed nothing, it is taken again later", cluster=key, step=repr(wanted)[:500])
+        self._alarm.after(RETRY, key)
+
+    def _refused(self, key: At, fault: Fault) -> None:
+        after = self._alarm.again(fault, key)
+        _log.info("a step is taken again", cluster=key, reason=str(fault), after=after)

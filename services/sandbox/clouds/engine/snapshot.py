@@ -1,0 +1,108 @@
+"""Everything controllers may look at for one cluster is handed to them as one value."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from events.kube.client import Object
+from services.sandbox.clouds.conditions import told
+from services.sandbox.clouds.engine.annotations import CLOUD, CONTROL_PLANE, INSTANCE, REGION, SET_NAME, SPOT, ZONE
+from services.sandbox.clouds.engine.pace import Pace
+from services.sandbox.clouds.faults import Faults, Order, counted, named
+from services.sandbox.clouds.objects import annotation, deleting, label, name, replicas, status
+from services.sandbox.clouds.shapes import SMALL, Shape
+
+
+@dataclass(frozen=True)
+class Laws:
+    """What holds for every cloud now."""
+
+    pace: Pace = field(default_factory=Pace)
+    faults: Faults = field(default_factory=Faults)
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+
+    @cached_property
+    def clock(self) -> Pace:
+        """The pace, as slow as the faults make it."""
+        return self.pace.times(self.faults.slow)
+
+
+@dataclass(frozen=True)
+class View:
+    """One cluster's objects in the management cluster."""
+
+    namespace: str
+    name: str
+    cluster: Object | None = None
+    control: Object | None = None
+    infra: Object | None = None
+    pools: Sequence[Object] = ()
+    sets: Sequence[Object] = ()
+    machines: Sequence[Object] = ()
+    checks: Sequence[Object] = ()
+    deployment: Object | None = None
+    template: Object | None = None
+    templates: Sequence[Object] = ()
+    """All of its namespace."""
+    credential: Object | None = None
+    of_class: Object | None = None
+    """The ClusterClass of its topology."""
+
+    @property
+    def started(self) -> bool:
+        """The cluster's own controller has spoken: before it, nobody else does more than say hello."""
+        return told(self.cluster, "Available") is not None
+
+    @property
+    def initialised(self) -> bool:
+        """The control plane was up once."""
+        found = status(self.cluster).get("initialization", {}) if self.cluster else {}
+        return bool(found.get("controlPlaneInitialized"))
+
+    @property
+    def heads(self) -> list[Object]:
+        """Machines of the control plane."""
+        return [each for each in self.machines if CONTROL_PLANE in each["metadata"].get("labels", {})]
+
+    @property
+    def workers(self) -> list[Object]:
+        """All other machines."""
+        return [each for each in self.machines if CONTROL_PLANE not in each["metadata"].get("labels", {})]
+
+    def of_set(self, owner: Object) -> list[Object]:
+        """Machines of one MachineSet."""
+        return [each for each in self.machines if label(each, SET_NAME) == name(owner)]
+
+    @property
+    def hatching(self) -> bool:
+        """A MachineSet is in the middle of making its machines; who adds them up waits for the last."""
+        return any(
+            status(each).get("replicas", 0) < len(self.of_set(each)) < replicas(each)
+            for each in self.sets
+            if not deleting(each)
+        )
+
+    @property
+    def cloud(self) -> str:
+        return annotation(self.cluster, CLOUD) if self.cluster else ""
+
+    def order(self, machine: Object) -> Order:
+        """What a machine asks of its cloud."""
+        region = annotation(self.cluster, REGION) if self.cluster else ""
+        zone = annotation(machine, ZONE)
+        return Order(self.cloud, region, zone, annotation(machine, INSTANCE), annotation(machine, SPOT) == "true")
+
+    def shape(self, machine: Object, laws: Laws) -> Shape:
+        return laws.shapes.get(annotation(machine, INSTANCE), SMALL)
+
+    def met(self, key: str) -> list[str]:
+        """The uids of the machines a fault has been chosen for so far, by the annotation that keeps them."""
+        return annotation(self.cluster, key).split(",") if self.cluster and annotation(self.cluster, key) else []
+
+    def meant(self, patterns: tuple[str, ...]) -> bool:
+        """Whether a fault means this cluster."""
+        return named(patterns, self.namespace, self.name)
+
+    def count(self, patterns: dict[str, int]) -> int:
+        """The number a fault gives for this cluster."""
+        return counted(patterns, self.namespace, self.name)

@@ -1,0 +1,1 @@
+"""Simulated k0rdent controllers."""

@@ -1,0 +1,232 @@
+"""A ClusterDeployment becomes a Cluster API cluster, as k0rdent's chart would make it, and repeats what that says.
+
+Where the chart only makes known to k0rdent a cluster that stands already, there is none, and nothing to repeat.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from events.kube.client import Object
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS
+from services.sandbox.clouds.conditions import Told, tell, told
+from services.sandbox.clouds.engine.actions import Change, Edit, End, Say, Wait
+from services.sandbox.clouds.engine.annotations import CONTROLPLANES
+from services.sandbox.clouds.engine.snapshot import Laws, View
+from services.sandbox.clouds.k0rdent.chart import chart, takes_in, upgrades, version, workers
+from services.sandbox.clouds.objects import deleting, greet, let_go, name, replicas, status, when
+
+FINALIZER = "k0rdent.mirantis.com/cluster-deployment"
+COMPONENT = "k0rdent.mirantis.com/component"
+PATIENCE = timedelta(minutes=30)
+"""How long a cluster that is not there counts as on its way."""
+SUMMED = (
+    "InfrastructureReady",
+    "ControlPlaneInitialized",
+    "ControlPlaneAvailable",
+    "ControlPlaneMachinesReady",
+    "WorkersAvailable",
+    "WorkerMachinesReady",
+    "RemoteConnectionProbe",
+)
+"""The Cluster's conditions that CAPIClusterSummary adds up."""
+FIRST = ("CredentialReady", "HelmReleaseReady", "HelmChartReady", "TemplateReady", "Ready")
+"""What is there before anything is known, each Unknown."""
+
+
+def deployment(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+    """One look at a ClusterDeployment: exactly one thing, the first that is not yet so."""
+    del laws  # nothing here takes time: k0rdent hands on what Cluster API says
+    it = view.deployment
+    if it is None:
+        return
+    for part in (_greet(it, now), _leave(view, it, now), _live(view, it, now)):
+        changes = tuple(part)
+        if changes:
+            yield from changes
+            return
+
+
+def credential(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+    """Nobody has said of a Credential whether it is ready: it is. Who uses it finds out whether it lets them in."""
+    del now, laws
+    if view.credential is not None and "ready" not in status(view.credential):
+        yield Say(CREDENTIALS, view.credential, {"ready": True})
+
+
+def _greet(it: Object, now: datetime) -> Iterator[Change]:
+    """Finalizer and label; and what k0rdent's webhook does to one without a config: a dry run."""
+    if deleting(it):
+        return
+    if it["spec"].get("config") is None and not it["spec"].get("dryRun"):
+        yield Edit(CLUSTERDEPLOYMENTS, it, {"spec": {"dryRun": True}})
+        return
+    yield from greet(CLUSTERDEPLOYMENTS, it, FINALIZER, now)
+    if FINALIZER in it["metadata"].get("finalizers", ()) and COMPONENT not in it["metadata"].get("labels", {}):
+        yield Edit(CLUSTERDEPLOYMENTS, it, {"metadata": {"labels": {COMPONENT: "kcm"}}})
+
+
+def _live(view: View, it: Object, now: datetime) -> Iterator[Change]:
+    if deleting(it):
+        return
+    conditions = _conditions(view, it)
+    said = tuple(_say(view, it, conditions, now))
+    if said:
+        yield from said
+        return
+    wrong = any(each.status == "False" for each in conditions if each.type in ("TemplateReady", "CredentialReady"))
+    if it["spec"].get("dryRun") or wrong:
+        return
+    if not _made(view):
+        yield from chart(view, it)
+        return
+    yield from _scale(view, it)
+    yield from _impatience(it, now)
+
+
+def _made(view: View) -> bool:
+    if takes_in(view):
+        return True
+    return all(each is not None for each in (view.cluster, view.infra, view.control)) and bool(view.pools)
+
+
+def _scale(view: View, it: Object) -> Iterator[Change]:
+    """An edit of the config, or another template, is an upgrade of the release: all of its objects at once."""
+    wanted, newest = workers(it), version(view)
+    for pool in view.pools:
+        if (replicas(pool), pool["spec"]["template"]["spec"]["version"]) != (wanted, newest) and not deleting(pool):
+            yield Edit(
+                MACHINEDEPLOYMENTS,
+                pool,
+                {"spec": {"replicas": wanted, "template": {"spec": {"version": newest}}}},
+            )
+    if view.control is not None and view.control["spec"]["version"] != newest:
+        yield Edit(CONTROLPLANES, view.control, {"spec": {"version": newest}})
+
+
+def _impatience(it: Object, now: datetime) -> Iterator[Change]:
+    since = _since(it, "CAPIClusterSummary")
+    summary = told(it, "CAPIClusterSummary")
+    if summary and summary.status == "False" and since and now < since + PATIENCE:
+        yield Wait(since + PATIENCE)
+
+
+def _since(it: Object, type_: str) -> datetime | None:
+    found = [raw for raw in status(it).get("conditions", ()) if raw["type"] == type_]
+    return when(found[0]["lastTransitionTime"]) if found else None
+
+
+def _say(view: View, it: Object, conditions: Sequence[Told], now: datetime) -> Iterator[Change]:
+    conditions = [*conditions, _ready(it, conditions, now)]
+    fields: Object = {"observedGeneration": it["metadata"]["generation"]}
+    able = [] if deleting(it) else upgrades(view, it)
+    if able or status(it).get("availableUpgrades"):
+        fields["availableUpgrades"] = able
+    yield from tell(CLUSTERDEPLOYMENTS, it, conditions, fields, now)
+
+
+def _conditions(view: View, it: Object) -> list[Told]:
+    """All but Ready. The first look knows nothing, and says so."""
+    known = told(it, "Ready") is not None
+    unknown = [Told(type_, "Unknown", "Progressing") for type_ in FIRST[:-1]]
+    if it["spec"].get("dryRun"):
+        unknown.pop(1)
+    if not known:
+        return unknown
+    checks = [_credential(view, it), _release(view), _chart(view, it), _template(view, it)]
+    if it["spec"].get("dryRun"):
+        checks.pop(1)
+    return [*checks, *_summary(view)]
+
+
+def _succeeded(type_: str) -> Told:
+    return Told(type_, "True", "Succeeded")
+
+
+def _failed(type_: str, message: str) -> Told:
+    return Told(type_, "False", "Failed", message)
+
+
+def _template(view: View, it: Object) -> Told:
+    called = f"ClusterTemplate {view.namespace}/{it['spec'].get('template', '')}"
+    if view.template is None:
+        return _failed("TemplateReady", f"failed to get {called}: it does not exist")
+    if not status(view.template).get("valid"):
+        return _failed("TemplateReady", f"{called} is not marked as valid")
+    return _succeeded("TemplateReady")
+
+
+def _credential(view: View, it: Object) -> Told:
+    called = f"Credential {view.namespace}/{it['spec'].get('credential', '')}"
+    if view.credential is None:
+        return _failed("CredentialReady", f"failed to get {called}: it does not exist")
+    if not status(view.credential).get("ready"):
+        return _failed("CredentialReady", f"the {called} is not ready")
+    return _succeeded("CredentialReady")
+
+
+def _chart(view: View, it: Object) -> Told:
+    if _template(view, it).true:
+        return _succeeded("HelmChartReady")
+    return Told("HelmChartReady", "Unknown", "Progressing")
+
+
+def _release(view: View) -> Told:
+    if _made(view):
+        return Told("HelmReleaseReady", "True", "InstallSucceeded", "Helm install succeeded")
+    return Told("HelmReleaseReady", "Unknown", "Progressing")
+
+
+def _summary(view: View) -> list[Told]:
+    """Not there until the Cluster is: Ready can be true without it."""
+    if view.cluster is None:
+        return []
+    of = [(type_, told(view.cluster, type_)) for type_ in SUMMED]
+    bad = [f"{type_}: {one.message or one.reason}" for type_, one in of if one and one.status == "False"]
+    unsure = [
+        f"{type_}: {one.message if one else 'Condition not yet reported'}"
+        for type_, one in of
+        if one is None or one.status == "Unknown"
+    ]
+    if bad:
+        return [Told("CAPIClusterSummary", "False", "IssuesReported", "\n".join(f"* {each}" for each in bad))]
+    if unsure:
+        return [Told("CAPIClusterSummary", "Unknown", "UnknownReported", "\n".join(f"* {each}" for each in unsure))]
+    return [Told("CAPIClusterSummary", "True", "InfoReported")]
+
+
+def _ready(it: Object, conditions: Sequence[Told], now: datetime) -> Told:
+    leaving = next((one for one in conditions if one.type == "Deleting" and one.true), None)
+    if leaving:
+        return Told("Ready", "False", "Deleting", leaving.message)
+    others = [one for one in conditions if one.type != "Deleting"]
+    failed = [one for one in others if one.status == "False" and one.type != "CAPIClusterSummary"]
+    summary = next((one for one in others if one.type == "CAPIClusterSummary" and one.status == "False"), None)
+    if failed:
+        return Told("Ready", "False", "Failed", ". ".join(one.message for one in failed))
+    if summary:
+        since = _since(it, "CAPIClusterSummary")
+        late = since is not None and now >= since + PATIENCE
+        return Told("Ready", "False", "Failed" if late else "Progressing", summary.message)
+    unknown = [one.message for one in others if one.status == "Unknown"]
+    if unknown:
+        return Told("Ready", "Unknown", "Progressing", ". ".join(filter(None, unknown)))
+    return Told("Ready", "True", "Succeeded", "Object is ready")
+
+
+def _leave(view: View, it: Object, now: datetime) -> Iterator[Change]:
+    if not deleting(it):
+        return
+    waiting = f"waiting for Cluster {view.namespace}/{name(it)} to be deleted" if view.cluster else ""
+    conditions = [one for one in _conditions(view, it) if one.type != "CAPIClusterSummary" or view.cluster]
+    if it["spec"].get("cleanupOnDeletion"):
+        conditions.append(_succeeded("CloudResourcesDeletedCondition"))
+    conditions.append(
+        Told("Deleting", "True", "Deleting", waiting) if waiting else Told("Deleting", "True", "Succeeded")
+    )
+    said = tuple(_say(view, it, conditions, now))
+    if said:
+        yield from said
+    elif view.cluster is None:
+        yield from let_go(CLUSTERDEPLOYMENTS, it, FINALIZER)
+    elif not deleting(view.cluster):
+        yield End(CLUSTERS, view.cluster)

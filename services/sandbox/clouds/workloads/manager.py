@@ -1,0 +1,120 @@
+"""The insides of all founded clusters at work: one feed of changes, one alarm, a task only where something is due."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+import structlog
+
+from events.errors import Denied, Fault, NotFound
+from events.kube.client import Kube, Listed, Object, Resource
+from events.kube.resources import NODES
+from services.runtime.workqueue import Rounds
+from services.sandbox.clouds.engine.actions import Change, Edit, End, Make, Say, Wait
+from services.sandbox.clouds.engine.alarm import Alarm
+from services.sandbox.clouds.engine.annotations import MANAGER
+from services.sandbox.clouds.engine.world import World
+from services.sandbox.clouds.workloads.step import stepped
+from services.sandbox.clouds.workloads.view import SEEN, Inside
+
+Holds = Callable[[str, Resource], bool]
+"""Whether there is any object of a kind at a place."""
+
+_log = structlog.get_logger()
+
+
+class Workloads:
+    """Everything that runs inside founded clusters. Tell it of changes with `changed`."""
+
+    def __init__(self, world: World, holds: Holds, clock: Callable[[], datetime], run_seconds: float) -> None:
+        """`run_seconds`: how long a Job's pod runs that does not say so itself."""
+        self._world = world
+        self._holds = holds
+        self._clock = clock
+        self._run_seconds = run_seconds
+        self._rounds: Rounds[str] = Rounds(self._look, "inside.step")
+        self._odd: dict[str, tuple[str, ...]] = {}
+        """What cannot be read of each place where there is such."""
+        self._alarm: Alarm[str] = Alarm(clock, self._rounds.due)
+
+    def changed(self, place: str, group: str, plural: str) -> None:
+        """An object of that kind has changed at that place."""
+        if (group, plural) in _KINDS:
+            self._rounds.due(place)
+
+    async def run(self, places: Iterable[str]) -> None:
+        """For ever, beginning with a look at the places there are."""
+        for place in places:
+            self._rounds.due(place)
+        async with asyncio.TaskGroup() as group:
+            with self._rounds.within(group):
+                await self._alarm.run()
+
+    async def _look(self, place: str) -> None:
+        there = [resource for resource in SEEN if self._holds(place, resource)]
+        if not {NODES}.issuperset(there):  # nodes alone are nobody's work
+            await self._step(place, there)
+
+    async def _step(self, place: str, there: Sequence[Resource]) -> None:
+        kube = self._world.kube(place)
+        try:
+            wanted, odd = stepped(await see(kube, there, self._run_seconds), self._clock())
+            self._tell(place, odd)
+            for change in wanted:
+                await _do(kube, change)
+        except NotFound:
+            return  # the cluster is gone
+        except Fault as fault:
+            after = self._alarm.again(fault, place)
+            _log.info("a step inside is taken again", cluster=place, reason=str(fault), after=after)
+            return
+        waits = [change.at for change in wanted if isinstance(change, Wait)]
+        if waits:
+            self._alarm.at(min(waits), place)
+
+    def _tell(self, place: str, odd: tuple[str, ...]) -> None:
+        """Once of what cannot be read: it waits until it is mended."""
+        if odd != self._odd.pop(place, ()):
+            _log.warning("objects inside cannot be read, and are left alone", cluster=place, objects=odd)
+        if odd:
+            self._odd[place] = odd
+
+
+async def see(kube: Kube, there: Sequence[Resource], run_seconds: float) -> Inside:
+    """A cluster as it is now, in which there is something of these kinds. Raises NotFound if it is none, TryLater."""
+    lists: list[Listed] = await asyncio.gather(*(kube.list(resource) for resource in there))
+    return Inside(dict(zip(there, (each.items for each in lists), strict=True)), run_seconds)
+
+
+async def _do(kube: Kube, change: Change) -> None:
+    """Somebody who was faster changes what is to be done: their change is looked at next."""
+    try:
+        match change:
+            case Make(resource, of):
+                await kube.create(resource, of, manager=MANAGER)
+            case Say(resource, of, status):
+                await _patch(kube, resource, of, {"status": status}, "status")
+            case Edit(resource, of, patch):
+                await _patch(kube, resource, of, patch, None)
+            case End(resource, of, grace):
+                meta = of["metadata"]
+                await kube.delete(resource, meta["name"], meta.get("namespace"), uid=meta["uid"], grace=grace)
+            case Wait():
+                return
+            case _:
+                raise TypeError(f"{change!r} is nothing that is done inside a cluster")
+    except NotFound:
+        _log.debug("gone before it was changed", change=type(change).__name__)
+    except Denied as denied:
+        if denied.reason not in ("Conflict", "AlreadyExists"):
+            raise
+
+
+async def _patch(kube: Kube, resource: Resource, of: Object, patch: Object, sub: str | None) -> None:
+    meta = of["metadata"]
+    version = {"resourceVersion": meta["resourceVersion"]}
+    whole = patch | {"metadata": {**patch.get("metadata", {}), **version}}
+    await kube.patch(resource, meta["name"], meta.get("namespace"), whole, subresource=sub, manager=MANAGER)
+
+
+_KINDS = {(resource.group, resource.plural) for resource in SEEN}
