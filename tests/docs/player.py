@@ -1,0 +1,96 @@
+"""Plays a page as a reader does: files saved, commands typed in one terminal, their output held against the page."""
+
+import os
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.docs.blocks import ROOT, Step, blocks
+from tests.docs.forms import fits
+from tests.story.conftest import ALATE, ENV, STARTED
+
+WRITE = "ALATE_DOCS_WRITE" in os.environ
+"""Put what is printed into the pages where it differs from what they show."""
+WITHIN = 90.0
+UP = "alate up"
+LINKED = ("deploy", "services")
+"""What the pages name of the repository."""
+IS_UP = "alate is up in"
+
+
+class Shell:
+    """One terminal of the reader: its variables stay from command to command."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self._cwd = folder
+        self._env = folder / f".env-{name}"
+        path = f"{ALATE.parent}{os.pathsep}{ENV['PATH']}"
+        self._env.write_text(f"export PATH={shlex.quote(path)}\n")
+
+    def run(self, command: str) -> tuple[int, list[str]]:
+        """The exit code, and all that is printed, line by line."""
+        script = f". {self._env}\n{command}\ncode=$?\nexport -p > {self._env}\nexit $code"
+        into, both = subprocess.PIPE, subprocess.STDOUT
+        done = subprocess.run(
+            ("/bin/bash", "-c", script),
+            cwd=self._cwd,
+            env=ENV,
+            stdout=into,
+            stderr=both,
+            text=True,
+            timeout=WITHIN,
+            check=False,
+        )
+        return done.returncode, [line.rstrip() for line in done.stdout.splitlines()]
+
+
+@contextmanager
+def stack(folder: Path) -> Iterator[Path]:
+    """A running `alate up`; gives the file of what it prints."""
+    for name in LINKED:
+        (folder / name).symlink_to(ROOT / name)
+    printed = folder / "up.out"
+    with printed.open("w") as out:
+        process = subprocess.Popen((str(ALATE), "up"), cwd=folder, env=ENV, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        until = time.monotonic() + STARTED
+        while IS_UP not in printed.read_text():
+            assert process.poll() is None, printed.read_text()
+            assert time.monotonic() < until, printed.read_text()
+            time.sleep(0.1)
+        yield printed
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+
+
+def play(page: Path, folder: Path, up: Path) -> list[str]:
+    """Run a page from top to bottom; gives what differs."""
+    shell, wrong = Shell(page.stem, folder), []
+    for block in blocks(page):
+        if block.file:
+            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / block.file).write_text(block.text)
+        for step in block.steps() if block.language == "console" and not block.unrun else ():
+            code, lines = (0, up.read_text().splitlines()) if step.command == UP else shell.run(step.command)
+            refused = any(line.startswith("alate: ") for line in step.output)
+            if not fits(step.command, step.output, lines) or (code and not refused):
+                wrong.append(_told(page, step, code, lines))
+                if WRITE:
+                    _write(page, step, lines)
+    return wrong
+
+
+def _told(page: Path, step: Step, code: int, lines: list[str]) -> str:
+    shown, printed = ("\n    ".join(each) for each in (step.output, lines))
+    return f"{page.name}: $ {step.command}\n  exit code {code}; shown:\n    {shown}\n  printed:\n    {printed}"
+
+
+def _write(page: Path, step: Step, lines: list[str]) -> None:
+    command = "$ " + step.command.replace("\n", "\n> ")
+    before, after = ("\n".join((command, *each)) + "\n" for each in (step.output, lines))
+    page.write_text(page.read_text().replace(before, after, 1))
