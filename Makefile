@@ -44,11 +44,12 @@ fuzz: setup ## 100,000 inputs each to the codec, the signatures, YAML and rules,
 asyncapi: ## the AsyncAPI document held against its specification by the official CLI (needs node)
 	npx --yes @asyncapi/cli@6.2.0 validate schemas/generated/asyncapi.yaml
 
-check: setup ## lint, types, import contracts, generated files
+check: setup ## lint, types, import contracts, declared dependencies, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry .
 	$(BIN)/python -m schemas --check
 	$(BIN)/python -m services.generate.nats_permissions --check
 	$(BIN)/python -m services.generate.event_pages --check
