@@ -5,10 +5,16 @@ from dataclasses import dataclass
 
 from events.errors import Denied, NotFound
 from events.kube.client import Kube, Object, Resource
-from events.kube.resources import CRDS, NAMESPACES
-from services.addons.namespace_contents import within
+from events.kube.resources import CRDS, NAMESPACES, served
 from services.addons.owned_objects import LABEL, Belonging, look, owner
 from services.addons.record import Note
+
+PASSING = frozenset({"Endpoints", "Event", "Lease"})
+"""Kinds that hold nobody's work, and come again by themselves where they are needed."""
+GIVEN = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
+"""What Kubernetes puts into every namespace itself."""
+TOKEN = "kubernetes.io/service-account-token"  # noqa: S105 - a type of Secret
+"""Made of a ServiceAccount, and gone with it."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,26 @@ async def _of_kind(kube: Kube, definition: Object) -> Iterable[Object]:
         return (await kube.list(Resource(spec["group"], version, names["plural"], names["kind"], namespaced))).items
     except NotFound:  # it is not served yet, or no more
         return ()
+
+
+async def within(kube: Kube, namespace: Object) -> list[Object]:
+    """All in it that was made for its own sake, and is not going."""
+    name = namespace["metadata"]["name"]
+    kinds = [kind for kind in await served(kube, "list", "delete") if kind.namespaced and kind.kind not in PASSING]
+    return [each for kind in kinds for each in await _listed(kube, kind, name) if _matters(each)]
+
+
+async def _listed(kube: Kube, kind: Resource, namespace: str) -> tuple[Object, ...]:
+    try:
+        return (await kube.list(kind, namespace)).items
+    except NotFound:  # its kind is served no more
+        return ()
+
+
+def _matters(each: Object) -> bool:
+    meta = each["metadata"]
+    follows = meta.get("ownerReferences") or "deletionTimestamp" in meta or each.get("type") == TOKEN
+    return not follows and (each["kind"], meta["name"]) not in GIVEN
 
 
 TAKES_ALONG: Mapping[str, tuple[Callable[[Kube, Object], Awaitable[Iterable[Object]]], str]] = {

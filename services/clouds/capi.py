@@ -35,14 +35,12 @@ from services.clouds.existing_cluster import Standing, of_cluster
 from services.clouds.health_checks import declares, health_check
 from services.clouds.labels import GROUP
 from services.clouds.leftovers import CLUSTER_NAME, leftovers
+from services.clouds.manifest_patches import Render, sized, versioned
 from services.clouds.manifests import filled, render
-from services.clouds.network import cluster_network
 from services.clouds.port import labels, owner
-from services.clouds.replica_patches import Render, sized
 from services.clouds.rollout import control_plane, running, workers
-from services.clouds.template_values import over
+from services.clouds.template_values import cluster_network, over
 from services.clouds.topology import class_of, grown, infrastructure_of, risen, topology
-from services.clouds.version_patches import versioned
 
 AT_ONCE = 4
 """For how many Clusters what belongs to them is made at a time: of many, each is there itself before that."""

@@ -1,12 +1,14 @@
-"""What there is but once is claimed by a ConfigMap of its name, which goes with the ClusterDeployment that holds it."""
+"""Machines and clusters that exist once are each claimed by a ConfigMap that the ClusterDeployment using it owns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
-from events.errors import Denied, NotFound, TryLater
+from events.errors import Denied, NoCapacity, NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import CLUSTERDEPLOYMENTS, CONFIGMAPS
+from schemas.placement import Lot
 from services.clouds.labels import ATTEMPT, CLUSTER, UID
+from services.clouds.template_matching import MACHINES, POOL
 
 WHOSE = (CLUSTER, UID, ATTEMPT)
 
@@ -44,3 +46,34 @@ def _claim(deployment: Object, kind: str, thing: Mapping[str, str]) -> Object:
         },
         "data": dict(thing),
     }
+
+
+def listed(needed: Object, lot: Lot) -> list[Object]:
+    """The machines of what was bought, as a Credential names them. Raises Denied where that is nonsense."""
+    machines = needed.get(MACHINES)
+    if not isinstance(machines, list) or not all(isinstance(each, dict) and each.get("address") for each in machines):
+        raise Denied(f"{MACHINES} must be a list, each with an address and a {POOL} of the catalog", "BadConfiguration")
+    return [each for each in machines if each.get(POOL) == lot.instance]
+
+
+async def claim(kube: Kube, deployment: Object, machines: Iterable[Object], nodes: int) -> list[Object]:
+    """So many machines that belong to this ClusterDeployment alone, as long as it is there. Raises NoCapacity."""
+    own = await _addresses(kube, deployment)
+    taken: list[Object] = []
+    for machine in sorted(machines, key=lambda each: _address(each) not in own):
+        if len(taken) < nodes and await claimed(kube, deployment, "machine", {"address": _address(machine)}):
+            taken.append({key: value for key, value in machine.items() if key != POOL})
+    if len(taken) < nodes:
+        raise NoCapacity(f"{len(taken)} of {nodes} machines are free")
+    return taken
+
+
+def _address(machine: Object) -> str:
+    return f"{machine['address']}:{machine.get('port', 22)}"
+
+
+async def _addresses(kube: Kube, deployment: Object) -> set[str]:
+    """What it has claimed before: those come first, lest it hold more than it uses."""
+    marks = ",".join(f"{mark}={deployment['metadata']['labels'][mark]}" for mark in WHOSE)
+    found = await kube.list(CONFIGMAPS, deployment["metadata"]["namespace"], labels=marks)
+    return {str(each.get("data", {}).get("address")) for each in found.items}

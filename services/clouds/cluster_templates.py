@@ -9,8 +9,8 @@ from schemas.cluster import NOT_INSTALLED
 from schemas.wish import Wish
 from services.clouds.cluster_object import newest
 from services.clouds.labels import GROUP
+from services.clouds.manifests import sells_spot
 from services.clouds.object_cache import Kept
-from services.clouds.spot_fields import sells_spot
 from services.clouds.topology import buys_spot
 
 PREFIX = "alate-capi-"

@@ -1,19 +1,23 @@
 """A user's own Cluster API manifests are filled in with what was bought."""
 
+import re
 from collections.abc import Iterable, Sequence
 from string import Template
 
 from events.errors import Denied
 from events.kube.port import Object
-from events.kube.resources import MACHINEDEPLOYMENTS
 from schemas.documents import documents
 from schemas.placement import Attempt, Lot
 from schemas.wish import Pool, Wish
 from services.clouds import node_config
 from services.clouds.autoscaling import handed_over
-from services.clouds.spot_fields import on_spot
-from services.clouds.template_values import over
+from services.clouds.template_values import CHARTS, over
 
+KINDS = {"AWSMachineTemplate": "aws", "AzureMachineTemplate": "azure", "GCPMachineTemplate": "gcp"}
+"""The cloud of each provider's machine template; its field is the one that k0rdent's charts hand on."""
+_MADE = re.compile(rf"^kind: ({'|'.join(KINDS)})\s*$", re.MULTILINE)
+
+MACHINE_DEPLOYMENT = "MachineDeployment"
 POOL = "${POOL}"
 """A document of a template that mentions it is made once for each pool."""
 
@@ -57,7 +61,7 @@ def _whole(text: str, pools: Sequence[Pool]) -> None:
 def _scalable(lots: Iterable[Lot], made: Iterable[Object]) -> None:
     """An autoscaler must have something whose replicas it can set. Raises Denied."""
     pools = sum(lot.group is not None for lot in lots)
-    if pools > sum(document.get("kind") == MACHINEDEPLOYMENTS.kind for document in made):
+    if pools > sum(document.get("kind") == MACHINE_DEPLOYMENT for document in made):
         told = (
             "the Cluster API template makes no MachineDeployment for each pool, which scaledBy ClusterAutoscaler needs"
         )
@@ -66,7 +70,7 @@ def _scalable(lots: Iterable[Lot], made: Iterable[Object]) -> None:
 
 def _marked(document: Object, lot: Lot, pool: Pool) -> Object:
     """A pool's document; where it makes machines, their nodes will tell which pool they are of."""
-    if document.get("kind") != MACHINEDEPLOYMENTS.kind:
+    if document.get("kind") != MACHINE_DEPLOYMENT:
         return document
     own = handed_over(document, lot, pool)
     return over(own, {"spec": {"template": {"metadata": {"labels": {node_config.SYNCED: lot.pool}}}}})
@@ -88,3 +92,14 @@ def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
         "NODE_LABELS": node_config.labels(pool),
         "NODE_TAINTS": node_config.taint_list(pool),
     }
+
+
+def on_spot(document: Object) -> Object:
+    """A pool's document, which asks for spot machines if it is a machine template; what else it says stays."""
+    cloud = KINDS.get(document.get("kind", ""))
+    return over(document, {"spec": {"template": {"spec": CHARTS[cloud].spot}}}) if cloud else document
+
+
+def sells_spot(template: str) -> bool:
+    """Whether a template can be told to ask for spot machines: by ``${SPOT}``, or because it is known where."""
+    return "${SPOT}" in template or any("${POOL}" in part and _MADE.search(part) for part in template.split("\n---"))

@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 from events.errors import Denied
 from schemas.placement import Attempt
-from schemas.wish import Wish
-from services.clouds.network import NETWORK, cluster_network
+from schemas.wish import Network, Wish
 from services.clouds.node_config import pool_of, worker_args
 from services.kubernetes.version_skew import plain
+
+NETWORK = "clusterNetwork"
 
 Config = dict[str, object]
 BAD_TEMPLATE = "BadTemplate"
@@ -112,3 +113,12 @@ def _at(path: str, config: object) -> object:
     for name in path.split("."):
         config = config.get(name) if isinstance(config, Mapping) else None
     return config
+
+
+def cluster_network(network: Network | None) -> dict[str, object]:
+    """What a Cluster's spec and a chart's values call it; nothing where the Colony leaves it to the template."""
+    if network is None:
+        return {}
+    return {
+        NETWORK: {"pods": {"cidrBlocks": list(network.pods)}, "services": {"cidrBlocks": list(network.services)}},
+    }

@@ -2,8 +2,8 @@
 
 import csv
 from collections.abc import Mapping
-from dataclasses import replace
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -112,3 +112,29 @@ def _said(value: object) -> str:
 def _unknown(pool: Mapping[str, object]) -> str:
     fields = sorted(str(field)[:LONGEST] for field in set(pool) - set(OWN))
     return f"{', '.join(fields)} is not known: use {', '.join(OWN)}"
+
+
+@dataclass(frozen=True)
+class Text:
+    """One cloud's catalog, as it is."""
+
+    cloud: str
+    source: str
+    data: bytes
+    ending: str = ".csv"
+    as_of: datetime | None = None
+    """When it was written; None: nobody says."""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A catalog that could not be read."""
+
+    cloud: str
+    """Empty: whose it would be is not known, for not even its folder can be read."""
+    source: str
+    why: str
+    """One sentence."""
+
+
+Found = Text | Unread

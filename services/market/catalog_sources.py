@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from events.errors import TryLater
 from events.http.addresses import Reach
 from events.http.fetch import fetch
-from services.market.catalog_found import Found, Text, Unread
-from services.market.catalog_parser import LARGEST, files
+from services.market.catalog_parser import LARGEST, Found, Text, Unread, files
 
 SAMPLE = Path(__file__).parent / "sample_prices"
 """The prices that are shipped: a sample, for the laptop."""

@@ -1,6 +1,6 @@
 """As long as a cluster lives, its limits are watched; then its end begins."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 import msgspec
@@ -9,7 +9,6 @@ from schemas.cluster import ClusterState, Ready, Released
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from schemas.teardown import Armed, Draining, Gone, Releasing, Stuck, TeardownState, Verifying, Warned
-from services.teardown.limits import next_end, warn_at
 from services.teardown.steps import STEP_LIMIT, begin, heed, lose
 
 W = TypeVar("W", Armed, Warned)
@@ -109,3 +108,26 @@ def _up_to_date(state: W, cluster: ClusterState) -> W:
     known = lose(state) if state.kubeconfig not in ("", kubeconfig) else state
     known = msgspec.structs.replace(known, wish=cluster.wish, ready_since=ready_since, kubeconfig=kubeconfig, lent=lent)
     return state if known == state else msgspec.structs.replace(known, as_of=cluster.since)
+
+
+def next_end(state: TeardownState) -> tuple[datetime, str] | None:
+    """The nearest limit: when, and which."""
+    limits = _limits(state)
+    return min(limits) if limits else None
+
+
+def warn_at(state: TeardownState, end_at: datetime) -> datetime:
+    """When people are told: as long before as they asked, but never more than half the limit."""
+    limits = state.wish.limits
+    shortest = min(limit for limit in (limits.time_to_live, limits.idle_after) if limit is not None)
+    return end_at - timedelta(seconds=min(limits.warn_before, shortest / 2))
+
+
+def _limits(state: TeardownState) -> list[tuple[datetime, str]]:
+    if state.ready_since is None:
+        return []
+    limits = state.wish.limits
+    may_idle = state.idle_since and not state.wish.need.hibernate
+    idle_since = max(state.idle_since, state.ready_since) if state.idle_since and may_idle else None
+    pairs = ((state.ready_since, limits.time_to_live, "TimeToLive"), (idle_since, limits.idle_after, "Idle"))
+    return [(since + timedelta(seconds=span), why) for since, span, why in pairs if since and span is not None]

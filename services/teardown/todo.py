@@ -15,7 +15,7 @@ from schemas.teardown import (
     Warned,
 )
 from services.runtime.machine import Command, asks
-from services.teardown.limits import next_end, warn_at
+from services.teardown.lifetime import next_end, warn_at
 from services.teardown.steps import within
 
 

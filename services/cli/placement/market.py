@@ -16,7 +16,7 @@ from services.clouds import backends
 from services.clouds.port import Cloud
 from services.errors import BadInput, Failed
 from services.inventory.market.catalog_checks import judge
-from services.market.catalog_found import Found, Unread
+from services.market.catalog_parser import Found, Unread
 from services.market.catalog_sources import sources
 from services.provisioning.placement.market_view import Stall
 from services.provisioning.placement.offer_index import Market

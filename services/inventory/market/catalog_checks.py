@@ -9,8 +9,7 @@ import msgspec
 from schemas.inventory import Trouble
 from schemas.market import CatalogSeen
 from services.market.catalog import Catalog
-from services.market.catalog_found import Found, Text, Unread
-from services.market.catalog_parser import parse
+from services.market.catalog_parser import Found, Text, Unread, parse
 
 TOLD = 20
 """Bad rows of one catalog that are told one by one."""

@@ -11,7 +11,7 @@ from schemas.inventory import Offers
 from schemas.market import CatalogSeen
 from services.inventory.market.catalog_checks import Judgement, gone, judge
 from services.market.catalog import regions
-from services.market.catalog_found import Found
+from services.market.catalog_parser import Found
 from services.market.catalog_sources import Source
 from services.runtime.level_publisher import Levels
 

@@ -15,10 +15,11 @@ from schemas.cluster import Ready
 from schemas.entity import Due
 from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen
+from schemas.placement import Lot
 from schemas.wish import Need
-from services.colony.shortfall import idle_since
+from services.colony.shortfall import by_pool, idle_since
 from services.provisioning.lifecycle.bin_packing import Lots, grown
-from services.provisioning.lifecycle.resize import begin, run_over, taken
+from services.provisioning.lifecycle.resize import begin, rebilled, run_over, taken
 
 PAUSE = timedelta(minutes=10)
 """From the last use to fewer nodes; from a refusal to asking for more again."""
@@ -105,3 +106,22 @@ def _resize(state: Ready, lots: Lots, now: datetime) -> Ready:
     changed = begin(state, lots, now, before=taken(state))
     resizing = msgspec.structs.replace(changed.resizing, demanded=True) if changed.resizing else None
     return msgspec.structs.replace(changed, resizing=resizing, shrinks_at=None, lulls={}, ungrown=None)
+
+
+def count(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
+    """What is there is what it costs, never less than the fewest nodes it may have: those are being made again.
+
+    One that is lent is had whole, and costs what was asked for of it.
+    """
+    lots = state.attempt.placement.lots
+    there = by_pool(state, seen, [lot.pool for lot in lots])
+    rolls = state.resizing is not None or state.upgrading is not None  # then a node may stand beside its successor
+    fixed = rolls or state.lent
+    counted = tuple(_counted(lot, there[lot.pool].nodes, fixed=fixed) if lot.pool in there else lot for lot in lots)
+    return state if counted == lots else rebilled(state, counted, now)
+
+
+def _counted(lot: Lot, nodes: int, *, fixed: bool) -> Lot:
+    if lot.group is not None:
+        return msgspec.structs.replace(lot, nodes=max(nodes, lot.least))
+    return lot if fixed else msgspec.structs.replace(lot, extra=max(nodes - lot.nodes, 0))

@@ -49,9 +49,15 @@ from services.provisioning.lifecycle.release import (
     try_next,
     try_next_seen,
 )
-from services.provisioning.lifecycle.request import let_ask_again, reconsider, request_again, try_again
+from services.provisioning.lifecycle.request import (
+    ask_again,
+    ask_soon,
+    let_ask_again,
+    reconsider,
+    request_again,
+    try_again,
+)
 from services.provisioning.lifecycle.resize import amend, confirm, run_over, take_back
-from services.provisioning.lifecycle.retry import ask_again, ask_soon
 from services.provisioning.lifecycle.upgrade import advance, arrive, stay
 from services.runtime.machine import machine, on
 

@@ -22,14 +22,13 @@ from schemas.founding import Gone, LaunchFailed
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Attempt, Ranked
-from services.provisioning.lifecycle.autoscale import fit, unheard
+from services.provisioning.lifecycle.autoscale import count, fit, unheard
 from services.provisioning.lifecycle.orphans import find, free_number
 from services.provisioning.lifecycle.pools import asked_for
 from services.provisioning.lifecycle.release import LOST, concerns, try_next
+from services.provisioning.lifecycle.request import go_without
 from services.provisioning.lifecycle.resize import enough, settle
-from services.provisioning.lifecycle.retry import go_without
 from services.provisioning.lifecycle.upgrade import begin, patience
-from services.provisioning.placement.autoscaler_bounds import count
 
 LAUNCH_LIMIT = timedelta(minutes=30)
 """From choosing an offer to an answering API; k0rdent itself calls a cluster failed after 30 minutes."""

@@ -11,16 +11,13 @@ import msgspec
 from schemas.cluster import Launching, Provisioned, Released, Releasing, Requested
 from schemas.founding import MadeLate, NotRecalled, Recalled
 from schemas.infra import InfraSeen, Remains
-from schemas.placement import Attempt, Lot, NodeGroup, Placement
-from schemas.wish import Need, Pool, Wish
-from services.clouds.existing_cluster import Standing, Stood
+from schemas.placement import Attempt, Placement
+from schemas.wish import Need, Wish
+from services.clouds.existing_cluster import Stood
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
 from services.provisioning.lifecycle.orphans import find, keep
 from services.provisioning.lifecycle.resize import amend
-from services.provisioning.placement.adoption import lot, only, pairs, price_of
-from services.provisioning.placement.offer_index import Market, Place
-
-UNPRICED = "its price is unknown since its history was lost"
+from services.provisioning.placement.adoption import UNPRICED, lot
 
 
 def request(_: None, wish: Wish, now: datetime) -> Requested | Provisioned | Releasing | Released:
@@ -75,20 +72,6 @@ def disown(state: Requested, told: NotRecalled) -> Requested:
     return keep(msgspec.structs.replace(state, standing=None), MadeLate(stray))
 
 
-def as_it_stands(wish: Wish, attempt: int, there: Standing, market: Market) -> Recalled | NotRecalled:
-    """What an attempt was founded for, by what its object tells, and at the price of now."""
-    unknown = sorted({stood.pool for stood in there.pools} - {pool.name for pool in wish.need.pools} - {""})
-    if unknown:
-        return NotRecalled(attempt, f"it has the pool {', '.join(unknown)}, which is not asked for")
-    need = _sized(wish.need, there)
-    place = (only(there.cloud, need.clouds), only(there.region, need.regions))
-    lots = tuple(_lot(need, pool, stood, market, place) for pool, stood in pairs(need, there))
-    fixed = market.control_plane(place)
-    placement = Placement(cloud=place[0], region=place[1], lots=lots, control_plane_per_hour=fixed)
-    message = "" if all(each.price_per_hour for each in lots) else UNPRICED
-    return Recalled(attempt, placement, need, message)
-
-
 def _is_of(wish: Wish, seen: InfraSeen) -> bool:
     """Whether an object bears the marks of this very Colony, at the back end that the wish names."""
     return seen.uid.startswith(f"{wish.uid}.") and seen.backend == wish.need.backend
@@ -106,28 +89,3 @@ def _unpriced(seen: InfraSeen, need: Need) -> Attempt:
     return Attempt(
         number=seen.attempt, placement=Placement(cloud="", region="", lots=lots), adopts=seen.adopted, message=UNPRICED
     )
-
-
-def _sized(need: Need, there: Standing) -> Need:
-    """With the pools, the nodes and the version that stand."""
-    standing = {stood.pool for stood in there.pools} or {""}
-    pools = tuple(pool for pool in need.pools if standing == {""} or pool.name in standing)
-    asleep = bool(there.pools) and not any(stood.nodes for stood in there.pools)
-    known = msgspec.structs.replace(
-        need, pools=pools, hibernate=asleep, kubernetes_version=there.version or need.kubernetes_version
-    )
-    if asleep:
-        return known
-    sized = tuple(_pool(need, pool, stood) for pool, stood in pairs(known, there))
-    return msgspec.structs.replace(known, pools=sized)
-
-
-def _pool(need: Need, pool: Pool, stood: Stood) -> Pool:
-    """Of what grows and shrinks by itself the size says nothing of what was asked for."""
-    return pool if pool.elastic or need.autoscaled else msgspec.structs.replace(pool, nodes=stood.nodes)
-
-
-def _lot(need: Need, pool: Pool, stood: Stood, market: Market, place: Place) -> Lot:
-    made = lot(pool, stood, price_of(need, pool, stood, market, place) or 0.0)
-    group = NodeGroup(least=pool.least, most=pool.most) if need.autoscaled else None
-    return msgspec.structs.replace(made, group=group)

@@ -17,8 +17,6 @@ from services.runtime.machine import Command
 F = TypeVar("F", bound=Founded)
 ENOUGH = 3
 """Interruptions after which on-demand machines are looked for first."""
-OTHERWISE = "ask for another one, or add another cluster to the Colony"
-"""What to do instead."""
 
 
 def asks_pools(state: Founded) -> tuple[Command, ...]:
@@ -59,27 +57,3 @@ def wished(state: Founded) -> Wish:
 def asked_for(state: Founded) -> Wish:
     """The same, in the version that it gets: what it would be founded as anew."""
     return to(wished(state), shall_run(state))
-
-
-def addition(command: Buy) -> Wish:
-    """A wish for the new pools alone: where the cluster is, at what its limit leaves beside the others."""
-    need, beside = command.wish.need, command.beside
-    there, most = {lot.pool for lot in beside.lots}, need.max_price_per_hour
-    alone = msgspec.structs.replace(
-        need,
-        pools=tuple(pool for pool in need.pools if pool.name not in there),
-        clouds=(beside.cloud,),
-        regions=(beside.region,),
-        # The control plane is counted once more where these are looked for.
-        max_price_per_hour=None
-        if most is None
-        else max(round(most - beside.most_per_hour + beside.control_plane_per_hour, 6), 0.0),
-    )
-    return msgspec.structs.replace(command.wish, need=alone)
-
-
-def in_vain(asked: Wish, why: str) -> str:
-    """What people are told when the market has nothing for such a wish."""
-    need = asked.need
-    named, place = ", ".join(pool.name for pool in need.pools), " ".join((*need.clouds, *need.regions))
-    return f"pool {named} cannot be added in {place} beside what is there ({why}): {OTHERWISE}"

@@ -1,9 +1,22 @@
-"""What is wanted of a cluster is followed, before it is founded as after it is gone."""
+"""A cluster without an attempt follows its newest wish, and asks the market again with a growing delay."""
+
+from datetime import datetime, timedelta
+from zlib import crc32
 
 import msgspec
 
-from schemas.cluster import Placing, Released, Releasing, Requested, Stalled, Waiting
+from schemas.cluster import NOT_INSTALLED, Placing, Released, Releasing, Requested, Stalled, Waiting
+from schemas.entity import Due
+from schemas.founding import MarketMoved
+from schemas.placement import Ranked
 from schemas.wish import Wish
+from services.provisioning.placement.cooldowns import memory, remembered
+
+SHORTEST = timedelta(minutes=1)
+LONGEST = timedelta(minutes=30)
+"""The market is asked again after as long as the cluster has gone without, within these: half as often each time."""
+SETTLE = timedelta(minutes=1)
+"""From the first change of the market to asking it: changes come in crowds."""
 
 
 def request_again(state: Released, wish: Wish) -> Released | Requested:
@@ -40,3 +53,28 @@ def try_again(state: Stalled | Waiting, wish: Wish) -> Stalled | Waiting | Reque
 
 def _incarnation(wish: Wish) -> str:
     return f"{wish.uid}.{wish.generation}"
+
+
+def go_without(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Waiting | Stalled:
+    """What only another wish or an installation can help stands still; all else waits."""
+    if memory(market.reason).final or market.reason == NOT_INSTALLED:
+        return state.to(Stalled, reason=market.reason, message=market.message)
+    since = state.short_since or now
+    wait = min(max(now - since, SHORTEST), LONGEST) * _spread(state.uid)
+    return state.to(Waiting, reason=market.reason, message=market.message, short_since=since, until=now + wait)
+
+
+def ask_again(state: Waiting, _: Due, now: datetime) -> Waiting | Placing:
+    """What failed too long ago to count is forgotten."""
+    if now < state.until or state.wish.deleting:
+        return state
+    return state.to(Placing, tried=tuple(attempt for attempt in state.tried if remembered(attempt, now)))
+
+
+def ask_soon(state: Waiting, _: MarketMoved, now: datetime) -> Waiting:
+    return msgspec.structs.replace(state, until=min(state.until, now + SETTLE))
+
+
+def _spread(uid: str) -> float:
+    """0.9 to 1.1, by name: those that went without at the same time do not all ask again at the same time."""
+    return 0.9 + crc32(uid.encode()) % 1000 / 5000

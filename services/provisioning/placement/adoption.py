@@ -3,13 +3,18 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+import msgspec
+
+from schemas.founding import NotRecalled, Recalled
 from schemas.inventory import Offer
-from schemas.placement import Attempt, Lot, Placement, Ranked
+from schemas.placement import Attempt, Lot, NodeGroup, Placement, Ranked
 from schemas.wish import Adopt, Need, Pool, Wish
 from services.clouds.existing_cluster import Standing, Stood
 from services.market.jurisdictions import within
 from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT, remembered
 from services.provisioning.placement.offer_index import Market, Place
+
+UNPRICED = "its price is unknown since its history was lost"
 
 UNKNOWN = "unknown"
 """The cloud or region of a cluster that tells neither, where the Colony does not name the only one."""
@@ -107,3 +112,42 @@ def _unpriced(stood: Stood, place: Place) -> str:
 def _listed(there: Standing) -> str:
     named = ", ".join(stood.pool for stood in there.pools if stood.pool)
     return f"the pools {named}" if named else "one pool"
+
+
+def as_it_stands(wish: Wish, attempt: int, there: Standing, market: Market) -> Recalled | NotRecalled:
+    """What an attempt was founded for, by what its object tells, and at the price of now."""
+    unknown = sorted({stood.pool for stood in there.pools} - {pool.name for pool in wish.need.pools} - {""})
+    if unknown:
+        return NotRecalled(attempt, f"it has the pool {', '.join(unknown)}, which is not asked for")
+    need = _sized(wish.need, there)
+    place = (only(there.cloud, need.clouds), only(there.region, need.regions))
+    lots = tuple(_lot(need, pool, stood, market, place) for pool, stood in pairs(need, there))
+    fixed = market.control_plane(place)
+    placement = Placement(cloud=place[0], region=place[1], lots=lots, control_plane_per_hour=fixed)
+    message = "" if all(each.price_per_hour for each in lots) else UNPRICED
+    return Recalled(attempt, placement, need, message)
+
+
+def _sized(need: Need, there: Standing) -> Need:
+    """With the pools, the nodes and the version that stand."""
+    standing = {stood.pool for stood in there.pools} or {""}
+    pools = tuple(pool for pool in need.pools if standing == {""} or pool.name in standing)
+    asleep = bool(there.pools) and not any(stood.nodes for stood in there.pools)
+    known = msgspec.structs.replace(
+        need, pools=pools, hibernate=asleep, kubernetes_version=there.version or need.kubernetes_version
+    )
+    if asleep:
+        return known
+    sized = tuple(_pool(need, pool, stood) for pool, stood in pairs(known, there))
+    return msgspec.structs.replace(known, pools=sized)
+
+
+def _pool(need: Need, pool: Pool, stood: Stood) -> Pool:
+    """Of what grows and shrinks by itself the size says nothing of what was asked for."""
+    return pool if pool.elastic or need.autoscaled else msgspec.structs.replace(pool, nodes=stood.nodes)
+
+
+def _lot(need: Need, pool: Pool, stood: Stood, market: Market, place: Place) -> Lot:
+    made = lot(pool, stood, price_of(need, pool, stood, market, place) or 0.0)
+    group = NodeGroup(least=pool.least, most=pool.most) if need.autoscaled else None
+    return msgspec.structs.replace(made, group=group)

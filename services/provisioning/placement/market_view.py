@@ -22,15 +22,16 @@ from schemas.resize import Bought, Buy, NotBought, Resize
 from schemas.subjects import Key
 from schemas.wish import Wish
 from services.clouds.existing_cluster import Standing
-from services.provisioning.lifecycle.lost_history import as_it_stands
-from services.provisioning.lifecycle.pools import addition, in_vain
-from services.provisioning.placement.adoption import taken_in
+from services.provisioning.placement.adoption import as_it_stands, taken_in
 from services.provisioning.placement.offer_index import Market
 from services.provisioning.placement.predicates import Known, Reach
 from services.provisioning.placement.rank import BEST, rank, steadied
 from services.provisioning.placement.reservations import Holder, Holders, Stock, excess, holds, together
 from services.provisioning.placement.tenant_signals import Neighbours
 from services.runtime.read_model import View, entities, levels
+
+OTHERWISE = "ask for another one, or add another cluster to the Colony"
+"""What to do instead."""
 
 SOON = 0.1
 """Seconds until it is looked again whether our own choice has come back on the bus."""
@@ -167,3 +168,27 @@ class Stall:
             if (state.uid, state.attempt.number) == (holder.uid, holder.attempt.number):
                 return stored.sequence
         return 0
+
+
+def addition(command: Buy) -> Wish:
+    """A wish for the new pools alone: where the cluster is, at what its limit leaves beside the others."""
+    need, beside = command.wish.need, command.beside
+    there, most = {lot.pool for lot in beside.lots}, need.max_price_per_hour
+    alone = msgspec.structs.replace(
+        need,
+        pools=tuple(pool for pool in need.pools if pool.name not in there),
+        clouds=(beside.cloud,),
+        regions=(beside.region,),
+        # The control plane is counted once more where these are looked for.
+        max_price_per_hour=None
+        if most is None
+        else max(round(most - beside.most_per_hour + beside.control_plane_per_hour, 6), 0.0),
+    )
+    return msgspec.structs.replace(command.wish, need=alone)
+
+
+def in_vain(asked: Wish, why: str) -> str:
+    """What people are told when the market has nothing for such a wish."""
+    need = asked.need
+    named, place = ", ".join(pool.name for pool in need.pools), " ".join((*need.clouds, *need.regions))
+    return f"pool {named} cannot be added in {place} beside what is there ({why}): {OTHERWISE}"

@@ -6,15 +6,21 @@ from datetime import datetime
 from typing import NamedTuple
 
 from schemas.entity import EPOCH
+from schemas.inventory import Offer
 from schemas.market import CapacitySeen
-from schemas.placement import Lot
+from schemas.placement import Lot, NodeGroup
 from schemas.wish import Need, Pool, Spot
 from services.market.jurisdictions import country, within
-from services.provisioning.placement.allocatable import cpu_for_pods, gib_for_pods
-from services.provisioning.placement.autoscaler_bounds import group
 from services.provisioning.placement.cooldowns import Mark, marks
 from services.provisioning.placement.offer_index import Entry, Place
 from services.provisioning.placement.reservations import Stock
+
+RESERVED_CPU, RESERVED_CPU_SHARE = 0.08, 0.01
+RESERVED_GIB, RESERVED_SHARE, EVICTION_GIB = 330 / 1024, 0.05, 100 / 1024
+"""Kept for the system and the kubelet. Source: Google Distributed Cloud, "Resources available for your workloads"."""
+DAEMONS_CPU, DAEMONS_GIB = 0.5, 1.0
+"""What the daemons of a GPU node ask for together: network, proxy, storage, device plugin, metrics. An allowance."""
+
 
 Reach = Mapping[str, bool]
 """The clouds that can be had, and whether as spot."""
@@ -166,3 +172,18 @@ def lot(pool: Pool, entry: Entry, *, scaled: bool = False) -> Lot:
 
 def _marks(pool: Pool, entry: Entry) -> tuple[Mark, ...]:
     return marks(entry.offer.cloud, entry.offer.region, lot(pool, entry))
+
+
+def group(pool: Pool, offer: Offer) -> NodeGroup:
+    """What an autoscaler is told of a pool on machines of this offer."""
+    return NodeGroup(least=pool.least, most=pool.most, cpu=offer.cpu, memory_gib=offer.memory_gib)
+
+
+def cpu_for_pods(offer: Offer) -> float:
+    """Cores that pods can ask for on a node; 0 where the machine's cores are not known."""
+    return max(0.0, offer.cpu * (1 - RESERVED_CPU_SHARE) - RESERVED_CPU - DAEMONS_CPU)
+
+
+def gib_for_pods(offer: Offer) -> float:
+    """Memory that pods can ask for on a node (GiB); 0 where the machine's is not known."""
+    return max(0.0, offer.memory_gib * (1 - RESERVED_SHARE) - RESERVED_GIB - EVICTION_GIB - DAEMONS_GIB)

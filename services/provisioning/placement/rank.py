@@ -17,7 +17,6 @@ from schemas.market import CapacitySeen
 from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Need, Pool, Spot, Wish
 from services.market.capacity import dearer
-from services.provisioning.placement.autoscaler_bounds import at_largest
 from services.provisioning.placement.combinations import Combination, in_limits, in_turns
 from services.provisioning.placement.cooldowns import closed, memory, remembered
 from services.provisioning.placement.exclusions import exclusions
@@ -209,3 +208,11 @@ def _nothing(need: Need, reach: Reach) -> str:
     )
     where = ", ".join(sorted(set(reach) & set(need.clouds or reach)) or need.clouds)
     return f"no offer has {wanted} on {where}{' in ' + ', '.join(need.regions) if need.regions else ''}"
+
+
+def at_largest(need: Need) -> Need:
+    """What such a cluster may come to: every pool as large as it may be."""
+    if not need.autoscaled:
+        return need
+    pools = (msgspec.structs.replace(pool, nodes=pool.most, min_nodes=pool.least) for pool in need.pools)
+    return msgspec.structs.replace(need, pools=tuple(pools))

@@ -8,7 +8,7 @@ import yaml
 from events.errors import Denied, NoCapacity
 from events.kube.resources import CLUSTERDEPLOYMENTS, CONFIGMAPS, CREDENTIALS
 from schemas.cluster import Ready, Waiting
-from services.clouds.own_machines import claim, listed
+from services.clouds.claims import claim, listed
 from tests.contracts.clouds.house import INSTANCE, House
 from tests.samples import LOT
 

@@ -7,8 +7,7 @@ import yaml
 from events.kube.resources import CONFIGMAPS
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
-from services.clouds.manifests import render
-from services.clouds.spot_fields import KINDS, on_spot, sells_spot
+from services.clouds.manifests import KINDS, on_spot, render, sells_spot
 from tests.samples import LOT
 
 FIELDS = {

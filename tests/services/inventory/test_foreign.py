@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.market.catalog_found import Text
+from services.market.catalog_parser import Text
 from tests.foreign import Foreign
 from tests.fuzz.odd import bent
 from tests.services.inventory.fleet import Fleet

@@ -15,7 +15,7 @@ from schemas.registry import declared
 from schemas.subjects import key_of
 from schemas.teardown import Armed, Cleaning, Draining, Ending, Gone, Releasing, Stuck, TeardownState, Verifying, Warned
 from schemas.wish import OnRelease
-from services.teardown.limits import next_end
+from services.teardown.lifetime import next_end
 from tests.services.crash.conftest import clock
 from tests.services.leaks.history import THEIRS
 from tests.services.leaks.inside import Paid

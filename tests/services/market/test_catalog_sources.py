@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from services.market.catalog_found import Text, Unread
+from services.market.catalog_parser import Text, Unread
 from services.market.catalog_sources import Files, Url, sources
 
 

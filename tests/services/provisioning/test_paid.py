@@ -22,8 +22,8 @@ from services.gateway.status.facts import Facts
 from services.gateway.status.message import message
 from services.provisioning.act import NO_CATALOG, Calls
 from services.provisioning.lifecycle.decide import decide
-from services.provisioning.lifecycle.lost_history import UNPRICED
 from services.provisioning.lifecycle.todo import todo
+from services.provisioning.placement.adoption import UNPRICED
 from services.provisioning.placement.market_view import Stall
 from services.provisioning.placement.offer_index import Market
 from services.provisioning.placement.rank import rank

@@ -9,7 +9,7 @@ from schemas.inventory import ClusterSeen
 from schemas.limits import Limits
 from schemas.teardown import Armed, Audited, Draining, Gone, Verifying, Warned
 from services.teardown.decide import decide
-from services.teardown.limits import next_end, warn_at
+from services.teardown.lifetime import next_end, warn_at
 from services.teardown.steps import RETRY_AFTER, STEP_LIMIT
 from services.teardown.todo import todo
 from tests.services.teardown.life import T0, armed, at, cluster, tell

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from schemas.crds import Refused, read_colony
 from services.cli.migrate.exalsius import moved
 from services.cli.migrate.places import OR_SAID, UNTOLD, WHY, Said, steps
-from services.clouds.own_machines import listed
+from services.clouds.claims import listed
 from services.market.catalog_parser import parse
 from tests.samples import LOT
 

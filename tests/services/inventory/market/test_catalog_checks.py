@@ -7,7 +7,7 @@ import pytest
 
 from schemas.market import CatalogSeen
 from services.inventory.market.catalog_checks import TOLD, gone, judge
-from services.market.catalog_found import Text, Unread
+from services.market.catalog_parser import Text, Unread
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = T0 + timedelta(hours=6)

@@ -19,7 +19,7 @@ from schemas.wish import Need, Pool, Wish
 from services.inventory.market.capacity import REFUSED
 from services.inventory.market.catalog_refresh import AS_OF
 from services.inventory.market.loop import Market
-from services.market.catalog_found import Text, Unread
+from services.market.catalog_parser import Text, Unread
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 

@@ -9,7 +9,7 @@ import pytest
 
 from events.meters import CATALOG_FAILURES
 from services.inventory.watch.watcher import VIOLATIONS
-from services.market.catalog_found import Text
+from services.market.catalog_parser import Text
 from services.runtime.failures import FAILURES
 from tests.foreign import Foreign
 from tests.services.inventory.fleet import Fleet, fleet

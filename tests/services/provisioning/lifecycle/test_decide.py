@@ -19,7 +19,7 @@ from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import AddonRef, Adopt, Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
-from services.provisioning.lifecycle.retry import SETTLE
+from services.provisioning.lifecycle.request import SETTLE
 from services.provisioning.lifecycle.todo import todo
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,8 +13,8 @@ from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Need, Pool, Wish
 from services.clouds.existing_cluster import Standing, Stood
 from services.provisioning.lifecycle.decide import decide
-from services.provisioning.lifecycle.lost_history import UNPRICED, as_it_stands
 from services.provisioning.lifecycle.todo import todo
+from services.provisioning.placement.adoption import UNPRICED, as_it_stands
 from services.provisioning.placement.offer_index import Market
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

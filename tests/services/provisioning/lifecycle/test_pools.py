@@ -14,8 +14,8 @@ from schemas.resize import Bought, Buy, NotBought, Resize, Resized, ResizeRefuse
 from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
-from services.provisioning.lifecycle.pools import addition, in_vain
 from services.provisioning.lifecycle.todo import todo
+from services.provisioning.placement.market_view import addition, in_vain
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -4,10 +4,9 @@ import pytest
 
 from schemas.inventory import Offer
 from schemas.wish import Need, Pool, Spot
-from services.provisioning.placement.allocatable import cpu_for_pods, gib_for_pods
 from services.provisioning.placement.cooldowns import marks
 from services.provisioning.placement.offer_index import Entry
-from services.provisioning.placement.predicates import RULES, Ask, Known, fits, lot
+from services.provisioning.placement.predicates import RULES, Ask, Known, cpu_for_pods, fits, gib_for_pods, lot
 
 REACH = {"aws": True, "own": False}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from schemas.placement import Attempt, Placement
-from services.clouds.replica_patches import sized
+from services.clouds.manifest_patches import sized
 from tests.samples import LOT
 
 ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="r", lots=(LOT,)))

@@ -1,25 +1,56 @@
-"""What of an attempt's manifests hangs on the version of Kubernetes, and in which order it may change."""
+"""Patches for an attempt's manifests, found by rendering them with another size or another Kubernetes version."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
 from events.errors import Denied
 from events.kube.port import Object
-from schemas.placement import Attempt
+from schemas.placement import Attempt, Lot
 from schemas.wish import Wish
-from services.clouds.manifests import render
-from services.clouds.replica_patches import differing
+from services.clouds.manifests import MACHINE_DEPLOYMENT, render
 
 MARK = "${KUBERNETES_VERSION}"
 NO_VERSION = "v0.0.0"
 """Nobody asks for it: whatever is not the same with it hangs on the version."""
-WORKERS = ("MachineDeployment", "MachinePool")
+WORKERS = (MACHINE_DEPLOYMENT, "MachinePool")
 FIXED = "Template"
 """How the kinds end that machines are made from: providers let none of these change."""
-
 Patches = list[tuple[Object, Object]]
 """Documents, each with a merge patch of what hangs on the version."""
+
+Render = Callable[[Attempt], list[Object]]
+
+
+def sized(render: Render, attempt: Attempt) -> list[tuple[Object, Object]]:
+    """Each document that says how many nodes there are, or may be, with a merge patch of that and nothing else."""
+    pairs = zip(render(attempt), render(_larger(attempt)), strict=True)
+    return [(document, patch) for document, other in pairs if (patch := differing(document, other))]
+
+
+def _larger(attempt: Attempt) -> Attempt:
+    placement = attempt.placement
+    lots = tuple(_more(lot) for lot in placement.lots)
+    return msgspec.structs.replace(attempt, placement=msgspec.structs.replace(placement, lots=lots))
+
+
+def _more(lot: Lot) -> Lot:
+    group = lot.group and msgspec.structs.replace(lot.group, most=lot.group.most + 1)
+    return msgspec.structs.replace(lot, nodes=lot.nodes + 1, group=group)
+
+
+def differing(one: Object, other: Object) -> Object:
+    """The fields of `one` that differ in `other`; lists as a whole, as a merge patch has them."""
+    found: Object = {}
+    for key, value in one.items():
+        theirs = other.get(key)
+        if isinstance(value, dict) and isinstance(theirs, dict):
+            if inner := differing(value, theirs):
+                found[key] = inner
+        elif value != theirs:
+            found[key] = value
+    return found
 
 
 class Versioned(NamedTuple):
