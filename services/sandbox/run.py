@@ -23,10 +23,10 @@ from services.sandbox.api.server.http import Server
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.api.store.journal import KUBE, BusJournal
 from services.sandbox.clouds.engine.manager import Clouds
-from services.sandbox.clouds.engine.pace import Pace
-from services.sandbox.clouds.engine.snapshot import Laws
-from services.sandbox.clouds.shapes import shapes
-from services.sandbox.clouds.workloads.manager import Workloads
+from services.sandbox.clouds.engine.workload_manager import Workloads
+from services.sandbox.clouds.model.pace import Pace
+from services.sandbox.clouds.model.shapes import shapes
+from services.sandbox.clouds.model.snapshot import Laws
 from services.sandbox.seeds.plant import seed
 from services.sandbox.settings import SandboxSettings, load
 from services.sandbox.state import identity, seal, token

@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 @dataclass
 class SandboxWorld:
-    """See `services.sandbox.clouds.engine.world.World`."""
+    """See `services.sandbox.clouds.model.world.World`."""
 
     api: Api
     seal: bytes

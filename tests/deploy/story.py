@@ -26,10 +26,10 @@ from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.clouds.engine.manager import Clouds
-from services.sandbox.clouds.engine.pace import Pace
-from services.sandbox.clouds.engine.snapshot import Laws
-from services.sandbox.clouds.shapes import shapes
-from services.sandbox.clouds.workloads.manager import Workloads
+from services.sandbox.clouds.engine.workload_manager import Workloads
+from services.sandbox.clouds.model.pace import Pace
+from services.sandbox.clouds.model.shapes import shapes
+from services.sandbox.clouds.model.snapshot import Laws
 from tests.services.outbound.world import Fake
 
 TARGETS = Path(__file__).parents[1] / "data" / "outbound"

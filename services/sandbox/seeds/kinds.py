@@ -14,7 +14,7 @@ from events.kube.resources import (
     MACHINES,
     MACHINESETS,
 )
-from services.sandbox.clouds.engine.annotations import CONTROLPLANES, DEVCLUSTERS
+from services.sandbox.clouds.model.annotations import CONTROLPLANES, DEVCLUSTERS
 
 INFRA, BOOTSTRAP, CONTROL = (f"{part}.cluster.x-k8s.io" for part in ("infrastructure", "bootstrap", "controlplane"))
 OPEN: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

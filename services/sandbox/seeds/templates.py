@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from events.kube.client import Object, Resource
 from events.kube.resources import CLUSTERTEMPLATES, CONFIGMAPS, CREDENTIALS
-from services.sandbox.clouds.engine.annotations import FOR_CLOUD
+from services.sandbox.clouds.model.annotations import FOR_CLOUD
 
 VERSION, NEXT = "v1.34.0", "v1.35.0"
 """Of Kubernetes: what a template makes, and what one makes that may follow it."""

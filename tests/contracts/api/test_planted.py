@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from services.sandbox.api.apply.managed import Ownership
-from services.sandbox.api.server import status
+from services.sandbox.api import status
+from services.sandbox.api.objects.managed import Ownership
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.store import watch
 from tests.contracts.api import sides

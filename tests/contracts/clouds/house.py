@@ -22,7 +22,7 @@ from schemas.registry import declared
 from schemas.subjects import Key
 from services.clouds import backends
 from services.compose import SERVICES, Ports
-from services.sandbox.clouds.engine.billing import Billed, machines_ever
+from services.sandbox.clouds.model.billing import Billed, machines_ever
 from services.sandbox.seeds.plant import plant
 from tests.samples import cluster_class
 from tests.services.sandbox.clouds.conftest import Sandbox, clock

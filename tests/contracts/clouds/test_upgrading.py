@@ -8,7 +8,7 @@ import pytest
 from events.errors import Denied
 from events.kube.resources import COLONIES, NODES
 from schemas.cluster import Hibernated, Launching, Ready
-from services.sandbox.clouds.engine.annotations import CONTROL_PLANE
+from services.sandbox.clouds.model.annotations import CONTROL_PLANE
 from tests.contracts.clouds.house import full
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

@@ -16,7 +16,7 @@ from events.kube.resources import (
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
-from services.sandbox.clouds.engine.annotations import CONTROLPLANES
+from services.sandbox.clouds.model.annotations import CONTROLPLANES
 from tests.samples import LOT, cluster_class
 
 ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="us-east-1", lots=(LOT,)))

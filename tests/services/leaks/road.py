@@ -10,7 +10,7 @@ from events.errors import TryLater
 from events.kube.client import Object, Request, Response
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
-from services.sandbox.api.server.status import Refused
+from services.sandbox.api.status import Refused
 from tests.services.crash.conftest import Life
 
 NEVER = 1e12

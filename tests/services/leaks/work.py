@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from events.kube.client import Object, Resource
 from events.kube.resources import DEPLOYMENTS, JOBS, PODS, PVCS, SERVICES
-from services.sandbox.clouds.engine.annotations import RUN_SECONDS
+from services.sandbox.clouds.model.annotations import RUN_SECONDS
 from services.sandbox.clouds.workloads.view import DAEMONSETS, REPLICASETS, STATEFULSETS
 from tests.services.leaks.road import GRACE, NEVER, held
 

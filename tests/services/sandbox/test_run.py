@@ -16,7 +16,7 @@ from events.jetstream.server import free_port
 from events.kube.auth import TRUSTED, transport, transport_of
 from events.kube.client import Kube
 from events.kube.resources import CLUSTERS, CONFIGMAPS, JOBS, NODES, SECRETS, find
-from services.sandbox.clouds.engine.billing import machines_ever
+from services.sandbox.clouds.model.billing import machines_ever
 
 pytestmark = pytest.mark.stack
 

@@ -11,7 +11,7 @@ from schemas.teardown import Drain, Sweep
 from services.runtime.machine import Waits
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
-from services.sandbox.clouds.workloads.manager import Workloads
+from services.sandbox.clouds.engine.workload_manager import Workloads
 from services.teardown.act import act
 
 KEY = Key("teardown", "default", "c")

@@ -20,9 +20,9 @@ from services.cli.request.colony import from_file
 from services.market.catalog_parser import read_folder
 from services.market.catalog_sources import SAMPLE, Files
 from services.sandbox.clouds.engine.manager import Clouds
-from services.sandbox.clouds.engine.pace import Pace
-from services.sandbox.clouds.engine.snapshot import Laws
-from services.sandbox.clouds.shapes import shapes
+from services.sandbox.clouds.model.pace import Pace
+from services.sandbox.clouds.model.shapes import shapes
+from services.sandbox.clouds.model.snapshot import Laws
 from tests.kube.fixtures import needs, planes
 from tests.kube.plane import PARTS, ControlPlane
 from tests.story.kube.between import Between, Weather

@@ -14,7 +14,7 @@ PACE = f"{COMPLETES}  delay: {{durationMilliseconds: 3000}}\n"
 
 @dataclass
 class RealWorld:
-    """See `services.sandbox.clouds.engine.world.World`."""
+    """See `services.sandbox.clouds.model.world.World`."""
 
     folder: Path
     planes: dict[str, ControlPlane] = field(default_factory=dict)

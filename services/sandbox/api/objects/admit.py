@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
 from events.kube.client import Object
-from services.sandbox.api.apply.fields import json_text
 from services.sandbox.api.objects import meta, rules
+from services.sandbox.api.schema.fields import json_text
 from services.sandbox.api.schema.kinds import Kind
 from services.sandbox.api.schema.schema import default, lean, prune
 from services.sandbox.api.schema.validate import validate
-from services.sandbox.api.server.status import Cause, bad_request, invalid
+from services.sandbox.api.status import Cause, bad_request, invalid
 
 _SYSTEM = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "generateName")
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"  # no vowels: a generated name is never a word

@@ -13,7 +13,7 @@ from services.sandbox.api.objects.write import Writer
 from services.sandbox.api.schema.catalog import Catalog
 from services.sandbox.api.schema.custom import DEFINITIONS
 from services.sandbox.api.schema.kinds import builtins
-from services.sandbox.api.server.status import Refused
+from services.sandbox.api.status import Refused
 from services.sandbox.api.store.store import Change, Entry, Key, Store, Topic
 
 _log = structlog.get_logger()

@@ -5,14 +5,14 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from events.kube.client import Object
-from services.sandbox.api.apply.fields import json_text
 from services.sandbox.api.objects.write import gone
 from services.sandbox.api.schema.custom import DEFINITIONS
+from services.sandbox.api.schema.fields import json_text
 from services.sandbox.api.schema.kinds import Kind
-from services.sandbox.api.server import bodies
-from services.sandbox.api.server.request import Ask, Clock, stamp
-from services.sandbox.api.server.status import Cause, conflict, forbidden, invalid, not_found
+from services.sandbox.api.status import Cause, conflict, forbidden, invalid, not_found
 from services.sandbox.api.store.store import Entry, Key, Store, encode
+from services.sandbox.api.wire import bodies
+from services.sandbox.api.wire.request import Ask, Clock, stamp
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from events.kube.client import Object
-from services.sandbox.api.apply.fields import json_text
-from services.sandbox.api.server.status import Cause
+from services.sandbox.api.schema.fields import json_text
+from services.sandbox.api.status import Cause
 
 _WORD = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = rf"({_WORD})?"

@@ -7,9 +7,9 @@ import jsonpatch
 import jsonpointer
 
 from events.kube.client import Object
-from services.sandbox.api.apply.fields import json_text
+from services.sandbox.api.schema.fields import json_text
 from services.sandbox.api.schema.schema import child
-from services.sandbox.api.server.status import Refused, bad_request, unsupported
+from services.sandbox.api.status import Refused, bad_request, unsupported
 
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"

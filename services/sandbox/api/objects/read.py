@@ -8,13 +8,13 @@ from typing import NamedTuple
 import msgspec
 
 from events.kube.client import Object, Response
-from services.sandbox.api.objects.selectors import Matches, both, fields, labels
 from services.sandbox.api.schema.kinds import Kind
-from services.sandbox.api.server import accept
-from services.sandbox.api.server.request import Ask
-from services.sandbox.api.server.status import JSON, Cause, bad_request, expired, invalid, not_found
+from services.sandbox.api.status import JSON, Cause, bad_request, expired, invalid, not_found
+from services.sandbox.api.store.selectors import Matches, both, fields, labels
 from services.sandbox.api.store.store import Entry, Store, encode
 from services.sandbox.api.store.watch import Hub, Shape, View, Watch
+from services.sandbox.api.wire import accept
+from services.sandbox.api.wire.request import Ask
 
 Found = list[tuple[tuple[str, str], Entry]]
 

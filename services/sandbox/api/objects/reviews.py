@@ -2,10 +2,10 @@
 
 from events.kube.client import Object, Request, Response
 from services.sandbox.api.schema.kinds import Kind
-from services.sandbox.api.server import bodies
-from services.sandbox.api.server.request import Ask, Place
-from services.sandbox.api.server.status import JSON, not_allowed, unknown_path
+from services.sandbox.api.status import JSON, not_allowed, unknown_path
 from services.sandbox.api.store.store import encode
+from services.sandbox.api.wire import bodies
+from services.sandbox.api.wire.request import Ask, Place
 
 _USER = {"username": "alate", "groups": ["system:masters", "system:authenticated"]}
 _ALLOWED: Object = {"allowed": True, "reason": "the sandbox allows everything"}

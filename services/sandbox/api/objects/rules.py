@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from events.kube.client import Object
-from services.sandbox.api.server.status import Cause
+from services.sandbox.api.status import Cause
 
 TEXTS = {"FieldValueForbidden": "Forbidden", "FieldValueInvalid": "Invalid value"}
 """How the real server begins the message of a cause."""

@@ -11,10 +11,10 @@ from services.sandbox.api.objects import patch
 from services.sandbox.api.print.jsonpath import path
 from services.sandbox.api.schema.builtin import schema_of
 from services.sandbox.api.schema.kinds import Kind
-from services.sandbox.api.server import bodies
-from services.sandbox.api.server.request import Ask
-from services.sandbox.api.server.status import bad_request
+from services.sandbox.api.status import bad_request
 from services.sandbox.api.store.store import encode
+from services.sandbox.api.wire import bodies
+from services.sandbox.api.wire.request import Ask
 
 
 def shown(kind: Kind, data: bytes) -> bytes:

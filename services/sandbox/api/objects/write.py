@@ -4,27 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from events.kube.client import Object
-from services.sandbox.api.apply import managed
-from services.sandbox.api.apply.fields import json_text
-from services.sandbox.api.apply.managed import Hand, Manager
-from services.sandbox.api.objects import admit, meta, patch
+from services.sandbox.api.objects import admit, managed, meta, patch
+from services.sandbox.api.objects.managed import Hand, Manager
 from services.sandbox.api.schema.catalog import Catalog
 from services.sandbox.api.schema.custom import DEFINITIONS, established, wrong
+from services.sandbox.api.schema.fields import json_text
 from services.sandbox.api.schema.schema import zero
-from services.sandbox.api.server import bodies
-from services.sandbox.api.server.query import PATCH_OPTIONS, Called, declared, known_mode, own_half, strict
-from services.sandbox.api.server.request import Ask, Clock, stamp
-from services.sandbox.api.server.status import (  # fmt: skip
-    Cause,
-    Refused,
-    bad_request,
-    conflict,
-    exists,
-    forbidden,
-    invalid,
-    not_found,
-)
+from services.sandbox.api.status import Cause, Refused, bad_request, conflict, exists, forbidden, invalid, not_found
 from services.sandbox.api.store.store import Entry, Key, Store, encode
+from services.sandbox.api.wire import bodies
+from services.sandbox.api.wire.query import PATCH_OPTIONS, Called, declared, known_mode, own_half, strict
+from services.sandbox.api.wire.request import Ask, Clock, stamp
 
 NewUid = Callable[[], str]
 

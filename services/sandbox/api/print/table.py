@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from events.kube.client import Object
-from services.sandbox.api.apply.fields import json_text
 from services.sandbox.api.print.columns import BUILTIN, Printed
 from services.sandbox.api.print.jsonpath import path
 from services.sandbox.api.print.times import age
+from services.sandbox.api.schema.fields import json_text
 from services.sandbox.api.schema.kinds import Column, Kind
 
 _NAME = {

@@ -9,7 +9,7 @@ import msgspec
 from events.kube.client import Object
 from services.sandbox.api.schema.builtin import schema_of
 from services.sandbox.api.schema.kinds import Column, Kind, Scale
-from services.sandbox.api.server.status import Cause
+from services.sandbox.api.status import Cause
 
 DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 """Group and plural of the definitions themselves."""

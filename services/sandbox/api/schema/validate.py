@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from events.kube.client import Object
-from services.sandbox.api.apply.fields import json_text
-from services.sandbox.api.server.status import Cause
+from services.sandbox.api.schema.fields import json_text
+from services.sandbox.api.status import Cause
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),

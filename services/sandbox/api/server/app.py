@@ -7,20 +7,20 @@ from events.bus import Unavailable
 from events.kube.client import Request, Resource, Response
 from services.sandbox.api.objects.collect import Collector
 from services.sandbox.api.objects.delete import Remover
+from services.sandbox.api.objects.expire import Expiry
 from services.sandbox.api.objects.read import Reader
 from services.sandbox.api.objects.reviews import review
 from services.sandbox.api.objects.write import NewUid, Writer
 from services.sandbox.api.schema.catalog import Catalog
-from services.sandbox.api.schema.discovery import Discovery
 from services.sandbox.api.schema.kinds import builtins
-from services.sandbox.api.server.accept import Tables
-from services.sandbox.api.server.request import Ask, Clock, Place, place
-from services.sandbox.api.server.status import Refused, unknown_path
+from services.sandbox.api.server.discovery import Discovery
 from services.sandbox.api.server.verbs import Verbs
-from services.sandbox.api.store.expire import Expiry
+from services.sandbox.api.status import Refused, unknown_path
 from services.sandbox.api.store.journal import Journal
 from services.sandbox.api.store.store import WINDOW, Key, Store, Topic, encode
 from services.sandbox.api.store.watch import Hub, Watch
+from services.sandbox.api.wire.accept import Tables
+from services.sandbox.api.wire.request import Ask, Clock, Place, place
 
 MANAGEMENT = "management"
 """The cluster that is always there."""

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from events.errors import TryLater
 from events.kube.client import Request, Response
 from services.sandbox.api.server.app import Api
-from services.sandbox.api.server.status import bad_request
+from services.sandbox.api.status import bad_request
 from services.sandbox.api.store.watch import Watch
 
 

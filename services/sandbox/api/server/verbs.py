@@ -10,11 +10,11 @@ from services.sandbox.api.objects.delete import Remover
 from services.sandbox.api.objects.patch import APPLY
 from services.sandbox.api.objects.read import Reader, listed, unsaid, versioned
 from services.sandbox.api.objects.write import Writer, Written, patching
-from services.sandbox.api.server import bodies
-from services.sandbox.api.server.request import Ask
-from services.sandbox.api.server.status import JSON, Refused, bad_request, not_allowed, not_found, unknown_path
+from services.sandbox.api.status import JSON, Refused, bad_request, not_allowed, not_found, unknown_path
 from services.sandbox.api.store.store import Entry, encode
 from services.sandbox.api.store.watch import Watch
+from services.sandbox.api.wire import bodies
+from services.sandbox.api.wire.request import Ask
 
 Answer = Response | Watch
 Verb = Callable[[Ask], Awaitable[Answer]]

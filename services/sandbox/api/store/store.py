@@ -12,7 +12,7 @@ import msgspec
 
 from events.kube.client import Object
 from schemas.subjects import names_of, token
-from services.sandbox.api.server.status import Refused
+from services.sandbox.api.status import Refused
 from services.sandbox.api.store.journal import Journal
 from services.sandbox.api.store.order import Order
 

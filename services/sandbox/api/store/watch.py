@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
-from services.sandbox.api.objects.selectors import Matches
-from services.sandbox.api.server.status import expired
+from services.sandbox.api.status import expired
+from services.sandbox.api.store.selectors import Matches
 from services.sandbox.api.store.store import Change, Entry, Store, Topic, encode
 
 LIMIT = 20_000

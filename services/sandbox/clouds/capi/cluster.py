@@ -6,24 +6,11 @@ from datetime import datetime
 from events.kube.client import Object
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
 from services.sandbox.clouds.capi.cluster_status import speak, stage
-from services.sandbox.clouds.conditions import (
-    paused,
-    told,
-)
-from services.sandbox.clouds.engine.actions import Change, Drop, Edit, End, Wait
-from services.sandbox.clouds.engine.annotations import CLUSTER_NAME, CONTROLPLANES, DEVCLUSTERS, place
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import (
-    after,
-    deleting,
-    greet,
-    label,
-    let_go,
-    name,
-    owned,
-    owner,
-    since,
-)
+from services.sandbox.clouds.model.actions import Change, Drop, Edit, End, Wait
+from services.sandbox.clouds.model.annotations import CLUSTER_NAME, CONTROLPLANES, DEVCLUSTERS, place
+from services.sandbox.clouds.model.conditions import paused, told
+from services.sandbox.clouds.model.objects import after, deleting, greet, label, let_go, name, owned, owner, since
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 FINALIZER = "cluster.cluster.x-k8s.io"
 

@@ -5,28 +5,11 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import CLUSTERS
-from services.sandbox.clouds.conditions import (
-    Told,
-    bullets,
-    holds,
-    ready,
-    summed,
-    tell,
-    told,
-    up_to_date,
-)
-from services.sandbox.clouds.engine.actions import Change, Edit
-from services.sandbox.clouds.engine.annotations import DEPLOYMENT_NAME, SERVING
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import (
-    annotation,
-    deleting,
-    label,
-    name,
-    replicas,
-    stamp,
-    status,
-)
+from services.sandbox.clouds.model.actions import Change, Edit
+from services.sandbox.clouds.model.annotations import DEPLOYMENT_NAME, SERVING
+from services.sandbox.clouds.model.conditions import Told, bullets, holds, ready, summed, tell, told, up_to_date
+from services.sandbox.clouds.model.objects import annotation, deleting, label, name, replicas, stamp, status
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 COUNTS = ("readyReplicas", "availableReplicas", "upToDateReplicas", "replicas")
 Who = tuple[str, Told | None]

@@ -7,11 +7,10 @@ from events.kube.client import Object
 from events.kube.resources import MACHINES
 from services.sandbox.clouds.capi.machine import Mould, unnamed
 from services.sandbox.clouds.capi.scale import motion, rolling
-from services.sandbox.clouds.conditions import Told, bullets, holds, paused, ready, tell, told, up_to_date
-from services.sandbox.clouds.engine.actions import Adopt, Change, Edit, End, Found, Make, Wait
-from services.sandbox.clouds.engine.annotations import CONTROL_PLANE, CONTROLPLANES, SERVING, STARTED, place
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import (
+from services.sandbox.clouds.model.actions import Adopt, Change, Edit, End, Found, Make, Wait
+from services.sandbox.clouds.model.annotations import CONTROL_PLANE, CONTROLPLANES, SERVING, STARTED, place
+from services.sandbox.clouds.model.conditions import Told, bullets, holds, paused, ready, tell, told, up_to_date
+from services.sandbox.clouds.model.objects import (
     after,
     annotation,
     deleting,
@@ -24,6 +23,7 @@ from services.sandbox.clouds.objects import (
     since,
     status,
 )
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 FINALIZER = "kubeadm.controlplane.cluster.x-k8s.io"
 

@@ -5,12 +5,12 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import CLUSTERS, MACHINES
-from services.sandbox.clouds.engine.actions import Change, Edit, Join, Leave
-from services.sandbox.clouds.engine.annotations import BROKEN, DARK, PREEMPTED, place
-from services.sandbox.clouds.engine.billing import given_back
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.node import broken, node, silent
-from services.sandbox.clouds.objects import annotation, deleting, name, status, written
+from services.sandbox.clouds.model.actions import Change, Edit, Join, Leave
+from services.sandbox.clouds.model.annotations import BROKEN, DARK, PREEMPTED, place
+from services.sandbox.clouds.model.billing import given_back
+from services.sandbox.clouds.model.node import broken, node, silent
+from services.sandbox.clouds.model.objects import annotation, deleting, name, status, written
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 
 def fates(view: View, now: datetime, laws: Laws) -> Iterator[Change]:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from events.kube.client import Object
 from events.kube.resources import MACHINEHEALTHCHECKS, MACHINES
 from services.sandbox.clouds.capi.scale import generation
-from services.sandbox.clouds.conditions import Told, paused, tell
-from services.sandbox.clouds.engine.actions import Change, End, Wait
-from services.sandbox.clouds.engine.annotations import DARK, PREEMPTED
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import after, deleting, marked, name, since, status, when
+from services.sandbox.clouds.model.actions import Change, End, Wait
+from services.sandbox.clouds.model.annotations import DARK, PREEMPTED
+from services.sandbox.clouds.model.conditions import Told, paused, tell
+from services.sandbox.clouds.model.objects import after, deleting, marked, name, since, status, when
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 START_UP = 600
 """Seconds until a machine without a Node is replaced, if the check does not say: Cluster API's own default."""

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from events.kube.client import Object
-from services.sandbox.clouds.conditions import Told, paused, tell, told
-from services.sandbox.clouds.engine.actions import Change, Edit
-from services.sandbox.clouds.engine.annotations import CLUSTER_NAME, DEVCLUSTERS
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import deleting, greet, label, let_go, status
+from services.sandbox.clouds.model.actions import Change, Edit
+from services.sandbox.clouds.model.annotations import CLUSTER_NAME, DEVCLUSTERS
+from services.sandbox.clouds.model.conditions import Told, paused, tell, told
+from services.sandbox.clouds.model.objects import deleting, greet, label, let_go, status
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 FINALIZER = "dockercluster.infrastructure.cluster.x-k8s.io"
 """DevCluster shares its controller with DockerCluster."""

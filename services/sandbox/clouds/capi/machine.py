@@ -10,13 +10,12 @@ from events.kube.resources import MACHINES
 from services.sandbox.clouds.capi.fault_targets import suffer
 from services.sandbox.clouds.capi.machine_deletion import leave
 from services.sandbox.clouds.capi.machine_status import FINALIZER, GATES, head, may_boot, refusal, speak
-from services.sandbox.clouds.conditions import holds, paused
-from services.sandbox.clouds.engine.actions import Change, Edit, Join, Say, Wait
-from services.sandbox.clouds.engine.annotations import CLUSTER_NAME, CONTROL_PLANE, SINCE, STARTED, TURN, place
-from services.sandbox.clouds.engine.billing import bought
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.node import node
-from services.sandbox.clouds.objects import (
+from services.sandbox.clouds.model.actions import Change, Edit, Join, Say, Wait
+from services.sandbox.clouds.model.annotations import CLUSTER_NAME, CONTROL_PLANE, SINCE, STARTED, TURN, place
+from services.sandbox.clouds.model.billing import bought
+from services.sandbox.clouds.model.conditions import holds, paused
+from services.sandbox.clouds.model.node import node
+from services.sandbox.clouds.model.objects import (
     after,
     annotation,
     deleting,
@@ -27,6 +26,7 @@ from services.sandbox.clouds.objects import (
     suffix,
     written,
 )
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from datetime import datetime
 from events.kube.client import Object
 from events.kube.resources import MACHINES
 from services.sandbox.clouds.capi.machine_status import FINALIZER, GATES, WAITING, everything, head, up_to_date
-from services.sandbox.clouds.conditions import Told, tell, told
-from services.sandbox.clouds.engine.actions import Change, Edit, Leave, Wait
-from services.sandbox.clouds.engine.annotations import LEAVING, place
-from services.sandbox.clouds.engine.billing import given_back
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import after, let_go, marked, name, written
+from services.sandbox.clouds.model.actions import Change, Edit, Leave, Wait
+from services.sandbox.clouds.model.annotations import LEAVING, place
+from services.sandbox.clouds.model.billing import given_back
+from services.sandbox.clouds.model.conditions import Told, tell, told
+from services.sandbox.clouds.model.objects import after, let_go, marked, name, written
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 
 def leave(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:

@@ -7,20 +7,11 @@ from events.kube.client import Object
 from events.kube.resources import MACHINEDEPLOYMENTS, MACHINESETS
 from services.sandbox.clouds.capi.rollout import current, roll, set_of
 from services.sandbox.clouds.capi.scale import defaulted, generation, motion, rolling, selector
-from services.sandbox.clouds.conditions import Told, paused, ready, tell, told, up_to_date
-from services.sandbox.clouds.engine.actions import Adopt, Change, End, Make
-from services.sandbox.clouds.engine.annotations import CLUSTER_NAME, DEPLOYMENT_NAME
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import (
-    deleting,
-    greet,
-    label,
-    let_go,
-    name,
-    owner,
-    replicas,
-    status,
-)
+from services.sandbox.clouds.model.actions import Adopt, Change, End, Make
+from services.sandbox.clouds.model.annotations import CLUSTER_NAME, DEPLOYMENT_NAME
+from services.sandbox.clouds.model.conditions import Told, paused, ready, tell, told, up_to_date
+from services.sandbox.clouds.model.objects import deleting, greet, label, let_go, name, owner, replicas, status
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 POOL_FINALIZER = "cluster.x-k8s.io/machinedeployment"
 COUNTS = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")

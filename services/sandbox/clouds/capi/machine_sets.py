@@ -8,19 +8,11 @@ from events.kube.resources import MACHINES, MACHINESETS
 from services.sandbox.clouds.capi.machine import Mould, unnamed
 from services.sandbox.clouds.capi.rollout import SET_FINALIZER
 from services.sandbox.clouds.capi.scale import generation, motion, selector
-from services.sandbox.clouds.conditions import Told, holds, paused, ready, tell, told, up_to_date
-from services.sandbox.clouds.engine.actions import Change, End, Make
-from services.sandbox.clouds.engine.annotations import PREEMPTED, SET_NAME, TURN
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import (
-    annotation,
-    deleting,
-    let_go,
-    name,
-    replicas,
-    since,
-    status,
-)
+from services.sandbox.clouds.model.actions import Change, End, Make
+from services.sandbox.clouds.model.annotations import PREEMPTED, SET_NAME, TURN
+from services.sandbox.clouds.model.conditions import Told, holds, paused, ready, tell, told, up_to_date
+from services.sandbox.clouds.model.objects import annotation, deleting, let_go, name, replicas, since, status
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 
 def sets(view: View, now: datetime, laws: Laws) -> Iterator[Change]:

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import MACHINES
-from services.sandbox.clouds.conditions import Told, bullets, tell, told
-from services.sandbox.clouds.engine.actions import Change
-from services.sandbox.clouds.engine.annotations import CONTROL_PLANE, DARK, DEPLOYMENT_NAME, PREEMPTED, STARTED
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import annotation, label, marked, name, status
+from services.sandbox.clouds.model.actions import Change
+from services.sandbox.clouds.model.annotations import CONTROL_PLANE, DARK, DEPLOYMENT_NAME, PREEMPTED, STARTED
+from services.sandbox.clouds.model.conditions import Told, bullets, tell, told
+from services.sandbox.clouds.model.objects import annotation, label, marked, name, status
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 FINALIZER = "machine.cluster.x-k8s.io"
 GATES = (

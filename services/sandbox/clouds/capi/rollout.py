@@ -5,11 +5,11 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import MACHINESETS
-from services.sandbox.clouds.conditions import holds
-from services.sandbox.clouds.engine.actions import Change, Edit, End
-from services.sandbox.clouds.engine.annotations import CLUSTER_NAME, DEPLOYMENT_NAME, SINCE
-from services.sandbox.clouds.engine.snapshot import View
-from services.sandbox.clouds.objects import deleting, name, owner, replicas, suffix, written
+from services.sandbox.clouds.model.actions import Change, Edit, End
+from services.sandbox.clouds.model.annotations import CLUSTER_NAME, DEPLOYMENT_NAME, SINCE
+from services.sandbox.clouds.model.conditions import holds
+from services.sandbox.clouds.model.objects import deleting, name, owner, replicas, suffix, written
+from services.sandbox.clouds.model.snapshot import View
 
 SET_FINALIZER = "cluster.x-k8s.io/machineset"
 REPLACES = ("version", "bootstrap", "infrastructureRef", "failureDomain")

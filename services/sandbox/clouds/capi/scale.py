@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from events.kube.client import Object
 from events.kube.resources import MACHINEDEPLOYMENTS
-from services.sandbox.clouds.conditions import Told
-from services.sandbox.clouds.engine.actions import Change, Edit
-from services.sandbox.clouds.objects import annotation
+from services.sandbox.clouds.model.actions import Change, Edit
+from services.sandbox.clouds.model.conditions import Told
+from services.sandbox.clouds.model.objects import annotation
 
 BOUNDS = tuple(f"cluster.x-k8s.io/cluster-api-autoscaler-node-group-{bound}-size" for bound in ("min", "max"))
 

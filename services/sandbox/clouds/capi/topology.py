@@ -5,8 +5,8 @@ from datetime import datetime
 
 from events.kube.client import Object, Resource
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
-from services.sandbox.clouds.engine.actions import Change, Edit, End, Make
-from services.sandbox.clouds.engine.annotations import (
+from services.sandbox.clouds.model.actions import Change, Edit, End, Make
+from services.sandbox.clouds.model.annotations import (
     CLOUD,
     CLUSTER_NAME,
     CONTROLPLANES,
@@ -18,8 +18,8 @@ from services.sandbox.clouds.engine.annotations import (
     SPOT,
     ZONE,
 )
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import annotation, deleting, label, name, replicas, status
+from services.sandbox.clouds.model.objects import annotation, deleting, label, name, replicas, status
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 OWNED = "topology.cluster.x-k8s.io/owned"
 """The label of what a topology made."""

@@ -1,1 +1,1 @@
-"""Runs the simulated controllers: snapshots, actions, timing and billing."""
+"""Runs the simulated controllers: watches, one step per cluster, carries out their actions."""

@@ -19,9 +19,9 @@ from events.kube.resources import (
     MACHINESETS,
 )
 from services.kubernetes.malformed import MALFORMED, why
-from services.sandbox.clouds import faults
-from services.sandbox.clouds.engine.annotations import CONTROLPLANES, DEVCLUSTERS
-from services.sandbox.clouds.engine.snapshot import View
+from services.sandbox.clouds.model import faults
+from services.sandbox.clouds.model.annotations import CONTROLPLANES, DEVCLUSTERS
+from services.sandbox.clouds.model.snapshot import View
 
 _log = structlog.get_logger()
 

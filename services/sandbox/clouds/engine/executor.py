@@ -7,7 +7,8 @@ from typing import Any
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import CONFIGMAPS, NODES, SECRETS, find
-from services.sandbox.clouds.engine.actions import (
+from services.sandbox.clouds.engine.cache import Cache, is_gone
+from services.sandbox.clouds.model.actions import (
     Adopt,
     Bill,
     Change,
@@ -22,11 +23,10 @@ from services.sandbox.clouds.engine.actions import (
     Wait,
     Write,
 )
-from services.sandbox.clouds.engine.annotations import CLUSTER_NAME, MANAGER
-from services.sandbox.clouds.engine.billing import book
-from services.sandbox.clouds.engine.cache import Cache, is_gone
-from services.sandbox.clouds.engine.world import World
-from services.sandbox.clouds.objects import name, owned, owner
+from services.sandbox.clouds.model.annotations import CLUSTER_NAME, MANAGER
+from services.sandbox.clouds.model.billing import book
+from services.sandbox.clouds.model.objects import name, owned, owner
+from services.sandbox.clouds.model.world import World
 
 SECRET_TYPE = "cluster.x-k8s.io/secret"  # noqa: S105 - Cluster API's type of Secret, no secret
 

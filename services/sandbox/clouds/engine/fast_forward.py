@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from events.kube.client import Object, Resource
 from services.sandbox.api.objects.patch import merge
-from services.sandbox.clouds.capi.controllers import order, step
-from services.sandbox.clouds.engine.actions import Bill, Change, Edit, Found, Join, Say, Write
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import deleting
+from services.sandbox.clouds.engine.controllers import order, step
+from services.sandbox.clouds.model.actions import Bill, Change, Edit, Found, Join, Say, Write
+from services.sandbox.clouds.model.objects import deleting
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 BREATHS = 64
 """How many steps become one at the most: controllers that contradict themselves are to be seen."""

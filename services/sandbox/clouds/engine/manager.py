@@ -11,14 +11,14 @@ import structlog
 from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Object, Resource, Sight
 from services.runtime.workqueue import Rounds
-from services.sandbox.clouds import faults
-from services.sandbox.clouds.engine.actions import Change, Wait
 from services.sandbox.clouds.engine.alarm import RETRY, Alarm
 from services.sandbox.clouds.engine.cache import FAULTS, WATCHED, At, Cache, is_faults
 from services.sandbox.clouds.engine.executor import Hands
 from services.sandbox.clouds.engine.fast_forward import brief
-from services.sandbox.clouds.engine.snapshot import Laws
-from services.sandbox.clouds.engine.world import World
+from services.sandbox.clouds.model import faults
+from services.sandbox.clouds.model.actions import Change, Wait
+from services.sandbox.clouds.model.snapshot import Laws
+from services.sandbox.clouds.model.world import World
 
 Clock = Callable[[], datetime]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 from events.kube.client import Object, Resource
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
-from services.sandbox.clouds.engine.actions import Change, Make
-from services.sandbox.clouds.engine.annotations import (
+from services.sandbox.clouds.model.actions import Change, Make
+from services.sandbox.clouds.model.annotations import (
     CLOUD,
     CLUSTER_NAME,
     CONTROLPLANES,
@@ -17,8 +17,8 @@ from services.sandbox.clouds.engine.annotations import (
     SPOT,
     ZONE,
 )
-from services.sandbox.clouds.engine.snapshot import View
-from services.sandbox.clouds.objects import label, name, status
+from services.sandbox.clouds.model.objects import label, name, status
+from services.sandbox.clouds.model.snapshot import View
 
 RELEASE = "helm.toolkit.fluxcd.io/name"
 """The label by which k0rdent finds a release's Cluster."""

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 
 from events.kube.client import Object
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS
-from services.sandbox.clouds.conditions import Told, tell, told
-from services.sandbox.clouds.engine.actions import Change, Edit, End, Say, Wait
-from services.sandbox.clouds.engine.annotations import CONTROLPLANES
-from services.sandbox.clouds.engine.snapshot import Laws, View
 from services.sandbox.clouds.k0rdent.chart import chart, takes_in, upgrades, version, workers
-from services.sandbox.clouds.objects import deleting, greet, let_go, name, replicas, status, when
+from services.sandbox.clouds.model.actions import Change, Edit, End, Say, Wait
+from services.sandbox.clouds.model.annotations import CONTROLPLANES
+from services.sandbox.clouds.model.conditions import Told, tell, told
+from services.sandbox.clouds.model.objects import deleting, greet, let_go, name, replicas, status, when
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 FINALIZER = "k0rdent.mirantis.com/cluster-deployment"
 COMPONENT = "k0rdent.mirantis.com/component"

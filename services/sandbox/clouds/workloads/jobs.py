@@ -5,9 +5,9 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import JOBS, PODS
-from services.sandbox.clouds.engine.actions import Change, End, Make, Say, Wait
-from services.sandbox.clouds.engine.annotations import RUN_SECONDS
-from services.sandbox.clouds.objects import after, annotation, deleting, name, stamp, status, suffix, when
+from services.sandbox.clouds.model.actions import Change, End, Make, Say, Wait
+from services.sandbox.clouds.model.annotations import RUN_SECONDS
+from services.sandbox.clouds.model.objects import after, annotation, deleting, name, stamp, status, suffix, when
 from services.sandbox.clouds.workloads.pod_owner import free_names, pod
 from services.sandbox.clouds.workloads.view import Inside, over, phase, running
 

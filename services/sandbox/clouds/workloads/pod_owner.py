@@ -5,8 +5,8 @@ from itertools import count
 
 from events.kube.client import Object
 from events.kube.resources import PODS
-from services.sandbox.clouds.engine.actions import Change, End, Make
-from services.sandbox.clouds.objects import deleting, name, owner, suffix
+from services.sandbox.clouds.model.actions import Change, End, Make
+from services.sandbox.clouds.model.objects import deleting, name, owner, suffix
 from services.sandbox.clouds.workloads.view import over, running
 
 

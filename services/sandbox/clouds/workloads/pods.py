@@ -6,9 +6,19 @@ from datetime import datetime
 from events.kube.client import Object
 from events.kube.resources import PODS
 from services.kubernetes.scheduling import selects, tolerates
-from services.sandbox.clouds.engine.actions import Change, Edit, End, Say, Wait
-from services.sandbox.clouds.engine.annotations import EXIT_CODE, RUN_SECONDS, STARTED, STOP_SECONDS
-from services.sandbox.clouds.objects import after, annotation, deleting, marked, name, stamp, status, when, written
+from services.sandbox.clouds.model.actions import Change, Edit, End, Say, Wait
+from services.sandbox.clouds.model.annotations import EXIT_CODE, RUN_SECONDS, STARTED, STOP_SECONDS
+from services.sandbox.clouds.model.objects import (
+    after,
+    annotation,
+    deleting,
+    marked,
+    name,
+    stamp,
+    status,
+    when,
+    written,
+)
 from services.sandbox.clouds.workloads.quantity import Amounts, asked, lacking, less
 from services.sandbox.clouds.workloads.view import Inside, over, phase, running
 

@@ -8,8 +8,8 @@ import msgspec
 from events.kube.client import Object, Resource
 from events.kube.resources import DEPLOYMENTS, PODS
 from services.kubernetes.scheduling import admits
-from services.sandbox.clouds.engine.actions import Change, Edit, End, Make, Say
-from services.sandbox.clouds.objects import deleting, name, owner, replicas, stamp, status, suffix
+from services.sandbox.clouds.model.actions import Change, Edit, End, Make, Say
+from services.sandbox.clouds.model.objects import deleting, name, owner, replicas, stamp, status, suffix
 from services.sandbox.clouds.workloads.pod_owner import free_names, keep, pod
 from services.sandbox.clouds.workloads.view import DAEMONSETS, REPLICASETS, STATEFULSETS, Inside, over, ready, running
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from events.kube.client import Object, Resource
 from events.kube.resources import NODES
 from services.kubernetes.malformed import MALFORMED, why
-from services.sandbox.clouds.engine.actions import Change
-from services.sandbox.clouds.objects import name
+from services.sandbox.clouds.model.actions import Change
+from services.sandbox.clouds.model.objects import name
 from services.sandbox.clouds.workloads.jobs import jobs
 from services.sandbox.clouds.workloads.pods import collect, run, schedule
 from services.sandbox.clouds.workloads.sets import sets

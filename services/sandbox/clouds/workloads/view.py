@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from events.kube.client import Object, Resource
 from events.kube.resources import DEPLOYMENTS, JOBS, NODES, PODS
-from services.sandbox.clouds.objects import deleting, name, status
+from services.sandbox.clouds.model.objects import deleting, name, status
 from services.sandbox.clouds.workloads.quantity import Amounts, amounts, asked, less
 
 REPLICASETS = Resource("apps", "v1", "replicasets", "ReplicaSet")

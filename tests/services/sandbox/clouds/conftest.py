@@ -16,11 +16,11 @@ from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
-from services.sandbox.clouds.engine.annotations import CONTROL_PLANE, CONTROLPLANES, DEVCLUSTERS
 from services.sandbox.clouds.engine.manager import Clouds
-from services.sandbox.clouds.engine.snapshot import Laws
-from services.sandbox.clouds.shapes import Shape
-from services.sandbox.clouds.workloads.manager import Workloads
+from services.sandbox.clouds.engine.workload_manager import Workloads
+from services.sandbox.clouds.model.annotations import CONTROL_PLANE, CONTROLPLANES, DEVCLUSTERS
+from services.sandbox.clouds.model.shapes import Shape
+from services.sandbox.clouds.model.snapshot import Laws
 from services.sandbox.seeds.plant import seed
 
 # Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.

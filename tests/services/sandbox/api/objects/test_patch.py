@@ -4,7 +4,7 @@ import pytest
 
 from services.sandbox.api.objects.patch import merge, strategic
 from services.sandbox.api.schema.builtin import schema_of
-from services.sandbox.api.server.status import Refused
+from services.sandbox.api.status import Refused
 
 POD = schema_of("PodSpec")
 

@@ -6,7 +6,7 @@ import pytest
 
 from events.kube.resources import CLUSTERS, MACHINEHEALTHCHECKS, MACHINES
 from services.clouds.health_checks import BROKEN, START_UP, health_check
-from services.sandbox.clouds.engine.billing import machines_ever
+from services.sandbox.clouds.model.billing import machines_ever
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, MACHINESETS, NODES
-from services.sandbox.clouds.engine.annotations import CONTROL_PLANE, CONTROLPLANES
-from services.sandbox.clouds.engine.billing import machines_ever
+from services.sandbox.clouds.model.annotations import CONTROL_PLANE, CONTROLPLANES
+from services.sandbox.clouds.model.billing import machines_ever
 
 pytestmark = pytest.mark.looptime
 

@@ -4,7 +4,7 @@ import pytest
 
 from events.kube.resources import MACHINEDEPLOYMENTS
 from services.sandbox.clouds.capi.scale import BOUNDS, defaulted
-from services.sandbox.clouds.engine.actions import Edit
+from services.sandbox.clouds.model.actions import Edit
 
 
 def deployment(*bounds, **spec):

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from events.kube.resources import CLUSTERCLASSES, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES
-from services.sandbox.clouds.engine.annotations import CLOUD, CONTROL_PLANE, CONTROLPLANES, DEVCLUSTERS, REGION
-from services.sandbox.clouds.engine.billing import machines_ever
+from services.sandbox.clouds.model.annotations import CLOUD, CONTROL_PLANE, CONTROLPLANES, DEVCLUSTERS, REGION
+from services.sandbox.clouds.model.billing import machines_ever
 from tests.samples import cluster_class
 
 pytestmark = pytest.mark.looptime

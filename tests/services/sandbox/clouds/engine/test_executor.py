@@ -3,10 +3,10 @@
 import pytest
 
 from events.kube.resources import CLUSTERS, MACHINES
-from services.sandbox.clouds.engine.actions import Bill, Drop, End, Leave, Make, Say, Write
-from services.sandbox.clouds.engine.billing import machines_ever
 from services.sandbox.clouds.engine.cache import Cache
 from services.sandbox.clouds.engine.executor import Hands
+from services.sandbox.clouds.model.actions import Bill, Drop, End, Leave, Make, Say, Write
+from services.sandbox.clouds.model.billing import machines_ever
 
 pytestmark = pytest.mark.looptime
 

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import pytest
 
 from events.kube.resources import CLUSTERS
-from services.sandbox.clouds.capi.controllers import step
-from services.sandbox.clouds.conditions import told
-from services.sandbox.clouds.engine.actions import Say, Wait
-from services.sandbox.clouds.engine.pace import Pace
-from services.sandbox.clouds.engine.snapshot import Laws, View
+from services.sandbox.clouds.engine.controllers import step
+from services.sandbox.clouds.model.actions import Say, Wait
+from services.sandbox.clouds.model.conditions import told
+from services.sandbox.clouds.model.pace import Pace
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 pytestmark = pytest.mark.looptime
 

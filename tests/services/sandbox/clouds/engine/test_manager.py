@@ -8,11 +8,11 @@ import pytest
 from events.errors import TryLater
 from events.kube.client import Kube
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES, SECRETS
-from services.sandbox.clouds.engine.annotations import CONTROLPLANES
-from services.sandbox.clouds.engine.billing import machines_ever
 from services.sandbox.clouds.engine.manager import Clouds
-from services.sandbox.clouds.engine.pace import Pace
-from services.sandbox.clouds.engine.snapshot import Laws
+from services.sandbox.clouds.model.annotations import CONTROLPLANES
+from services.sandbox.clouds.model.billing import machines_ever
+from services.sandbox.clouds.model.pace import Pace
+from services.sandbox.clouds.model.snapshot import Laws
 
 pytestmark = pytest.mark.looptime
 

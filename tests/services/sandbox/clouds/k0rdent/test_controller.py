@@ -8,7 +8,7 @@ import pytest
 from events.kube.client import Changed
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
 from services.clouds.conditions import failure
-from services.sandbox.clouds.engine.billing import machines_ever
+from services.sandbox.clouds.model.billing import machines_ever
 
 pytestmark = pytest.mark.looptime
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.sandbox.api.apply.fields import every, from_v1, to_v1
-from services.sandbox.api.apply.managed import Hand, Manager, Ownership, apply, updated
+from services.sandbox.api.objects.managed import Hand, Manager, Ownership, apply, updated
 from services.sandbox.api.schema.builtin import schema_of
+from services.sandbox.api.schema.fields import every, from_v1, to_v1
 
 WIDGETS = "/apis/demo.io/v1/namespaces/default/widgets"
 ONE = f"{WIDGETS}/one"

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 from events.kube.client import Object, Resource
-from services.sandbox.clouds.engine.actions import Change, Edit
-from services.sandbox.clouds.engine.annotations import SINCE
+from services.sandbox.clouds.model.actions import Change, Edit
+from services.sandbox.clouds.model.annotations import SINCE
 
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """What Kubernetes makes random names of: no vowels, so no words."""

@@ -1,10 +1,10 @@
 """What a request may ask for is checked before any object is touched, and refused in the real server's words."""
 
 from events.kube.client import Object
-from services.sandbox.api.apply.fields import json_text
+from services.sandbox.api.schema.fields import json_text
 from services.sandbox.api.schema.schema import prune
-from services.sandbox.api.server.request import Ask
-from services.sandbox.api.server.status import Cause, Refused, bad_request, invalid
+from services.sandbox.api.status import Cause, Refused, bad_request, invalid
+from services.sandbox.api.wire.request import Ask
 
 
 class Called:

@@ -8,9 +8,9 @@ import msgspec
 from events.kube.client import Object
 from services.sandbox.api.print.table import table
 from services.sandbox.api.schema.kinds import Kind
-from services.sandbox.api.server.request import Ask, Clock
 from services.sandbox.api.store.store import encode
 from services.sandbox.api.store.watch import Shape
+from services.sandbox.api.wire.request import Ask, Clock
 
 Whole = Callable[[list[bytes], Object], bytes]
 """Writes a list from its items and its metadata."""

@@ -4,11 +4,11 @@ import msgspec
 import yaml
 
 from events.kube.client import Object
-from services.sandbox.api.apply.fields import json_text
+from services.sandbox.api.schema.fields import json_text
 from services.sandbox.api.schema.kinds import Kind
-from services.sandbox.api.server import protobuf
-from services.sandbox.api.server.request import Ask
-from services.sandbox.api.server.status import Cause, Refused, bad_request, invalid, unsupported
+from services.sandbox.api.status import Cause, Refused, bad_request, invalid, unsupported
+from services.sandbox.api.wire import protobuf
+from services.sandbox.api.wire.request import Ask
 
 _JSON = ("application/json", "text/json")
 _YAML = ("application/yaml", "application/x-yaml", "text/yaml", "application/apply-patch+yaml")

@@ -7,8 +7,8 @@ import pytest
 
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES
 from services.clouds.conditions import failure
-from services.sandbox.clouds.engine.billing import machines_ever
-from services.sandbox.clouds.faults import Faults, Order, Where, read
+from services.sandbox.clouds.model.billing import machines_ever
+from services.sandbox.clouds.model.faults import Faults, Order, Where, read
 
 P5 = {"aws": "p5.48xlarge", "azure": "Standard_ND96isr_H100_v5", "gcp": "a3-highgpu-8g"}
 

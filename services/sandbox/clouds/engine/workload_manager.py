@@ -10,10 +10,10 @@ from events.errors import Denied, Fault, NotFound
 from events.kube.client import Kube, Listed, Object, Resource
 from events.kube.resources import NODES
 from services.runtime.workqueue import Rounds
-from services.sandbox.clouds.engine.actions import Change, Edit, End, Make, Say, Wait
 from services.sandbox.clouds.engine.alarm import Alarm
-from services.sandbox.clouds.engine.annotations import MANAGER
-from services.sandbox.clouds.engine.world import World
+from services.sandbox.clouds.model.actions import Change, Edit, End, Make, Say, Wait
+from services.sandbox.clouds.model.annotations import MANAGER
+from services.sandbox.clouds.model.world import World
 from services.sandbox.clouds.workloads.step import stepped
 from services.sandbox.clouds.workloads.view import SEEN, Inside
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from events.kube.client import Object
-from services.sandbox.clouds.conditions import told
-from services.sandbox.clouds.engine.annotations import CLOUD, CONTROL_PLANE, INSTANCE, REGION, SET_NAME, SPOT, ZONE
-from services.sandbox.clouds.engine.pace import Pace
-from services.sandbox.clouds.faults import Faults, Order, counted, named
-from services.sandbox.clouds.objects import annotation, deleting, label, name, replicas, status
-from services.sandbox.clouds.shapes import SMALL, Shape
+from services.sandbox.clouds.model.annotations import CLOUD, CONTROL_PLANE, INSTANCE, REGION, SET_NAME, SPOT, ZONE
+from services.sandbox.clouds.model.conditions import told
+from services.sandbox.clouds.model.faults import Faults, Order, counted, named
+from services.sandbox.clouds.model.objects import annotation, deleting, label, name, replicas, status
+from services.sandbox.clouds.model.pace import Pace
+from services.sandbox.clouds.model.shapes import SMALL, Shape
 
 
 @dataclass(frozen=True)

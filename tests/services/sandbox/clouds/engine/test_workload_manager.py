@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from events.kube.resources import CLUSTERS, DEPLOYMENTS, JOBS, NODES, PODS
-from services.sandbox.clouds.workloads import manager
+from services.sandbox.clouds.engine import workload_manager
 from services.sandbox.clouds.workloads.view import DAEMONSETS, STATEFULSETS, Inside
 
 pytestmark = pytest.mark.looptime
@@ -203,7 +203,7 @@ async def test_where_there_are_nodes_alone_nobody_looks(sandbox, monkeypatch):
         looked.append([resource.kind for resource in there])
         return Inside({}, run_seconds)
 
-    monkeypatch.setattr(manager, "see", see)
+    monkeypatch.setattr(workload_manager, "see", see)
     async with sandbox.running(sandbox.inside()):
         kube = await founded(sandbox)
         assert looked == []
@@ -254,7 +254,7 @@ async def test_a_pod_whose_affinity_compares_with_a_word_ends_no_sandbox(sandbox
     ],
 )
 async def test_an_object_that_cannot_be_read_stops_no_other(sandbox, resource, odd, monkeypatch):
-    see = manager.see
+    see = workload_manager.see
 
     async def foreign(*asked):  # the API lets most of these in no more
         view = await see(*asked)
@@ -262,7 +262,7 @@ async def test_an_object_that_cannot_be_read_stops_no_other(sandbox, resource, o
         there = {**view.objects, resource: [*view.all(resource), odd | {"metadata": meta}]}
         return Inside(there, view.run_seconds)
 
-    monkeypatch.setattr(manager, "see", foreign)
+    monkeypatch.setattr(workload_manager, "see", foreign)
     async with sandbox.running(sandbox.inside()):
         kube = await founded(sandbox)
         await kube.create(JOBS, job())

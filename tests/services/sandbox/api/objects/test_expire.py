@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from services.sandbox.api.store.expire import EVERY
+from services.sandbox.api.objects.expire import EVERY
 
 EVENTS = "/api/v1/namespaces/default/events"
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"

@@ -7,9 +7,9 @@ from events.bus import Unavailable
 from events.kube.client import Object
 from services.sandbox.api.objects.delete import Options, Remover
 from services.sandbox.api.schema.kinds import builtins
-from services.sandbox.api.server.request import Clock, stamp
-from services.sandbox.api.server.status import Refused
+from services.sandbox.api.status import Refused
 from services.sandbox.api.store.store import Key, Store, Topic
+from services.sandbox.api.wire.request import Clock, stamp
 
 KEPT = timedelta(hours=1)
 EVERY = 60.0

@@ -8,7 +8,7 @@ from events.kube.client import Object, Response
 from services.sandbox.api.schema.builtin import data, schema_of
 from services.sandbox.api.schema.catalog import Catalog
 from services.sandbox.api.schema.kinds import Kind
-from services.sandbox.api.server.status import JSON, unknown_path
+from services.sandbox.api.status import JSON, unknown_path
 from services.sandbox.api.store.store import encode
 
 _INFO = {"openapi": "3.0.0", "info": {"title": "alate sandbox", "version": "v1.33.0"}}

@@ -6,10 +6,10 @@ from events.kube.client import Object, Request, Response
 from services.sandbox.api.objects.reviews import REVIEWS
 from services.sandbox.api.schema.catalog import Catalog
 from services.sandbox.api.schema.kinds import VERBS, Kind
-from services.sandbox.api.schema.openapi import OpenApi
-from services.sandbox.api.server.accept import wanted
-from services.sandbox.api.server.status import JSON, unknown_path
+from services.sandbox.api.server.openapi import OpenApi
+from services.sandbox.api.status import JSON, unknown_path
 from services.sandbox.api.store.store import encode
+from services.sandbox.api.wire.accept import wanted
 
 VERSION = {
     "major": "1", "minor": "36", "gitVersion": "v1.36.0+alate", "gitCommit": "", "gitTreeState": "clean",

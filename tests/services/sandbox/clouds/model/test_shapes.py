@@ -1,7 +1,7 @@
 """A simulated node is as large as the machine that was offered."""
 
 from schemas.inventory import Offer
-from services.sandbox.clouds.shapes import shapes
+from services.sandbox.clouds.model.shapes import shapes
 
 
 def test_a_shape_is_read_from_any_offer_of_its_instance_type():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from services.sandbox.api.server import protobuf
-from services.sandbox.api.server.status import Refused
+from services.sandbox.api.status import Refused
+from services.sandbox.api.wire import protobuf
 
 SECRETS = "/api/v1/namespaces/default/secrets"
 

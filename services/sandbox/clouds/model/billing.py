@@ -7,10 +7,10 @@ import msgspec
 
 from events.kube.client import Kube, Object
 from events.kube.resources import CONFIGMAPS
-from services.sandbox.clouds.engine.actions import Bill
-from services.sandbox.clouds.engine.annotations import BILL
-from services.sandbox.clouds.engine.snapshot import View
-from services.sandbox.clouds.objects import annotation, label, name, when, written
+from services.sandbox.clouds.model.actions import Bill
+from services.sandbox.clouds.model.annotations import BILL
+from services.sandbox.clouds.model.objects import annotation, label, name, when, written
+from services.sandbox.clouds.model.snapshot import View
 
 NAMESPACE = "kube-system"
 UID = "alate.dev/uid"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from events.kube.client import Object
-from services.sandbox.api.server.status import bad_request
+from services.sandbox.api.status import bad_request
 
 Matches = Callable[[Object], bool]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.json import decode, encode
 
 from events.kube.client import Object
-from services.sandbox.api.apply.fields import (
+from services.sandbox.api.schema.fields import (
     Fields,
     Path,
     compare,
@@ -20,7 +20,7 @@ from services.sandbox.api.apply.fields import (
     to_v1,
     without,
 )
-from services.sandbox.api.server.status import Cause, apply_conflict
+from services.sandbox.api.status import Cause, apply_conflict
 
 # What the server says of an object, and what names it, belongs to nobody.
 _NOBODYS = {

@@ -12,7 +12,7 @@ import msgspec
 
 from events.kube.client import Object
 from services.sandbox.api.schema.builtin import data
-from services.sandbox.api.server.status import bad_request, unsupported
+from services.sandbox.api.status import bad_request, unsupported
 
 MEDIA = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\0"

@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from events.kube.client import Object
-from services.sandbox.clouds.engine.annotations import CONTROL_PLANE, DARK, INSTANCE, NODE_LABELS
-from services.sandbox.clouds.engine.snapshot import Laws, View
-from services.sandbox.clouds.objects import annotation, name, stamp
-from services.sandbox.clouds.shapes import SMALL, Shape
+from services.sandbox.clouds.model.annotations import CONTROL_PLANE, DARK, INSTANCE, NODE_LABELS
+from services.sandbox.clouds.model.objects import annotation, name, stamp
+from services.sandbox.clouds.model.shapes import SMALL, Shape
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 GPU = "nvidia.com/gpu"
 HEAD = "node-role.kubernetes.io/control-plane"

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from events.kube.client import Object, Resource
-from services.sandbox.clouds.engine.actions import Change, Say
-from services.sandbox.clouds.objects import name, stamp, status
+from services.sandbox.clouds.model.actions import Change, Say
+from services.sandbox.clouds.model.objects import name, stamp, status
 
 
 class Told(NamedTuple):

@@ -13,9 +13,9 @@ from services.sandbox.clouds.capi.machine import machines
 from services.sandbox.clouds.capi.machine_deployments import pools
 from services.sandbox.clouds.capi.machine_sets import sets
 from services.sandbox.clouds.capi.topology import topology
-from services.sandbox.clouds.engine.actions import Change, Wait
-from services.sandbox.clouds.engine.snapshot import Laws, View
 from services.sandbox.clouds.k0rdent.controller import credential, deployment
+from services.sandbox.clouds.model.actions import Change, Wait
+from services.sandbox.clouds.model.snapshot import Laws, View
 
 Controller = Callable[[View, datetime, Laws], Iterator[Change]]
 

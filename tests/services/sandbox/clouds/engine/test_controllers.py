@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from events.kube.resources import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
-from services.sandbox.clouds.engine.billing import machines_ever
+from services.sandbox.clouds.model.billing import machines_ever
 from tests.milestones import missing
 
 pytestmark = pytest.mark.looptime

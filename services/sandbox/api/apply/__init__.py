@@ -1,1 +1,0 @@
-"""Server-side apply: field sets and managed fields."""
