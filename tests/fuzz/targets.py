@@ -13,8 +13,8 @@ from schemas.documents import Unreadable, documents
 from schemas.registry import Stream, declarations
 from services.addons.service import HEARS as ADDONS
 from services.edge.http.problem import Problem
-from services.edge.page.brief import brief
-from services.edge.page.ring import read, written
+from services.edge.page.replay_buffer import format_cursor, parse_cursor
+from services.edge.page.summary import summarize
 from services.edge.triggers.delivery import Heard
 from services.edge.triggers.rules import Rules
 from services.edge.webhooks.inbox import message
@@ -132,7 +132,7 @@ def shown(data: bytes) -> None:
     for stream, subject in SUBJECTS:
         said = Shown(stream, Stored(subject, body, headers, sequence=1))
         assert said.line().count("\n") == said.words().count("\n") == 1
-        assert brief(stream, said.stored).subject == subject
+        assert summarize(stream, said.stored).subject == subject
         about(said)
 
 
@@ -146,8 +146,8 @@ def heard(data: bytes) -> None:
 
 def marks(data: bytes) -> None:
     """What is shown as a mark is read, the same after every journey, or refused."""
-    mark = read(data.decode("utf-8", "replace"))
-    assert mark is None or read(written(mark)) == mark
+    cursor = parse_cursor(data.decode("utf-8", "replace"))
+    assert cursor is None or parse_cursor(format_cursor(cursor)) == cursor
 
 
 def shipped() -> list[Rules]:

@@ -19,7 +19,7 @@ from events.jetstream.server import NatsServer
 from services.edge.webhooks.providers import PROVIDERS
 from tests.fuzz.test_targets import INPUTS
 from tests.services.edge.house import SECRET, WHSEC, bearer, github, standard
-from tests.services.edge.page.hall import TOKEN
+from tests.services.edge.page.page_server import TOKEN
 from tests.services.edge.test_hostile import HEADERS, bodies
 from tests.services.edge.test_senders import SENDS
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from aiohttp import web
 
 from services.edge.http.problem import Problem, unauthorized
-from services.edge.page.session import holds, whose
+from services.edge.page.session import claimed_name, is_signed
 from services.edge.webhooks.secrets import Secrets
 
 BEARER = "Bearer"
@@ -46,9 +46,9 @@ class Callers:
 
     def by_session(self, cookie: str, now: datetime) -> Caller | None:
         """Whose session it is; None once it has run out, or the token that made it is good no more."""
-        name = whose(cookie, now)
+        name = claimed_name(cookie, now)
         caller = caller_of(name) if name and "/" not in name else None
-        return caller if caller and holds(cookie, self._secrets.at(name)) else None
+        return caller if caller and is_signed(cookie, self._secrets.at(name)) else None
 
     def by_bearer(self, request: web.Request) -> Caller:
         """Who asks. Raises Problem 401."""

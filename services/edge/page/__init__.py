@@ -1,1 +1,1 @@
-"""The page at the edge's root: what is said now, each cluster's life, the fleet, and the dead letters."""
+"""The web page at the edge's root: the fleet, each cluster, the flow of messages, and the dead letters."""

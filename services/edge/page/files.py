@@ -1,4 +1,4 @@
-"""The page's own files, read once; they load nothing from anywhere else and run nothing that is not theirs."""
+"""The static files of the page, with headers that keep a browser from loading anything from elsewhere."""
 
 from pathlib import Path
 
@@ -8,7 +8,13 @@ from services.edge.http.problem import Problem
 from services.edge.http.server import Route
 
 HERE = Path(__file__).parent / "static"
-TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -21,28 +27,28 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-FIRST = "index.html"
+INDEX = "index.html"
 
 
 class Files:
-    """What is in the folder."""
+    """Every file below the folder, read once."""
 
     def __init__(self) -> None:
-        self._files = {file.name: (file.read_bytes(), TYPES[file.suffix]) for file in HERE.iterdir()}
+        self._files = {file.name: (file.read_bytes(), TYPES[file.suffix]) for file in HERE.rglob("*.*")}
 
     def routes(self) -> tuple[Route, ...]:
-        """For the door."""
-        return (Route("GET", "/", self.first), Route("GET", "/page/{file}", self.give))
+        """For the HTTP server."""
+        return (Route("GET", "/", self.index), Route("GET", "/page/{file}", self.serve))
 
-    async def first(self, _: web.Request) -> web.StreamResponse:
+    async def index(self, _: web.Request) -> web.StreamResponse:
         """The page."""
-        return self._of(FIRST)
+        return self._response(INDEX)
 
-    async def give(self, request: web.Request) -> web.StreamResponse:
-        """What the page is made of. Raises Problem 404."""
-        return self._of(request.match_info["file"])
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        """One file. Raises Problem 404."""
+        return self._response(request.match_info["file"])
 
-    def _of(self, name: str) -> web.StreamResponse:
+    def _response(self, name: str) -> web.StreamResponse:
         if name not in self._files:
             raise Problem(404, "the page has no such file")
         body, media = self._files[name]

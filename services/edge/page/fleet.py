@@ -1,131 +1,160 @@
-"""Every cluster that is not gone, in one row each: kept from the states, as pages begin from it."""
+"""The fleet table: a row for every cluster that is not released, and which rows changed after a version."""
 
 import asyncio
-from contextlib import aclosing
+from collections.abc import Callable, Iterator
+from datetime import datetime
 
 import msgspec
 
-from events.bus import Anew, Bus, CaughtUp, Stored
-from events.tombstone import is_tombstone
-from schemas.registry import Stream
-from schemas.subjects import names_of
-from services.edge.page.brief import Change, change
-from services.eventlog.filters import about
-from services.eventlog.record import Said
+from events.bus import Bus
+from events.telemetry import Meters
+from schemas import addon, cluster, teardown
+from schemas.cluster import ClusterState
+from schemas.entity import State
+from schemas.inventory import ClusterSeen
+from schemas.registry import declared
+from schemas.subjects import Key, names_of
+from services.edge.page.rows import FleetRow, Parts, row
+from services.runtime.read_model import entities, levels
 
-SEEN = "inventory.cluster.*.*"
-STATES = ("cluster.*.*.*", "teardown.*.*.*", "addon.*.*.*")
 Name = tuple[str, str]
 """Tenant and cluster."""
-ENDS = frozenset({"released"})
-"""States after which there is no cluster."""
+REMEMBERED = 10_000
+"""Forgotten clusters that pages can still be told of."""
 
 
-class Snapshot(msgspec.Struct, frozen=True):
-    """The fleet at a moment."""
+class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a page has to change in its table."""
 
-    sequence: int
-    """Of the last message it knows: what was said up to it changes nothing any more."""
-    clusters: tuple[Change, ...]
+    rows: tuple[FleetRow, ...] = ()
+    gone: tuple[Name, ...] = ()
+    whole: bool = False
+    """Whether these are all rows: others that the page has are dropped."""
 
 
 class Fleet:
-    """The rows."""
+    """Keeps the rows from what the other services publish."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Bus, meters: Meters, changed: Callable[[], object] = lambda: None) -> None:
+        """`changed` is called at every change of a row."""
         self.ready = asyncio.Event()
-        """Set once everything that was kept at the start is known."""
-        self._bus = bus
-        self._rows: dict[Name, Change] = {}
-        self._silent: set[Name] = set()
-        """Clusters whose API is not heard, also of those that are not known yet."""
-        self._sequence = 0
-        self._before: Snapshot | None = None
-        """What all of it was, while it is listed anew."""
+        """Set once everything stored at the start is read."""
+        self.version = 1
+        """One more at every change."""
+        self._changed = changed
+        self._clusters = entities(bus, cluster.LIFECYCLE, meters)
+        self._teardowns = entities(bus, teardown.LIFECYCLE, meters)
+        self._addons = entities(bus, addon.LIFECYCLE, meters)
+        self._seen = levels(bus, ClusterSeen, meters)
+        self._created: dict[Name, tuple[str, datetime]] = {}
+        """The incarnation of each cluster, and the time of its first known state."""
+        self._addons_of: dict[Name, dict[Key, None]] = {}
+        self._versions: dict[Name, int] = {}
+        """When each row changed last, in that order."""
+        self._forgotten: dict[Name, int] = {}
+        """The same of clusters that the stream forgot lately."""
+        self._rows: dict[Name, FleetRow | None] = {}
+        """Rows that were computed since they changed last."""
+        self._clusters.listen(self._take, self._forget)
+        self._teardowns.listen(lambda key, _: self._touch(_name(key)), lambda key: self._touch(_name(key)))
+        self._addons.listen(self._take_addon, self._drop_addon)
+        self._seen.listen(lambda at, _: self._touch(_seen_name(at)), lambda at: self._touch(_seen_name(at)))
 
     async def run(self) -> None:
-        """Follow what is seen of the clusters and their states until cancelled."""
-        seen = asyncio.Event()
+        """Follow the streams until cancelled."""
+        views = (self._seen, self._addons, self._teardowns, self._clusters)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._look(seen))
-            await seen.wait()
-            group.create_task(self._follow())
+            for view in views:
+                group.create_task(view.run())
+            for view in views:
+                await view.ready.wait()
+            self.ready.set()
+            self._changed()
 
-    async def _follow(self) -> None:
-        async with aclosing(self._bus.feed(Stream.EVENTS, *STATES)) as feed:
-            async for fed in feed:
-                match fed:
-                    case Anew():
-                        self._before = self._before or self.snapshot()
-                        self._rows, self._sequence = {}, 0
-                    case CaughtUp():
-                        self._before = None
-                        self.ready.set()
-                    case Stored():
-                        self.take(fed)
+    def since(self, version: int) -> Changes:
+        """What changed after a version; 0: everything."""
+        if not version:
+            return Changes(tuple(each for name in self._versions if (each := self.row(*name))), whole=True)
+        names = (*_after(version, self._versions), *_after(version, self._forgotten))
+        rows = {name: self.row(*name) for name in names}
+        return Changes(
+            tuple(each for each in rows.values() if each),
+            tuple(name for name, each in rows.items() if each is None),
+        )
 
-    async def _look(self, ready: asyncio.Event) -> None:
-        unlisted: set[Name] = set()  # the silent ones that a listing has not come to yet
-        async with aclosing(self._bus.feed(Stream.LEVELS, SEEN)) as feed:
-            async for fed in feed:
-                match fed:
-                    case Anew():
-                        unlisted = set(self._silent)
-                    case CaughtUp():
-                        while unlisted:
-                            self._hear(Change(*unlisted.pop(), heard=True))
-                        ready.set()
-                    case Stored():
-                        unlisted.discard(self.look(fed))
+    def row(self, tenant: str, name: str) -> FleetRow | None:
+        """A cluster's row; None if there is no such cluster, or it is released."""
+        key = (tenant, name)
+        if key not in self._rows:
+            self._rows[key] = self._compute(key)
+        return self._rows[key]
 
-    def look(self, stored: Stored) -> Name:
-        """Take in whether a cluster's API is heard, and give its name; heard again it changes nothing."""
-        domain, event, tenant, name = names_of(stored.subject)
-        gone = Change(tenant, name, heard=True) if is_tombstone(stored) else None
-        told = gone or change(domain, event, tenant, name, stored.data)
-        if told is not None:
-            self._hear(told)
-        return tenant, name
+    def _compute(self, name: Name) -> FleetRow | None:
+        state = self._clusters.get(Key("cluster", *name))
+        if not isinstance(state, ClusterState):
+            return None
+        own = [self._addons.get(key) for key in self._addons_of.get(name, ())]
+        ends = self._teardowns.get(Key("teardown", *name))
+        seen = self._seen.get(declared(ClusterSeen).at(*name))
+        return row(
+            Parts(
+                state,
+                self._created[name][1],
+                ends if isinstance(ends, teardown.TeardownState) and ends.uid == state.uid else None,
+                tuple(each for each in own if isinstance(each, addon.AddonState) and each.uid == state.uid),
+                seen if seen and seen.uid == state.uid else None,
+            )
+        )
 
-    def _hear(self, told: Change) -> None:
-        """What nobody listens to any more is not silent either."""
-        (self._silent.discard if told.heard else self._silent.add)((told.tenant, told.name))
-        self._keep(told)
+    def _take(self, key: Key, state: State) -> None:
+        name = _name(key)
+        if self._created.get(name, ("",))[0] != state.uid:
+            self._created[name] = (state.uid, state.since)
+        self._touch(name)
 
-    def take(self, stored: Stored) -> None:
-        """Take one state in; heard again it changes nothing."""
-        if stored.sequence <= self._sequence:
+    def _take_addon(self, key: Key, _: State) -> None:
+        name = _name(key)
+        self._addons_of.setdefault(name, {})[key] = None
+        self._touch(name)
+
+    def _drop_addon(self, key: Key) -> None:
+        name = _name(key)
+        self._addons_of.get(name, {}).pop(key, None)
+        self._touch(name)
+
+    def _touch(self, name: Name) -> None:
+        """Note that a row changed; what belongs to a cluster that is not known yet is read once that is."""
+        if name not in self._created:
             return
-        self._sequence = stored.sequence
-        domain, event = stored.subject.split(".")[:2]
-        told = change(domain, event, *about(Said(Stream.EVENTS, stored)), stored.data)
-        if told is not None:
-            self._keep(told)
+        self.version += 1
+        self._versions.pop(name, None)
+        self._forgotten.pop(name, None)
+        self._versions[name] = self.version
+        self._rows.pop(name, None)
+        self._changed()
 
-    def _keep(self, told: Change) -> None:
-        key = (told.tenant, told.name)
-        if told.state in ENDS:
-            self._rows.pop(key, None)
-        elif told.state or key in self._rows:
-            row = merged(self._rows.get(key), told)
-            self._rows[key] = msgspec.structs.replace(row, heard=False if key in self._silent else None)
-
-    def snapshot(self) -> Snapshot:
-        """All of it now."""
-        return self._before or Snapshot(self._sequence, tuple(self._rows.values()))
+    def _forget(self, key: Key) -> None:
+        name = _name(key)
+        self._touch(name)
+        for table in (self._versions, self._created, self._rows):
+            table.pop(name, None)
+        self._forgotten[name] = self.version
+        if len(self._forgotten) > REMEMBERED:
+            del self._forgotten[next(iter(self._forgotten))]
 
 
-def merged(before: Change | None, told: Change) -> Change:
-    """A cluster's row after a change: its own states say all but how it ends and what its add-ons lack."""
-    if before is None:
-        return told
-    if told.heard is not None:
-        return before
-    if told.addons:
-        lacks = {addon: wrong for addon, wrong in (before.addons | told.addons).items() if wrong}
-        return msgspec.structs.replace(before, addons=lacks)
-    ends = told if told.ends else before
-    return msgspec.structs.replace(
-        told if told.state else before,
-        ends=ends.ends, blocked=ends.blocked, idle_since=ends.idle_since, addons=before.addons,
-    )  # fmt: skip
+def _after(version: int, versions: dict[Name, int]) -> Iterator[Name]:
+    for name, changed in reversed(versions.items()):
+        if changed <= version:
+            return
+        yield name
+
+
+def _name(key: Key) -> Name:
+    """The cluster that an entity belongs to."""
+    return key.tenant, key.name.partition(".")[0]
+
+
+def _seen_name(subject: str) -> Name:
+    _, _, tenant, name = names_of(subject)
+    return tenant, name

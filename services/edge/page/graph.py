@@ -1,26 +1,27 @@
-"""Who talks to whom, as a graph that Grafana's node graph panel can draw: from the roles, with what was seen."""
+"""Which service publishes and consumes which subjects, with rates, as a graph that Grafana's node graph panel draws."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
 from events.jetstream.permissions import Role
-from services.edge.page.brief import Lane
+from services.edge.page.summary import SubjectGroup
 
 
 class Node(msgspec.Struct, frozen=True):
-    """A service, or a lane of what is said."""
+    """A service, or a group of subjects."""
 
     id: str
     title: str
     subtitle: str
     mainstat: float
     """Messages a second."""
+    detail__snapshot: bool = False
+    """Whether the subjects keep only their newest value."""
 
 
 class Edge(msgspec.Struct, frozen=True):
-    """From who says it to where it is said, or from there to who hears it."""
+    """From a publisher to its subjects, or from there to a consumer."""
 
     id: str
     source: str
@@ -35,51 +36,42 @@ class Graph(msgspec.Struct, frozen=True):
     edges: tuple[Edge, ...]
 
 
-@dataclass(frozen=True)
-class Ears:
-    """What one service works off or reads, by lane."""
-
-    service: str
-    lanes: frozenset[str]
-
-
-def ears(roles: Iterable[Role], lanes: Iterable[Lane]) -> tuple[Ears, ...]:
-    """Who hears which lane: by the filters of its durable consumers."""
-    heads = [lane.lane for lane in lanes]
-    return tuple(Ears(role.name, frozenset(_heard(role, heads))) for role in roles)
-
-
-def _heard(role: Role, heads: Iterable[str]) -> Iterator[str]:
-    filters = [each for consumer in role.works for each in consumer.filters]
-    for head in heads:
-        if any(_begins(each, head) for each in filters):
-            yield head
-
-
-def _begins(each: str, head: str) -> bool:
-    """Whether a filter can match a subject of the lane."""
-    pairs = zip(each.split("."), head.split("."), strict=False)
-    return all(one in (other, "*", ">") for one, other in pairs)
-
-
-def graph(roles: Iterable[Role], lanes: Iterable[Lane], rates: Mapping[str, float]) -> Graph:
-    """Services and lanes as nodes; saying and hearing as edges."""
-    rows = tuple(lanes)
-    heard = ears(roles, rows)
-    edges = (*_saying(rows, rates), *_hearing(heard, rates))
-    names = dict.fromkeys((*(row.owner for row in rows), *(each.service for each in heard if each.lanes)))
-    said = {name: sum(edge.mainstat for edge in edges if edge.source == name) for name in names}
-    services = (Node(name, name, "service", round(said[name], 3)) for name in names)
-    subjects = (Node(f"lane:{row.lane}", row.lane, "subject", round(rates.get(row.lane, 0.0), 3)) for row in rows)
+def graph(roles: Iterable[Role], groups: Iterable[SubjectGroup], rates: Mapping[str, float]) -> Graph:
+    """Services and subject groups as nodes; publishing and consuming as edges."""
+    rows = tuple(groups)
+    consumed = {role.name: sorted(_consumed(role, rows)) for role in roles}
+    edges = (*_publishing(rows, rates), *_consuming(consumed, rates))
+    names = dict.fromkeys((*(row.publisher for row in rows), *(name for name, groups in consumed.items() if groups)))
+    sent = {name: sum(edge.mainstat for edge in edges if edge.source == name) for name in names}
+    services = (Node(name, name, "service", round(sent[name], 3)) for name in names)
+    subjects = (
+        Node(f"subject:{row.name}", row.name, "subject", round(rates.get(row.name, 0.0), 3), row.snapshot)
+        for row in rows
+    )
     return Graph((*services, *subjects), edges)
 
 
-def _saying(rows: Iterable[Lane], rates: Mapping[str, float]) -> Iterator[Edge]:
-    for row in rows:
-        yield Edge(f"{row.owner}>{row.lane}", row.owner, f"lane:{row.lane}", round(rates.get(row.lane, 0.0), 3))
+def _consumed(role: Role, groups: Iterable[SubjectGroup]) -> Iterator[str]:
+    """The groups that a service consumes, by the filters of its durable consumers."""
+    filters = [each for consumer in role.works for each in consumer.filters]
+    for group in groups:
+        if any(_matches(each, group.name) for each in filters):
+            yield group.name
 
 
-def _hearing(heard: Iterable[Ears], rates: Mapping[str, float]) -> Iterator[Edge]:
-    for each in heard:
-        for lane in sorted(each.lanes):
-            yield Edge(f"{lane}>{each.service}", f"lane:{lane}", each.service, round(rates.get(lane, 0.0), 3))
+def _matches(each: str, group: str) -> bool:
+    """Whether a filter can match a subject of the group."""
+    pairs = zip(each.split("."), group.split("."), strict=False)
+    return all(one in (other, "*", ">") for one, other in pairs)
+
+
+def _publishing(groups: Iterable[SubjectGroup], rates: Mapping[str, float]) -> Iterator[Edge]:
+    for row in groups:
+        rate = round(rates.get(row.name, 0.0), 3)
+        yield Edge(f"{row.publisher}>{row.name}", row.publisher, f"subject:{row.name}", rate)
+
+
+def _consuming(consumed: Mapping[str, Iterable[str]], rates: Mapping[str, float]) -> Iterator[Edge]:
+    for service, groups in consumed.items():
+        for group in groups:
+            yield Edge(f"{group}>{service}", f"subject:{group}", service, round(rates.get(group, 0.0), 3))

@@ -1,28 +1,28 @@
-"""Whoever has shown a token bears a cookie that only that token can have made, so that nothing is kept of it."""
+"""The session cookie: signed with the operator's own token, so that the edge stores no sessions."""
 
 import hmac
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 COOKIE = "alate-session"
-LASTS = timedelta(hours=12)
+LIFETIME = timedelta(hours=12)
 
 
-def made(name: str, secret: bytes, now: datetime) -> str:
-    """The cookie of a caller."""
-    until = str(int((now + LASTS).timestamp()))
+def issue(name: str, secret: bytes, now: datetime) -> str:
+    """A new cookie for an operator."""
+    until = str(int((now + LIFETIME).timestamp()))
     return f"{name}.{until}.{_mac(name, until, secret)}"
 
 
-def whose(cookie: str, now: datetime) -> str:
-    """The name it claims to be of; empty if it is none or has run out."""
+def claimed_name(cookie: str, now: datetime) -> str:
+    """The operator a cookie claims to be of, unverified; empty if it is malformed or has expired."""
     name, _, rest = cookie.rpartition(".")[0].rpartition(".")
     good = rest.isascii() and rest.isdigit() and len(rest) < 12
     return name if good and datetime.fromtimestamp(int(rest), UTC) > now else ""
 
 
-def holds(cookie: str, secrets: tuple[bytes, ...]) -> bool:
-    """Whether one of the name's secrets made it; compared in constant time."""
+def is_signed(cookie: str, secrets: tuple[bytes, ...]) -> bool:
+    """Whether one of the operator's secrets signed it; compared in constant time."""
     rest, _, shown = cookie.rpartition(".")
     name, _, until = rest.rpartition(".")
     signed = shown.encode(errors="surrogateescape")

@@ -1,4 +1,4 @@
-"""Who looks at the page, and who may change things there: by a cookie or a bearer token, never from another site."""
+"""Who may view the page, and who may change things there: by session cookie or bearer token, never cross-site."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -12,69 +12,69 @@ from schemas.unreadable import UNREADABLE
 from services.edge.http.principals import BEARER, Caller, Callers
 from services.edge.http.problem import Problem, unauthorized
 from services.edge.http.server import Route, body_of
-from services.edge.page.session import COOKIE, LASTS, made
+from services.edge.page.session import COOKIE, LIFETIME, issue
 
 PATH = "/session"
 LARGEST, SLOWEST = 4096, 2.0
-"""Bytes of what is shown to sign in, and seconds in which it must be there: anybody may send it."""
+"""Bytes of a sign-in request, and seconds within which it must arrive: anybody may send one."""
 
 
-class _Shown(msgspec.Struct, forbid_unknown_fields=True):
+class _Credentials(msgspec.Struct, forbid_unknown_fields=True):
     token: str
 
 
 class Visitors:
-    """The session, and the two rights."""
+    """Sessions, and the two rights: to view, and to change."""
 
     def __init__(self, callers: Callers, *, clock: Callable[[], datetime], is_open: bool) -> None:
-        """With `is_open` everybody may look."""
+        """With `is_open` everybody may view the page."""
         self._callers = callers
         self._clock = clock
         self._open = is_open
 
     def routes(self) -> tuple[Route, ...]:
-        """For the door."""
-        return (Route("GET", PATH, self.tell), Route("POST", PATH, self.enter), Route("DELETE", PATH, self.leave))
+        """For the HTTP server."""
+        return (Route("GET", PATH, self.show), Route("POST", PATH, self.sign_in), Route("DELETE", PATH, self.sign_out))
 
-    async def tell(self, request: web.Request) -> web.StreamResponse:
-        """Who is signed in, if anybody is."""
+    async def show(self, request: web.Request) -> web.StreamResponse:
+        """Who is signed in, if anybody is, and whether the page may be viewed."""
         caller = self._known(request)
         return self._session(caller.name if caller else "", caller is not None or self._is_open_to(request))
 
-    async def enter(self, request: web.Request) -> web.StreamResponse:
+    async def sign_in(self, request: web.Request) -> web.StreamResponse:
         """Sign in with an operator's token. Raises Problem 401, 403, 422."""
         _same_site(request)
         try:
-            token = msgspec.json.decode(await body_of(request, LARGEST, SLOWEST), type=_Shown).token
+            token = msgspec.json.decode(await body_of(request, LARGEST, SLOWEST), type=_Credentials).token
         except UNREADABLE as wrong:
             raise Problem(422, 'the body is not understood: expected {"token": "…"}', "body") from wrong
         caller = self._callers.by_token(token)
         if caller is None or not caller.operates:
             raise unauthorized("the token is no operator's", "token", BEARER)
-        response = self._session(caller.name, looks=True)
-        cookie = made(caller.name, token.encode(), self._clock())
+        response = self._session(caller.name, may_view=True)
+        cookie = issue(caller.name, token.encode(), self._clock())
         secure = request.headers.get("Origin", "").startswith("https:")
-        age = int(LASTS.total_seconds())
+        age = int(LIFETIME.total_seconds())
         response.set_cookie(COOKIE, cookie, max_age=age, httponly=True, samesite="Strict", secure=secure, path="/")
         return response
 
-    async def leave(self, request: web.Request) -> web.StreamResponse:
+    async def sign_out(self, request: web.Request) -> web.StreamResponse:
         """Sign out. Raises Problem 403."""
         _same_site(request)
         response = self._session("", self._is_open_to(request))
         response.del_cookie(COOKIE, path="/")
         return response
 
-    def _session(self, name: str, looks: bool) -> web.Response:  # noqa: FBT001 - a field of what is told
-        return said({"name": name, "looks": looks, "now": self._clock()})
+    def _session(self, name: str, may_view: bool) -> web.Response:  # noqa: FBT001 - a field of the answer
+        return json_response({"name": name, "mayView": may_view, "now": self._clock()})
 
-    def look(self, request: web.Request) -> None:
-        """Raises Problem 401, 403 for who may not look."""
+    def check_view(self, request: web.Request) -> None:
+        """Raises Problem 401, 403 for a caller who may not view the page."""
         if self._known(request) is None and not self._is_open_to(request):
             self._operator(request)
 
-    def act(self, request: web.Request) -> Caller:
-        """Who changes something. Raises Problem 401, 403."""
+    def check_change(self, request: web.Request) -> Caller:
+        """The operator who changes something. Raises Problem 401, 403."""
         if (caller := self._known(request)) is not None:
             _same_site(request)
             return caller
@@ -91,7 +91,7 @@ class Visitors:
         return caller if caller and caller.operates else None
 
     def _is_open_to(self, request: web.Request) -> bool:
-        """A name that somebody else's DNS resolves to us is not ours: a page of theirs could read along."""
+        """Whether everybody may view; a name that a foreign DNS may point at us is refused: its page could read ours."""
         host = urlsplit(f"//{request.host}").hostname or ""
         return self._open and (host == "localhost" or _is_address(host))
 
@@ -105,12 +105,12 @@ def _is_address(host: str) -> bool:
 
 
 def _same_site(request: web.Request) -> None:
-    """A browser says where a request comes from. Raises Problem 403."""
+    """Raises Problem 403 unless the browser names this page as the origin of the request."""
     if urlsplit(request.headers.get("Origin", "")).netloc != request.host:
         raise Problem(403, "Origin must be this page's own", "Origin")
 
 
-def said(document: object) -> web.Response:
-    """JSON that nobody keeps."""
+def json_response(document: object) -> web.Response:
+    """JSON that no cache may store."""
     headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
     return web.Response(body=msgspec.json.encode(document), content_type="application/json", headers=headers)

@@ -15,7 +15,7 @@ from events.memory.bus import MemoryBus
 from services.edge.http.principals import Callers
 from services.edge.http.server import Route, opened
 from services.edge.inventory_api import Questions
-from services.edge.page.session import COOKIE, LASTS, made
+from services.edge.page.session import COOKIE, LIFETIME, issue
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
 from services.edge.webhooks.providers import PROVIDERS
@@ -25,7 +25,7 @@ from services.roles import SERVICES
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, SECRET, bearer, github
-from tests.services.edge.page.hall import JO, TOKEN, Page
+from tests.services.edge.page.page_server import JO, TOKEN, Page
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 NAMES = {"provider": "github", "tenant": "acme", "name": "ci", "which": "all"}
@@ -34,7 +34,7 @@ EVIL = {"Origin": "https://evil.example"}
 
 
 def cookie(secret: str, made_at=NOW) -> dict[str, str]:
-    return {"Cookie": f"{COOKIE}={made('operator.jo', secret.encode(), made_at)}"}
+    return {"Cookie": f"{COOKIE}={issue('operator.jo', secret.encode(), made_at)}"}
 
 
 STRANGERS = {
@@ -45,7 +45,7 @@ STRANGERS = {
     "a signed sender": github(b"{}"),
     "an operator's browser on another's page": cookie(TOKEN) | EVIL,
     "an operator's browser that says no origin": cookie(TOKEN),
-    "a session that has run out": cookie(TOKEN, NOW - LASTS - timedelta(seconds=1)),
+    "a session that has run out": cookie(TOKEN, NOW - LIFETIME - timedelta(seconds=1)),
     "a session of a token that was taken away": cookie("the one before"),
 }
 
@@ -79,7 +79,7 @@ async def edge(tmp_path: Path) -> AsyncIterator[Page]:
         page.endpoint("reader.acme.x", "mine")
         callers = Callers(secrets)
         visitors = Visitors(callers, clock=page.clock, is_open=True)
-        site = Site(bus, visitors, SERVICES, clock=page.clock, jitter=lambda: 0.0)
+        site = Site(bus, visitors, SERVICES, clock=page.clock, meters=page.meters, jitter=lambda: 0.0)
         hooks = Hooks(bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=page.clock, meters=page.meters)
         page.routes = (*hooks.routes(), *Questions(bus, callers).routes(), *site.routes())
         page.url = await stack.enter_async_context(opened("127.0.0.1:0", page.routes))
@@ -87,7 +87,7 @@ async def edge(tmp_path: Path) -> AsyncIterator[Page]:
         consuming = bus.consume(Consumer("gateway-intake", "INTAKE", ("cluster.requested",)))
         waiting = asyncio.ensure_future(anext(consuming))
         await asyncio.sleep(0)
-        await page.bury()
+        await page.dead_letter()
         yield page
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)

@@ -1,38 +1,47 @@
-// The flow: lanes above, the last messages as a list below, both of the same batches.
+// The flow: a picture of who publishes and consumes which subjects, and below it the latest messages.
 
-import { Lanes } from "./lanes.js";
 import { List } from "./list.js";
-import { element, kindOfSaid, legend, shown } from "./kinds.js";
+import { Picture } from "./picture.js";
+import { badge, clock, element, kindOfMessage, legend, many, write } from "./words.js";
 
 const KEPT = 5000;
 const EVERY = 250;
 const byId = (id) => document.getElementById(id);
 
 export class Flow {
-  /** `open(tenant, name)` shows a cluster's life. */
-  constructor(open) {
-    this.lanes = new Lanes(byId("names"), byId("lanes"));
-    this.said = [];
+  /** `ask(path)` gives JSON; `open(tenant, name)` shows a cluster. */
+  constructor(ask, open) {
+    this.picture = new Picture();
+    this.messages = [];
+    this.snapshots = new Set();
     this.total = 0;
     this.fresh = false;
-    this.list = new List(byId("said"), {
-      make: row, fill, key: (said) => said.place, open: (said) => said.name && open(said.tenant, said.name),
+    this.list = new List(byId("messages"), {
+      make: row, fill, key: (message) => message.position, open: (message) => message.name && open(message.tenant, message.name),
     });
     legend(byId("legend"));
     byId("pause").addEventListener("click", () => this.pause());
     byId("only").addEventListener("input", () => (this.fresh = true));
+    byId("snapshots").addEventListener("change", () => this.show());
     setInterval(() => this.draw(), EVERY);
   }
 
+  /** Services and subjects, as the edge knows them. */
+  begin(graph) {
+    this.snapshots = new Set(graph.nodes.filter((node) => node.detail__snapshot).map((node) => node.title));
+    this.picture.begin(graph);
+    this.show();
+  }
+
   take(batch) {
-    for (const said of batch) {
-      said.time = Date.parse(said.at);
-      said.kind = kindOfSaid(said);
-      this.lanes.take(said.lane, said.kind, said.time);
-      this.said.push(said);
+    for (const message of batch) {
+      message.time = Date.parse(message.at);
+      message.kind = kindOfMessage(message);
+      this.picture.take(message.group, message.kind, message.time);
+      this.messages.push(message);
     }
     this.total += batch.length;
-    if (this.said.length > 2 * KEPT) this.said.splice(0, this.said.length - KEPT);
+    if (this.messages.length > 2 * KEPT) this.messages.splice(0, this.messages.length - KEPT);
     this.fresh = true;
   }
 
@@ -43,7 +52,13 @@ export class Flow {
   pause() {
     const on = !this.paused;
     byId("pause").setAttribute("aria-pressed", on);
-    this.lanes.pause(on);
+    this.picture.pause(on);
+    this.fresh = true;
+  }
+
+  /** Draw all of it, with or without observations. */
+  show() {
+    this.picture.show(byId("snapshots").checked);
     this.fresh = true;
   }
 
@@ -51,23 +66,28 @@ export class Flow {
     if (!this.fresh || this.paused || byId("flow").hidden) return;
     this.fresh = false;
     const only = byId("only").value.trim().toLowerCase();
-    const meant = only ? this.said.filter((said) => `${said.subject} ${said.name} ${said.id}`.toLowerCase().includes(only)) : this.said;
-    this.list.show(meant.slice(-KEPT).reverse());
-    byId("said-count").textContent = `${this.total} since this page was opened`;
+    const all = byId("snapshots").checked;
+    const found = this.messages.filter(
+      (message) => (all || !this.snapshots.has(message.group)) && (!only || `${message.subject} ${message.name} ${message.id}`.toLowerCase().includes(only)),
+    );
+    this.list.show(found.slice(-KEPT).reverse());
+    write(byId("message-count"), `${many(this.total, "message")} since this page was opened`);
   }
 }
 
 function row() {
   const made = element("div");
-  made.append(element("span", "num"), element("span", "state"), element("span", "main"), element("span", "some wide"));
+  const state = element("span", "state");
+  state.append(element("span", "badge"));
+  made.append(element("span", "num"), state, element("span", "main"), element("span", "some wide"));
   return made;
 }
 
-function fill(made, said) {
-  const [time, state, subject, id] = made.children;
-  time.textContent = said.at.slice(11, 19);
-  shown(state, said.kind, said.event || said.lane);
-  subject.textContent = said.subject;
-  id.textContent = said.place;
-  made.title = `${said.place} ${said.id ?? ""}`;
+function fill(made, message) {
+  const [time, state, subject, position] = made.children;
+  write(time, clock(message.time));
+  badge(state.firstChild, message.event || message.group, message.kind);
+  write(subject, message.subject);
+  write(position, message.position);
+  made.title = `${message.position} ${message.id ?? ""}`;
 }

@@ -1,36 +1,37 @@
-// One line to the edge: what is said comes in batches, and after a cut it goes on where it stopped.
+// The connection to the edge: messages and fleet rows come in batches, and after an interruption it resumes where it stopped.
 
-const FIRST = 1000;
-const LAST = 15000;
+const SHORTEST = 1000;
+const LONGEST = 15000;
 
 export class Live {
-  /** `said(batch)`, `gap()` when something was missed, `line(word, good)` on the state of the line. */
+  /** `messages(batch)`, `fleet(changes)`, `gap()` when messages were missed, `status(word, good)` of the connection. */
   constructor(handlers) {
     Object.assign(this, handlers);
-    this.mark = "";
-    this.wait = FIRST;
+    this.cursor = "";
+    this.wait = SHORTEST;
     this.open();
   }
 
   open() {
-    const source = new EventSource(`/live${this.mark ? `?after=${encodeURIComponent(this.mark)}` : ""}`);
+    const source = new EventSource(`/live${this.cursor ? `?after=${encodeURIComponent(this.cursor)}` : ""}`);
     source.addEventListener("open", () => {
-      this.wait = FIRST;
-      this.line("live", true);
+      this.wait = SHORTEST;
+      this.status("live", true);
     });
-    source.addEventListener("said", (event) => {
-      if (event.lastEventId) this.mark = event.lastEventId;
-      this.said(JSON.parse(event.data));
+    source.addEventListener("messages", (event) => {
+      if (event.lastEventId) this.cursor = event.lastEventId;
+      this.messages(JSON.parse(event.data));
     });
+    source.addEventListener("fleet", (event) => this.fleet(JSON.parse(event.data)));
     source.addEventListener("gap", () => this.gap());
     source.addEventListener("error", () => {
-      this.line("cut off, trying again", false);
-      if (source.readyState === EventSource.CLOSED) this.again(); // the browser itself gives up on an answer it cannot use
+      this.status("disconnected, trying again", false);
+      if (source.readyState === EventSource.CLOSED) this.reopen(); // the browser itself gives up on an answer it cannot use
     });
   }
 
-  again() {
+  reopen() {
     setTimeout(() => this.open(), this.wait);
-    this.wait = Math.min(LAST, this.wait * 2);
+    this.wait = Math.min(LONGEST, this.wait * 2);
   }
 }

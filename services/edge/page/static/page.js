@@ -1,15 +1,18 @@
-// The page is put together here: views, the live line, and who is signed in.
+// The page as a whole: which view is open, the live connection, and who is signed in.
 
-import { Flow } from "./flow.js";
+import { ClusterView } from "./cluster.js";
+import { DeadLetters } from "./deadletters.js";
 import { Fleet } from "./fleet.js";
-import { Letters } from "./letters.js";
-import { Life } from "./life.js";
+import { Flow } from "./flow.js";
 import { Live } from "./live.js";
+import { clusterLink, setClock } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 const tabs = [...document.querySelectorAll("[role=tab]")];
 let name = "";
+let live = null;
 
+/** Ask the edge: gives JSON, or throws an Error with one sentence. */
 async function ask(path, method = "GET", body) {
   const answer = await fetch(path, { method, body: body && JSON.stringify(body), headers: body ? { "Content-Type": "application/json" } : {} });
   const document = await answer.json();
@@ -17,18 +20,14 @@ async function ask(path, method = "GET", body) {
   return document;
 }
 
-const life = new Life(ask);
-const letters = new Letters(ask, () => name !== "");
-const openLife = (tenant, cluster) => go(`life/${encodeURIComponent(tenant)}/${encodeURIComponent(cluster)}`);
-const flow = new Flow(openLife);
-const fleet = new Fleet(openLife);
-
-function go(where) {
-  location.hash = `/${where}`; // no element bears such a name: going there takes the focus from nobody
-}
+const signedIn = () => name !== "";
+const fleet = new Fleet();
+const cluster = new ClusterView(ask, fleet, signedIn);
+const letters = new DeadLetters(ask, signedIn);
+const flow = new Flow(ask, (tenant, of) => (location.hash = clusterLink(tenant, of)));
 
 function show() {
-  const [view, tenant, cluster] = location.hash.slice(2).split("/").map(decodeURIComponent);
+  const [view, tenant, of] = location.hash.slice(2).split("/").map(decodeURIComponent);
   const chosen = tabs.find((tab) => tab.id === `tab-${view}`) ?? tabs[0];
   for (const tab of tabs) {
     const is = tab === chosen;
@@ -36,10 +35,10 @@ function show() {
     tab.tabIndex = is ? 0 : -1;
     byId(tab.getAttribute("aria-controls")).hidden = !is;
   }
-  if (view === "life" && tenant && cluster) life.show(tenant, cluster);
+  if (view === "cluster") cluster.show(tenant, of);
   if (view === "letters") letters.show();
   fleet.draw(true);
-  flow.fresh = true;
+  flow.show();
 }
 
 function walk(event) {
@@ -51,54 +50,45 @@ function walk(event) {
 }
 
 for (const tab of tabs) {
-  tab.addEventListener("click", () => go(tab.id.slice(4)));
+  tab.addEventListener("click", () => (location.hash = `/${tab.id.slice(4)}`)); // no element has such an id: the focus stays
   tab.addEventListener("keydown", walk);
 }
 addEventListener("hashchange", show);
 
-function knows(session) {
+function enter(session) {
   name = session.name;
-  flow.lanes.ahead = Date.parse(session.now) - Date.now();
+  setClock(session.now);
   byId("who").textContent = name ? `Sign out ${name}` : "Sign in";
   if (!byId("letters").hidden) letters.show();
-  return session.looks;
+  cluster.draw();
+  return session.mayView;
 }
 
 async function begin() {
-  const looks = knows(await ask("/session"));
-  byId("line").textContent = looks ? "connecting" : "sign in to look";
-  if (!looks) return byId("sign-in").showModal();
-  flow.lanes.set(await ask("/lanes"));
-  let early = [];
-  const told = (batch) => {
-    flow.take(batch);
-    life.take(batch);
-    letters.take(batch);
-    early ? early.push(...batch) : fleet.take(batch);
-  };
-  const again = async () => {
-    early ??= [];
-    fleet.begin(await fleetNow());
-    fleet.take(early);
-    early = null;
-  };
-  new Live({ said: told, gap: again, line });
-  await again();
-}
-
-async function fleetNow() {
-  for (;;) {
-    try {
-      return await ask("/fleet");
-    } catch {
-      await new Promise((later) => setTimeout(later, 1000)); // it is being read, or the line is cut: `line` says so
-    }
+  if (!enter(await ask("/session"))) {
+    status("sign in to view this page", false);
+    return byId("sign-in").showModal();
   }
+  connect();
 }
 
-function line(word, good) {
-  byId("line").textContent = word;
-  byId("line").classList.toggle("cut", !good);
+async function connect() {
+  if (live) return;
+  live = new Live({
+    status,
+    messages: (batch) => [flow, cluster, letters].forEach((view) => view.take(batch)),
+    fleet: (changes) => {
+      fleet.take(changes);
+      cluster.draw();
+    },
+    gap: () => cluster.reload(),
+  });
+  flow.begin(await ask("/graph"));
+}
+
+function status(word, good) {
+  byId("status").textContent = word;
+  byId("status").classList.toggle("cut", !good);
 }
 
 byId("who").addEventListener("click", async () => {
@@ -112,10 +102,10 @@ byId("sign-in-form").addEventListener("submit", async (event) => {
   const token = byId("token").value;
   byId("token").value = "";
   try {
-    const looked = knows(await ask("/session", "POST", { token }));
+    const mayView = enter(await ask("/session", "POST", { token }));
     byId("sign-in-wrong").textContent = "";
     byId("sign-in").close();
-    if (looked && !flow.lanes.lanes.size) begin();
+    if (mayView) connect();
   } catch (error) {
     byId("sign-in-wrong").textContent = error.message;
   }

@@ -1,4 +1,4 @@
-"""Pages on a bus that holds what a real run left behind: open for who comes by address, closed, on an empty bus."""
+"""Pages on a bus with the messages of a real run: one open to everybody, one closed, and one on an empty bus."""
 
 from collections.abc import AsyncIterator
 
@@ -6,7 +6,7 @@ import pytest
 
 from events.memory.bus import MemoryBus
 from tests.corpus import replayed
-from tests.services.edge.page.hall import Page, open_page
+from tests.services.edge.page.page_server import Page, open_page
 
 
 @pytest.fixture
@@ -22,13 +22,13 @@ async def page(bus, tmp_path) -> AsyncIterator[Page]:
 
 @pytest.fixture
 async def closed(bus, tmp_path) -> AsyncIterator[Page]:
-    """A page that nobody sees without a token."""
+    """A page that nobody may view without a token."""
     async with open_page(bus, tmp_path, is_open=False) as one:
         yield one
 
 
 @pytest.fixture
 async def fresh(tmp_path) -> AsyncIterator[Page]:
-    """A page on which nothing was said yet."""
+    """A page on an empty bus."""
     async with open_page(MemoryBus(), tmp_path) as one:
         yield one

@@ -1,9 +1,9 @@
 from events.bus import Consumer
 from events.jetstream.permissions import Role
-from services.edge.page.brief import Lane
 from services.edge.page.graph import graph
+from services.edge.page.summary import SubjectGroup
 
-LANES = (Lane("cluster", "provisioning"), Lane("inventory.offers", "inventory"))
+GROUPS = (SubjectGroup("cluster", "provisioning"), SubjectGroup("inventory.offers", "inventory"))
 ROLES = (
     Role("addons", works=(Consumer("addons-events", "EVENTS", ("due.addon.*.*", "cluster.*.*.*")),)),
     Role("provisioning", works=(Consumer("provisioning-levels", "LEVELS", ("inventory.offers.*.*",)),)),
@@ -11,22 +11,22 @@ ROLES = (
 )
 
 
-def test_an_edge_goes_from_who_says_to_where_and_from_there_to_who_hears():
-    found = graph(ROLES, LANES, {"cluster": 2.0})
+def test_edges_go_from_publishers_to_subjects_and_from_there_to_consumers():
+    found = graph(ROLES, GROUPS, {"cluster": 2.0})
     assert {(edge.source, edge.target, edge.mainstat) for edge in found.edges} == {
-        ("provisioning", "lane:cluster", 2.0),
-        ("lane:cluster", "addons", 2.0),
-        ("inventory", "lane:inventory.offers", 0.0),
-        ("lane:inventory.offers", "provisioning", 0.0),
+        ("provisioning", "subject:cluster", 2.0),
+        ("subject:cluster", "addons", 2.0),
+        ("inventory", "subject:inventory.offers", 0.0),
+        ("subject:inventory.offers", "provisioning", 0.0),
     }
 
 
-def test_a_node_is_everybody_who_says_or_hears_and_every_lane():
-    found = graph(ROLES, LANES, {"cluster": 2.0})
+def test_nodes_are_publishers_consumers_and_subject_groups():
+    found = graph(ROLES, GROUPS, {"cluster": 2.0})
     assert {node.id: node.mainstat for node in found.nodes} == {
         "provisioning": 2.0,
         "inventory": 0.0,
         "addons": 0.0,
-        "lane:cluster": 2.0,
-        "lane:inventory.offers": 0.0,
+        "subject:cluster": 2.0,
+        "subject:inventory.offers": 0.0,
     }

@@ -2,25 +2,25 @@ from datetime import timedelta
 
 import pytest
 
-from services.edge.page.session import LASTS, holds, made, whose
+from services.edge.page.session import LIFETIME, claimed_name, is_signed, issue
 from tests.services.edge.house import NOW
 
-COOKIE = made("operator.jo", b"secret", NOW)
+COOKIE = issue("operator.jo", b"secret", NOW)
 
 
-def test_a_session_is_whose_token_made_it():
-    assert whose(COOKIE, NOW) == "operator.jo"
-    assert holds(COOKIE, (b"new", b"secret"))
+def test_a_session_belongs_to_the_operator_whose_token_signed_it():
+    assert claimed_name(COOKIE, NOW) == "operator.jo"
+    assert is_signed(COOKIE, (b"new", b"secret"))
 
 
 def test_a_session_ends():
-    assert whose(COOKIE, NOW + LASTS - timedelta(seconds=1)) == "operator.jo"
-    assert whose(COOKIE, NOW + LASTS) == ""
+    assert claimed_name(COOKIE, NOW + LIFETIME - timedelta(seconds=1)) == "operator.jo"
+    assert claimed_name(COOKIE, NOW + LIFETIME) == ""
 
 
 def test_a_session_ends_with_its_token():
-    assert not holds(COOKIE, (b"new",))
-    assert not holds(COOKIE, ())
+    assert not is_signed(COOKIE, (b"new",))
+    assert not is_signed(COOKIE, ())
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ def test_a_session_ends_with_its_token():
         "operator.jo.\u0661.\udce9",
     ],
 )
-def test_a_cookie_that_was_changed_is_nobodys(changed):
-    assert not holds(changed, (b"secret",))
+def test_a_cookie_that_was_changed_is_not_signed(changed):
+    assert not is_signed(changed, (b"secret",))
 
 
 @pytest.mark.parametrize("text", ["", "a", "a.b", "a.b.c", "operator.jo.\u0661.x", "operator.jo.999999999999.x"])
-def test_what_is_no_cookie_of_ours_names_nobody(text):
-    assert whose(text, NOW) == ""
+def test_a_malformed_cookie_names_nobody(text):
+    assert claimed_name(text, NOW) == ""
 
 
 def test_a_session_shows_nothing_of_the_token():

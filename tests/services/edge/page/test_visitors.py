@@ -1,11 +1,11 @@
-"""Everybody looks if the page is open, an operator acts, and another site can make nobody's browser do either."""
+"""Everybody may view an open page, only operators may change things, and no other site can use their browsers."""
 
 import pytest
 
 from services.edge.page.session import COOKIE
-from tests.services.edge.page.hall import JO, TOKEN
+from tests.services.edge.page.page_server import JO, TOKEN
 
-SHOWN = ["/fleet", "/lanes", "/graph", "/letters", "/clusters/default/train-gpu"]
+SHOWN = ["/fleet", "/subjects", "/graph", "/letters", "/clusters/default/train-gpu"]
 REDRIVE = "/letters/all/redrive"
 
 
@@ -33,7 +33,7 @@ async def test_an_open_page_is_seen_by_everybody_who_comes_by_address(page, path
 
 
 async def test_a_name_that_anothers_dns_made_ours_shows_nothing(page):
-    assert (await page.ask("GET", "/lanes", headers={"Host": "evil.example:80"})).status == 401
+    assert (await page.ask("GET", "/subjects", headers={"Host": "evil.example:80"})).status == 401
 
 
 async def test_an_open_page_is_for_looking(page):
@@ -57,7 +57,7 @@ async def test_behind_tls_the_cookie_stays_there(page):
 @pytest.mark.parametrize("headers", [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"X": "no Origin"}])
 async def test_another_site_signs_nobody_in_and_redrives_nothing(page, headers):
     assert (await page.sign_in(**headers)).status == 403
-    await page.bury()
+    await page.dead_letter()
     assert (await page.sign_in()).status == 200
     assert (await page.ask("POST", REDRIVE, headers=headers)).status == 403
     assert (await page.ask("GET", "/letters")).json["items"]
@@ -84,12 +84,12 @@ async def test_signed_out_one_is_nobody(page):
 
 async def test_a_session_ends_when_its_token_is_taken_away(closed):
     await closed.sign_in()
-    assert (await closed.ask("GET", "/lanes")).status == 200
+    assert (await closed.ask("GET", "/subjects")).status == 200
     closed.endpoint("operator.jo", "another")
-    assert (await closed.ask("GET", "/lanes")).status == 401
+    assert (await closed.ask("GET", "/subjects")).status == 401
 
 
 async def test_a_session_ends_with_time(closed):
     await closed.sign_in()
     closed.passes(hours=13)
-    assert (await closed.ask("GET", "/lanes")).status == 401
+    assert (await closed.ask("GET", "/subjects")).status == 401
