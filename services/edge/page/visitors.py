@@ -91,7 +91,7 @@ class Visitors:
         return caller if caller and caller.operates else None
 
     def _is_open_to(self, request: web.Request) -> bool:
-        """Whether everybody may view; a name that a foreign DNS may point at us is refused: its page could read ours."""
+        """Whether everybody may view; not by a foreign name whose DNS points at us, whose page could read ours."""
         host = urlsplit(f"//{request.host}").hostname or ""
         return self._open and (host == "localhost" or _is_address(host))
 
