@@ -12,6 +12,7 @@ from events.jetstream.permissions import Role
 from events.telemetry import Meters
 from services.edge.http.problem import Problem, not_now
 from services.edge.http.server import Route
+from services.edge.page.cluster import cluster_page
 from services.edge.page.files import Files
 from services.edge.page.fleet import Fleet
 from services.edge.page.follower import Follower
@@ -21,7 +22,6 @@ from services.edge.page.summary import subject_groups
 from services.edge.page.visitors import Visitors, json_response
 from services.errors import BadInput, Failed
 from services.eventlog.dead_letters import chosen, grouped
-from services.eventlog.history import history
 from services.eventlog.redrive import again, check, letters
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -57,7 +57,7 @@ class Site:
             "/fleet": self.fleet,
             "/subjects": self.subjects,
             "/graph": self.graph,
-            "/clusters/{tenant}/{name}": self.life,
+            "/clusters/{tenant}/{name}": self.cluster,
             "/letters": self.letters,
         }
         return (
@@ -99,13 +99,12 @@ class Site:
         await self._follower.catch_up()
         return json_response(graph(self._roles, subject_groups(), self._follower.rates.per_second(self._clock())))
 
-    async def life(self, request: web.Request) -> web.StreamResponse:
-        """The history of a cluster. Raises Problem 404."""
+    async def cluster(self, request: web.Request) -> web.StreamResponse:
+        """The history of a cluster, and its nodes. Raises Problem 404."""
         try:
-            turns = await history(self._bus, request.match_info["tenant"], request.match_info["name"])
+            return json_response(await cluster_page(self._bus, *_names(request, "tenant", "name")))
         except Failed as none:
             raise Problem(404, "no such cluster has a history") from none
-        return json_response({"items": [turn.item() for turn in turns]})
 
     async def letters(self, _: web.Request) -> web.StreamResponse:
         """Dead letters by cause, the newest first."""
@@ -127,3 +126,7 @@ class Site:
             raise not_now(503, "the bus is away: some may not have been redelivered: do it again", 5.0) from away
         log.info("letters.redriven", by=caller.name, which=which, count=len(found))
         return json_response({"redriven": len(found)})
+
+
+def _names(request: web.Request, *names: str) -> tuple[str, ...]:
+    return tuple(request.match_info[name] for name in names)

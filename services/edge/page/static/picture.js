@@ -212,5 +212,6 @@ const SHAPES = {
   good: (pen, x, y, r) => polygon(pen, [x, y - r - 1], [x + r + 1, y], [x, y + r + 1], [x - r - 1, y]),
   ending: (pen, x, y, r) => pen.rect(x - r, y - r, 2 * r, 2 * r),
   trouble: (pen, x, y, r) => polygon(pen, [x, y - r - 1], [x + r + 1, y + r], [x - r - 1, y + r]),
+  over: (pen, x, y, r) => pen.arc(x, y, r - 1, 0, 2 * Math.PI),
   info: (pen, x, y, r) => pen.rect(x - r, y - 1.5, 2 * r, 3),
 };

@@ -5,10 +5,11 @@ const KINDS = {
   going: { glyph: "●", word: "in progress" },
   ending: { glyph: "■", word: "ending" },
   trouble: { glyph: "▲", word: "needs attention" },
+  over: { glyph: "○", word: "ended" },
   info: { glyph: "–", word: "observation or request" },
 };
 const OF = {
-  ready: "good", applied: "good", armed: "good", gone: "good", released: "good", withdrawn: "good",
+  ready: "good", applied: "good", armed: "good", gone: "over", released: "over", withdrawn: "over",
   warned: "ending", draining: "ending", cleaning: "ending", releasing: "ending", verifying: "ending", withdrawing: "ending", hibernated: "info",
   stalled: "trouble", stuck: "trouble", waiting: "trouble", degraded: "trouble", unreachable: "trouble",
 };
@@ -33,7 +34,7 @@ export const kindOfMessage = (message) => (message.group === "dlq" ? "trouble" :
 export const glyphOf = (kind) => KINDS[kind].glyph;
 
 /** How urgent a kind is, for sorting: the most urgent first. */
-export const rankOf = (kind) => ["trouble", "ending", "going", "info", "good"].indexOf(kind);
+export const rankOf = (kind) => ["trouble", "ending", "going", "info", "good", "over"].indexOf(kind);
 
 /** An element; every text goes in as text. */
 export function element(tag, className = "", text = "") {

@@ -184,6 +184,35 @@ async def test_a_row_shows_use_age_expiry_and_cost(page, window):
     await expect(row.get_by_role("link")).to_have_attribute("href", "#/cluster/acme/train-gpu")
 
 
+async def test_a_history_is_a_time_line_in_which_short_states_can_be_read(page, window):
+    await window.goto(f"{page.url}/#/cluster/default/train-gpu")
+    await expect(window.locator("#cluster-name")).to_have_text("train/gpu")
+    track = window.locator(".tl-row", has_text="cluster")
+    words = [each.split(" ")[-1] for each in await track.locator(".tl-part").all_text_contents()]
+    assert words[:4] == ["requested", "launching", "provisioned", "ready"]
+    widths = [(await each.bounding_box())["width"] for each in await track.locator(".tl-part").all()]
+    assert min(widths) > 30
+    await expect(window.locator("#costs canvas")).to_be_visible()
+
+
+async def test_a_cause_is_a_link_to_the_transition_that_caused_it(page, window):
+    await window.goto(f"{page.url}/#/cluster/default/train-gpu")
+    armed = rows(window, "transitions").filter(has_text="verifying").first
+    await armed.get_by_role("link", name="cluster train-gpu became released").click()
+    chosen = window.locator("#transitions [aria-selected=true]")
+    await expect(chosen.locator(".entity")).to_have_text("cluster")
+    await expect(chosen).to_contain_text("released")
+
+
+async def test_an_open_cluster_follows_its_changes(page, window):
+    await page.publish_state(state(cluster.Launching))
+    await rows(window, "clusters").first.click()
+    await expect(window.locator("#cluster-state")).to_have_text("● launching")
+    await page.publish_state(state(cluster.Ready))
+    await expect(window.locator("#cluster-state")).to_have_text("◆ ready")
+    await expect(rows(window, "transitions")).to_have_count(2)
+
+
 async def test_the_fleet_is_sorted_and_filtered(page, window):
     for name, price in (("a", 1.0), ("b", 9.0), ("c", 5.0)):
         lot = msgspec.structs.replace(LOT, price_per_hour=price)

@@ -31,11 +31,11 @@ async def test_the_fleet_is_every_cluster_that_is_not_released(page):
 
 
 async def test_a_history_is_every_transition_with_its_cause_and_duration(page):
-    turns = (await shown(page, "/clusters/default/train-gpu")).json["items"]
-    cluster = [turn for turn in turns if turn["entity"] == "cluster/train-gpu"]
-    assert [turn["state"] for turn in cluster][:4] == ["requested", "launching", "provisioned", "ready"]
-    assert all(turn["seconds"] is not None for turn in cluster[:-1])
-    assert all({"id", "cause", "place"} <= set(turn) for turn in turns)
+    got = (await shown(page, "/clusters/default/train-gpu")).json
+    cluster = [each for each in got["transitions"] if each["entity"] == "cluster"]
+    assert [each["state"] for each in cluster][:4] == ["requested", "launching", "provisioned", "ready"]
+    assert all(each["seconds"] is not None for each in cluster[:-1])
+    assert all({"id", "cause", "position"} <= set(each) for each in got["transitions"])
 
 
 async def test_an_unknown_cluster_has_no_history(page):
