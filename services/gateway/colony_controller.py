@@ -18,14 +18,12 @@ from schemas.wish import Wish, own_name
 from services.clouds.labels import GROUP
 from services.gateway.annotations import MANAGER, release_of, trace_of
 from services.gateway.kubeconfig.controller import Kubeconfigs
-from services.gateway.kubeconfig.merge import Sources, Told, sources
-from services.gateway.lost_history import Standing, ended, remains
+from services.gateway.kubeconfig.secret import KubeconfigSources, sources
 from services.gateway.read_models import BACKENDS, Books, Name
 from services.gateway.status import colony as status
-from services.gateway.status.cost import Costs
-from services.gateway.status.facts import Facts, phase
-from services.gateway.status.previous import readable
-from services.gateway.wishes import dropping, forced, no_more, wishes
+from services.gateway.status.facts import Facts, KubeconfigStatus, phase
+from services.gateway.status.previous import StatusCosts, is_newer, without_foreign_status
+from services.gateway.wishes import Standing, dropping, ended, forced, no_more, remains, wishes
 from services.runtime.level_publisher import Levels
 
 FINALIZER = f"{GROUP}/teardown"
@@ -46,7 +44,7 @@ class Colonies:
         clock: Callable[[], datetime],
         backend: str,
         *,
-        costs: Costs,
+        costs: StatusCosts,
         standing: Standing = lambda _tenant, _cluster: (),
         unseen: Callable[[str], str] = lambda _backend: "",
     ) -> None:
@@ -76,15 +74,15 @@ class Colonies:
         known = self.objects.get((meta["namespace"], meta["name"]))
         if known is not None and known["metadata"]["resourceVersion"] == meta["resourceVersion"]:
             return False
-        if known is None or not status.newer(known, colony):
-            self.objects[meta["namespace"], meta["name"]] = readable(colony)
+        if known is None or not is_newer(known, colony):
+            self.objects[meta["namespace"], meta["name"]] = without_foreign_status(colony)
         return True
 
     def _answered(self, colony: Object) -> None:
         """Take what a write of ours made of it, unless the watch has shown something newer, or its end."""
         meta = colony["metadata"]
         known = self.objects.get((meta["namespace"], meta["name"]))
-        if known is not None and known["metadata"]["uid"] == meta["uid"] and status.newer(colony, known):
+        if known is not None and known["metadata"]["uid"] == meta["uid"] and is_newer(colony, known):
             self.objects[meta["namespace"], meta["name"]] = colony
 
     def _newest(self, colony: Object) -> Object:
@@ -103,7 +101,7 @@ class Colonies:
         try:
             asked = tuple(map(self._dropping, wishes(read_colony(colony), self._backend)))
         except Refused as why:
-            await self._show(colony, status.refused(colony, str(why), self._clock()))
+            await self._show(colony, status.invalid(colony, str(why), self._clock()))
             await self._let_go(colony, ())
             return
         meta = colony["metadata"]
@@ -150,14 +148,14 @@ class Colonies:
             await self._open(meta, sources(facts))
         except TryLater as why:
             late = why
-        if self.kubeconfigs.told(meta) is not None:
+        if self.kubeconfigs.status(meta) is not None:
             await self._show(colony, self._status(colony, facts))
         if late:
             raise late
 
-    async def _open(self, meta: Object, wanted: Sources) -> None:
+    async def _open(self, meta: Object, wanted: KubeconfigSources) -> None:
         unfounded = not any(state.attempts for state in self._own(meta))
-        await self.kubeconfigs.keep(meta, wanted, unfounded=unfounded)
+        await self.kubeconfigs.ensure(meta, wanted, never_created=unfounded)
 
     async def _order(self, colony: Object, asked: tuple[Wish, ...], wanted: tuple[Wish, ...]) -> None:
         """Say what is wanted, and that whatever is not asked for any more shall go."""
@@ -185,7 +183,7 @@ class Colonies:
         return [each for each in facts if phase(each) != Released.__name__]
 
     def _status(self, colony: Object, facts: list[Facts]) -> Object:
-        told = self.kubeconfigs.told(colony["metadata"]) or Told()
+        told = self.kubeconfigs.status(colony["metadata"]) or KubeconfigStatus()
         return status.status(colony, facts, self._clock(), told)
 
     async def _wish(self, colony: Object, wish: Wish, trace: Trace) -> None:
@@ -285,8 +283,8 @@ class Colonies:
     async def _show(self, colony: Object, computed: Object) -> None:
         """Write the status if it differs from what the watch last showed."""
         meta, shown = colony["metadata"], colony.get("status", {})
-        computed = self._costs.kept((meta["namespace"], meta["name"]), computed, shown, self._clock())
-        if status.same(computed, shown):
+        computed = self._costs.with_shown_cost((meta["namespace"], meta["name"]), computed, shown, self._clock())
+        if computed == shown:
             return
         wanted = {"metadata": {"name": meta["name"], "namespace": meta["namespace"]}, "status": computed}
         try:

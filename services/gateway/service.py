@@ -25,7 +25,7 @@ from services.gateway.metrics.fleet import fleet
 from services.gateway.metrics.state_ages import ages
 from services.gateway.moved import carry_over
 from services.gateway.read_models import Books, Name
-from services.gateway.status.cost import Costs
+from services.gateway.status.previous import StatusCosts
 from services.runtime.level_publisher import Levels
 from services.runtime.mailbox import Mailboxes
 
@@ -70,7 +70,7 @@ class Gateway:
         self._clock = clock
         self._books = Books(bus, meters)
         self._recorder = Recorder(kube, self._books, clock)
-        self._costs, self._cost_every = Costs(cost_every), cost_every
+        self._costs, self._cost_every = StatusCosts(cost_every), cost_every
         self._infra = [InfraWatch(cloud, self._levels, jitter) for cloud in clouds.values()]
         self._colonies = Colonies(
             kube, self._levels, self._books, clock, backend,
@@ -103,7 +103,7 @@ class Gateway:
                 group.create_task(self._intake.run())
                 group.create_task(self._measure())
                 group.create_task(self._bill())
-                group.create_task(self._colonies.kubeconfigs.follow(self._touch))
+                group.create_task(self._colonies.kubeconfigs.poll_secrets(self._touch))
         finally:
             self.ready.clear()  # what was put off comes to nobody any more
             await self._mail.close()

@@ -16,8 +16,7 @@ from schemas.teardown import Gone
 from services.cli.output.item import Item
 from services.colony.cost import so_far
 from services.gateway.status.facts import Facts, phase
-from services.gateway.status.message import message
-from services.gateway.status.teardown_message import given_up
+from services.gateway.status.message import message, skipped_steps
 
 DOMAIN = "domain"
 """The field that tells what an item is of until all that is said of a cluster is one item."""
@@ -73,7 +72,7 @@ def _whole(item: Item, said: Sequence[Item]) -> Item:
     facts = _facts(_read(item), [_read(each) for each in said])
     if facts is None or facts.cluster is None:
         return found
-    left = given_up(facts.teardown) if isinstance(facts.teardown, Gone) else []
+    left = skipped_steps(facts.teardown) if isinstance(facts.teardown, Gone) else []
     cost = so_far(facts.cluster, datetime.now(UTC))
     return found | {"cost_usd": cost, "phase": phase(facts), "message": message(facts), "left": left}
 

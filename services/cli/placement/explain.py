@@ -19,8 +19,7 @@ from services.cli.placement.tables import accounted
 from services.errors import BadInput, Failed
 from services.eventlog.explain import account
 from services.gateway.status.facts import Facts, phase
-from services.gateway.status.message import message
-from services.gateway.status.teardown_message import given_up
+from services.gateway.status.message import message, skipped_steps
 
 
 def name_of(asked: str) -> str:
@@ -43,7 +42,7 @@ async def show(bus: Bus, tenant: str, name: str, *, as_json: bool, write: Write)
 def now(known: Facts) -> str:
     """What is to be known beyond its own state: that it ends, is not heard, lacks add-ons, or has left something."""
     own = phase(known) == type(known.cluster).__name__
-    left = given_up(known.teardown) if known.teardown is not None else []
+    left = skipped_steps(known.teardown) if known.teardown is not None else []
     return "; ".join(left) if own else f"{phase(known)}: {message(known)}"
 
 

@@ -20,7 +20,7 @@ from schemas.teardown import Ending, Gone
 from schemas.wish import Wish
 from services.gateway.annotations import MANAGER
 from services.gateway.kube_events.correlator import Correlator
-from services.gateway.kube_events.transitions import Occurrence, heard, occurrences
+from services.gateway.kube_events.transitions import Occurrence, occurrences, reachability
 from services.gateway.read_models import Books
 from services.gateway.wishes import EVENT
 
@@ -97,7 +97,7 @@ class Recorder:
         cluster = self._books.cluster(names_of(subject)[2], seen.cluster)
         if cluster is not None and cluster.uid == seen.uid and not self._ends(cluster):
             at = seen.fresh_since or self._clock()
-            self._put(cluster, heard(before, seen), f"{seen.uid}.seen.{seen.revision}", at)
+            self._put(cluster, reachability(before, seen), f"{seen.uid}.seen.{seen.revision}", at)
 
     def _ends(self, cluster: ClusterState) -> bool:
         """Its API goes with it, which is no news."""

@@ -1,4 +1,4 @@
-"""The Secret that opens all clusters of a Colony is kept as the Secrets of its clusters are now."""
+"""Keeps the kubeconfig Secret of each Colony equal to the Secrets of its clusters."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,171 +9,182 @@ from events.kube.client import Kube, Object
 from events.kube.kubeconfig import Chosen
 from events.kube.resources import SECRETS
 from services.gateway.annotations import MANAGER
-from services.gateway.kubeconfig import merge
-from services.gateway.kubeconfig import secret as merged
-from services.gateway.kubeconfig.merge import Sources, Told
+from services.gateway.kubeconfig.secret import (
+    KubeconfigSources,
+    absent_status,
+    is_owned_by,
+    is_owned_by_predecessor,
+    name_taken,
+    secret_data,
+    secret_manifest,
+    secret_name,
+    write_denied,
+    written_status,
+)
 from services.gateway.read_models import Name
+from services.gateway.status.facts import KubeconfigStatus
 from services.kubernetes.kubeconfig import opens, written
 
-ROUND = 600.0
-"""Seconds in which all Secrets are looked at once: a client certificate is good for months after the next is there."""
-FASTER = ("AlreadyExists", "Conflict")
-"""Why the API server refuses what somebody else has done, or changed, meanwhile."""
-GOING = 2.0
-"""Seconds until it is asked again for a name that an earlier Colony's Secret still has."""
+POLL_ROUND = 600.0
+"""Seconds in which every Secret is read once: an old client certificate stays valid for months after its renewal."""
+CONFLICTS = ("AlreadyExists", "Conflict")
+"""Reasons of the API server if somebody else was faster."""
+RETRY_NAME = 2.0
+"""Seconds until the next try for a name that an earlier Colony's Secret still has."""
 
 
 @dataclass
-class _Kept:
+class KubeconfigRecord:
     """What is known of one Colony's Secret; contents are not kept."""
 
     uid: str
-    """The Colony's."""
-    sources: Sources = field(default_factory=dict)
-    told: Told = field(default_factory=Told)
+    """The uid of the Colony."""
+    sources: KubeconfigSources = field(default_factory=dict)
+    status: KubeconfigStatus = field(default_factory=KubeconfigStatus)
     versions: dict[str, str] = field(default_factory=dict)
     """The resourceVersion of each Secret that was read or written; empty for one that was not there."""
 
-    sure: bool = True
-    """Nothing happened since that nobody could follow."""
+    current: bool = True
+    """False once something may have changed since it was read."""
 
     @property
     def absent(self) -> bool:
-        """It is not there, and nobody has its name."""
-        return self.sure and self.told == Told()
+        """Whether the Secret does not exist, and nobody has its name."""
+        return self.current and self.status == KubeconfigStatus()
 
-    def serves(self, sources: Sources) -> bool:
-        """Nothing has to be done for these."""
-        whole = self.told.verdict is None or self.told.verdict.holds is True
-        return self.sure and whole and self.sources == sources
+    def serves(self, sources: KubeconfigSources) -> bool:
+        """Whether the Secret is complete for these sources."""
+        whole = self.status.condition is None or self.status.condition.holds is True
+        return self.current and whole and self.sources == sources
 
 
 class Kubeconfigs:
-    """Those of all Colonies."""
+    """The kubeconfig Secrets of all Colonies."""
 
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
-        self._kept: dict[Name, _Kept] = {}
+        self._records: dict[Name, KubeconfigRecord] = {}
 
-    def told(self, meta: Object) -> Told | None:
-        """What is known of it; None before it was ever looked at."""
-        kept = self._known(meta)
-        return kept.told if kept else None
+    def status(self, meta: Object) -> KubeconfigStatus | None:
+        """What is known of a Colony's Secret; None before it was first read."""
+        record = self._record(meta)
+        return record.status if record else None
 
     def forget(self, name: Name) -> None:
-        """The Colony is gone, and its Secret with it."""
-        self._kept.pop(name, None)
+        """Drop what is known of a Colony that is gone; its Secret goes with it."""
+        self._records.pop(name, None)
 
-    async def keep(self, meta: Object, sources: Sources, *, unfounded: bool) -> None:
-        """Have the Secret open these clusters and no others. Level-driven: asks nothing where nothing has changed.
+    async def ensure(self, meta: Object, sources: KubeconfigSources, *, never_created: bool) -> None:
+        """Make the Secret contain these clusters and no others; does nothing if nothing has changed.
 
-        `unfounded`: no cluster of this Colony ever was founded, so none was opened. Raises TryLater.
+        `never_created`: no cluster of this Colony was ever created. Raises TryLater.
         """
         name, uid = (meta["namespace"], meta["name"]), meta["uid"]
-        kept = self._known(meta)
-        if kept is None and unfounded:
-            kept = self._kept[name] = _Kept(uid)
-        if kept is not None and kept.serves(sources):
+        record = self._record(meta)
+        if record is None and never_created:
+            record = self._records[name] = KubeconfigRecord(uid)
+        if record is not None and record.serves(sources):
             return
-        absent = kept is not None and kept.absent
-        if kept is not None:
-            kept.sure = False
-        self._kept[name] = await self._brought(meta, _Kept(uid, sources, kept.told if kept else Told()), absent=absent)
+        absent = record is not None and record.absent
+        if record is not None:
+            record.current = False
+        status = record.status if record else KubeconfigStatus()
+        self._records[name] = await self._synced(meta, KubeconfigRecord(uid, sources, status), absent=absent)
 
-    async def follow(self, touch: Callable[[Name], None]) -> None:
-        """Look at every Secret in turn, for ever; `touch` a Colony of which one has changed."""
+    async def poll_secrets(self, touch: Callable[[Name], None]) -> None:
+        """Read every Secret in turn, for ever; call `touch` with a Colony if one of its Secrets has changed."""
         while True:
-            names = [name for name, kept in self._kept.items() if kept.versions]
+            names = [name for name, record in self._records.items() if record.versions]
             for name in names:
-                await asyncio.sleep(ROUND / len(names))
-                if await self._moved(name):
+                await asyncio.sleep(POLL_ROUND / len(names))
+                if await self._has_changed(name):
                     touch(name)
             if not names:
-                await asyncio.sleep(ROUND)
+                await asyncio.sleep(POLL_ROUND)
 
-    async def _moved(self, name: Name) -> bool:
-        """Whether a Secret of a Colony is another than it was."""
-        kept = self._kept.get(name)
-        if kept is None:
+    async def _has_changed(self, name: Name) -> bool:
+        """Whether a Secret of a Colony has changed."""
+        record = self._records.get(name)
+        if record is None:
             return False
         try:
-            same = all([await self._version(name[0], secret) == version for secret, version in kept.versions.items()])
+            same = all([await self._version(name[0], secret) == version for secret, version in record.versions.items()])
         except Fault:  # nobody can say now: the next round asks again
             return False
-        if same or self._kept.get(name) is not kept:
+        if same or self._records.get(name) is not record:
             return False
-        kept.sure = False
+        record.current = False
         return True
 
-    def _known(self, meta: Object) -> _Kept | None:
-        """Of this very Colony: what is known of an earlier one of its name says nothing."""
-        kept = self._kept.get((meta["namespace"], meta["name"]))
-        return kept if kept is not None and kept.uid == meta["uid"] else None
+    def _record(self, meta: Object) -> KubeconfigRecord | None:
+        """What is known of this Colony, and not of an earlier one of its name."""
+        record = self._records.get((meta["namespace"], meta["name"]))
+        return record if record is not None and record.uid == meta["uid"] else None
 
-    async def _brought(self, meta: Object, kept: _Kept, *, absent: bool) -> _Kept:
-        """What is known once it is as it has to be, or somebody has said why it cannot be. Raises TryLater."""
+    async def _synced(self, meta: Object, record: KubeconfigRecord, *, absent: bool) -> KubeconfigRecord:
+        """The record after the Secret was written, or the write was refused. Raises TryLater."""
         try:
-            kept.told = await self._write(meta, kept, absent=absent)
+            record.status = await self._write(meta, record, absent=absent)
         except NotFound as late:  # what was there a moment ago, or the namespace
             raise TryLater(late.message) from late
         except Denied as why:
-            if why.reason in FASTER:
+            if why.reason in CONFLICTS:
                 raise TryLater(why.message) from why
-            kept.told = merge.denied(kept.told.secret, why)
-        return kept
+            record.status = write_denied(record.status.secret, why)
+        return record
 
-    async def _write(self, meta: Object, kept: _Kept, *, absent: bool) -> Told:
-        """See to it. The Secret itself is read first, so that what it becomes is never older than what it was."""
-        space, own = meta["namespace"], merge.secret_name(meta)
-        there = None if absent else await self._there(space, own, kept)
-        if there is not None and not merged.is_of(there, meta):
-            if merged.is_of_an_earlier(there, meta):
-                raise TryLater(f"Secret {space}/{own} is still an earlier Colony's of the name", GOING)
-            return merge.taken(meta) if kept.sources else Told()
-        found, left_out = await self._read(space, kept)
+    async def _write(self, meta: Object, record: KubeconfigRecord, *, absent: bool) -> KubeconfigStatus:
+        """Write the Secret. It is read before its sources, so that an older version never replaces a newer one."""
+        space, own = meta["namespace"], secret_name(meta)
+        there = None if absent else await self._get(space, own, record)
+        if there is not None and not is_owned_by(there, meta):
+            if is_owned_by_predecessor(there, meta):
+                raise TryLater(f"Secret {space}/{own} is still an earlier Colony's of the name", RETRY_NAME)
+            return name_taken(meta) if record.sources else KubeconfigStatus()
+        found, left_out = await self._read(space, record)
         if found:
-            kept.versions[own] = await self._written(meta, there, written(found))
-            return merge.opened(meta, left_out)
+            record.versions[own] = await self._written(meta, there, written(found))
+            return written_status(meta, left_out)
         if there is not None:
             await self._kube.delete(SECRETS, own, space, uid=there["metadata"]["uid"])
-        kept.versions.pop(own, None)
-        return merge.unopened(left_out)
+        record.versions.pop(own, None)
+        return absent_status(left_out)
 
-    async def _read(self, space: str, kept: _Kept) -> tuple[dict[str, Chosen], dict[str, str]]:
-        """What opens each cluster, and of each that nothing opens, why."""
+    async def _read(self, space: str, record: KubeconfigRecord) -> tuple[dict[str, Chosen], dict[str, str]]:
+        """The kubeconfig of each cluster, and why the others have none."""
         found, left_out = {}, {}
-        for called, source in kept.sources.items():
-            secret = await self._there(space, source.secret, kept)
+        for context, source in record.sources.items():
+            secret = await self._get(space, source.secret, record)
             try:
                 choice = opens(secret or {}, source.secret)
             except Denied:  # its message may quote what the Secret holds, and nobody may read that here
-                left_out[called] = f"Secret {source.secret} holds no kubeconfig that can be taken"
+                left_out[context] = f"Secret {source.secret} holds no kubeconfig that can be taken"
                 continue
             if choice is None:
-                left_out[called] = f"Secret {source.secret} holds no kubeconfig yet"
+                left_out[context] = f"Secret {source.secret} holds no kubeconfig yet"
             else:
-                found[called] = choice
+                found[context] = choice
         return found, left_out
 
     async def _written(self, meta: Object, there: Object | None, text: str) -> str:
-        """The version it then has; nothing is written where it says so already."""
+        """Write the text unless it is there; returns the resourceVersion."""
         if there is None:
-            made = await self._kube.create(SECRETS, merged.manifest(meta, text), manager=MANAGER)
+            made = await self._kube.create(SECRETS, secret_manifest(meta, text), manager=MANAGER)
             return str(made["metadata"]["resourceVersion"])
-        version, data = there["metadata"]["resourceVersion"], merged.data(text)
+        version, data = there["metadata"]["resourceVersion"], secret_data(text)
         if there.get("data") == data:
             return str(version)
         patch = {"metadata": {"resourceVersion": version}, "data": data}
         changed = await self._kube.patch(SECRETS, there["metadata"]["name"], meta["namespace"], patch, manager=MANAGER)
         return str(changed["metadata"]["resourceVersion"])
 
-    async def _there(self, space: str, secret: str, kept: _Kept) -> Object | None:
+    async def _get(self, space: str, secret: str, record: KubeconfigRecord) -> Object | None:
         try:
             found = await self._kube.get(SECRETS, secret, space)
         except NotFound:
-            kept.versions[secret] = ""
+            record.versions[secret] = ""
             return None
-        kept.versions[secret] = _version(found)
+        record.versions[secret] = _version(found)
         return found
 
     async def _version(self, space: str, secret: str) -> str:

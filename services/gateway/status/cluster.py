@@ -1,4 +1,4 @@
-"""One cluster's part of its Colony's status is computed from what is known of it."""
+"""The part of a Colony's status that shows one cluster."""
 
 from datetime import datetime, timedelta
 
@@ -7,28 +7,27 @@ from schemas.cluster import ClusterState, Founded, Placing
 from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, OfferStatus, SkippedStatus, TeardownStatus
 from schemas.placement import Attempt
 from schemas.teardown import Cleaning, Draining, Ending, Gone, TeardownState, Warned
-from services.gateway.status.conditions import aspects
-from services.gateway.status.facts import Facts, counted, endpoint, phase, wanted, whole
-from services.gateway.status.message import message
-from services.gateway.status.pools import pools, totals
-from services.gateway.status.teardown_message import held_up
-from services.gateway.status.transition_times import Shown
+from services.gateway.status.conditions import cluster_conditions
+from services.gateway.status.facts import Facts, current_inventory, endpoint, phase, wanted, without_microseconds
+from services.gateway.status.message import blocked_message, message
+from services.gateway.status.pools import pools, ready_totals
+from services.gateway.status.previous import PreviousConditions
 
-SHOWN = 5
+SHOWN_ATTEMPTS = 5
 """Failed attempts that are shown: the newest."""
 
 
-def cluster_status(facts: Facts, shown: Shown) -> ClusterStatus:
-    """What the Colony shows of one cluster; `shown` are the conditions it shows of it already."""
+def cluster_status(facts: Facts, shown: PreviousConditions) -> ClusterStatus:
+    """What the Colony shows of one cluster; `shown` are the conditions that it shows already."""
     state, need = facts.cluster, wanted(facts)
     founded = state if isinstance(state, Founded) else None
-    seen = counted(facts, founded) if founded else None
-    nodes, accelerators = totals(facts, founded, seen) if founded and seen else (0, 0)
+    seen = current_inventory(facts, founded) if founded else None
+    nodes, accelerators = ready_totals(facts, founded, seen) if founded and seen else (0, 0)
     kubeconfig = getattr(state, "kubeconfig", None)
     return ClusterStatus(
         name=facts.wish.cluster,
         phase=phase(facts),
-        since=whole(state.since) if state else None,
+        since=without_microseconds(state.since) if state else None,
         offer=_offer(founded) if founded else None,
         next_best_price_per_hour=founded.next_best_per_hour if founded else None,
         nodes_ready=nodes,
@@ -39,11 +38,11 @@ def cluster_status(facts: Facts, shown: Shown) -> ClusterStatus:
         kubeconfig_secret=kubeconfig,
         endpoint=endpoint(facts, founded) or None if founded else None,
         kubernetes_version=founded.wish.need.kubernetes_version if founded and kubeconfig else None,
-        conditions=shown.conditions(aspects(facts)),
+        conditions=shown.conditions(cluster_conditions(facts)),
         addons=[_addon(addon) for addon in facts.addons],
         teardown=_teardown(facts.teardown) if facts.teardown else None,
         expires_at=_expires(facts),
-        idle_since=whole(seen.idle_since) if seen and seen.idle_since else None,
+        idle_since=without_microseconds(seen.idle_since) if seen and seen.idle_since else None,
         attempts=state.attempts if state else None,
         interruptions=(state.interruptions or None) if state else None,
         failed_attempts=(_failed(state) or None) if state else None,
@@ -65,9 +64,9 @@ def _offer(state: Founded) -> OfferStatus:
 
 
 def _failed(state: ClusterState) -> list[AttemptStatus]:
-    """The attempts that came to nothing, the newest last."""
+    """The attempts that failed, the newest last."""
     going = (state.attempt,) if isinstance(state, Placing) and state.attempt is not None else ()
-    return [_attempt(attempt) for attempt in (*state.tried, *going)[-SHOWN:]]
+    return [_attempt(attempt) for attempt in (*state.tried, *going)[-SHOWN_ATTEMPTS:]]
 
 
 def _attempt(attempt: Attempt) -> AttemptStatus:
@@ -94,23 +93,23 @@ def _teardown(state: TeardownState) -> TeardownStatus:
     return TeardownStatus(
         phase=type(state).__name__,
         reason=getattr(state, "why", None),
-        since=whole(end.began) if end else None,
+        since=without_microseconds(end.began) if end else None,
         at=_at(state),
-        message=held_up(state) or None,
+        message=blocked_message(state) or None,
         skipped=[SkippedStatus(step=each.step, reason=each.reason, left=each.left) for each in skipped] or None,
     )
 
 
 def _at(state: TeardownState) -> datetime | None:
-    """When it goes, or its step is given up, or it went."""
+    """When the cluster is deleted, when the current step is given up, or when the cluster was gone."""
     if isinstance(state, Warned):
-        return whole(state.until)
+        return without_microseconds(state.until)
     if isinstance(state, Draining | Cleaning):
-        return whole(state.ends_at)
-    return whole(state.since) if isinstance(state, Gone) else None
+        return without_microseconds(state.ends_at)
+    return without_microseconds(state.since) if isinstance(state, Gone) else None
 
 
 def _expires(facts: Facts) -> datetime | None:
     since = facts.teardown.ready_since if facts.teardown else None
     span = facts.wish.limits.time_to_live
-    return whole(since + timedelta(seconds=span)) if since and span is not None else None
+    return without_microseconds(since + timedelta(seconds=span)) if since and span is not None else None

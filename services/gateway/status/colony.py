@@ -1,6 +1,6 @@
-"""A Colony's status is computed from what its clusters are, by one pure function."""
+"""The status of a Colony as a pure function of what is known of its clusters, and of what the status showed before."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from events.kube.port import Object
@@ -8,211 +8,118 @@ from schemas.cluster import Founded, Ready
 from schemas.crds import ClusterStatus, ColonyStatus
 from schemas.inventory import ClusterSeen
 from services.colony.cost import so_far
-from services.gateway.kubeconfig.merge import Told
-from services.gateway.status.accelerators import gpu_inventory
 from services.gateway.status.cluster import cluster_status
-from services.gateway.status.conditions import AS_ASKED, addons_applied, ends, generation, missing, resizing, upgrading
-from services.gateway.status.facts import ADDONS_DEGRADED, UNKNOWN, WITHOUT_ADDONS, Facts, asked_since, counted, phase
-from services.gateway.status.message import waits_for_addons
-from services.gateway.status.transition_times import Shown, Verdict
+from services.gateway.status.conditions import KUBECONFIG_WRITTEN, colony_conditions, condition_generation
+from services.gateway.status.facts import PHASES, STUCK, Facts, KubeconfigStatus, current_inventory, phase
+from services.gateway.status.pools import gpu_inventory
+from services.gateway.status.previous import ConditionState, PreviousConditions
 
-NOTHING = Told()
-KUBECONFIG = "KubeconfigWritten"
+NO_KUBECONFIG = KubeconfigStatus()
+MESSAGE_CONDITIONS = ("Accepted", "Ready", "Ending", "Resizing", "Upgrading", KUBECONFIG_WRITTEN)
+"""The message of the first of these conditions that has one is the Colony's message."""
 
 
-def refused(colony: Object, message: str, now: datetime) -> Object:
-    """The status of a Colony that cannot be taken as it is written."""
-    shown = _shown(colony, now)
-    verdict = Verdict(holds=False, reason="Invalid", message=message)
+def status(
+    colony: Object, facts: Iterable[Facts], now: datetime, kubeconfig: KubeconfigStatus = NO_KUBECONFIG
+) -> Object:
+    """The Colony's status, with its cost until `now`, which is also the time of conditions that change."""
+    listed = tuple(sorted(facts, key=lambda each: each.dropped))
+    asked = tuple(each for each in listed if not each.dropped)
+    previous = _previous_conditions(colony, now)
+    clusters = list(_clusters(colony, listed, previous))
+    ready = sum(phase(each) == Ready.__name__ for each in asked)
+    bought = [each.cluster for each in listed if isinstance(each.cluster, Founded)]
+    conditions = colony_conditions(listed, asked, kubeconfig)
+    return _dumped(
+        ColonyStatus(
+            phase=_phase(asked, deleting=bool(colony["metadata"].get("deletionTimestamp"))),
+            observed_generation=previous.generation,
+            ready=f"{ready}/{len(asked)}",
+            accelerators=_accelerators(clusters[: len(asked)]),
+            offer=", ".join(dict.fromkeys(_offer(state) for state in bought)) or None,
+            price_per_hour=_price(bought),
+            cost_usd=_cents(sum(so_far(each.cluster, now) for each in listed if each.cluster)),
+            expires_at=min(filter(None, (each.expires_at for each in clusters[: len(asked)])), default=None),
+            message=_message(conditions),
+            kubeconfig_secret=kubeconfig.secret,
+            running=[each.wish.cluster for each in asked if isinstance(each.cluster, Founded)] or None,
+            conditions=previous.conditions(conditions),
+            gpu_inventory=gpu_inventory(_inventories(listed)) or None,
+            clusters=clusters,
+        )
+    )
+
+
+def invalid(colony: Object, message: str, now: datetime) -> Object:
+    """The status of a Colony whose spec cannot be read."""
+    previous = _previous_conditions(colony, now)
+    condition = ConditionState(holds=False, reason="Invalid", message=message)
     status = ColonyStatus(
         phase="Invalid",
-        observed_generation=shown.generation,
+        observed_generation=previous.generation,
         message=message,
-        conditions=shown.conditions(dict.fromkeys(("Accepted", "Ready"), verdict)),
+        conditions=previous.conditions(dict.fromkeys(("Accepted", "Ready"), condition)),
     )
     return _dumped(status)
 
 
-def status(colony: Object, facts: Iterable[Facts], now: datetime, told: Told = NOTHING) -> Object:
-    """What the Colony shows, and has cost by `now`, which stamps conditions that change; `told` of its kubeconfig."""
-    listed = tuple(sorted(facts, key=lambda each: each.dropped))
-    asked = tuple(each for each in listed if not each.dropped)
-    shown = _shown(colony, now)
-    clusters = list(_clusters(colony, listed, shown))
-    ready = sum(phase(each) == Ready.__name__ for each in asked)
-    offers = [each.cluster for each in listed if isinstance(each.cluster, Founded)]
-    verdicts = _verdicts(listed, asked, told)
-    whole = ColonyStatus(
-        phase=_phase(asked, deleting=bool(colony["metadata"].get("deletionTimestamp"))),
-        observed_generation=shown.generation,
-        ready=f"{ready}/{len(asked)}",
-        accelerators=_accelerators(clusters[: len(asked)]),
-        offer=", ".join(dict.fromkeys(_short(state) for state in offers)) or None,
-        price_per_hour=_price(offers),
-        cost_usd=_cents(sum(so_far(each.cluster, now) for each in listed if each.cluster)),
-        expires_at=min(filter(None, (each.expires_at for each in clusters[: len(asked)])), default=None),
-        message=_message(verdicts),
-        kubeconfig_secret=told.secret,
-        running=_running(asked),
-        conditions=shown.conditions(verdicts),
-        gpu_inventory=gpu_inventory(_seen_of(listed)) or None,
-        clusters=clusters,
-    )
-    return _dumped(whole)
-
-
-def _verdicts(listed: tuple[Facts, ...], asked: tuple[Facts, ...], told: Told) -> Mapping[str, Verdict]:
-    """The Colony's aspects; what it asks for no more counts for none but the last."""
-    return {
-        "Accepted": _accepted(asked),
-        "Ready": _ready(asked),
-        "Resizing": _changing(asked, resizing),
-        "Upgrading": _changing(asked, upgrading),
-        "AddonsApplied": _addons_applied(asked),
-        "Ending": _changing(listed, ends),
-    } | ({KUBECONFIG: told.verdict} if told.verdict else {})
-
-
-def _price(offers: list[Founded]) -> float | None:
-    """USD per hour of all that is bought; None where nothing is."""
-    return _cents(sum(state.attempt.placement.price_per_hour for state in offers)) if offers else None
-
-
-def _cents(amount: float) -> float:
-    """As tables print it, a sum in cents; what is less than one is no nothing."""
-    return round(amount, 2) or round(amount, 6)
-
-
-def _running(asked: Iterable[Facts]) -> list[str] | None:
-    """The clusters of the spec that are founded; None where there is none."""
-    return [each.wish.cluster for each in asked if isinstance(each.cluster, Founded)] or None
-
-
-def _shown(colony: Object, now: datetime) -> Shown:
+def _previous_conditions(colony: Object, now: datetime) -> PreviousConditions:
     conditions = colony.get("status", {}).get("conditions", ())
-    return Shown.of(conditions, colony["metadata"].get("generation", 0), now)
+    return PreviousConditions.of(conditions, colony["metadata"].get("generation", 0), now)
 
 
-def _clusters(colony: Object, facts: Iterable[Facts], shown: Shown) -> Iterator[ClusterStatus]:
+def _clusters(colony: Object, facts: Iterable[Facts], previous: PreviousConditions) -> Iterator[ClusterStatus]:
     before = {each["name"]: each.get("conditions", ()) for each in colony.get("status", {}).get("clusters", ())}
     for each in facts:
-        of = generation(each, shown.generation)
-        yield cluster_status(each, Shown.of(before.get(each.wish.cluster, ()), of, shown.now))
+        generation = condition_generation(each, previous.generation)
+        shown = PreviousConditions.of(before.get(each.wish.cluster, ()), generation, previous.now)
+        yield cluster_status(each, shown)
 
 
-def _dumped(whole: ColonyStatus) -> Object:
-    return whole.model_dump(mode="json", by_alias=True, exclude_none=True)
+def _phase(facts: tuple[Facts, ...], *, deleting: bool) -> str:
+    """The phase of the least advanced cluster; of a Colony that is being deleted `Stuck` or `Deleting`."""
+    phases = [phase(each) for each in facts]
+    if deleting:
+        return STUCK if STUCK in phases else "Deleting"
+    return min(phases, key=lambda one: PHASES.index(one) if one in PHASES else -1) if phases else "Empty"
+
+
+def _message(conditions: Mapping[str, ConditionState]) -> str | None:
+    """One line: first that the Colony ends, then what somebody has to mend."""
+    order = ("Ending", *MESSAGE_CONDITIONS) if conditions["Ending"].holds else MESSAGE_CONDITIONS
+    messages = (" ".join(conditions[kind].message.split()) for kind in order if kind in conditions)
+    return next(filter(None, messages), None)
 
 
 def _accelerators(clusters: list[ClusterStatus]) -> str:
-    there, wanted = (
+    ready, wanted = (
         sum(getattr(each, f"accelerators_{name}") or 0 for each in clusters) for name in ("ready", "wanted")
     )
-    return f"{there}/{wanted}"
+    return f"{ready}/{wanted}"
 
 
-def _short(state: Founded) -> str:
+def _offer(state: Founded) -> str:
     placement = state.attempt.placement
     lot = placement.lots[0]
     return f"{placement.cloud}/{placement.region} {lot.instance}{' spot' if lot.spot else ''}"
 
 
-def _phase(facts: tuple[Facts, ...], *, deleting: bool) -> str:
-    """What all clusters are, or what the least advanced of them is; of one that goes, that, or that it cannot."""
-    phases = [phase(each) for each in facts]
-    if deleting:
-        return STUCK if STUCK in phases else "Deleting"
-    return min(phases, key=lambda one: ORDER.index(one) if one in ORDER else -1) if phases else "Empty"
+def _price(bought: list[Founded]) -> float | None:
+    """USD per hour of everything that is bought; None if nothing is."""
+    return _cents(sum(state.attempt.placement.price_per_hour for state in bought)) if bought else None
 
 
-def _message(verdicts: Mapping[str, Verdict]) -> str | None:
-    """What people should know first, in one line: that it ends, or else what somebody wrote and has to mend."""
-    order = ("Ending", *TOLD) if verdicts["Ending"].holds else TOLD
-    told = (" ".join(verdicts[kind].message.split()) for kind in order if kind in verdicts)
-    return next(filter(None, told), None)
+def _cents(amount: float) -> float:
+    """A sum rounded to cents; a smaller one to millionths of a dollar, so that it is not shown as nothing."""
+    return round(amount, 2) or round(amount, 6)
 
 
-STUCK = "Stuck"
-TOLD = ("Accepted", "Ready", "Ending", "Resizing", "Upgrading", KUBECONFIG)
-"""Whose message is the Colony's."""
-ORDER = (
-    STUCK,
-    "Stalled",
-    ADDONS_DEGRADED,
-    "Waiting",
-    "Pending",
-    "Requested",
-    "Placing",
-    "Launching",
-    "Provisioned",
-    WITHOUT_ADDONS,
-    "Hibernated",
-    "Deleting",
-    "Draining",
-    "Cleaning",
-    "Releasing",
-    "Verifying",
-    UNKNOWN,
-    "Ready",
-    "Released",
-)
-"""From what needs people most to what needs them least."""
-
-
-def _accepted(facts: tuple[Facts, ...]) -> Verdict:
-    complaint = "; ".join(_complaints(facts))
-    return Verdict(not complaint, "Refused" if complaint else "Accepted", complaint)
-
-
-def _complaints(facts: tuple[Facts, ...]) -> Iterator[str]:
+def _inventories(facts: tuple[Facts, ...]) -> Iterator[ClusterSeen]:
     for each in facts:
-        state = each.cluster
-        why = state.refused if isinstance(state, Founded) and not asked_since(each) else each.refused
-        if why:
-            yield f"{each.wish.cluster}: {why}"
-
-
-def _ready(facts: tuple[Facts, ...]) -> Verdict:
-    if not facts:
-        return Verdict(holds=False, reason="Empty", message="the Colony asks for no cluster")
-    short = [each for each in facts if phase(each) != Ready.__name__]
-    if not short:
-        return Verdict(holds=True, reason="AllClustersReady")
-    least = min(short, key=lambda each: ORDER.index(phase(each)))
-    why = missing(least)
-    return Verdict(holds=why.holds, reason=why.reason, message=f"{least.wish.cluster}: {why.message}")
-
-
-def _changing(facts: tuple[Facts, ...], aspect: Callable[[Facts], Verdict]) -> Verdict:
-    """Whether a cluster is getting another size, or version; it stays ready meanwhile."""
-    verdicts = [(each.wish.cluster, verdict) for each in facts if (verdict := aspect(each)) != AS_ASKED]
-    going = [(name, verdict) for name, verdict in verdicts if verdict.holds]
-    if not verdicts:
-        return AS_ASKED
-    reason = next(
-        (verdict.reason for _, verdict in going if verdict.reason == "Late"), (going or verdicts)[0][1].reason
-    )
-    told = "; ".join(f"{name}: {verdict.message}" for name, verdict in verdicts)
-    return Verdict(holds=bool(going), reason=reason, message=told)
-
-
-def _addons_applied(facts: tuple[Facts, ...]) -> Verdict:
-    told = ((each.wish.cluster, waits_for_addons(each)) for each in facts)
-    return addons_applied("; ".join(f"{name}: {waits}" for name, waits in told if waits))
-
-
-def _seen_of(facts: tuple[Facts, ...]) -> Iterator[ClusterSeen]:
-    for each in facts:
-        seen = counted(each, each.cluster) if isinstance(each.cluster, Founded) else None
+        seen = current_inventory(each, each.cluster) if isinstance(each.cluster, Founded) else None
         if seen is not None:
             yield seen
 
 
-def same(computed: Object, shown: Object) -> bool:
-    """Whether the object shows already what was computed."""
-    return computed == shown  # as values, for an API server writes 2.0 as 2
-
-
-def newer(one: Object, other: Object) -> bool:
-    """Of two shapes of one object: its resourceVersion is a number that grows, by contract since Kubernetes 1.35."""
-    return int(one["metadata"]["resourceVersion"]) > int(other["metadata"]["resourceVersion"])
+def _dumped(status: ColonyStatus) -> Object:
+    return status.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -1,4 +1,4 @@
-"""What is known of one cluster of a Colony, from wherever it was said."""
+"""What is known of one cluster of a Colony from every service, and its phase."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +10,7 @@ from schemas.inventory import ClusterSeen
 from schemas.placement import Placement
 from schemas.teardown import Ending, TeardownState
 from schemas.wish import Need, Wish
+from services.gateway.status.previous import ConditionState
 
 
 @dataclass(frozen=True)
@@ -18,94 +19,127 @@ class Facts:
 
     wish: Wish
     refused: str = ""
-    """Why its wish cannot be followed at all."""
+    """Why its wish cannot be followed at all; empty if it can."""
     cluster: ClusterState | None = None
     teardown: TeardownState | None = None
     addons: tuple[AddonState, ...] = ()
     seen: ClusterSeen | None = None
     infra: InfraSeen | None = None
     dropped: bool = False
-    """The Colony stays, and asks for this cluster no more."""
+    """The Colony stays, and its spec names this cluster no longer."""
     unseen: str = ""
-    """Why it is not known what stands of it, where it has no history."""
+    """Why it is not known which of its objects exist, if it has no history."""
 
 
-def counted(facts: Facts, state: Founded) -> ClusterSeen | None:
-    """What was counted on the cluster of this very attempt."""
+@dataclass(frozen=True)
+class KubeconfigStatus:
+    """What the status shows of the Secret with the kubeconfig of all clusters."""
+
+    secret: str | None = None
+    """Its name, if it exists."""
+    condition: ConditionState | None = None
+    """Whether it is as it has to be; None if no cluster can be opened."""
+
+
+def current_inventory(facts: Facts, state: Founded) -> ClusterSeen | None:
+    """What the inventory counted on the cluster of the current attempt; None if it has not."""
     seen = facts.seen
     known = seen is not None and seen.uid == state.uid and seen.attempt in (0, state.attempt.number)
     return seen if known else None
 
 
 def endpoint(facts: Facts, state: Founded) -> str:
-    """The URL of the API server of this very attempt; empty where the back end does not tell it."""
+    """The URL of the API server of the current attempt; empty if the back end does not publish it."""
     infra = facts.infra
     known = infra is not None and (infra.uid, infra.attempt) == (state.uid, state.attempt.number)
     return infra.endpoint if infra is not None and known else ""
 
 
 def wanted(facts: Facts) -> Need | Placement:
-    """What there shall be of nodes and accelerators: what was decided on, or else what is asked for."""
+    """The nodes and accelerators that the cluster shall have: as its owner decided, or else as its wish asks."""
     state, wish = facts.cluster, facts.wish
-    if not isinstance(state, Founded) or asked_since(facts):
+    if not isinstance(state, Founded) or has_newer_wish(facts):
         return wish.need
     return state.wanted or state.attempt.placement
 
 
-def asked_since(facts: Facts) -> bool:
-    """Something else was asked of the cluster than what was decided on yet."""
+def has_newer_wish(facts: Facts) -> bool:
+    """Whether the Colony asks for something that the owner of the cluster has not decided on yet."""
     state, wish = facts.cluster, facts.wish
     if isinstance(state, Released):
         return wish.asks_anew(state.wish)
     return state is not None and wish.newer_than(state.wish) and wish.need != state.wish.need
 
 
-def whole(moment: datetime) -> datetime:
-    """As a status writes times."""
+def without_microseconds(moment: datetime) -> datetime:
+    """A time as a status shows it."""
     return moment.replace(microsecond=0)
 
 
-def clock(moment: datetime) -> str:
-    """As a message writes times: what a message says changes when the facts do, and never by the time that passes."""
+def written_time(moment: datetime) -> str:
+    """A time as a message shows it: absolute, so that a message changes only when the facts do."""
     return f"{moment:%Y-%m-%d %H:%M:%S}Z"
 
 
-def ending(facts: Facts) -> Ending | None:
-    """Its teardown, from when its end has begun until nothing is left."""
+def running_teardown(facts: Facts) -> Ending | None:
+    """Its teardown while it runs; None before it begins and after nothing is left."""
     return facts.teardown if isinstance(facts.teardown, Ending) else None
 
 
-def unheard(facts: Facts) -> ClusterSeen | None:
-    """What was seen last of a cluster whose API cannot be heard; None while it can, or was never heard."""
-    seen = counted(facts, facts.cluster) if isinstance(facts.cluster, Founded) else None
+def unreachable(facts: Facts) -> ClusterSeen | None:
+    """What was last seen of a cluster whose API is unreachable; None if it is reachable, or never was."""
+    seen = current_inventory(facts, facts.cluster) if isinstance(facts.cluster, Founded) else None
     return None if seen is None or seen.known else seen
 
 
-def unapplied(facts: Facts) -> list[str]:
-    """The add-ons that are not on it as they are asked for."""
+def missing_addons(facts: Facts) -> list[str]:
+    """The add-ons that are not applied as the Colony asks for them."""
     there = {(one.addon, one.digest) for one in facts.addons if isinstance(one, Applied)}
     return [asked.name for asked in facts.wish.addons if (asked.name, asked.digest) not in there]
 
 
-def degraded(facts: Facts) -> list[Degraded]:
-    """The add-ons that it is asked to have and that could not be put on it."""
+def degraded_addons(facts: Facts) -> list[Degraded]:
+    """The add-ons of the Colony that could not be applied."""
     asked = {one.name for one in facts.wish.addons}
     return [one for one in facts.addons if isinstance(one, Degraded) and one.addon in asked]
 
 
 UNKNOWN, WITHOUT_ADDONS, ADDONS_DEGRADED = "Unknown", "ApplyingAddons", "AddonsDegraded"
 """Phases of a cluster that its owner calls ready, and that nobody can use as it was asked for."""
+STUCK = "Stuck"
+PHASES = (
+    STUCK,
+    "Stalled",
+    ADDONS_DEGRADED,
+    "Waiting",
+    "Pending",
+    "Requested",
+    "Placing",
+    "Launching",
+    "Provisioned",
+    WITHOUT_ADDONS,
+    "Hibernated",
+    "Deleting",
+    "Draining",
+    "Cleaning",
+    "Releasing",
+    "Verifying",
+    UNKNOWN,
+    "Ready",
+    "Released",
+)
+"""From the phase that needs people most to the one that needs them least."""
 
 
 def phase(facts: Facts) -> str:
-    """What the cluster is, in a word: how far its end is once that has begun, or else its state.
+    """The state of its teardown once that has begun, or else the state of the cluster.
 
-    One that is over and asked for again is not over; Ready is only what is heard, and has its add-ons.
+    A cluster that has ended and is asked for again is Pending; Ready is only one that is reachable and has its add-ons.
     """
     if facts.refused:
         return "Stalled"
-    state, end = facts.cluster, ending(facts)
-    if state is None or (isinstance(state, Released) and asked_since(facts)):
+    state, end = facts.cluster, running_teardown(facts)
+    if state is None or (isinstance(state, Released) and has_newer_wish(facts)):
         return "Pending"
     if end is not None:
         return type(end).__name__
@@ -115,8 +149,8 @@ def phase(facts: Facts) -> str:
 
 
 def _ready(facts: Facts) -> str:
-    if unheard(facts) is not None:
+    if unreachable(facts) is not None:
         return UNKNOWN
-    if not unapplied(facts):
+    if not missing_addons(facts):
         return Ready.__name__
-    return ADDONS_DEGRADED if degraded(facts) else WITHOUT_ADDONS
+    return ADDONS_DEGRADED if degraded_addons(facts) else WITHOUT_ADDONS

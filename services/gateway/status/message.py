@@ -1,4 +1,4 @@
-"""The one thing a person should know of a cluster now is told here, in one sentence."""
+"""The message of a cluster: the one thing that people should know of it now, in one sentence."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,88 +20,92 @@ from schemas.cluster import (
     Waiting,
 )
 from schemas.placement import Attempt
-from schemas.teardown import Warned
+from schemas.teardown import Cleaning, Draining, Ending, Gone, Stuck, TeardownState, Warned
+from services.colony.cost import held
 from services.gateway.status.facts import (
     Facts,
-    asked_since,
-    clock,
-    counted,
-    ending,
+    current_inventory,
+    has_newer_wish,
+    missing_addons,
     phase,
-    unapplied,
-    unheard,
+    running_teardown,
+    unreachable,
     wanted,
-    whole,
+    without_microseconds,
+    written_time,
 )
-from services.gateway.status.pools import oddities, short_pools, totals
-from services.gateway.status.teardown_message import ends, given_up
+from services.gateway.status.pools import ignored_nodes, ready_totals, short_pools
 
 
 def message(facts: Facts) -> str:
     """The one thing a person should know of the cluster now."""
     state, teardown = facts.cluster, facts.teardown
-    if facts.refused or ending(facts) is not None:
-        return facts.refused or ends(facts)
+    if facts.refused or running_teardown(facts) is not None:
+        return facts.refused or teardown_message(facts)
     if phase(facts) == "Deleting":
-        return "its end is asked for"
+        return "its deletion is requested"
     if isinstance(teardown, Warned):
-        return f"goes at {whole(teardown.until):%H:%M:%S}Z: {teardown.why}"
-    if unheard(facts) is not None:
-        return silent(facts)
-    incomplete = isinstance(state, Ready) and not state.refused and unapplied(facts)
-    return waits_for_addons(facts) if incomplete else _goes_on(facts, state)
+        return f"it is deleted at {without_microseconds(teardown.until):%H:%M:%S}Z: {teardown.why}"
+    if unreachable(facts) is not None:
+        return unreachable_message(facts)
+    incomplete = isinstance(state, Ready) and not state.refused and missing_addons(facts)
+    return addons_message(facts) if incomplete else _owner_message(facts, state)
 
 
-def _goes_on(facts: Facts, state: ClusterState | None) -> str:
+def _owner_message(facts: Facts, state: ClusterState | None) -> str:
     if isinstance(state, Hibernated):
-        return state.refused or (f"hibernates once {_left(facts, state)}" if state.resizing else "hibernates")
+        return state.refused or (
+            f"hibernates once {_remaining_nodes(facts, state)}" if state.resizing else "hibernates"
+        )
     if isinstance(state, Founded) and (state.refused or state.wanted or state.resizing or not isinstance(state, Ready)):
-        return state.refused or _progress(facts, state)
-    return _at_rest(facts)
+        return state.refused or _progress_message(facts, state)
+    return _state_message(facts)
 
 
-def silent(facts: Facts) -> str:
-    """Since when its API is not heard, and what that means for what is shown."""
-    seen = unheard(facts)
+def unreachable_message(facts: Facts) -> str:
+    """Since when its API is unreachable, why, and what that means for what is shown."""
+    seen = unreachable(facts)
     if seen is None:
         return ""
-    since = f" since {clock(seen.fresh_since)}" if seen.fresh_since else ""
+    since = f" since {written_time(seen.fresh_since)}" if seen.fresh_since else ""
     why = f" ({seen.refusal or seen.unreadable})" if seen.refusal or seen.unreadable else ""
-    what = "what its API says cannot be read" if seen.unreadable else "its API cannot be heard"
-    return f"{what}{since}{why}: what is shown of its nodes is what was seen last"
+    what = "what its API answers cannot be read" if seen.unreadable else "its API is unreachable"
+    return f"{what}{since}{why}: its nodes are shown as they were last seen"
 
 
-def waits_for_addons(facts: Facts) -> str:
-    """Which add-ons are not on it, and what people have to mend for that; empty where all are."""
-    missing = unapplied(facts)
+def addons_message(facts: Facts) -> str:
+    """Which add-ons are not applied, and what people have to mend for that; empty if all are."""
+    missing = missing_addons(facts)
     told = {one.addon: one.message for one in facts.addons if isinstance(one, Applying | Degraded)}
     wrong = [f"add-on {name}: {told[name]}" for name in missing if told.get(name)]
     waits = [name for name in missing if not told.get(name)]
     return "; ".join((*wrong, *((f"waiting for {', '.join(waits)}",) if waits else ())))
 
 
-def _awaits(state: Requested) -> str:
+def _requested_message(state: Requested) -> str:
     if state.standing is not None:
-        return "its history was lost: what stands of it is taken in again"
-    return "hibernates, not founded yet" if state.wish.need.hibernate else "waiting for the market"
+        return "its history was lost: what is left of it is adopted again"
+    return "hibernates, not created yet" if state.wish.need.hibernate else "waiting for the market"
 
 
-ON_ITS_WAY = "waiting for provisioning"
-TELLS: dict[type, Callable[[Any], str]] = {
-    type(None): lambda _: ON_ITS_WAY,
-    Requested: _awaits,
-    Placing: lambda s: _moves_on(s, s.attempt) if s.attempt else "",
-    Waiting: lambda s: f"{s.message}; the market is asked again at {whole(s.until):%H:%M:%S}Z",
+NOT_STARTED = "waiting for provisioning"
+MESSAGES: dict[type, Callable[[Any], str]] = {
+    type(None): lambda _: NOT_STARTED,
+    Requested: _requested_message,
+    Placing: lambda s: _placing_message(s, s.attempt) if s.attempt else "",
+    Waiting: lambda s: f"{s.message}; the market is asked again at {without_microseconds(s.until):%H:%M:%S}Z",
     Stalled: lambda s: s.message,
-    Ready: lambda s: gets(s.upgrading) if s.upgrading else s.ungrown.message if s.ungrown else added(s),
-    Releasing: lambda s: s.held or f"its machines are being given back: {s.because}",
+    Ready: lambda s: (
+        upgrade_message(s.upgrading) if s.upgrading else s.ungrown.message if s.ungrown else extra_nodes_message(s)
+    ),
+    Releasing: lambda s: s.held or f"its machines are being released: {s.because}",
     Released: lambda s: f"released: {s.because}",
 }
-"""What the states without a story of their own say."""
+"""The messages of states that have no function of their own."""
 
 
-def added(state: Ready) -> str:
-    """Which pools have more nodes than anybody asked for here, or else what is told of its attempt."""
+def extra_nodes_message(state: Ready) -> str:
+    """Which pools have more nodes than the Colony asks for, or else the message of the attempt."""
     told = (
         f"pool {lot.pool} has {lot.nodes + lot.extra} nodes, {lot.extra} more than asked for, and they are billed: "
         f"ask for nodes {lot.nodes + lot.extra}, or scale it back"
@@ -111,53 +115,98 @@ def added(state: Ready) -> str:
     return "; ".join(told) or state.attempt.message
 
 
-def gets(upgrading: Upgrading) -> str:
-    """How far it is to another version."""
-    return f"gets Kubernetes {upgrading.version}: {upgrading.progress or 'waiting for the back end'}"
+def upgrade_message(upgrading: Upgrading) -> str:
+    """How far an upgrade is."""
+    return f"upgrading to Kubernetes {upgrading.version}: {upgrading.progress or 'waiting for the back end'}"
 
 
-def _moves_on(state: Placing, failed: Attempt) -> str:
-    return state.held or f"the next offer is looked for: {failed.message or failed.reason}"
+def _placing_message(state: Placing, failed: Attempt) -> str:
+    return state.held or f"looking for the next offer: {failed.message or failed.reason}"
 
 
-def _at_rest(facts: Facts) -> str:
+def _state_message(facts: Facts) -> str:
     state, wish = facts.cluster, facts.wish
     if state is None and facts.unseen:
-        return f"nothing is founded as long as {facts.unseen}"
-    if isinstance(state, Ready | Released) and asked_since(facts):
-        return ON_ITS_WAY
-    left = given_up(facts.teardown) if facts.teardown and isinstance(state, Released) else ()
+        return f"no cluster is created as long as {facts.unseen}"
+    if isinstance(state, Ready | Released) and has_newer_wish(facts):
+        return NOT_STARTED
+    left = skipped_steps(facts.teardown) if facts.teardown and isinstance(state, Released) else ()
     if not isinstance(state, Released) or state.wish.deleting or wish.deleting:
-        return "; ".join((TELLS.get(type(state), lambda _: "")(state), *left))
+        return "; ".join((MESSAGES.get(type(state), lambda _: "")(state), *left))
     again = f"`alate again {wish.colony}/{wish.cluster}` does, or a later askedAt"
-    return "; ".join((f"its end has come ({state.because}): no edit founds it again, but {again}", *left))
+    return "; ".join((f"it has ended ({state.because}): no edit creates it again, but {again}", *left))
 
 
-def _progress(facts: Facts, state: Founded) -> str:
-    seen = counted(facts, state)
+def _progress_message(facts: Facts, state: Founded) -> str:
+    seen = current_inventory(facts, state)
     if seen is not None:
         need = wanted(facts)
-        nodes, accelerators = totals(facts, state, seen)
+        nodes, accelerators = ready_totals(facts, state, seen)
         there = f"{nodes} of {need.nodes} nodes, {accelerators} of {need.accelerators} accelerators ready"
-        there += short_pools(facts) + oddities(facts, state, seen)
-        return f"{there}: {_infra_tells(facts, state)}" if _late(state) else there
+        there += short_pools(facts) + ignored_nodes(facts, state, seen)
+        return f"{there}: {_backend_message(facts, state)}" if _is_late(state) else there
     if isinstance(state, Launching) and state.held:
         return state.held
     if isinstance(state, Provisioned) and facts.infra is not None and facts.infra.reachable:
-        return "its API has not let the inventory in yet"
-    return _infra_tells(facts, state)
+        return "waiting for its API to answer the inventory"
+    return _backend_message(facts, state)
 
 
-def _left(facts: Facts, state: Hibernated) -> str:
-    seen = counted(facts, state)
+def _remaining_nodes(facts: Facts, state: Hibernated) -> str:
+    seen = current_inventory(facts, state)
     return "its machines are gone" + (f", nodes: {seen.nodes}" if seen is not None and seen.nodes else "")
 
 
-def _late(state: Founded) -> bool:
+def _is_late(state: Founded) -> bool:
     return state.resizing is not None and state.resizing.late
 
 
-def _infra_tells(facts: Facts, state: Founded) -> str:
+def _backend_message(facts: Facts, state: Founded) -> str:
     infra = facts.infra
     told = infra.message if infra is not None and infra.uid == state.uid else ""
     return told or "waiting for the back end"
+
+
+END_REASONS = {"Deleted": "it was deleted", "TimeToLive": "its time to live is over", "Idle": "it was idle"}
+"""Why a cluster ends, for people; a reason that is not here is shown as it is."""
+
+
+def teardown_message(facts: Facts) -> str:
+    """How far the teardown is: since when, why, its cost, what blocks it and until when, what was skipped."""
+    end = running_teardown(facts)
+    if end is None:
+        return ""
+    attempt, _ = held(facts.cluster) if facts.cluster else (None, None)
+    price = attempt.placement.price_per_hour if attempt else 0.0
+    costs = f", at ${price:.2f} an hour" if price else ""
+    began = (
+        f"ending since {written_time(end.began)} ({END_REASONS.get(end.why, end.why)}): {phase(facts).lower()}{costs}"
+    )
+    told = ": ".join(filter(None, (began, blocked_message(end), _backend_release_message(facts))))
+    return "; ".join((told, *_deadline_messages(facts, end), *skipped_steps(end)))
+
+
+def blocked_message(state: TeardownState) -> str:
+    """What the current step of a teardown waits for; empty if nothing is known to block it."""
+    stuck = state.message if isinstance(state, Stuck) else ""
+    return ": ".join(filter(None, (stuck, state.blocked if isinstance(state, Ending) else "")))
+
+
+def skipped_steps(state: TeardownState) -> list[str]:
+    """Each step that was given up, and what may be left because of that."""
+    skipped = state.skipped if isinstance(state, Ending | Gone) else ()
+    return [f"{each.step} was given up ({each.reason}): {each.left} may be left" for each in skipped]
+
+
+def _deadline_messages(facts: Facts, end: Ending) -> list[str]:
+    """When the step is given up at the latest, and how to give it up now."""
+    if not isinstance(end, Draining | Cleaning):
+        return []
+    force = f", or now with `alate delete {facts.wish.colony} --force`" if facts.wish.deleting else ""
+    return [f"given up at {written_time(end.ends_at)}{force}"]
+
+
+def _backend_release_message(facts: Facts) -> str:
+    """What its back end says about its release."""
+    state = facts.cluster
+    return getattr(state, "held", "") or (facts.infra.message if facts.infra and isinstance(state, Releasing) else "")

@@ -1,20 +1,20 @@
-"""How far each pool of a cluster has come is told from what was counted on it, as far as its nodes tell their pool."""
+"""What each pool of a cluster has and lacks, as far as its nodes bear the label of their pool."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from schemas.accelerators import serves
 from schemas.cluster import Founded
-from schemas.crds import PoolStatus
+from schemas.crds import GpuStatus, PoolStatus
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement
 from services.clouds.node_config import POOL
 from services.colony.shortfall import by_pool, elsewhere, own, usable
-from services.gateway.status.facts import Facts, counted, wanted
+from services.gateway.status.facts import Facts, current_inventory, wanted
 
 
 def pools(facts: Facts) -> list[PoolStatus]:
-    """Each pool of a cluster, in the order of the Colony."""
-    there = _there(facts)
+    """The status of each pool, in the order of the Colony."""
+    there = _counted_pools(facts)
     return [
         PoolStatus(
             name=name,
@@ -27,14 +27,14 @@ def pools(facts: Facts) -> list[PoolStatus]:
     ]
 
 
-def totals(facts: Facts, state: Founded, seen: ClusterSeen) -> tuple[int, int]:
-    """Ready nodes of its pools, and the accelerators on them that are what was bought."""
+def ready_totals(facts: Facts, state: Founded, seen: ClusterSeen) -> tuple[int, int]:
+    """Ready nodes of its pools, and the accelerators on them that are of the models that were bought."""
     there = own(state, seen)
     return there.nodes, usable(there, {model for _, _, _, model in _wanted(facts)})
 
 
-def oddities(facts: Facts, state: Founded, seen: ClusterSeen) -> str:
-    """What is there that does not count, and what to do so that it does; empty where all counts."""
+def ignored_nodes(facts: Facts, state: Founded, seen: ClusterSeen) -> str:
+    """The nodes and accelerators that do not count, and what to do about that; empty if all count."""
     told = []
     names, others = [name for name, _, _, _ in _wanted(facts)], elsewhere(state, seen)
     if state.lent and others:
@@ -51,12 +51,12 @@ def oddities(facts: Facts, state: Founded, seen: ClusterSeen) -> str:
 
 
 def short_pools(facts: Facts) -> str:
-    """Which of several pools are short of what, for people; empty where that is one pool's or nobody's matter."""
+    """What each of several pools lacks; empty if there is one pool, or nothing is lacking."""
     shown = pools(facts)
-    return "".join(f"; pool {pool.name} has {what}" for pool in shown if len(shown) > 1 and (what := _short(pool)))
+    return "".join(f"; pool {pool.name} has {what}" for pool in shown if len(shown) > 1 and (what := _shortage(pool)))
 
 
-def _short(pool: PoolStatus) -> str:
+def _shortage(pool: PoolStatus) -> str:
     if pool.nodes_ready is not None and pool.nodes_ready < pool.nodes_wanted:
         return f"{pool.nodes_ready} of {pool.nodes_wanted} nodes"
     if pool.accelerators_ready is not None and pool.accelerators_ready < pool.accelerators_wanted:
@@ -64,16 +64,16 @@ def _short(pool: PoolStatus) -> str:
     return ""
 
 
-def _there(facts: Facts) -> Mapping[str, PoolSeen]:
+def _counted_pools(facts: Facts) -> Mapping[str, PoolSeen]:
     state, names = facts.cluster, [name for name, _, _, _ in _wanted(facts)]
-    seen = counted(facts, state) if isinstance(state, Founded) else None
+    seen = current_inventory(facts, state) if isinstance(state, Founded) else None
     if not isinstance(state, Founded) or seen is None:
         return dict.fromkeys(names, PoolSeen())
     return by_pool(state, seen, names)
 
 
 def _wanted(facts: Facts) -> Iterator[tuple[str, int, int, str]]:
-    """Each pool's name, its nodes, the accelerators of one of them, and their model."""
+    """Of each pool its name, its nodes, the accelerators of one node, and their model."""
     shall = wanted(facts)
     if isinstance(shall, Placement):
         yield from ((lot.pool, lot.nodes, lot.accelerators_per_node, lot.accelerator) for lot in shall.lots)
@@ -82,3 +82,18 @@ def _wanted(facts: Facts) -> Iterator[tuple[str, int, int, str]]:
             (pool.name, 0 if shall.hibernate else pool.nodes, pool.accelerators_per_node, pool.accelerator)
             for pool in shall.pools
         )
+
+
+def gpu_inventory(clusters: Iterable[ClusterSeen]) -> list[GpuStatus]:
+    """Accelerators of all clusters by model; shares of one as fractions."""
+    found: dict[str, GpuStatus] = {}
+    for seen in clusters:
+        for model, amount in seen.models.items():
+            before = found.get(model) or GpuStatus(model=model, total=0.0, allocated=0.0, nodes=0)
+            found[model] = GpuStatus(
+                model=model,
+                total=before.total + amount.allocatable / 1000,
+                allocated=before.allocated + amount.allocated / 1000,
+                nodes=before.nodes + amount.nodes,
+            )
+    return [found[model] for model in sorted(found)]

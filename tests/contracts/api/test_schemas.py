@@ -33,7 +33,7 @@ from services.clouds.k0rdent import K0rdent
 from services.clouds.port import Cloud
 from services.clouds.topology import topology
 from services.gateway.kubeconfig.controller import Kubeconfigs
-from services.gateway.kubeconfig.merge import Source, secret_name
+from services.gateway.kubeconfig.secret import KubeconfigSource, secret_name
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.seeds.plant import plant
 from services.sandbox.seeds.templates import tenant
@@ -252,14 +252,14 @@ async def test_the_kubeconfig_of_a_whole_colony_is_taken_changed_and_deleted(str
         text = kubeconfig("https://gpu", "gpu", "ca", token)
         wanted = {"metadata": {"name": "gpu", "namespace": namespace}, "stringData": {"value": text}}
         await kube.apply(SECRETS, wanted, manager="back end")
-        await kept.keep(meta, {"train/gpu": Source("gpu", unheard=bool(shapes))}, unfounded=False)
+        await kept.ensure(meta, {"train/gpu": KubeconfigSource("gpu", unreachable=bool(shapes))}, never_created=False)
         shapes.append(await kube.get(SECRETS, name, namespace))
         assert token in b64decode(shapes[-1]["data"]["value"]).decode()
     assert {each["metadata"]["ownerReferences"][0]["uid"] for each in shapes} == {meta["uid"]}
     assert {each["type"] for each in shapes} == {"alate.dev/kubeconfig"}
-    await Kubeconfigs(kube).keep(meta, {"train/gpu": Source("gpu")}, unfounded=False)
+    await Kubeconfigs(kube).ensure(meta, {"train/gpu": KubeconfigSource("gpu")}, never_created=False)
     assert await kube.get(SECRETS, name, namespace) == shapes[-1]
-    await kept.keep(meta, {}, unfounded=False)
+    await kept.ensure(meta, {}, never_created=False)
     with pytest.raises(NotFound):
         await kube.get(SECRETS, name, namespace)
     assert kube.transport.warnings == []

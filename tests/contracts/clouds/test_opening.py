@@ -10,7 +10,7 @@ from events.kube.kubeconfig import chosen, parsed
 from events.kube.resources import COLONIES, NODES, SECRETS
 from schemas.cluster import Ready, Released
 from services.compose import SERVICES
-from services.gateway.kubeconfig.controller import ROUND
+from services.gateway.kubeconfig.controller import POLL_ROUND
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
@@ -77,7 +77,7 @@ async def test_it_follows_a_kubeconfig_that_is_rotated(house, refused):
         await house.until(Ready)
         before = await opened(house)
         await house.rotate("train-gpu-1-kubeconfig", refused=refused)
-        await asyncio.sleep(2 * ROUND + SETTLED)
+        await asyncio.sleep(2 * POLL_ROUND + SETTLED)
         assert await opened(house) == {"train/gpu": await own(house, 1)} != before
 
 
@@ -136,7 +136,7 @@ async def test_anothers_secret_of_the_name_is_left_and_told_until_it_is_away(hou
         assert told["message"] == f"Secret {NAME} is not of this Colony and stays as it is: delete or rename it"
         assert await house.kube.get(SECRETS, NAME, "default") == there
         await house.kube.delete(SECRETS, NAME, "default")
-        await asyncio.sleep(2 * ROUND + SETTLED)
+        await asyncio.sleep(2 * POLL_ROUND + SETTLED)
         assert await opened(house) == {"train/gpu": await own(house, 1)}
 
 

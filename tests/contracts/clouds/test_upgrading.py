@@ -57,7 +57,7 @@ async def test_every_node_gets_the_version_and_ready_is_never_withdrawn(house):
         assert (await kubelets(house), await house.life()) == ([NEW] * 4, FOUNDED)
         await asyncio.sleep(30)
         shown = await house.shown()
-        assert (shown["kubernetesVersion"], await upgrading(house)) == (NEW, ("False", "AsAsked"))
+        assert (shown["kubernetesVersion"], await upgrading(house)) == (NEW, ("False", "AsRequested"))
         assert len(await house.paid()) == 4
 
 

@@ -20,7 +20,7 @@ from schemas.subjects import Key
 from schemas.wish import Wish
 from services.gateway.colony_controller import FEW, FINALIZER, Colonies
 from services.gateway.read_models import Books
-from services.gateway.status.cost import Costs
+from services.gateway.status.previous import StatusCosts
 from services.runtime.entity_store import Ledger
 from services.runtime.level_publisher import Levels
 
@@ -85,7 +85,7 @@ class House:
 
     def born(self):
         """A process of the gateway."""
-        self.costs = Costs(EVERY)
+        self.costs = StatusCosts(EVERY)
         return Colonies(
             self.kube, self.levels, self.books, lambda: self.now, "capi",
             costs=self.costs, standing=lambda _tenant, _cluster: self.standing,
@@ -589,7 +589,7 @@ async def test_only_a_cluster_without_a_history_waits_to_see_what_stands_in_its_
     assert await house.times_said() == 1
     (_, told) = house.kube.applied[-1]["clusters"]
     assert (told["phase"], told["message"]) == (
-        "Pending", "nothing is founded as long as what stands in back end capi is not seen: forbidden",
+        "Pending", "no cluster is created as long as what stands in back end capi is not seen: forbidden",
     )  # fmt: skip
     house.unseen = {}
     await house.follow()

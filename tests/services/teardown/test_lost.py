@@ -6,7 +6,7 @@ from schemas.cluster import Placing, Ready, Released, Requested
 from schemas.teardown import Armed, Draining, Gone, Releasing, Skipped, Stuck, Verifying
 from services.gateway.status.cluster import cluster_status
 from services.gateway.status.facts import Facts
-from services.gateway.status.transition_times import Shown
+from services.gateway.status.previous import PreviousConditions
 from tests.services.teardown.life import T0, armed, at, cluster, tell
 
 LOST = Skipped(
@@ -36,7 +36,9 @@ def test_what_is_given_up_of_a_cluster_that_was_lost_once_is_named_beside_it_and
     lost = tell(tell(armed(), cluster(Placing, 9), 9), cluster(Ready, 20), 20)
     forced = tell(tell(lost, cluster(Ready, 30, deleting=True), 30), cluster(Ready, 31, deleting=True, force=True), 31)
     assert [each.step for each in forced.skipped] == ["Cleaning", "Draining", "Cleaning"]
-    shown = cluster_status(Facts(forced.wish, cluster=cluster(Ready, 30), teardown=forced), Shown(3)).teardown
+    shown = cluster_status(
+        Facts(forced.wish, cluster=cluster(Ready, 30), teardown=forced), PreviousConditions(3)
+    ).teardown
     assert [each.step for each in shown.skipped] == ["Cleaning", "Draining", "Cleaning"]
 
 

@@ -71,7 +71,7 @@ class Here:
 
 def colony(phase):
     pools = [{"name": "gpu", "nodes": 1}]
-    shown = {"name": "main", "phase": phase, "message": "its end has come", "nodesReady": 1, "nodesWanted": 2}
+    shown = {"name": "main", "phase": phase, "message": "it has ended", "nodesReady": 1, "nodesWanted": 2}
     conditions = [{"type": "Resizing", "status": "False"}]
     return {
         "metadata": {"name": "train", "namespace": "default", "generation": 1},
@@ -82,7 +82,7 @@ def colony(phase):
 
 async def test_a_change_of_what_comes_to_its_end_meanwhile_is_waited_for_no_more():
     asked = sizes("default", "train/main", ["gpu=2"])
-    with pytest.raises(Failed, match="colony/train: main is Released: its end has come"):
+    with pytest.raises(Failed, match="colony/train: main is Released: it has ended"):
         await change(Here("Ready", "Releasing", "Released"), asked, wait=True, as_json=True, write=lambda _: None)
 
 

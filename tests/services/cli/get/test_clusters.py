@@ -22,7 +22,7 @@ HOUR_AGO = datetime.now(UTC) - timedelta(hours=1)
 READY = is_(cluster.Ready, billed_since=HOUR_AGO)
 APPLIED = put_on(addon.Applied)
 SILENT = msgspec.structs.replace(SEEN, known=False, fresh_since=datetime(2026, 1, 1, 11, tzinfo=UTC))
-LEFT = Skipped(step="Cleaning", reason="its API cannot be heard", left="load balancers and volumes of the cluster")
+LEFT = Skipped(step="Cleaning", reason="its API is unreachable", left="load balancers and volumes of the cluster")
 DRAINING = is_(teardown.Draining, why="TimeToLive", blocked="Job default/train still has 2 pods")
 
 
@@ -74,7 +74,7 @@ def test_a_state_that_this_release_cannot_read_is_shown_as_it_was_said():
 @pytest.mark.parametrize(
     ("said", "state", "told"),
     [
-        ((APPLIED, SILENT), "unknown", "its API cannot be heard since 2026-01-01 11:00:00Z"),
+        ((APPLIED, SILENT), "unknown", "its API is unreachable since 2026-01-01 11:00:00Z"),
         ((SEEN,), "applying-addons", "waiting for driver"),
         ((SEEN, put_on(addon.Degraded)), "addons-degraded", "add-on driver: bad manifest"),
     ],
@@ -110,7 +110,7 @@ def test_what_an_end_may_have_left_is_named_and_never_hidden():
     assert not hidden(ended, is_(teardown.Gone, skipped=(LEFT,)))
     (row,) = shown(ended, is_(teardown.Gone, skipped=(LEFT,)))
     assert row["STATE"] == "released"
-    assert "Cleaning was given up (its API cannot be heard): load balancers and volumes" in row["MESSAGE"]
+    assert "Cleaning was given up (its API is unreachable): load balancers and volumes" in row["MESSAGE"]
 
 
 class There:
@@ -136,6 +136,6 @@ async def test_whoever_watches_is_told_that_a_cluster_is_not_heard_and_nothing_o
     assert "train-a   ready" in await lines.get()
     await say(bus, msgspec.structs.replace(SEEN, pods=3, allocated=8, idle_since=None, revision=2))
     await say(bus, SILENT)
-    assert "its API cannot be heard" in await lines.get()
+    assert "its API is unreachable" in await lines.get()
     looks.cancel()
     await asyncio.gather(looks, return_exceptions=True)

@@ -68,7 +68,7 @@ async def test_one_that_lacks_an_addon_or_is_not_heard_says_so():
     lacking = await explained(READY, (("train-a.driver",), put_on(addon.Degraded)))
     assert "\nnow AddonsDegraded: add-on driver: bad manifest\n" in lacking
     silent = msgspec.structs.replace(SEEN, known=False)
-    assert "\nnow Unknown: its API cannot be heard" in await explained(READY, APPLIED, (NAMED, silent))
+    assert "\nnow Unknown: its API is unreachable" in await explained(READY, APPLIED, (NAMED, silent))
 
 
 async def test_one_that_is_as_it_shall_be_says_nothing_more():

@@ -13,7 +13,7 @@ ASKED = {
     "spec": {"clusters": [{"name": "a"}, {"name": "b"}]},
 }
 READY = {"phase": "Ready", "conditions": [{"type": "Ready", "status": "True"}]}
-OVER = "its end has come (TimeToLive): no edit founds it again, but `alate again train/b` does, or a later askedAt"
+OVER = "it has ended (TimeToLive): no edit creates it again, but `alate again train/b` does, or a later askedAt"
 BOTH = [{"name": "a", "phase": "Ready"}, {"name": "b", "phase": "Released", "message": OVER}]
 
 

@@ -169,11 +169,11 @@ async def test_silence_is_told_but_not_that_of_a_cluster_that_ends():
         for seen in (SEEN, silent, SEEN):
             await it.levels.say(seen, "default", "train-a")
             await asyncio.sleep(0.1)
-        assert [reason for reason, _, _ in await it.told()] == ["Heard", "NotHeard", "Ready"]
+        assert [reason for reason, _, _ in await it.told()] == ["ReachableAgain", "Ready", "Unreachable"]
         await it.decided(at(teardown.Draining))
         await it.levels.say(silent, "default", "train-a")
         await asyncio.sleep(0.1)
-        assert [times for reason, _, times in await it.told() if reason == "NotHeard"] == [1]
+        assert [times for reason, _, times in await it.told() if reason == "Unreachable"] == [1]
 
 
 class Failing:

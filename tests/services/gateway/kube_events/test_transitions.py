@@ -8,7 +8,7 @@ import pytest
 from schemas import addon, cluster, teardown
 from schemas.growth import Ungrown
 from schemas.placement import Attempt
-from services.gateway.kube_events.transitions import Occurrence, heard, occurrences
+from services.gateway.kube_events.transitions import Occurrence, occurrences, reachability
 from tests.services.gateway.known import NOW, PLACEMENT, SEEN, is_, put_on
 
 FAILED = Attempt(number=1, placement=PLACEMENT, reason="NoCapacity", message="none left")
@@ -23,19 +23,19 @@ def told(before, state):
     ("state", "expected"),
     [
         (is_(cluster.Launching), ("Launching", f"{PLACE} for $20.50 an hour", False)),
-        (is_(cluster.Placing, attempt=FAILED), ("NoCapacity", f"{PLACE} came to nothing: none left", True)),
+        (is_(cluster.Placing, attempt=FAILED), ("NoCapacity", f"{PLACE} failed: none left", True)),
         (is_(cluster.Waiting, reason="PriceCap"), ("PriceCap", "too dear", True)),
         (is_(cluster.Stalled, reason="NotInstalled"), ("NotInstalled", "too dear", True)),
         (is_(cluster.Ready), ("Ready", "all 16 accelerators can be used", False)),
-        (is_(cluster.Hibernated), ("Hibernated", "its machines are given back until it is woken", False)),
-        (is_(teardown.Warned), ("Warned", "it goes at 2026-01-01 12:00:00Z: Idle", True)),
+        (is_(cluster.Hibernated), ("Hibernated", "its machines are released until it wakes", False)),
+        (is_(teardown.Warned), ("Warned", "it is deleted at 2026-01-01 12:00:00Z: Idle", True)),
         (
             is_(teardown.Draining, why="TimeToLive"),
-            ("Draining", "its time to live is over: its work is being stopped", False),
+            ("Draining", "its time to live is over: its workloads are being stopped", False),
         ),
         (is_(teardown.Stuck, message="2 machines are left"), ("Stuck", "2 machines are left", True)),
         (is_(teardown.Gone, why="Deleted"), ("Gone", "it was deleted: nothing is left", False)),
-        (put_on(addon.Applied), ("AddonApplied", "add-on driver is there and healthy", False)),
+        (put_on(addon.Applied), ("AddonApplied", "add-on driver is applied and healthy", False)),
         (put_on(addon.Degraded), ("AddonDegraded", "add-on driver: bad manifest", True)),
     ],
 )
@@ -58,7 +58,7 @@ def test_what_a_running_cluster_is_refused_or_lacks_is_told_when_it_begins():
 
 def test_taken_spot_machines_are_told_with_how_often_that_was():
     before, now = is_(cluster.Ready), is_(cluster.Provisioned, was_ready=True, interruptions=2)
-    assert told(before, now) == [("Interrupted", "spot machines were taken back, so often by now: 2", True)]
+    assert told(before, now) == [("Interrupted", "spot machines were taken back 2 times so far", True)]
     assert told(before, is_(cluster.Provisioned, was_ready=True))[0][0] == "NotReady"
 
 
@@ -78,7 +78,7 @@ def test_a_step_that_is_given_up_is_told_and_so_is_an_end_that_may_have_left_som
 
 def test_silence_is_told_when_it_begins_and_when_it_ends():
     silent = msgspec.structs.replace(SEEN, known=False, fresh_since=NOW + timedelta(minutes=1))
-    assert list(heard(SEEN, silent)) == [Occurrence("NotHeard", "its API cannot be heard", warning=True)]
-    assert list(heard(silent, silent)) == []
-    assert list(heard(silent, SEEN)) == [Occurrence("Heard", "its API is heard again")]
-    assert list(heard(None, SEEN)) == []
+    assert list(reachability(SEEN, silent)) == [Occurrence("Unreachable", "its API is unreachable", warning=True)]
+    assert list(reachability(silent, silent)) == []
+    assert list(reachability(silent, SEEN)) == [Occurrence("ReachableAgain", "its API is reachable again")]
+    assert list(reachability(None, SEEN)) == []

@@ -10,8 +10,9 @@ import yaml
 from events.errors import NotFound, TryLater
 from events.kube.client import Kube, Response
 from events.kube.resources import COLONIES, SECRETS
-from services.gateway.kubeconfig.controller import ROUND, Kubeconfigs
-from services.gateway.kubeconfig.merge import Source, Told
+from services.gateway.kubeconfig.controller import POLL_ROUND, Kubeconfigs
+from services.gateway.kubeconfig.secret import KubeconfigSource
+from services.gateway.status.facts import KubeconfigStatus
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from tests.services.sandbox.clouds.conftest import sandbox
 
@@ -21,7 +22,7 @@ pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
 NAME = "train.kubeconfig"
 TAKEN = f"Secret {NAME} is not of this Colony and stays as it is: delete or rename it"
-GPU, PREP = {"train/gpu": Source("gpu")}, {"train/prep": Source("prep")}
+GPU, PREP = {"train/gpu": KubeconfigSource("gpu")}, {"train/prep": KubeconfigSource("prep")}
 
 CLUSTER = {"name": "gpu", "pools": [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1}]}
 
@@ -77,9 +78,9 @@ class House:
         wanted = {"metadata": {"name": secret, "namespace": "default"}, "data": data}
         await self.kube.apply(SECRETS, wanted, manager="back end")
 
-    async def keep(self, sources, *, unfounded=False):
-        await self.kept.keep(self.meta, sources, unfounded=unfounded)
-        return self.kept.told(self.meta)
+    async def ensure(self, sources, *, never_created=False):
+        await self.kept.ensure(self.meta, sources, never_created=never_created)
+        return self.kept.status(self.meta)
 
     async def opens(self):
         """The token of each context; None where there is no Secret."""
@@ -107,19 +108,19 @@ async def lived(sandbox):
 
 
 def reason(told):
-    return told.verdict.reason if told.verdict else None
+    return told.condition.reason if told.condition else None
 
 
 async def test_every_cluster_is_a_context_of_the_one_secret(sandbox):
     async with lived(sandbox) as house:
-        told = await house.keep(GPU | PREP)
+        told = await house.ensure(GPU | PREP)
         assert await house.opens() == {"train/gpu": "a", "train/prep": "b"}
-        assert (told.secret, told.verdict.holds) == (NAME, True)
+        assert (told.secret, told.condition.holds) == (NAME, True)
 
 
 async def test_it_is_of_a_type_of_its_own_and_owned_by_its_colony(sandbox):
     async with lived(sandbox) as house:
-        await house.keep(GPU)
+        await house.ensure(GPU)
         secret = await house.kube.get(SECRETS, NAME, "default")
         (owner,) = secret["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["name"], owner["uid"]) == ("Colony", "train", house.meta["uid"])
@@ -129,55 +130,55 @@ async def test_it_is_of_a_type_of_its_own_and_owned_by_its_colony(sandbox):
 
 async def test_a_colony_that_was_never_founded_costs_no_call_and_its_first_cluster_two(sandbox):
     async with lived(sandbox) as house:
-        assert await house.keep({}, unfounded=True) == Told()
+        assert await house.ensure({}, never_created=True) == KubeconfigStatus()
         assert house.way.calls == []
-        await house.keep(GPU)
+        await house.ensure(GPU)
         assert house.way.calls == ["GET", "POST"]
 
 
 async def test_where_nothing_has_changed_nothing_is_asked(sandbox):
     async with lived(sandbox) as house:
-        await house.keep(GPU)
+        await house.ensure(GPU)
         house.way.calls.clear()
-        await house.keep(GPU)
+        await house.ensure(GPU)
         assert house.way.calls == []
 
 
 async def test_a_restart_writes_nothing_and_tells_the_same(sandbox):
     async with lived(sandbox) as house:
-        told = await house.keep(GPU | PREP)
+        told = await house.ensure(GPU | PREP)
         house.restart()
-        assert await house.keep(GPU | PREP) == told
+        assert await house.ensure(GPU | PREP) == told
         assert house.way.calls == ["GET"] * 3
 
 
 async def test_a_cluster_that_is_added_is_added_and_one_that_is_taken_out_is_taken_out(sandbox):
     async with lived(sandbox) as house:
         for sources in (GPU, GPU | PREP, PREP):
-            await house.keep(sources)
+            await house.ensure(sources)
             assert set(await house.opens()) == set(sources)
 
 
 async def test_it_goes_with_the_last_cluster(sandbox):
     async with lived(sandbox) as house:
-        await house.keep(GPU)
-        assert await house.keep({}) == Told()
+        await house.ensure(GPU)
+        assert await house.ensure({}) == KubeconfigStatus()
         assert await house.opens() is None
 
 
 async def test_it_is_read_anew_when_a_cluster_falls_silent(sandbox):
     async with lived(sandbox) as house:
-        await house.keep(GPU)
+        await house.ensure(GPU)
         await house.holds("gpu", "rotated")
-        await house.keep({"train/gpu": Source("gpu", unheard=True)})
+        await house.ensure({"train/gpu": KubeconfigSource("gpu", unreachable=True)})
         assert await house.opens() == {"train/gpu": "rotated"}
 
 
 async def test_a_cluster_made_anew_is_opened_by_its_new_secret(sandbox):
     async with lived(sandbox) as house:
-        await house.keep(GPU)
+        await house.ensure(GPU)
         await house.holds("gpu-2", "c")
-        await house.keep({"train/gpu": Source("gpu-2")})
+        await house.ensure({"train/gpu": KubeconfigSource("gpu-2")})
         assert await house.opens() == {"train/gpu": "c"}
 
 
@@ -185,15 +186,15 @@ async def test_a_cluster_made_anew_is_opened_by_its_new_secret(sandbox):
 async def round_after(house, sources):
     """Whatever the block does is found in the next round, and the Colony then looked at."""
     touched = []
-    await house.keep(sources)
-    follower = asyncio.create_task(house.kept.follow(touched.append))
+    await house.ensure(sources)
+    follower = asyncio.create_task(house.kept.poll_secrets(touched.append))
     await asyncio.sleep(0)
     yield
-    await asyncio.sleep(ROUND + 1)
+    await asyncio.sleep(POLL_ROUND + 1)
     follower.cancel()
     await asyncio.gather(follower, return_exceptions=True)
     assert touched == [("default", "train")]
-    await house.keep(sources)
+    await house.ensure(sources)
 
 
 async def test_a_kubeconfig_rotated_while_the_old_one_still_opens_is_followed_within_a_round(sandbox):
@@ -220,10 +221,10 @@ async def test_one_that_somebody_changed_is_put_right_after_a_round(sandbox):
 async def test_rounds_ask_and_touch_nothing_as_long_as_nothing_changes(sandbox):
     async with lived(sandbox) as house:
         touched = []
-        await house.keep(GPU)
+        await house.ensure(GPU)
         house.way.calls.clear()
-        follower = asyncio.create_task(house.kept.follow(touched.append))
-        await asyncio.sleep(3 * ROUND + 1)
+        follower = asyncio.create_task(house.kept.poll_secrets(touched.append))
+        await asyncio.sleep(3 * POLL_ROUND + 1)
         follower.cancel()
         await asyncio.gather(follower, return_exceptions=True)
         assert (touched, house.way.calls) == ([], ["GET"] * 6)
@@ -233,9 +234,9 @@ async def test_anothers_secret_stays_as_it_is_and_the_colony_tells(sandbox):
     async with lived(sandbox) as house:
         await house.holds(NAME, "theirs")
         before = await house.kube.get(SECRETS, NAME, "default")
-        told = await house.keep(GPU)
-        assert (told.secret, told.verdict.reason, told.verdict.message) == (None, "NameTaken", TAKEN)
-        assert await house.keep({}) == Told()
+        told = await house.ensure(GPU)
+        assert (told.secret, told.condition.reason, told.condition.message) == (None, "NameTaken", TAKEN)
+        assert await house.ensure({}) == KubeconfigStatus()
         assert (await house.kube.get(SECRETS, NAME, "default"), house.writes) == (before, [])
 
 
@@ -249,15 +250,15 @@ async def test_once_anothers_secret_is_away_its_own_is_written(sandbox):
 
 async def test_an_earlier_colonys_secret_is_waited_for(sandbox):
     async with lived(sandbox) as house:
-        await house.keep(GPU)
+        await house.ensure(GPU)
         earlier, house.meta = house.meta, house.meta | {"uid": "another"}
         with pytest.raises(TryLater, match="earlier Colony's"):
-            await house.keep(GPU)
-        assert house.kept.told(house.meta) is None
+            await house.ensure(GPU)
+        assert house.kept.status(house.meta) is None
         await house.kube.delete(SECRETS, NAME, "default", uid=None)
         house.meta = earlier
         house.restart()
-        await house.keep(GPU)
+        await house.ensure(GPU)
         assert await house.opens() == {"train/gpu": "a"}
 
 
@@ -265,53 +266,53 @@ async def test_an_earlier_colonys_secret_is_waited_for(sandbox):
 async def test_a_cluster_whose_secret_holds_nonsense_is_left_out_and_what_it_holds_is_not_told(sandbox, text):
     async with lived(sandbox) as house:
         await house.holds("prep", "", text)
-        told = await house.keep(GPU | PREP)
+        told = await house.ensure(GPU | PREP)
         assert await house.opens() == {"train/gpu": "a"}
-        assert told.verdict.message == "train/prep is left out: Secret prep holds no kubeconfig that can be taken"
+        assert told.condition.message == "train/prep is left out: Secret prep holds no kubeconfig that can be taken"
         assert told.secret == NAME
 
 
 async def test_a_cluster_whose_secret_is_not_there_yet_is_added_when_it_is(sandbox):
     async with lived(sandbox) as house:
-        later = {"train/late": Source("late")}
-        told = await house.keep(later)
+        later = {"train/late": KubeconfigSource("late")}
+        told = await house.ensure(later)
         assert (told.secret, reason(told)) == (None, "Incomplete")
         await house.holds("late", "c")
-        assert (await house.keep(later)).secret == NAME
+        assert (await house.ensure(later)).secret == NAME
         assert await house.opens() == {"train/late": "c"}
 
 
 async def test_a_refusal_is_told_and_ends_when_it_is_none_any_more(sandbox):
     async with lived(sandbox) as house:
         house.way.refused = {"POST": 403}
-        told = await house.keep(GPU)
+        told = await house.ensure(GPU)
         assert (told.secret, reason(told)) == (None, "Forbidden")
-        assert told.verdict.message.startswith("the kubeconfig of all clusters cannot be written: ")
+        assert told.condition.message.startswith("the kubeconfig of all clusters cannot be written: ")
         house.way.refused = {}
-        assert (await house.keep(GPU)).secret == NAME
+        assert (await house.ensure(GPU)).secret == NAME
 
 
 async def test_what_another_replica_has_written_is_not_written_again(sandbox):
     async with lived(sandbox) as house:
-        await house.keep({}, unfounded=True)
+        await house.ensure({}, never_created=True)
         other = House(sandbox)
         other.meta = house.meta
-        await other.keep(GPU)
+        await other.ensure(GPU)
         with pytest.raises(TryLater):
-            await house.keep(GPU)
+            await house.ensure(GPU)
         house.way.calls.clear()
-        assert (await house.keep(GPU)).secret == NAME
+        assert (await house.ensure(GPU)).secret == NAME
         assert house.writes == []
 
 
 async def test_what_was_read_before_another_wrote_is_not_written_over_it(sandbox):
     async with lived(sandbox) as house:
-        await house.keep(GPU)
+        await house.ensure(GPU)
         house.way.meanwhile = {"PATCH": house.holds(NAME, "newer")}
         with pytest.raises(TryLater):
-            await house.keep(GPU | PREP)
+            await house.ensure(GPU | PREP)
         assert await house.opens() == {NAME: "newer"}
-        await house.keep(GPU | PREP)
+        await house.ensure(GPU | PREP)
         assert await house.opens() == {"train/gpu": "a", "train/prep": "b"}
 
 
@@ -322,14 +323,14 @@ async def test_a_crash_at_any_call_is_made_up_for_and_nothing_is_written_afterwa
     async with lived(sandbox) as house:
         for number in range(1, 6):
             house.restart()
-            await house.keep(before)
+            await house.ensure(before)
             house.way.calls, house.way.last = [], {number: when}
             try:
-                await house.keep(then)
+                await house.ensure(then)
             except Away:
                 house.restart()
-                await house.keep(then)
+                await house.ensure(then)
             assert await house.opens() == ({name: {"gpu": "a", "prep": "b"}[name[6:]] for name in then} or None)
             house.restart()
-            await house.keep(then)
+            await house.ensure(then)
             assert house.writes == []

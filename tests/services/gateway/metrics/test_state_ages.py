@@ -34,7 +34,7 @@ def test_a_state_in_which_nothing_stands_is_counted_as_none():
 
 
 def test_ends_that_may_have_left_something_are_counted_by_the_step_that_was_given_up():
-    given_up = Skipped(step="Cleaning", reason="its API cannot be heard", left="load balancers")
+    given_up = Skipped(step="Cleaning", reason="its API is unreachable", left="load balancers")
     ends = [is_(teardown.Gone), is_(teardown.Gone, skipped=(given_up,)), is_(teardown.Draining, skipped=(given_up,))]
     found = ages(teardown.LIFECYCLE, ends)[LEFT]
     assert {dict(labels)["step"]: count for labels, count in found.items()} == {"Draining": 0, "Cleaning": 1}

@@ -7,14 +7,14 @@ import pytest
 
 from schemas import cluster, teardown
 from schemas.infra import InfraSeen
-from services.gateway.status.cluster import SHOWN, cluster_status
+from services.gateway.status.cluster import SHOWN_ATTEMPTS, cluster_status
 from services.gateway.status.facts import Facts
-from services.gateway.status.transition_times import Shown
+from services.gateway.status.previous import PreviousConditions
 from tests.services.gateway.known import ATTEMPT, SEEN, WHOLE, WISH, is_
 
 
 def shown(facts):
-    return cluster_status(facts, Shown(3)).model_dump(mode="json", by_alias=True, exclude_none=True)
+    return cluster_status(facts, PreviousConditions(3)).model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 @pytest.mark.parametrize(("attempt", "url"), [(2, "https://10.0.0.1:6443"), (1, None)])
@@ -52,4 +52,4 @@ def test_the_newest_attempts_that_came_to_nothing_are_shown_with_their_reasons()
     for state in (waits, going):
         each = shown(Facts(WISH, cluster=state))["failedAttempts"]
         told = [(one["number"], one["reason"], one["message"]) for one in each]
-        assert told == [(n, "NoCapacity", f"none in az{n}") for n in range(9 - SHOWN, 9)]
+        assert told == [(n, "NoCapacity", f"none in az{n}") for n in range(9 - SHOWN_ATTEMPTS, 9)]

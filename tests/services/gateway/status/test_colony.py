@@ -12,10 +12,9 @@ from schemas.growth import Ungrown
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Need
-from services.gateway.kubeconfig import merge
-from services.gateway.kubeconfig.merge import Told
-from services.gateway.status.colony import refused, same, status
-from services.gateway.status.facts import Facts
+from services.gateway.kubeconfig.secret import WRITTEN, name_taken
+from services.gateway.status.colony import invalid, status
+from services.gateway.status.facts import Facts, KubeconfigStatus
 from tests import samples
 from tests.services.gateway.known import (
     ATTEMPT,
@@ -32,7 +31,7 @@ from tests.services.gateway.known import (
 )
 
 OTHER = msgspec.structs.replace(WISH, generation=4, need=msgspec.structs.replace(NEED, max_price_per_hour=1.0))
-ENDED = "its end has come (Idle): no edit founds it again, but `alate again train/a` does, or a later askedAt"
+ENDED = "it has ended (Idle): no edit creates it again, but `alate again train/a` does, or a later askedAt"
 
 
 def shown(*facts, colony=COLONY, now=NOW):
@@ -131,11 +130,11 @@ def resizing(**fields):
 
 
 def test_the_kubeconfig_of_all_clusters_is_told_as_it_is_known():
-    taken = merge.taken({"name": "train"})
-    told = [status(COLONY, (WHOLE,), NOW, each) for each in (Told(), Told("s", merge.WRITTEN), taken)]
+    named = name_taken({"name": "train"})
+    told = [status(COLONY, (WHOLE,), NOW, each) for each in (KubeconfigStatus(), KubeconfigStatus("s", WRITTEN), named)]
     assert [each.get("kubeconfigSecret") for each in told] == [None, "s", None]
     assert [conditions(each).get("KubeconfigWritten", ("",))[0] for each in told] == ["", "True", "False"]
-    assert [each.get("message") for each in told] == [None, None, taken.verdict.message]
+    assert [each.get("message") for each in told] == [None, None, named.condition.message]
 
 
 def test_one_that_is_resized_is_ready_and_tells_how_far_it_is():
@@ -185,7 +184,7 @@ def upgrading(**fields):
 
 def test_one_that_gets_another_version_is_ready_and_tells_how_far_it_is():
     computed = shown(upgrading(progress="1 of 2 machines run v1.35.0"))
-    told = "a: gets Kubernetes v1.35.0: 1 of 2 machines run v1.35.0"
+    told = "a: upgrading to Kubernetes v1.35.0: 1 of 2 machines run v1.35.0"
     assert (computed["phase"], computed["message"]) == ("Ready", told)
     assert conditions(computed)["Upgrading"] == ("True", "Upgrading", told)
     assert computed["clusters"][0]["kubernetesVersion"] == "v1.34.0"
@@ -226,7 +225,7 @@ def test_one_that_is_to_hibernate_tells_what_is_still_there():
 
 def test_one_that_hibernates_before_it_was_founded_says_so():
     computed = shown(Facts(ASLEEP, cluster=is_(cluster.Requested, wish=ASLEEP)))
-    assert conditions(computed)["Ready"] == ("False", "Requested", "a: hibernates, not founded yet")
+    assert conditions(computed)["Ready"] == ("False", "Requested", "a: hibernates, not created yet")
 
 
 def test_what_was_refused_before_is_not_said_of_what_is_asked_since_and_that_is_on_its_way():
@@ -245,7 +244,7 @@ def test_time_alone_changes_nothing_but_the_cost():
     first = shown(WHOLE)
     again = shown(WHOLE, colony=COLONY | {"status": first}, now=NOW + timedelta(days=1))
     assert (again.pop("costUsd"), first.pop("costUsd")) == (22.0 + 24 * 20.5, 22.0)
-    assert same(again, first)
+    assert again == first
 
 
 def test_what_is_over_is_pending_once_it_is_asked_for_again():
@@ -266,7 +265,7 @@ def test_what_is_over_is_pending_once_it_is_asked_for_again():
         (
             Facts(WISH, cluster=is_(cluster.Placing, attempt=Attempt(
                 number=1, placement=PLACEMENT, reason="NoCapacity", message="none left"))),
-            "the next offer is looked for: none left",
+            "looking for the next offer: none left",
         ),
         (
             Facts(WISH, cluster=is_(cluster.Placing, held="no Cluster API", attempt=Attempt(
@@ -283,13 +282,13 @@ def test_what_is_over_is_pending_once_it_is_asked_for_again():
         (
             Facts(WISH, cluster=is_(cluster.Provisioned), infra=InfraSeen(
                 cluster="train-a", uid="u1", attempt=2, reachable=True, message="Helm install succeeded")),
-            "its API has not let the inventory in yet",
+            "waiting for its API to answer the inventory",
         ),
         (Facts(WISH, cluster=is_(cluster.Provisioned), seen=SEEN), "1 of 2 nodes, 8 of 16 accelerators ready"),
         (Facts(WISH, cluster=is_(cluster.Ready, refused="pools stay")), "pools stay"),
-        (replace(WHOLE, teardown=is_(teardown.Warned)), "goes at 12:00:00Z: Idle"),
+        (replace(WHOLE, teardown=is_(teardown.Warned)), "it is deleted at 12:00:00Z: Idle"),
         (replace(WHOLE, teardown=is_(teardown.Stuck, message="Draining has taken too long")), "has taken too long"),
-        (Facts(WISH, cluster=is_(cluster.Releasing)), "its machines are being given back: Deleted"),
+        (Facts(WISH, cluster=is_(cluster.Releasing)), "its machines are being released: Deleted"),
         (Facts(WISH, cluster=is_(cluster.Releasing, held="no Cluster API")), "no Cluster API"),
         (
             Facts(WISH, cluster=is_(cluster.Releasing, held="no Cluster API"),
@@ -371,15 +370,15 @@ SILENT = msgspec.structs.replace(WHOLE.seen, known=False, fresh_since=NOW)
 
 def test_a_cluster_that_cannot_be_heard_is_not_shown_as_ready():
     computed = shown(replace(WHOLE, seen=SILENT))
-    told = "its API cannot be heard since 2026-01-01 12:00:00Z: what is shown of its nodes is what was seen last"
-    assert conditions(computed)["Ready"] == ("Unknown", "NotHeard", f"a: {told}")
+    told = "its API is unreachable since 2026-01-01 12:00:00Z: its nodes are shown as they were last seen"
+    assert conditions(computed)["Ready"] == ("Unknown", "Unreachable", f"a: {told}")
     assert (computed["phase"], computed["ready"], computed["message"]) == ("Unknown", "0/1", f"a: {told}")
     assert computed["clusters"][0]["message"] == told
 
 
 def test_one_that_was_not_heard_yet_says_so_before_its_numbers():
     waiting = replace(WHOLE, cluster=is_(cluster.Provisioned), seen=SILENT)
-    assert shown(waiting)["message"].startswith("a: its API cannot be heard since")
+    assert shown(waiting)["message"].startswith("a: its API is unreachable since")
 
 
 DELETED = COLONY | {"metadata": COLONY["metadata"] | {"deletionTimestamp": "2026-01-01T12:00:00Z"}}
@@ -426,7 +425,7 @@ def test_a_step_that_was_given_up_is_told_with_what_may_be_left_until_the_end_an
 def test_time_that_passes_writes_no_status_of_what_drains():
     before = shown(draining(blocked="Job x"), colony=DELETED)
     later = shown(draining(blocked="Job x"), colony=DELETED | {"status": before}, now=NOW + timedelta(minutes=4))
-    assert same(later | {"costUsd": before["costUsd"]}, before)
+    assert later | {"costUsd": before["costUsd"]} == before
 
 
 def test_a_colony_whose_time_to_live_is_over_is_shown_as_ending():
@@ -451,7 +450,7 @@ def test_what_ends_is_told_before_what_was_refused():
 
 def test_a_warning_is_the_message_of_a_ready_colony():
     computed = shown(replace(WHOLE, teardown=is_(teardown.Warned)))
-    assert (computed["phase"], computed["message"]) == ("Ready", "a: goes at 12:00:00Z: Idle")
+    assert (computed["phase"], computed["message"]) == ("Ready", "a: it is deleted at 12:00:00Z: Idle")
 
 
 def test_what_was_taken_out_of_a_colony_is_shown_until_it_is_gone_and_counts_as_nothing_asked_for():
@@ -478,7 +477,7 @@ def test_what_cannot_be_followed_while_it_runs_is_refused_but_ready():
 
 
 def test_a_colony_that_cannot_be_read_says_why():
-    computed = refused(COLONY, "spec.clusters is missing", NOW)
+    computed = invalid(COLONY, "spec.clusters is missing", NOW)
     assert (computed["phase"], computed["message"]) == ("Invalid", "spec.clusters is missing")
     assert conditions(computed) == dict.fromkeys(
         ("Accepted", "Ready"), ("False", "Invalid", "spec.clusters is missing")
@@ -489,9 +488,9 @@ def test_a_status_is_the_same_however_an_api_server_writes_its_numbers_and_order
     computed = shown(replace(WHOLE, cluster=is_(cluster.Ready, cost_usd=2.0, billed_since=NOW)))
     assert computed["costUsd"] == 2.0
     stored = json.loads(json.dumps(computed, sort_keys=True).replace("2.0", "2"))
-    assert same(computed, stored)
-    assert not same(computed, stored | {"phase": "Stalled"})
-    assert not same(computed, {})
+    assert computed == stored
+    assert computed != stored | {"phase": "Stalled"}
+    assert computed != {}
 
 
 def test_what_waits_for_the_market_says_why_and_until_when():

@@ -14,9 +14,9 @@ from schemas.growth import Ungrown
 from schemas.infra import InfraSeen
 from schemas.inventory import UNREADABLE, Trouble
 from services.gateway.status.cluster import cluster_status
-from services.gateway.status.conditions import aspects
+from services.gateway.status.conditions import cluster_conditions
 from services.gateway.status.facts import Facts
-from services.gateway.status.transition_times import Shown
+from services.gateway.status.previous import PreviousConditions
 from tests.services.gateway.known import SEEN, WHOLE, WISH, is_, put_on
 
 ASPECTS = (
@@ -40,7 +40,7 @@ EVERYTHING = [
 
 
 def told(facts):
-    return {kind: verdict.holds for kind, verdict in aspects(facts).items()}
+    return {kind: verdict.holds for kind, verdict in cluster_conditions(facts).items()}
 
 
 def short(**fields):
@@ -49,7 +49,7 @@ def short(**fields):
 
 def test_every_situation_has_every_aspect_with_a_word_for_programs():
     for facts in EVERYTHING:
-        found = aspects(facts)
+        found = cluster_conditions(facts)
         assert tuple(found) == ASPECTS
         assert all(re.fullmatch("[A-Z][A-Za-z]+", verdict.reason) for verdict in found.values())
 
@@ -73,7 +73,7 @@ def test_they_cost_no_write_of_their_own():
     """Whatever else the status shows decides what they are: only a change that is written anyway changes them."""
     found = defaultdict(set)
     for facts in EVERYTHING:
-        shown = cluster_status(facts, Shown(3)).model_dump(mode="json", by_alias=True, exclude_none=True)
+        shown = cluster_status(facts, PreviousConditions(3)).model_dump(mode="json", by_alias=True, exclude_none=True)
         conditions = json.dumps(shown.pop("conditions"))
         found[type(facts.cluster), json.dumps(shown)].add(conditions)  # another state has another `since`
     assert {len(each) for each in found.values()} == {1}
@@ -110,51 +110,51 @@ def test_while_it_is_resized_what_it_keeps_in_any_case_is_enough():
 def test_one_that_is_not_heard_may_be_reachable_and_keeps_what_was_proven():
     silent = replace(WHOLE, seen=msgspec.structs.replace(WHOLE.seen, known=False))
     assert told(silent) == told(WHOLE) | {"Reachable": None, "Ready": None}
-    found = aspects(silent)
-    assert {found[kind].reason for kind in ("Reachable", "Ready")} == {"NotHeard"}
+    found = cluster_conditions(silent)
+    assert {found[kind].reason for kind in ("Reachable", "Ready")} == {"Unreachable"}
 
 
 def test_a_cluster_that_cannot_be_read_says_so_instead_of_that_it_cannot_be_heard():
     trouble = Trouble(reason=UNREADABLE, message="odd")
     seen = msgspec.structs.replace(WHOLE.seen, known=False, degraded=(trouble,))
-    verdict = aspects(replace(WHOLE, seen=seen))["Reachable"]
+    verdict = cluster_conditions(replace(WHOLE, seen=seen))["Reachable"]
     assert (verdict.holds, verdict.reason, verdict.message) == (
         None,
         "Unreadable",
-        "what its API says cannot be read (odd): what is shown of its nodes is what was seen last",
+        "what its API answers cannot be read (odd): its nodes are shown as they were last seen",
     )
     partly = msgspec.structs.replace(seen, known=True)
-    assert aspects(replace(WHOLE, seen=partly))["Reachable"].holds
+    assert cluster_conditions(replace(WHOLE, seen=partly))["Reachable"].holds
 
 
 def test_what_is_missing_says_why_as_the_cluster_does():
-    verdict = aspects(Facts(WISH, cluster=is_(cluster.Waiting, reason="NoOfferFits")))["Placed"]
+    verdict = cluster_conditions(Facts(WISH, cluster=is_(cluster.Waiting, reason="NoOfferFits")))["Placed"]
     assert (verdict.reason, verdict.message[:7]) == ("NoOfferFits", "too dea")
-    assert aspects(short())["Schedulable"].message == "1 of 2 nodes, 8 of 16 accelerators ready"
+    assert cluster_conditions(short())["Schedulable"].message == "1 of 2 nodes, 8 of 16 accelerators ready"
 
 
 def test_nodes_that_its_pods_asked_for_in_vain_are_told_with_the_reason():
     facts = replace(WHOLE, cluster=UNGROWN)
     assert told(facts) == told(WHOLE)
-    verdict = aspects(facts)["Resizing"]
+    verdict = cluster_conditions(facts)["Resizing"]
     assert (verdict.holds, verdict.reason, verdict.message) == (False, "Taken", "others hold the rest")
 
 
 def test_addons_that_are_not_applied_as_asked_are_waited_for_by_name():
     for one in (put_on(addon.Applying, message=""), put_on(addon.Applied, digest="old")):
-        verdict = aspects(replace(WHOLE, addons=(one,)))["AddonsApplied"]
+        verdict = cluster_conditions(replace(WHOLE, addons=(one,)))["AddonsApplied"]
         assert (verdict.holds, verdict.reason, verdict.message) == (False, "Waiting", "waiting for driver")
 
 
 def test_what_people_have_to_mend_for_an_addon_is_told_with_it():
     for one in (put_on(addon.Applying), put_on(addon.Degraded)):
-        verdict = aspects(replace(WHOLE, addons=(one,)))["AddonsApplied"]
+        verdict = cluster_conditions(replace(WHOLE, addons=(one,)))["AddonsApplied"]
         assert (verdict.holds, verdict.message) == (False, "add-on driver: bad manifest")
 
 
 @pytest.mark.parametrize("kind", [addon.Applying, addon.Degraded])
 def test_what_lacks_an_addon_is_not_ready_and_says_which(kind):
-    verdict = aspects(replace(WHOLE, addons=(put_on(kind),)))["Ready"]
+    verdict = cluster_conditions(replace(WHOLE, addons=(put_on(kind),)))["Ready"]
     assert (verdict.holds, verdict.reason) == (False, "AddonsNotApplied")
     assert verdict.message == "add-on driver: bad manifest"
 
@@ -164,7 +164,7 @@ STEPS = (teardown.Draining, teardown.Cleaning, teardown.Releasing, teardown.Stuc
 
 @pytest.mark.parametrize("kind", STEPS)
 def test_what_ends_is_neither_ready_nor_schedulable_and_says_why(kind):
-    found = aspects(replace(WHOLE, teardown=is_(kind, why="TimeToLive", addons=())))
+    found = cluster_conditions(replace(WHOLE, teardown=is_(kind, why="TimeToLive", addons=())))
     assert (found["Ending"].holds, found["Ending"].reason) == (True, kind.__name__)
     assert "(its time to live is over)" in found["Ending"].message
     for aspect in ("Ready", "Schedulable"):
@@ -178,13 +178,13 @@ def test_a_lent_cluster_that_is_given_back_takes_pods_as_before():
 
 
 def test_what_is_about_to_end_is_ready_and_says_when_it_goes():
-    found = aspects(replace(WHOLE, teardown=is_(teardown.Warned)))
+    found = cluster_conditions(replace(WHOLE, teardown=is_(teardown.Warned)))
     assert found["Ready"].holds
     assert (found["Ending"].holds, found["Ending"].reason) == (False, "Warned")
 
 
 def test_what_is_deleted_is_not_ready_even_before_its_end_has_begun():
     going = replace(WHOLE, wish=msgspec.structs.replace(WISH, deleting=True))
-    found = aspects(going)
+    found = cluster_conditions(going)
     assert (found["Ready"].holds, found["Ready"].reason) == (False, "Deleting")
     assert found["Ending"].holds
