@@ -8,7 +8,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass
-class Patience:
+class Backoff:
     """How long to wait before asking again: doubling, half of it by chance, never over `cap` seconds."""
 
     random: Callable[[], float]
@@ -17,25 +17,25 @@ class Patience:
     cap: float = 30.0
     failures: int = 0
 
-    def failed(self, asked: float = 0.0) -> float:
+    def next_delay(self, asked: float = 0.0) -> float:
         """Count a failure; gives the seconds to wait, no fewer than were `asked` for."""
         full = min(self.cap, self.base * 2.0 ** min(self.failures, 16))
         self.failures += 1
         return max(asked, full * (0.5 + 0.5 * self.random()))
 
 
-class Paces(Generic[K]):
+class Backoffs(Generic[K]):
     """Each of many that may fail waits at its own pace, from one second up to thirty, until it went well once."""
 
     def __init__(self, random: Callable[[], float]) -> None:
         """`random` gives 0 to 1."""
         self._random = random
-        self._failing: dict[K, Patience] = {}
+        self._failing: dict[K, Backoff] = {}
 
-    def failed(self, key: K, asked: float = 0.0) -> float:
+    def next_delay(self, key: K, asked: float = 0.0) -> float:
         """Count a failure; gives the seconds to wait, no fewer than were `asked` for."""
-        return self._failing.setdefault(key, Patience(self._random, base=1.0)).failed(asked)
+        return self._failing.setdefault(key, Backoff(self._random, base=1.0)).next_delay(asked)
 
-    def well(self, key: K) -> None:
+    def forget(self, key: K) -> None:
         """The next failure is a first one."""
         self._failing.pop(key, None)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from events.rpc import Desk
+from events.rpc import RpcService
 
 REDRIVE = "redrive"
 """The first token of what is told once more to one consumer."""
@@ -80,7 +80,7 @@ class Consumer:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConsumerLag:
     """How far a durable consumer has come."""
 
     consumer: str
@@ -98,11 +98,11 @@ class CaughtUp:
     """A feed's word that everything kept at its start has been given; what follows is live."""
 
 
-class Anew:
+class Relisting:
     """A feed's word that it begins again: all that is kept follows, then `CaughtUp`; what does not come is gone."""
 
 
-Fed = Stored | CaughtUp | Anew
+FeedItem = Stored | CaughtUp | Relisting
 """What a feed gives."""
 
 
@@ -124,7 +124,7 @@ class Delivery(Protocol):
         """Give it again in `after` seconds; at the consumer's last attempt it becomes a dead letter instead."""
         ...
 
-    async def dead(self, reason: str) -> None:
+    async def reject(self, reason: str) -> None:
         """It can never be done: keep it on ``dlq.<stream>.<consumer>`` with the reason, then never again."""
         ...
 
@@ -154,10 +154,10 @@ class Bus(Protocol):
         """The newest message on any subject the filter matches."""
         ...
 
-    def feed(self, stream: str, *filters: str) -> AsyncGenerator[Fed, None]:
+    def feed(self, stream: str, *filters: str) -> AsyncGenerator[FeedItem, None]:
         """The last message of every matching subject, in stream order, then `CaughtUp`, then all that comes, for ever.
 
-        Whenever it was lost, and now and then, it begins again: it gives `Anew`, all that is kept, and `CaughtUp`.
+        Whenever it was lost, and now and then, it begins again: it gives `Relisting`, all that is kept, and `CaughtUp`.
         """
         ...
 
@@ -198,7 +198,7 @@ class Bus(Protocol):
         """Forget one message; False if it was not there."""
         ...
 
-    async def consumers(self, stream: str) -> tuple[Place, ...]:
+    async def consumers(self, stream: str) -> tuple[ConsumerLag, ...]:
         """Every durable consumer of the stream, by name."""
         ...
 
@@ -206,7 +206,7 @@ class Bus(Protocol):
         """How many messages the durable consumer has still to be given or to answer."""
         ...
 
-    async def answer(self, desk: Desk) -> None:
+    async def answer(self, desk: RpcService) -> None:
         """Answer questions until cancelled."""
         ...
 
@@ -214,7 +214,7 @@ class Bus(Protocol):
         """Ask whoever answers there, once; `Unavailable` if nobody does in a few seconds, `Denied` if it is refused."""
         ...
 
-    async def tell(self, subject: str, data: bytes) -> None:
+    async def notify(self, subject: str, data: bytes) -> None:
         """Say something to whoever listens there now; it is not kept, and nobody need be there."""
         ...
 

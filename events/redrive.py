@@ -14,7 +14,7 @@ KEPT_FOR = 7 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Redrive:
     """To whom a message is told once more; of equal `mark` and subject only the first is told."""
 
     stream: str
@@ -23,19 +23,19 @@ class Again:
     """One token: which dead letter, or which replay."""
 
 
-def once_more(stored: Stored, to: Again, subject: str) -> Message:
+def redriven(stored: Stored, to: Redrive, subject: str) -> Message:
     """The same event on the consumer's own subject, which ends in the `subject` it was first said on."""
     headers = {name: value for name, value in stored.headers.items() if name not in (REASON, SUBJECT, SEQUENCE)}
     own = f"{REDRIVE}.{to.stream}.{to.consumer}.{to.mark}.{subject}"
     return Message(own, stored.data, {**headers, TTL: str(KEPT_FOR)})
 
 
-async def tell(bus: Bus, message: Message) -> int:
+async def publish_once(bus: Bus, message: Message) -> int:
     """Tell it; a second time gives the sequence of the first. Raises Unavailable, Denied."""
     return await bus.publish(message, expect=Expect(message.subject, 0), msg_id=message.subject)
 
 
-def told(stored: Stored) -> Stored:
+def original(stored: Stored) -> Stored:
     """What a consumer hears: the subject is the one the message was first said on."""
     if not stored.subject.startswith(f"{REDRIVE}."):
         return stored

@@ -15,7 +15,7 @@ REPLY_TO = "Alate-Reply-To"
 _INBOX = re.compile(r"_INBOX(?:_[A-Za-z0-9_-]+)?(?:\.[A-Za-z0-9_-]+){1,8}")
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class RequestOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a request."""
 
     id: str

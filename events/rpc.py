@@ -3,22 +3,22 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-Answer = Callable[[bytes], Awaitable[bytes]]
+RpcHandler = Callable[[bytes], Awaitable[bytes]]
 """From a question to its answer; raises `Denied` with one sentence for a question that cannot be answered."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Endpoint:
     """What can be asked, and how it is answered."""
 
     name: str
     """Letters, digits and dashes."""
     subject: str
-    answer: Answer
+    answer: RpcHandler
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class RpcService:
     """A service as it can be found; each question goes to one of those that stand at the same desk."""
 
     name: str
@@ -26,4 +26,4 @@ class Desk:
     version: str
     """Semantic."""
     description: str
-    questions: tuple[Question, ...]
+    questions: tuple[Endpoint, ...]

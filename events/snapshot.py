@@ -4,13 +4,13 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Protocol
 
-from events.bus import Anew, CaughtUp, Fed, Stored
+from events.bus import CaughtUp, FeedItem, Relisting, Stored
 
 
 class Feeds(Protocol):
     """The part of a bus that gives feeds."""
 
-    def feed(self, stream: str, *filters: str) -> AsyncGenerator[Fed, None]:
+    def feed(self, stream: str, *filters: str) -> AsyncGenerator[FeedItem, None]:
         """See `events.bus.Bus`."""
         ...
 
@@ -21,7 +21,7 @@ async def tips(bus: Feeds, stream: str, *filters: str) -> list[Stored]:
     async with aclosing(bus.feed(stream, *filters)) as feed:
         async for fed in feed:
             match fed:
-                case Anew():
+                case Relisting():
                     found.clear()
                 case CaughtUp():
                     break

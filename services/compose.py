@@ -23,7 +23,7 @@ from services.outbound.service import NOBODY, Outbound, Receivers
 from services.provisioning.service import service as provisioning_service
 from services.roles import SERVICES as ROLES
 from services.runtime.loop import Runtime, Service
-from services.runtime.read_model import View
+from services.runtime.read_model import ReadModel
 from services.teardown.service import service as teardown_service
 
 
@@ -87,7 +87,7 @@ class Machinery:
         self,
         ports: Ports,
         service: Service,
-        views: tuple[View[Any, Any], ...] = (),
+        views: tuple[ReadModel[Any, Any], ...] = (),
         kept: tuple[Kept, ...] = (),
         workloads: Workloads | None = None,
     ) -> None:

@@ -7,18 +7,18 @@ from schemas import addon, cluster, teardown
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, Stream, declarations
 from schemas.subjects import token
-from services.addons.service import HEARS as ADDONS_HEARS
+from services.addons.service import SUBSCRIPTIONS as ADDONS_SUBSCRIPTIONS
 from services.edge.webhooks.inbox import CONSUMER as HOOKS
 from services.eventlog.filters import STREAMS as SHOWN
 from services.gateway.intake import CONSUMER as INTAKE
 from services.inventory.responder import NAME as INVENTORY_DESK
 from services.outbound.delivery import CONSUMER as TARGETS
-from services.outbound.outbox import HEARS as OUTBOUND_HEARS
+from services.outbound.outbox import OUTBOX_CONSUMER
 from services.outbound.outbox import STREAM as OUTBOUND
-from services.provisioning.service import HEARS as PROVISIONING_HEARS
+from services.provisioning.service import SUBSCRIPTIONS as PROVISIONING_SUBSCRIPTIONS
 from services.queries.answer import SUBJECT as QUESTIONS
-from services.runtime.subscriptions import Hears, consumers, wildcard
-from services.teardown.service import HEARS as TEARDOWN_HEARS
+from services.runtime.subscriptions import Subscription, consumers, wildcard
+from services.teardown.service import SUBSCRIPTIONS as TEARDOWN_SUBSCRIPTIONS
 
 EVENTS, LEVELS = Stream.EVENTS.value, Stream.LEVELS.value
 ALL = tuple(spec.name for spec in STREAMS)
@@ -35,7 +35,7 @@ def _owned(owner: str) -> tuple[str, ...]:
     )
 
 
-def _owner(name: str, lifecycle: Lifecycle, hears: tuple[Hears, ...], *more: str) -> Role:
+def _owner(name: str, lifecycle: Lifecycle, hears: tuple[Subscription, ...], *more: str) -> Role:
     """A service that owns entities: their states, their timers, its places in the streams."""
     return Role(
         name,
@@ -63,9 +63,9 @@ SERVICES = (
         desk=INVENTORY_DESK,
         reads=(EVENTS, LEVELS),
     ),
-    _owner("provisioning", cluster.LIFECYCLE, PROVISIONING_HEARS, LEVELS),
-    _owner("addons", addon.LIFECYCLE, ADDONS_HEARS),
-    _owner("teardown", teardown.LIFECYCLE, TEARDOWN_HEARS),
+    _owner("provisioning", cluster.LIFECYCLE, PROVISIONING_SUBSCRIPTIONS, LEVELS),
+    _owner("addons", addon.LIFECYCLE, ADDONS_SUBSCRIPTIONS),
+    _owner("teardown", teardown.LIFECYCLE, TEARDOWN_SUBSCRIPTIONS),
     Role(
         "edge",
         says=("hook.>", "cluster.requested.*", "colony.released.*.*", *(f"{REDRIVE}.{name}.>" for name in SHOWN)),
@@ -75,7 +75,7 @@ SERVICES = (
         lists=(*SHOWN, OUTBOUND),
         drops=("DLQ",),
     ),
-    Role("outbound", says=("outbound.>",), works=(OUTBOUND_HEARS, TARGETS), reads=(EVENTS,)),
+    Role("outbound", says=("outbound.>",), works=(OUTBOX_CONSUMER, TARGETS), reads=(EVENTS,)),
 )
 PEOPLE = (
     Role("setup", makes=ALL),

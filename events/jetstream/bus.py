@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from datetime import datetime
 
-from events.bus import Anew, CaughtUp, Consumer, Delivery, Expect, Fed, Message, Place, Stored, Timer
+from events.bus import CaughtUp, Consumer, ConsumerLag, Delivery, Expect, FeedItem, Message, Relisting, Stored, Timer
 from events.jetstream import stream_reader
 from events.jetstream.api import Answer, Purged, Refused, call, direct, stored_direct
 from events.jetstream.connection import Wire, dial
@@ -18,7 +18,7 @@ from events.jetstream.responder import ask, serve
 from events.jetstream.store_health import Storing
 from events.jetstream.stream_reader import Look
 from events.meters import Meters
-from events.rpc import Desk
+from events.rpc import RpcService
 from events.streams import STREAMS, StreamSpec
 
 
@@ -78,7 +78,7 @@ class JetStreamBus:
         msg = await direct(self._wire, stream, {"last_by_subj": filter})
         return stored_direct(msg) if msg else None
 
-    async def feed(self, stream: str, *filters: str) -> AsyncGenerator[Fed, None]:
+    async def feed(self, stream: str, *filters: str) -> AsyncGenerator[FeedItem, None]:
         """See the port."""
         if self._apart:
             async with aclosing(stream_reader.feed(self._wire, stream, filters)) as looked:
@@ -106,7 +106,7 @@ class JetStreamBus:
         first = NEW if since is None else stored_since(since)
         async with aclosing(Feed(self._wire, stream, filters, first).run()) as given:
             async for each in given:
-                if not isinstance(each, Anew):
+                if not isinstance(each, Relisting):
                     yield each
 
     async def consume(self, consumer: Consumer) -> AsyncGenerator[Delivery, None]:
@@ -149,7 +149,7 @@ class JetStreamBus:
             async for stored in feed:
                 if isinstance(stored, CaughtUp):
                     break
-                if isinstance(stored, Anew):
+                if isinstance(stored, Relisting):
                     continue
                 found[stored.sequence] = stored  # a feed that had to begin again repeats itself
         return tuple(found.values())
@@ -169,7 +169,7 @@ class JetStreamBus:
             raise no.denied() from no
         return True
 
-    async def consumers(self, stream: str) -> tuple[Place, ...]:
+    async def consumers(self, stream: str) -> tuple[ConsumerLag, ...]:
         """See the port."""
         try:
             return await durables(self._wire, stream)
@@ -184,7 +184,7 @@ class JetStreamBus:
             raise no.denied() from no
         return info.num_pending + info.num_ack_pending
 
-    async def answer(self, desk: Desk) -> None:
+    async def answer(self, desk: RpcService) -> None:
         """See the port."""
         await serve(self._wire, desk)
 
@@ -192,9 +192,9 @@ class JetStreamBus:
         """See the port."""
         return await ask(self._wire, subject, data)
 
-    async def tell(self, subject: str, data: bytes) -> None:
+    async def notify(self, subject: str, data: bytes) -> None:
         """See the port."""
-        await self._wire.tell(subject, data)
+        await self._wire.notify(subject, data)
 
     @property
     def trouble(self) -> str:

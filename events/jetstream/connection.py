@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nats.errors import Error as NatsError
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.bus import Unavailable
 from events.errors import Denied
 from events.jetstream.client import KeyedClient
@@ -139,12 +139,12 @@ class Wire:
             except Lost as lost:
                 if self.closed:
                     raise Unavailable("the bus was left") from lost
-                pause = tries.failed()
+                pause = tries.next_delay()
                 if self._loop.time() + pause >= until:
                     raise Unavailable(self._why(subject, lost)) from lost
             await asyncio.sleep(pause)
 
-    async def tell(self, subject: str, data: bytes = b"", reply: str = "") -> None:
+    async def notify(self, subject: str, data: bytes = b"", reply: str = "") -> None:
         """Say something and do not wait for an answer; kept and sent later while the server is away.
 
         Raises `Denied` if it was refused before, as the server's no comes too late for the first time.
@@ -172,9 +172,9 @@ class Wire:
         if subscription and not self.closed:
             await self.client.deafen(subscription)
 
-    def tries(self) -> Patience:
+    def tries(self) -> Backoff:
         """How long to wait between the tries of one thing."""
-        return Patience(self._random, FIRST, LONGEST)
+        return Backoff(self._random, FIRST, LONGEST)
 
     def unique(self) -> str:
         """A name nobody else has used, for a message that was given none."""
@@ -272,7 +272,7 @@ class Wire:
     async def _erred(self, error: Exception) -> None:
         self._refuse(error)
         if not self._up.is_set():  # nats-py reads it before each try
-            self.client.options["reconnect_time_wait"] = self._reconnects.failed()
+            self.client.options["reconnect_time_wait"] = self._reconnects.next_delay()
         said = str(error) or type(error).__name__
         if not self._trouble.startswith(REFUSAL) or said.startswith(REFUSAL):
             self._trouble = said

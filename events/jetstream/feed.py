@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime, timedelta
 
-from events.bus import Anew, CaughtUp, Fed, Stored, Unavailable
+from events.bus import CaughtUp, FeedItem, Relisting, Stored, Unavailable
 from events.jetstream.api import (
     EPOCH,
     ConsumerInfo,
@@ -72,14 +72,14 @@ class Feed:
         self._due = 0
         """The newest message there was at the last look: by the next one it must have come."""
 
-    async def run(self) -> AsyncGenerator[Fed, None]:
+    async def run(self) -> AsyncGenerator[FeedItem, None]:
         """Everything, for ever; ends when the bus is closed."""
         try:
             await self._begin()
             while not self._wire.closed:
                 if self._anew:
                     self._anew = False
-                    yield Anew()
+                    yield Relisting()
                 if self._kept <= 0 and not self._caught_up:
                     self._caught_up, self.trouble = True, ""
                     yield CaughtUp()
@@ -128,7 +128,7 @@ class Feed:
                 await self._wire.up()
                 await self._begin()
             except Unavailable:
-                await asyncio.sleep(tries.failed())
+                await asyncio.sleep(tries.next_delay())
             else:
                 self.trouble = "" if self._caught_up else self.trouble
                 return
@@ -214,7 +214,7 @@ class Feed:
         if status(msg) != "100" or int(headers.get("Nats-Last-Consumer", self._order)) != self._order:
             await self._begin_again("its consumer is lost")
         elif stalled or msg.reply:
-            await self._wire.tell(stalled or msg.reply)
+            await self._wire.notify(stalled or msg.reply)
         else:
             self._kept = 0  # a heartbeat is only sent when there is nothing else to send
 
@@ -225,7 +225,7 @@ class Feed:
         await self._wire.shut(box)
         if not self._wire.closed:
             name = "feed-" + box.subject.rpartition(".")[2]
-            await self._wire.tell(f"{self._wire.api}.CONSUMER.DELETE.{self._stream}.{name}")
+            await self._wire.notify(f"{self._wire.api}.CONSUMER.DELETE.{self._stream}.{name}")
 
 
 def _nanoseconds_since_1970(info: ConsumerInfo) -> int:

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from events.bus import REDRIVE, Consumer, Place
+from events.bus import REDRIVE, Consumer, ConsumerLag
 from events.jetstream.api import (
     CONSUMER_NOT_FOUND,
     STREAM_NOT_FOUND,
@@ -95,7 +95,7 @@ async def ensure_consumer(wire: Wire, consumer: Consumer) -> ConsumerInfo:
     return await call(wire, f"CONSUMER.CREATE.{name}", body, ConsumerInfo)
 
 
-async def durables(wire: Wire, stream: str) -> tuple[Place, ...]:
+async def durables(wire: Wire, stream: str) -> tuple[ConsumerLag, ...]:
     """Every durable consumer of a stream, by name; raises `Refused` or `Unavailable`."""
     found: list[ConsumerInfo] = []
     while True:
@@ -106,12 +106,12 @@ async def durables(wire: Wire, stream: str) -> tuple[Place, ...]:
             return tuple(sorted(places, key=lambda place: place.consumer))
 
 
-def _place(stream: str, info: ConsumerInfo) -> Place:
+def _place(stream: str, info: ConsumerInfo) -> ConsumerLag:
     config = msgspec.convert(info.config, _Config)
     numbers = (info.num_pending, info.num_ack_pending, info.num_redelivered)
     filters = config.filter_subjects or (config.filter_subject,)
     own = tuple(each for each in filters if not each.startswith(f"{REDRIVE}."))
-    return Place(config.durable_name, stream, own, *numbers)
+    return ConsumerLag(config.durable_name, stream, own, *numbers)
 
 
 class _Config(msgspec.Struct, frozen=True):

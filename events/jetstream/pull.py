@@ -14,7 +14,7 @@ from events.jetstream.provision import ensure_consumer, nanoseconds
 from events.jetstream.publish import publish
 from events.jetstream.requests import Letter, status
 from events.meters import DEAD_LETTERS, EXCEEDED, Meters
-from events.redrive import told
+from events.redrive import original
 
 EXPIRES = 30.0
 """Seconds a pull waits at the server."""
@@ -46,11 +46,11 @@ class Handed:
     async def retry(self, after: float) -> None:
         """See the port."""
         if self.attempt >= self._pull.consumer.max_deliver:
-            await self.dead(f"still not done after {self.attempt} attempts")
+            await self.reject(f"still not done after {self.attempt} attempts")
         else:
             await self._pull.answer(self, b'-NAK {"delay": %d}' % nanoseconds(after))
 
-    async def dead(self, reason: str) -> None:
+    async def reject(self, reason: str) -> None:
         """See the port."""
         await self._pull.bury(self, reason)
         await self._pull.answer(self, b"+TERM " + one_line(reason).encode())
@@ -94,7 +94,7 @@ class Pull:
 
     async def answer(self, handed: Handed, word: bytes) -> None:
         """Say it to the server and make room."""
-        await self._wire.tell(handed.reply, word)
+        await self._wire.notify(handed.reply, word)
         self._out.pop(handed.stored.sequence, None)
         if self._room_for and self._free() >= self._room_for[0] and not self._room_for[1].done():
             self._room_for[1].set_result(None)
@@ -117,7 +117,7 @@ class Pull:
             replies += [handed.reply for _, handed in self._out.values()]
         if not self._wire.closed:
             for reply in replies:
-                await self._wire.tell(reply, b"-NAK")
+                await self._wire.notify(reply, b"-NAK")
 
     async def _ensure(self) -> None:
         self._look_at = asyncio.get_running_loop().time() + LOOK
@@ -132,16 +132,16 @@ class Pull:
         ask = {"batch": batch, "expires": nanoseconds(EXPIRES), "idle_heartbeat": nanoseconds(HEARTBEAT)}
         subject = f"{self._wire.api}.CONSUMER.MSG.NEXT.{self.consumer.stream}.{self.consumer.name}"
         await self._wire.up()
-        await self._wire.tell(subject, msgspec.json.encode(ask), f"{box.subject}.{self._round}")
+        await self._wire.notify(subject, msgspec.json.encode(ask), f"{box.subject}.{self._round}")
 
     async def _hand_out(self, msg: Letter) -> Handed | None:
         self._wanted -= 1
         where = place(msg.reply)
-        handed = Handed(self, told(stored_delivered(msg, where)), where.attempt, msg.reply)
+        handed = Handed(self, original(stored_delivered(msg, where)), where.attempt, msg.reply)
         if where.attempt > self.consumer.max_deliver:
             self._meters.count(EXCEEDED, self.consumer.name)
             with suppress(Unavailable):  # it comes again, and is buried then
-                await handed.dead(f"no answer in {self.consumer.max_deliver} attempts")
+                await handed.reject(f"no answer in {self.consumer.max_deliver} attempts")
             return None
         now = asyncio.get_running_loop().time()
         self._out.pop(where.sequence, None)
@@ -168,7 +168,7 @@ class Pull:
         self.trouble = f"the consumer {self.consumer.name} of {self.consumer.stream} is not there"
         tries = self._wire.tries()
         while not self._wire.closed:
-            await asyncio.sleep(tries.failed())
+            await asyncio.sleep(tries.next_delay())
             try:
                 await self._wire.up()
                 await ensure_consumer(self._wire, self.consumer)

@@ -11,7 +11,7 @@ from events.bus import Unavailable
 from events.errors import Denied
 from events.jetstream.connection import Wire
 from events.jetstream.requests import Letter, Lost
-from events.rpc import Answer, Desk
+from events.rpc import RpcHandler, RpcService
 
 REFUSED = "400"
 CODE, WHY = "Nats-Service-Error-Code", "Nats-Service-Error"
@@ -20,7 +20,7 @@ CODE, WHY = "Nats-Service-Error-Code", "Nats-Service-Error"
 _log = logging.getLogger(__name__)
 
 
-async def serve(wire: Wire, desk: Desk) -> None:
+async def serve(wire: Wire, desk: RpcService) -> None:
     """Answer until cancelled; a new connection is answered on as well. Raises `Unavailable` if it cannot begin."""
     try:
         service = await add_service(wire.client, name=desk.name, version=desk.version, description=desk.description)
@@ -51,7 +51,7 @@ def _read(letter: Letter) -> bytes:
     return bytes(letter.data)
 
 
-def _handler(answer: Answer) -> Handler:
+def _handler(answer: RpcHandler) -> Handler:
     async def handle(request: Request) -> None:
         try:
             await request.respond(await answer(request.data))

@@ -55,7 +55,7 @@ class Look:
             try:
                 found = await self.kept()
             except Unavailable:
-                await asyncio.sleep(tries.failed())
+                await asyncio.sleep(tries.next_delay())
                 continue
             tries = self._wire.tries()
             for stored in found:
@@ -74,7 +74,7 @@ class Look:
             except Lost as lost:
                 if asyncio.get_running_loop().time() >= until:
                     raise Unavailable(f"NATS at {self._wire.place} does not give {self._stream}: {lost}") from lost
-                await asyncio.sleep(tries.failed())
+                await asyncio.sleep(tries.next_delay())
                 continue
             if page:
                 self._next[name], begin = page[-1].sequence + 1, {}
@@ -87,7 +87,7 @@ class Look:
         box.rest()
         page: list[Stored] = []
         subject = f"{self._wire.api}.DIRECT.GET.{self._stream}"
-        await self._wire.tell(subject, msgspec.json.encode(asked), box.subject)
+        await self._wire.notify(subject, msgspec.json.encode(asked), box.subject)
         while True:
             letter = await box.get(SILENCE)
             if letter is None:

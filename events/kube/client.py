@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.errors import TryLater
 from events.kube.errors import UNREADABLE, Expired, fault_of
 from events.kube.identity import is_named
@@ -158,7 +158,7 @@ class Kube:
         async def relist() -> Listed:
             return await self.list(resource, namespace, labels=labels)
 
-        return Watch(self.transport, relist, request, Patience(self._random)).sights()
+        return Watch(self.transport, relist, request, Backoff(self._random)).sights()
 
     async def close(self) -> None:
         """Let go of every connection."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.errors import Denied, Fault, TryLater
 from events.kube.errors import UNREADABLE, Expired, fault_in, fault_of
 from events.kube.identity import named
@@ -51,7 +51,7 @@ class Watch:
     relist: Callable[[], Awaitable[Listed]]
     request: Request
     """The watch to send, without its version and lifetime."""
-    patience: Patience
+    backoff: Backoff
     version: str | None = None
     """Where to resume; None: only a new list tells the truth."""
     lost: bool = field(default=False, init=False)
@@ -68,17 +68,17 @@ class Watch:
                 continue
             except Fault as caught:
                 fault = caught
-            wait = self.patience.failed(fault.after if isinstance(fault, TryLater) else 0.0)
+            wait = self.backoff.next_delay(fault.after if isinstance(fault, TryLater) else 0.0)
             if self._deaf(fault):
                 self.lost = True
                 yield Lost(str(fault), refused=isinstance(fault, Denied))
             # The first 410 is the server's ordinary way to say "list anew": no reason to wait.
-            if not (isinstance(fault, Expired) and self.patience.failures == 1):
+            if not (isinstance(fault, Expired) and self.backoff.failures == 1):
                 await asyncio.sleep(wait)
 
     def _deaf(self, fault: Fault) -> bool:
         """Whether this failure is to be told: not what a resume or a list mends, and only once."""
-        if self.version is not None and self.patience.failures == 1 and not isinstance(fault, Expired):
+        if self.version is not None and self.backoff.failures == 1 and not isinstance(fault, Expired):
             return False
         self.version = None
         return not (self.lost or isinstance(fault, Expired))
@@ -94,19 +94,19 @@ class Watch:
             async with _open(self.transport.stream(self._next())) as lines:
                 async for line in lines:
                     change = self._read(line)
-                    heard, self.patience.failures = True, 0
+                    heard, self.backoff.failures = True, 0
                     if change:
                         yield change
         finally:
             if clock() - started >= HEARD:
-                heard, self.patience.failures = True, 0
+                heard, self.backoff.failures = True, 0
         if self.partial:  # of what had no name nobody can say whether it has one now: only a list can
             self.version = None
         if not heard:
             raise TryLater("the API server ended the watch before it said anything", after=0.0)
 
     def _next(self) -> Request:
-        lifetime = str(round(LIFETIME * (1 - 0.1 * self.patience.random())))
+        lifetime = str(round(LIFETIME * (1 - 0.1 * self.backoff.random())))
         query = {"resourceVersion": self.version or "", "timeoutSeconds": lifetime}
         return replace(self.request, query={**self.request.query, **query})
 

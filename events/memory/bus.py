@@ -5,12 +5,12 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from datetime import UTC, datetime
 
-from events.bus import CaughtUp, Consumer, Delivery, Expect, Fed, Message, Place, Stored, Timer, Unavailable
+from events.bus import CaughtUp, Consumer, ConsumerLag, Delivery, Expect, FeedItem, Message, Stored, Timer, Unavailable
 from events.dead_letter import dead_letter
 from events.errors import TOO_LARGE, Denied
 from events.memory.consumer import Handed, Lane
 from events.memory.stream import Bell, Clock, Log
-from events.rpc import Answer, Desk
+from events.rpc import RpcHandler, RpcService
 from events.streams import STREAMS, StreamSpec
 from events.timers import schedule
 
@@ -33,7 +33,7 @@ class Memory:
         self.clock = clock
         self.logs = {spec.name: Log(spec, clock, self.bell) for spec in streams}
         self.lanes: dict[tuple[str, str], Lane] = {}
-        self.answers: dict[str, list[Answer]] = {}
+        self.answers: dict[str, list[RpcHandler]] = {}
 
     def log(self, stream: str) -> Log:
         """A stream by name; raises `Unavailable` if there is none."""
@@ -126,7 +126,7 @@ class MemoryBus:
         """See the port."""
         return self._here().log(stream).last(filter)
 
-    async def feed(self, stream: str, *filters: str) -> AsyncGenerator[Fed, None]:
+    async def feed(self, stream: str, *filters: str) -> AsyncGenerator[FeedItem, None]:
         """See the port; memory is never lost, so it never begins again."""
         log = self._here().log(stream)
         async with aclosing(self._given(log, log.tips(filters or (">",)), filters)) as given:
@@ -194,7 +194,7 @@ class MemoryBus:
         """See the port."""
         return bool(self._here().log(stream).forget((sequence,)))
 
-    async def consumers(self, stream: str) -> tuple[Place, ...]:
+    async def consumers(self, stream: str) -> tuple[ConsumerLag, ...]:
         """See the port."""
         lanes = sorted(self._here().lanes.items())
         return tuple(lane.place() for (of, _), lane in lanes if of == stream)
@@ -203,7 +203,7 @@ class MemoryBus:
         """See the port; a consumer that was not there is made."""
         return self._here().lane(consumer).unanswered()
 
-    async def answer(self, desk: Desk) -> None:
+    async def answer(self, desk: RpcService) -> None:
         """See the port."""
         answers = self._here().answers
         for each in desk.questions:
@@ -223,7 +223,7 @@ class MemoryBus:
         answers.append(answers.pop(0))  # the next question is the next one's
         return await answers[-1](data)
 
-    async def tell(self, subject: str, data: bytes) -> None:
+    async def notify(self, subject: str, data: bytes) -> None:
         """See the port."""
         for listening in self._here().answers.get(subject, ())[:1]:
             await listening(data)

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from events.bus import Consumer, Place, Stored
+from events.bus import Consumer, ConsumerLag, Stored
 from events.memory.stream import Bell, Log
-from events.redrive import told
+from events.redrive import original
 
 Bury = Callable[[Stored, Consumer, str], None]
 
@@ -77,11 +77,11 @@ class Lane:
         """How many messages are out or still to come."""
         return len(self.out) + self._pending()
 
-    def place(self) -> Place:
+    def place(self) -> ConsumerLag:
         """How far it has come."""
         redelivered = sum(out.attempt > 1 for out in self.out.values())
         mine = self.consumer
-        return Place(mine.name, mine.stream, mine.filters, self._pending(), len(self.out), redelivered)
+        return ConsumerLag(mine.name, mine.stream, mine.filters, self._pending(), len(self.out), redelivered)
 
     def _pending(self) -> int:
         return sum(stored.sequence > self.cursor for stored in self.log.matching(self.consumer.heard))
@@ -103,7 +103,7 @@ class Lane:
         self.cursor = stored.sequence if stored else self.log.last_sequence
         if stored is None:
             return None
-        return self.out.setdefault(stored.sequence, Out(told(stored)))
+        return self.out.setdefault(stored.sequence, Out(original(stored)))
 
 
 class Handed:
@@ -131,11 +131,11 @@ class Handed:
         """See the port."""
         self._reach()
         if self.attempt >= self._lane.consumer.max_deliver:
-            await self.dead(f"still not done after {self.attempt} attempts")
+            await self.reject(f"still not done after {self.attempt} attempts")
         else:
             self._lane.postpone(self._out, after)
 
-    async def dead(self, reason: str) -> None:
+    async def reject(self, reason: str) -> None:
         """See the port."""
         self._reach()
         self._lane.finish(self._out, reason)

@@ -19,10 +19,10 @@ from services.addons.todo import todo
 from services.kubernetes.workload_clusters import Workloads
 from services.runtime.loop import Service
 from services.runtime.machine import Event
-from services.runtime.read_model import View, entities
-from services.runtime.subscriptions import hears, hears_every
+from services.runtime.read_model import ReadModel, entities
+from services.runtime.subscriptions import subscribe, subscribe_all
 
-Views = tuple[View[Key, State], ...]
+Views = tuple[ReadModel[Key, State], ...]
 NOT_FOR_LONG = (Releasing, Stalled, Waiting)
 """A cluster in one of these is no place to put anything on."""
 
@@ -65,7 +65,7 @@ def on_cleaning(names: tuple[str, ...], order: Cleaning) -> Iterator[tuple[Key, 
         yield key, Unwanted(order.uid, stays=order.wish.need.kept or order.lent)
 
 
-HEARS = (hears_every(cluster.LIFECYCLE, on_cluster), hears(Cleaning, on_cleaning))
+SUBSCRIPTIONS = (subscribe_all(cluster.LIFECYCLE, on_cluster), subscribe(Cleaning, on_cleaning))
 
 
 def service(bus: Bus, management: Kube, workloads: Workloads, meters: Meters) -> tuple[Service, Views]:
@@ -75,4 +75,4 @@ def service(bus: Bus, management: Kube, workloads: Workloads, meters: Meters) ->
     def ends(tenant: str, cluster: str) -> bool:
         return isinstance(teardowns.get(Key("teardown", tenant, cluster)), Ending)
 
-    return Service("addons", decide, todo, HEARS, act(management, workloads, ends)), (teardowns,)
+    return Service("addons", decide, todo, SUBSCRIPTIONS, act(management, workloads, ends)), (teardowns,)

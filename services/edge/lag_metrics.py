@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import structlog
 
-from events.bus import Bus, Place, Unavailable
+from events.bus import Bus, ConsumerLag, Unavailable
 from events.meters import Meters
 
 PENDING = "alate.consumer.pending"
@@ -48,7 +48,7 @@ class Lag:
         self._meters.gauge(LETTERS, DLQ, {(("stream", DLQ),): float(await self._bus.count(DLQ, "dlq.>"))})
 
 
-def lags(places: Iterable[Place]) -> dict[str, dict[Labels, float]]:
+def lags(places: Iterable[ConsumerLag]) -> dict[str, dict[Labels, float]]:
     """The series of one stream, by gauge."""
     found: dict[str, dict[Labels, float]] = {PENDING: {}, UNANSWERED: {}, REDELIVERED: {}}
     for place in places:

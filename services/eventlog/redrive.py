@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from events.bus import Bus
-from events.redrive import Again, once_more, tell
+from events.redrive import Redrive, publish_once, redriven
 from services.errors import Failed
 from services.eventlog.dead_letters import Letter
 from services.eventlog.filters import STREAMS
@@ -33,5 +33,7 @@ async def check(bus: Bus, found: Sequence[Letter]) -> None:
 async def again(bus: Bus, letter: Letter) -> None:
     """Tell one, then forget it. Told again after a crash it is told once: the second time the bus knows it."""
     stream, consumer = letter.failed
-    await tell(bus, once_more(letter.said.stored, Again(stream, consumer, f"dlq-{letter.number}"), letter.subject))
+    await publish_once(
+        bus, redriven(letter.said.stored, Redrive(stream, consumer, f"dlq-{letter.number}"), letter.subject)
+    )
     await bus.drop(STREAM, letter.number)

@@ -24,7 +24,7 @@ from services.gateway.status import colony as status
 from services.gateway.status.facts import Facts, KubeconfigStatus, phase
 from services.gateway.status.previous import StatusCosts, is_newer, without_foreign_status
 from services.gateway.wishes import Standing, dropping, ended, forced, no_more, remains, wishes
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 
 FINALIZER = f"{GROUP}/teardown"
 FEW = 2
@@ -39,7 +39,7 @@ class Colonies:
     def __init__(  # noqa: PLR0913 - its ports, its clock, its two settings
         self,
         kube: Kube,
-        levels: Levels,
+        levels: LevelPublisher,
         books: Books,
         clock: Callable[[], datetime],
         backend: str,
@@ -223,7 +223,9 @@ class Colonies:
         return NOWHERE if said else trace
 
     async def _say(self, wish: Wish, trace: Trace = NOWHERE, *, again: bool = False) -> None:
-        await self._levels.say(wish, wish.tenant, wish.name, cause=wish.release or wish.event, trace=trace, again=again)
+        await self._levels.publish(
+            wish, wish.tenant, wish.name, cause=wish.release or wish.event, trace=trace, force=again
+        )
 
     async def _orphans(self, name: Name) -> None:
         """The Colony is not there any more: whatever of it still is has to go."""

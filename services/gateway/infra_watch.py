@@ -7,16 +7,16 @@ from contextlib import aclosing
 import msgspec
 import structlog
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.errors import Fault, TryLater
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource
 from schemas.infra import InfraSeen
 from services.clouds.cluster_object import identity, served
 from services.clouds.port import Cloud
 from services.kubernetes.malformed import MALFORMED, why
-from services.runtime.level_publisher import Levels
-from services.runtime.retrying_bus import FIRST, LONGEST, insist
-from services.runtime.workqueue import Rounds
+from services.runtime.level_publisher import LevelPublisher
+from services.runtime.retrying_bus import FIRST, LONGEST, retry_forever
+from services.runtime.workqueue import WorkQueue
 
 Name = tuple[str, str]
 """An object's namespace and name."""
@@ -27,13 +27,13 @@ log = structlog.get_logger()
 class InfraWatch:
     """Watches one back end's objects in all namespaces; what one shows waits for no word of another."""
 
-    def __init__(self, cloud: Cloud, levels: Levels, jitter: Callable[[], float]) -> None:
+    def __init__(self, cloud: Cloud, levels: LevelPublisher, jitter: Callable[[], float]) -> None:
         """`jitter` gives 0 to 1."""
         self._cloud = cloud
         self._levels = levels
         self._jitter = jitter
         self._unsaid: dict[Name, InfraSeen] = {}
-        self._rounds: Rounds[Name] = Rounds(self._tell, "infra.tell", jitter)
+        self._queue: WorkQueue[Name] = WorkQueue(self._tell, "infra.tell", jitter)
         self._odd: dict[Name, str] = {}
         self._standing: dict[Name, dict[str, InfraSeen]] = {}
         """Of each cluster, by its tenant and name, what bears its marks and is not being deleted."""
@@ -61,7 +61,7 @@ class InfraWatch:
         """Follow, for ever, in whichever version is served."""
         watched = self._cloud.watched
         async with asyncio.TaskGroup() as group:
-            with self._rounds.within(group):
+            with self._queue.running_in(group):
                 while True:
                     watched = await self._follow(kube, watched)
 
@@ -150,7 +150,7 @@ class InfraWatch:
     def _say(self, name: Name, seen: InfraSeen) -> None:
         self._note(name, seen)
         self._unsaid[name] = seen
-        self._rounds.due(name)
+        self._queue.add(name)
 
     def _note(self, name: Name, seen: InfraSeen) -> None:
         cluster = (name[0], seen.cluster)
@@ -167,17 +167,17 @@ class InfraWatch:
         if seen is None:  # it was put off, and has been said meanwhile
             return
         held = await self._held(name[0], seen)
-        await insist(self._jitter, lambda: self._levels.say(held, *self._called(name)))
+        await retry_forever(self._jitter, lambda: self._levels.publish(held, *self._called(name)))
         if self._unsaid[name] is seen:
             del self._unsaid[name]
 
     async def _held(self, tenant: str, seen: InfraSeen) -> InfraSeen:
-        patience = Patience(self._jitter, FIRST, LONGEST)
+        backoff = Backoff(self._jitter, FIRST, LONGEST)
         while True:
             try:
                 return await self._cloud.held(tenant, seen)
             except TryLater:
-                await asyncio.sleep(patience.failed())
+                await asyncio.sleep(backoff.next_delay())
 
     def _called(self, name: Name) -> tuple[str, str, str]:
         """By what names its level goes: two back ends may each have an object of one name."""

@@ -8,13 +8,13 @@ from typing import TypeVar
 import msgspec
 import structlog
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.bus import Bus, Consumer, Delivery, Unavailable
 from events.cloudevents import CloudEvent, Malformed, decode
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
-from events.reply import Verdict, reply_to
+from events.reply import RequestOutcome, reply_to
 from events.telemetry import NOWHERE, Meters, Trace, extract, hearing
 from schemas import durations
 from schemas.crds import Refused, read_colony
@@ -90,8 +90,8 @@ class Intake:
             name = await self._does[".".join(subject.split(".", 2)[:2])](delivery)
         except TryLater as later:
             log.info("intake.put_off", subject=subject, attempt=delivery.attempt, reason=str(later))
-            tries = Patience(self._jitter, FIRST, LONGEST, failures=delivery.attempt - 1)
-            await delivery.retry(tries.failed(later.after))
+            tries = Backoff(self._jitter, FIRST, LONGEST, failures=delivery.attempt - 1)
+            await delivery.retry(tries.next_delay(later.after))
         except (Malformed, Refused, NoSuchPool, Untimely, msgspec.DecodeError, Denied, NotFound) as why:
             await self._refuse(delivery, str(why))
         except Unavailable:
@@ -107,15 +107,15 @@ class Intake:
     async def _refuse(self, delivery: Delivery, why: str) -> None:
         reason = f"{delivery.stored.subject}: {why}"
         log.warning("intake.refused", subject=delivery.stored.subject, reason=why)
-        await delivery.dead(reason)
+        await delivery.reject(reason)
         await self._tell(delivery, accepted=False, reason=reason)
 
     async def _tell(self, delivery: Delivery, *, accepted: bool, colony: str = "", reason: str = "") -> None:
         """Answer whoever asked, where an inbox was named."""
         headers = delivery.stored.headers
         if inbox := reply_to(headers):
-            verdict = Verdict(id=headers.get("ce-id", ""), accepted=accepted, colony=colony, reason=reason)
-            await self._bus.tell(inbox, verdict.encoded())
+            verdict = RequestOutcome(id=headers.get("ce-id", ""), accepted=accepted, colony=colony, reason=reason)
+            await self._bus.notify(inbox, verdict.encoded())
 
     async def _found(self, delivery: Delivery) -> str:
         """Make a Colony of a request, unless it was released since: a request that comes late founds nothing."""

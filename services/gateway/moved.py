@@ -8,7 +8,7 @@ from schemas.infra import InfraSeen
 from schemas.registry import Stream
 from schemas.subjects import names_of
 from schemas.unreadable import UNREADABLE
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 
 BEFORE = "observed.infra.*.*"
 """``observed.infra.<tenant>.<object>``."""
@@ -16,7 +16,7 @@ BEFORE = "observed.infra.*.*"
 log = structlog.get_logger()
 
 
-async def carry_over(bus: Bus, levels: Levels) -> None:
+async def carry_over(bus: Bus, levels: LevelPublisher) -> None:
     """Say it anew, lest what went meanwhile is never missed, and purge it. Raises Unavailable."""
     found = await bus.read(Stream.LEVELS, BEFORE)
     for stored in found:
@@ -27,6 +27,6 @@ async def carry_over(bus: Bus, levels: Levels) -> None:
             log.warning("message.undecodable", subject=stored.subject, reason=str(wrong))
             continue
         if seen.backend and levels.last(InfraSeen, tenant, seen.backend, name) is None:
-            await levels.say(seen, tenant, seen.backend, name)
+            await levels.publish(seen, tenant, seen.backend, name)
     if found:
         await bus.purge(Stream.LEVELS, BEFORE)

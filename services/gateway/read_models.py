@@ -20,7 +20,7 @@ from schemas.teardown import Armed, Gone, TeardownState
 from schemas.wish import Wish
 from services.clouds import kinds
 from services.gateway.status.facts import Facts
-from services.runtime.read_model import View, entities, levels
+from services.runtime.read_model import ReadModel, entities, levels
 
 BACKENDS = tuple(kinds())
 """Whose objects are seen."""
@@ -38,11 +38,11 @@ class Books:
     """Views of every history and of what inventory and back ends show."""
 
     def __init__(self, bus: Bus, meters: Meters) -> None:
-        self.clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
-        self.teardowns: View[Key, State] = entities(bus, teardown.LIFECYCLE, meters)
-        self.addons: View[Key, State] = entities(bus, addon.LIFECYCLE, meters)
-        self.seen: View[str, ClusterSeen] = levels(bus, ClusterSeen, meters)
-        self.infra: View[str, InfraSeen] = levels(bus, InfraSeen, meters)
+        self.clusters: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
+        self.teardowns: ReadModel[Key, State] = entities(bus, teardown.LIFECYCLE, meters)
+        self.addons: ReadModel[Key, State] = entities(bus, addon.LIFECYCLE, meters)
+        self.seen: ReadModel[str, ClusterSeen] = levels(bus, ClusterSeen, meters)
+        self.infra: ReadModel[str, InfraSeen] = levels(bus, InfraSeen, meters)
         self._of: dict[Name, set[Key]] = {}
         self._names: dict[Key, set[Name]] = {}
         self._founding: set[Key] = set()
@@ -67,12 +67,12 @@ class Books:
         return len(self._founding)
 
     @property
-    def views(self) -> tuple[View[Any, Any], ...]:
+    def views(self) -> tuple[ReadModel[Any, Any], ...]:
         """All of them."""
         return (self.clusters, self.teardowns, self.addons, self.seen, self.infra)
 
     @property
-    def lives(self) -> tuple[tuple[Lifecycle, View[Key, State]], ...]:
+    def lives(self) -> tuple[tuple[Lifecycle, ReadModel[Key, State]], ...]:
         """Every kind of entity, with all there are of it."""
         return (
             (cluster.LIFECYCLE, self.clusters), (teardown.LIFECYCLE, self.teardowns), (addon.LIFECYCLE, self.addons),

@@ -7,7 +7,7 @@ from functools import partial
 
 import structlog
 
-from events.backoff import Paces
+from events.backoff import Backoffs
 from events.bus import Bus, Unavailable
 from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Lost, Object
@@ -26,7 +26,7 @@ from services.gateway.metrics.state_ages import ages
 from services.gateway.moved import carry_over
 from services.gateway.read_models import Books, Name
 from services.gateway.status.previous import StatusCosts
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 from services.runtime.mailbox import Mailboxes
 
 SOON = 0.01
@@ -65,7 +65,7 @@ class Gateway:
         self.ready = asyncio.Event()
         self._bus = bus
         self._kube = kube
-        self._levels = Levels(bus, clock, meters, Wish, InfraSeen)
+        self._levels = LevelPublisher(bus, clock, meters, Wish, InfraSeen)
         self._meters = meters
         self._clock = clock
         self._books = Books(bus, meters)
@@ -79,7 +79,7 @@ class Gateway:
         self._intake = Intake(bus, kube, clock=clock, meters=meters, jitter=jitter)
         self._waiting: set[Name] = set()
         self._passing: dict[Name, asyncio.TimerHandle] = {}
-        self._outages: Paces[Name] = Paces(jitter)
+        self._outages: Backoffs[Name] = Backoffs(jitter)
         self._mail: Mailboxes[Name, None] = Mailboxes(self._open, AT_ONCE)
 
     async def run(self) -> None:
@@ -193,12 +193,12 @@ class Gateway:
             await self._colonies.follow(name)
         except (Fault, Unavailable) as why:
             log.warning("colony.put_off", tenant=name[0], name=name[1], reason=str(why))
-            self._later(name, self._outages.failed(name))
+            self._later(name, self._outages.next_delay(name))
         except Exception:  # a fault of ours must not stop the other Colonies: logged, tried again
             log.exception("colony.failed", tenant=name[0], name=name[1])
-            self._later(name, self._outages.failed(name, AFTER_A_FAULT))
+            self._later(name, self._outages.next_delay(name, AFTER_A_FAULT))
         else:
-            self._outages.well(name)
+            self._outages.forget(name)
 
     def _later(self, name: Name, after: float) -> None:
         asyncio.get_running_loop().call_later(after, self._touch, name)

@@ -16,8 +16,8 @@ from services.inventory.responder import desk
 from services.inventory.watch.cleanup import Sweep
 from services.inventory.watch.clusters import Clusters
 from services.kubernetes.workload_clusters import Workloads
-from services.runtime.level_publisher import Levels
-from services.runtime.retrying_bus import Steadfast
+from services.runtime.level_publisher import LevelPublisher
+from services.runtime.retrying_bus import RetryingBus
 
 log = structlog.get_logger()
 
@@ -41,7 +41,7 @@ class Inventory:
         self.ready = asyncio.Event()
         self._bus = bus
         self._market = market
-        self._levels = Levels(Steadfast(bus, jitter), clock, meters, NodeSeen, ClusterSeen, StorageSeen)
+        self._levels = LevelPublisher(RetryingBus(bus, jitter), clock, meters, NodeSeen, ClusterSeen, StorageSeen)
         self._desk = desk((self._levels, market.levels), clock)
         self._clusters = Clusters(
             bus,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import structlog
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.bus import Bus, Consumer, Delivery, Unavailable
 from events.cloudevents import Malformed, decode
 from events.errors import TryLater
@@ -109,7 +109,7 @@ class Courier:
 
     async def _answer(self, delivery: Delivery, came: Came) -> None:
         if came.what == "dead":
-            await delivery.dead(came.why)
+            await delivery.reject(came.why)
         elif came.what == "again":
             await delivery.retry(came.after)
         else:
@@ -158,4 +158,4 @@ class Courier:
     def _again(self, name: str, delivery: Delivery, why: str, least: float) -> Came:
         if delivery.attempt >= CONSUMER.max_deliver:
             return Came("dead", f"target {name}: {why}, and so {delivery.attempt} times")
-        return Came("again", why, Patience(self._jitter, FIRST, CAP, delivery.attempt - 1).failed(least))
+        return Came("again", why, Backoff(self._jitter, FIRST, CAP, delivery.attempt - 1).next_delay(least))

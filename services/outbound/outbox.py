@@ -22,7 +22,9 @@ STREAM = "OUTBOUND"
 CLUSTER = "cluster"
 READY, CHANGED = "ready", "changed"
 """What receivers of events are told of a cluster once it is ready, and of each change while it stays so."""
-HEARS = Consumer("outbound-events", Stream.EVENTS, ("cluster.*.*.*", "addon.*.*.*", "teardown.*.*.*"), ack_wait=10.0)
+OUTBOX_CONSUMER = Consumer(
+    "outbound-events", Stream.EVENTS, ("cluster.*.*.*", "addon.*.*.*", "teardown.*.*.*"), ack_wait=10.0
+)
 FORGES = ("github", "gitlab")
 
 log = structlog.get_logger()
@@ -65,7 +67,7 @@ class Outbox:
 
     async def run(self) -> None:
         """Listen for ever."""
-        async with aclosing(self._bus.consume(HEARS)) as deliveries:
+        async with aclosing(self._bus.consume(OUTBOX_CONSUMER)) as deliveries:
             async for delivery in deliveries:
                 try:
                     await self._take(delivery)
@@ -79,7 +81,7 @@ class Outbox:
             found = tuple(letters(iter(self._targets.now().values()), stored, stayed=stayed))
         except (*UNREADABLE, ValueError) as wrong:
             self._meters.count(UNDECODABLE, "outbound")
-            await delivery.dead(f"{stored.subject}: {wrong}")
+            await delivery.reject(f"{stored.subject}: {wrong}")
             return
         with hearing(key_of(stored.subject), stored, self._meters, self._clock):
             for letter in found:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from events.backoff import Paces
+from events.backoff import Backoffs
 from events.errors import Denied, NoCapacity, NotFound, TryLater
 from events.kube.errors import NotServed
 from schemas.cluster import NOT_INSTALLED
@@ -38,7 +38,7 @@ from services.provisioning.placement.market_view import Stall
 from services.provisioning.placement.rank import NOTHING_FITS
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event
-from services.runtime.read_model import View
+from services.runtime.read_model import ReadModel
 
 STILL_GOING = 5.0
 """Seconds until a release is looked at again, should the word that it is done get lost."""
@@ -59,8 +59,8 @@ class Calls:
         self,
         clouds: Mapping[str, Cloud],
         stall: Stall,
-        infra: View[str, InfraSeen],
-        inventory: View[str, ClusterSeen],
+        infra: ReadModel[str, InfraSeen],
+        inventory: ReadModel[str, ClusterSeen],
         *,
         priced: bool = True,
     ) -> None:
@@ -69,7 +69,7 @@ class Calls:
         self._infra = infra
         self._inventory = inventory
         self._priced = priced
-        self._rolling: Paces[tuple[str, str]] = Paces(lambda: 1.0)  # who runs this spreads what comes again
+        self._rolling: Backoffs[tuple[str, str]] = Backoffs(lambda: 1.0)  # who runs this spreads what comes again
 
     async def rank(self, command: Rank) -> tuple[Event, ...]:
         """What the market offers for the wish, the best first."""
@@ -164,8 +164,8 @@ class Calls:
             _wait_if_curable(denied)
             return (UpgradeRefused(number, version, denied.message),)
         if progress and progress == command.told:
-            raise TryLater(progress, min(STILL_ROLLING, self._rolling.failed(key)))
-        self._rolling.well(key)
+            raise TryLater(progress, min(STILL_ROLLING, self._rolling.next_delay(key)))
+        self._rolling.forget(key)
         return (Rolling(number, version, progress) if progress else Upgraded(number, version),)
 
     async def buy(self, command: Buy) -> tuple[Bought | NotBought, ...]:
@@ -183,7 +183,7 @@ class Calls:
     async def release(self, command: Release) -> tuple[Event, ...]:
         """Let the attempt go. Raises TryLater as long as it is there."""
         number, where = command.attempt.number, command.attempt.backend
-        self._rolling.well((command.wish.tenant, command.wish.name))  # no upgrade of it is waited for any more
+        self._rolling.forget((command.wish.tenant, command.wish.name))  # no upgrade of it is waited for any more
         backend = backend_for(command.wish, self._clouds, where)
         try:
             await backend.release(command.wish, command.attempt)
@@ -215,8 +215,8 @@ class Calls:
 def act(
     clouds: Mapping[str, Cloud],
     stall: Stall,
-    infra: View[str, InfraSeen],
-    inventory: View[str, ClusterSeen],
+    infra: ReadModel[str, InfraSeen],
+    inventory: ReadModel[str, ClusterSeen],
     *,
     priced: bool = True,
 ) -> Act:

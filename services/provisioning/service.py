@@ -18,29 +18,29 @@ from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
 from services.provisioning.placement.market_view import Stall
 from services.runtime.loop import Service
-from services.runtime.read_model import View, levels
-from services.runtime.subscriptions import hears
+from services.runtime.read_model import ReadModel, levels
+from services.runtime.subscriptions import subscribe
 
-HEARS = (
-    hears(Wish, lambda _, wish: ((Key("cluster", wish.tenant, wish.name), wish),)),
-    hears(InfraSeen, lambda names, seen: ((Key("cluster", names[2], seen.cluster), seen),)),
-    hears(ClusterSeen, lambda names, seen: ((Key("cluster", names[2], seen.cluster), seen),)),
-    hears(Releasing, lambda names, order: ((Key("cluster", names[2], names[3]), order),)),
+SUBSCRIPTIONS = (
+    subscribe(Wish, lambda _, wish: ((Key("cluster", wish.tenant, wish.name), wish),)),
+    subscribe(InfraSeen, lambda names, seen: ((Key("cluster", names[2], seen.cluster), seen),)),
+    subscribe(ClusterSeen, lambda names, seen: ((Key("cluster", names[2], seen.cluster), seen),)),
+    subscribe(Releasing, lambda names, order: ((Key("cluster", names[2], names[3]), order),)),
 )
 
 
 def service(
     bus: Bus, clouds: Mapping[str, Cloud], clock: Callable[[], datetime], meters: Meters, *, priced: bool = True
-) -> tuple[Service, tuple[View[Any, Any], ...]]:
+) -> tuple[Service, tuple[ReadModel[Any, Any], ...]]:
     """The service, and the views that must run beside it; without price catalogs (not `priced`) it buys nothing."""
     stall = Stall(bus, clock, meters)
     infra, inventory = levels(bus, InfraSeen, meters), levels(bus, ClusterSeen, meters)
     neighbours = stall.neighbours
     moves = (
-        hears(Offers, lambda _, said: neighbours.moved(offer.accelerator for offer in said.offers)),
-        hears(Released, lambda _, state: neighbours.freed(state)),
+        subscribe(Offers, lambda _, said: neighbours.moved(offer.accelerator for offer in said.offers)),
+        subscribe(Released, lambda _, state: neighbours.freed(state)),
     )
     provisioning = Service(
-        "provisioning", decide, todo, (*HEARS, *moves), act(clouds, stall, infra, inventory, priced=priced)
+        "provisioning", decide, todo, (*SUBSCRIPTIONS, *moves), act(clouds, stall, infra, inventory, priced=priced)
     )
     return provisioning, (*stall.views, infra, inventory)

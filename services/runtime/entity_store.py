@@ -27,7 +27,7 @@ SCHEDULED_AT = "Nats-Schedule"
 TICK = timedelta(microseconds=1)
 
 
-class Entry(msgspec.Struct, frozen=True):
+class EntityRecord(msgspec.Struct, frozen=True):
     """One entity's last state, and its place in the stream: what the next compare-and-swap expects."""
 
     state: State | None = None
@@ -36,10 +36,10 @@ class Entry(msgspec.Struct, frozen=True):
     """The one its life is told in: of what founded it."""
 
 
-NOTHING = Entry()
+NOTHING = EntityRecord()
 
 
-class Ledger:
+class EntityStore:
     """Reads states from the bus, and writes them with compare-and-swap."""
 
     def __init__(self, bus: Bus, lifecycle: Lifecycle, clock: Clock, meters: Meters) -> None:
@@ -53,11 +53,11 @@ class Ledger:
         }
         self._encoder = msgspec.json.Encoder()
         self._types = {s: declared(s).type for s in lifecycle.states}
-        self._entries: dict[Key, Entry] = {}
+        self._entries: dict[Key, EntityRecord] = {}
         self._timers: dict[Key, datetime] = {}
         self._bus_time = EPOCH
 
-    def __iter__(self) -> Iterator[tuple[Key, Entry]]:
+    def __iter__(self) -> Iterator[tuple[Key, EntityRecord]]:
         return iter(tuple(self._entries.items()))
 
     def __len__(self) -> int:
@@ -84,17 +84,17 @@ class Ledger:
         elif key not in newest or newest[key].sequence < stored.sequence:
             newest[key] = stored
 
-    def _read(self, stored: Stored) -> Entry:
+    def _read(self, stored: Stored) -> EntityRecord:
         """Raises Undecodable."""
         decoder = self._decoders.get(stored.subject.split(".", 2)[1])
         if decoder is None:
             raise Undecodable(stored, "no state of that name is declared")
         try:
-            return Entry(decoder.decode(stored.data), stored.sequence, extract(stored.headers))
+            return EntityRecord(decoder.decode(stored.data), stored.sequence, extract(stored.headers))
         except (*UNREADABLE, ValueError) as wrong:
             raise Undecodable(stored, wrong) from wrong
 
-    def entry(self, key: Key) -> Entry:
+    def entry(self, key: Key) -> EntityRecord:
         """What is known of an entity; `NOTHING` if it is not there."""
         return self._entries.get(key, NOTHING)
 
@@ -133,7 +133,7 @@ class Ledger:
                 cancels=key.timer if cancels_timer else None,
                 msg_id=msg_id(event),
             )
-        self._entries[key] = Entry(state, sequence, extract(headers))
+        self._entries[key] = EntityRecord(state, sequence, extract(headers))
         if cancels_timer:
             self._timers.pop(key, None)
         return state

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from events.backoff import Paces
+from events.backoff import Backoffs
 from events.meters import Meters
 from services.kubernetes.malformed import place
 
@@ -23,10 +23,10 @@ class Failures(Generic[K]):
         """`what`: an event's name; `jitter` gives 0 to 1."""
         self._what = what
         self._meters = meters
-        self._paces: Paces[K] = Paces(jitter)
+        self._backoffs: Backoffs[K] = Backoffs(jitter)
         self._told: dict[K, str] = {}
 
-    def failed(self, key: K, error: Exception) -> float:
+    def record(self, key: K, error: Exception) -> float:
         """Log and count it; gives the seconds to wait."""
         at = place(error)
         stack = None if self._told.get(key) == at else error
@@ -34,9 +34,9 @@ class Failures(Generic[K]):
         self._told[key] = at
         if self._meters is not None:
             self._meters.count(FAILURES, self._what)
-        return self._paces.failed(key)
+        return self._backoffs.next_delay(key)
 
-    def well(self, key: K) -> None:
+    def forget(self, key: K) -> None:
         """It went well: the next failure is a first one."""
         if self._told.pop(key, None) is not None:
-            self._paces.well(key)
+            self._backoffs.forget(key)

@@ -15,25 +15,25 @@ from events.telemetry import NOWHERE, Meters, Trace, sending
 from events.tombstone import is_tombstone, standing, tombstone
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
-from services.runtime.retrying_bus import Steadfast
-from services.runtime.subject_index import Sayings
+from services.runtime.retrying_bus import RetryingBus
+from services.runtime.subject_index import SubjectIndex
 from services.runtime.subscriptions import wildcard
 
 V = TypeVar("V", bound=msgspec.Struct)
 
 
-class Levels:
+class LevelPublisher:
     """Says the levels of some kinds; knows, across restarts, what was said last."""
 
     def __init__(
-        self, bus: Bus | Steadfast, clock: Callable[[], datetime], meters: Meters, *kinds: type[msgspec.Struct]
+        self, bus: Bus | RetryingBus, clock: Callable[[], datetime], meters: Meters, *kinds: type[msgspec.Struct]
     ) -> None:
         """Every call raises `Unavailable` where the bus is not a steadfast one."""
         self._bus = bus
         self._clock = clock
         self._meters = meters
         self._filters = tuple(wildcard(declared(kind).subject) for kind in kinds)
-        self._said = Sayings()
+        self._said = SubjectIndex()
         self._encoder = msgspec.json.Encoder()
 
     async def boot(self) -> None:
@@ -72,17 +72,17 @@ class Levels:
         found = ((subject, *self._said.get(subject)) for subject in subjects)
         return tuple(Stored(subject, data, sequence=sequence) for subject, data, sequence in found if data)
 
-    async def say(
-        self, level: msgspec.Struct, *names: str, cause: str = "", trace: Trace = NOWHERE, again: bool = False
+    async def publish(
+        self, level: msgspec.Struct, *names: str, cause: str = "", trace: Trace = NOWHERE, force: bool = False
     ) -> bool:
-        """Publish a level under its names; False if it is what was said last (unless it is to be said `again`).
+        """Publish a level under its names; False if it equals the last one (`force` publishes it all the same).
 
         `cause` is the id of the event that it goes back to, `trace` that event's.
         """
         declaration = declared(type(level))
         subject = declaration.at(*names)
         data = self._encoder.encode(level)
-        while again or self._said.get(subject)[0] != data:
+        while force or self._said.get(subject)[0] != data:
             _, last = self._said.get(subject)
             now = self._clock()
             event = CloudEvent(

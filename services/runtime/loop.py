@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from events.backoff import Paces, Patience
+from events.backoff import Backoff, Backoffs
 from events.bus import Bus, Conflict, Consumer, Delivery, Unavailable
 from events.errors import TryLater
 from events.meters import CONFLICTS, IGNORED, UNDECODABLE
@@ -18,13 +18,13 @@ from events.telemetry import Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
 from schemas.registry import declared
 from schemas.subjects import Key, key_of
-from services.runtime.entity_store import Clock, Ledger
+from services.runtime.entity_store import Clock, EntityStore
 from services.runtime.failures import FAILURES
 from services.runtime.machine import Command, Event, Machine, Todo, Waits
 from services.runtime.mailbox import Mailboxes
 from services.runtime.retention import Retention
-from services.runtime.subscriptions import Ears, Hears, Undecodable, consumers
-from services.runtime.work_item import Answer, Letter
+from services.runtime.subscriptions import Router, Subscription, Undecodable, consumers
+from services.runtime.work_item import SharedAck, WorkItem
 
 Act = Callable[[Key, Command], Awaitable[Iterable[Event]]]
 """Turns one command into a call on a port, and its outcome into events. The only place that meets the world."""
@@ -65,7 +65,7 @@ class Service:
     name: str
     machine: Machine
     todo: Todo
-    hears: tuple[Hears, ...]
+    subscriptions: tuple[Subscription, ...]
     act: Act
 
 
@@ -84,28 +84,28 @@ class Runtime:
         at_once: int = AT_ONCE,
     ) -> None:
         self.service = service
-        self.ledger = Ledger(bus, service.machine.lifecycle, clock, meters)
+        self.store = EntityStore(bus, service.machine.lifecycle, clock, meters)
         self.ready = asyncio.Event()
         self._log = log.bind(service=service.name)
         self._bus = bus
         self._clock = clock
         self._meters = meters
         self._jitter = jitter
-        self._retention = Retention(self.ledger, service.machine.lifecycle, clock, retention)
-        self._ears = Ears(service.hears)
-        self._mail: Mailboxes[Key, Letter] = Mailboxes(self._open, at_once)
+        self._retention = Retention(self.store, service.machine.lifecycle, clock, retention)
+        self._router = Router(service.subscriptions)
+        self._mail: Mailboxes[Key, WorkItem] = Mailboxes(self._open, at_once)
         self._again: dict[Key, asyncio.TimerHandle] = {}
-        self._outages: Paces[Key] = Paces(jitter)
+        self._outages: Backoffs[Key] = Backoffs(jitter)
         self._leaving = False
 
     async def run(self) -> None:
         """Boot, do what unsettled states ask for, then listen for ever."""
-        await self.ledger.boot()
-        for key, entry in self.ledger:
+        await self.store.boot()
+        for key, entry in self.store:
             if entry.state is not None and self.service.todo(entry.state):
-                self._mail.put(key, Letter(None))
+                self._mail.put(key, WorkItem(None))
         self.ready.set()
-        self._log.info("service.ready", entities=len(self.ledger))
+        self._log.info("service.ready", entities=len(self.store))
         try:
             async with asyncio.TaskGroup() as group:
                 for consumer in self.consumers():
@@ -125,7 +125,7 @@ class Runtime:
 
     def consumers(self) -> tuple[Consumer, ...]:
         """See `services.runtime.subscriptions.consumers`."""
-        return consumers(self.service.name, self.service.machine.lifecycle.domain, self.service.hears)
+        return consumers(self.service.name, self.service.machine.lifecycle.domain, self.service.subscriptions)
 
     async def _listen(self, consumer: Consumer) -> None:
         async with contextlib.aclosing(self._bus.consume(consumer)) as deliveries:
@@ -137,86 +137,86 @@ class Runtime:
 
     async def _hear(self, delivery: Delivery) -> None:
         stored = delivery.stored
-        self.ledger.heard_at(stored.time)
+        self.store.heard_at(stored.time)
         try:
-            told = self._due(stored.subject) or self._ears.read(stored)
+            told = self._due(stored.subject) or self._router.read(stored)
         except Undecodable as wrong:
             self._meters.count(UNDECODABLE, stored.subject.partition(".")[0])
             self._log.warning("message.undecodable", subject=stored.subject, reason=str(wrong))
-            await delivery.dead(str(wrong))
+            await delivery.reject(str(wrong))
             return
         if not told:
             await delivery.ack()
             return
-        answer, cause = Answer(delivery, len(told)), stored.headers.get("ce-id", "")
+        ack, cause = SharedAck(delivery, len(told)), stored.headers.get("ce-id", "")
         trace, template = extract(stored.headers), template_of(stored.subject)
         self._meters.consumed(template, self._since(stored.time), trace.example)
         for key, event in told:
-            self._mail.put(key, Letter(event, cause, answer, trace, template, stored.time))
+            self._mail.put(key, WorkItem(event, cause, ack, trace, template, stored.time))
 
     def _due(self, subject: str) -> tuple[tuple[Key, Event], ...]:
         if not subject.startswith("due."):
             return ()
         key = key_of(subject)
-        self.ledger.fired(key)
+        self.store.fired(key)
         return ((key, Due()),)
 
-    async def _open(self, key: Key, letter: Letter) -> None:
+    async def _open(self, key: Key, item: WorkItem) -> None:
         started = self._meters.timer()
         try:
-            with working_on(key, letter.trace, letter.template):
-                await self._advance(key, letter)
-            self._outages.well(key)
-            if letter.answer is not None:
-                await letter.answer.done()
+            with working_on(key, item.trace, item.template):
+                await self._advance(key, item)
+            self._outages.forget(key)
+            if item.ack is not None:
+                await item.ack.done()
         except Unavailable as away:
             self._log.warning("bus.unavailable", entity=key.path, reason=str(away))
-            await self._put_off(key, letter)
+            await self._put_off(key, item)
         except Conflict:
             self._log.warning("entity.contended", entity=key.path)
-            await self._put_off(key, letter)
+            await self._put_off(key, item)
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the other entities: logged, counted, tried again
             self._log.exception("entity.failed", entity=key.path, domain=key.domain)
             self._meters.count(FAILURES, key.domain)
-            await self._put_off(key, letter, AFTER_A_FAULT)
+            await self._put_off(key, item, AFTER_A_FAULT)
         else:
-            if letter.stored is not None:
-                took, lag = self._meters.timer() - started, self._since(letter.stored)
-                self._meters.processed(letter.template, took, lag, letter.trace.example)
+            if item.stored is not None:
+                took, lag = self._meters.timer() - started, self._since(item.stored)
+                self._meters.processed(item.template, took, lag, item.trace.example)
 
     def _since(self, time: datetime) -> float:
         return (self._clock() - time).total_seconds()
 
-    async def _put_off(self, key: Key, letter: Letter, least: float = 0.0) -> None:
+    async def _put_off(self, key: Key, item: WorkItem, least: float = 0.0) -> None:
         """Hear it again in a while; and do again what the state asks for, for what was heard may be part of it."""
-        after = self._outages.failed(key, least)
+        after = self._outages.next_delay(key, least)
         self._later(key, after)
-        if letter.answer is not None:
+        if item.ack is not None:
             with contextlib.suppress(Unavailable):  # unanswered, it comes again as well
-                await letter.answer.failed(after)
+                await item.ack.retry(after)
 
-    async def _advance(self, key: Key, letter: Letter) -> None:
+    async def _advance(self, key: Key, item: WorkItem) -> None:
         events: deque[Event] = deque()
-        if letter.event is None:
-            if letter.since_boot:
-                await self.ledger.reload(key)
+        if item.event is None:
+            if item.since_boot:
+                await self.store.reload(key)
             events.extend(await self._do(key))
         else:
-            events.append(letter.event)
+            events.append(item.event)
         while events:
             event = events.popleft()
-            if await self._step(key, event, letter.cause):
+            if await self._step(key, event, item.cause):
                 events.extend(await self._do(key))
-            elif event is letter.event and await self.ledger.reload(key):
+            elif event is item.event and await self.store.reload(key):
                 events.append(event)  # it meant nothing to what we knew, but another replica has moved on
             elif isinstance(event, Due):
                 await self._rearm(key)
 
     async def _step(self, key: Key, event: Event, cause: str) -> bool:
         """Decide, then publish; whoever loses the compare-and-swap reads, then decides again. Raises Conflict."""
-        patience = Patience(self._jitter, base=BREATH)
+        backoff = Backoff(self._jitter, base=BREATH)
         while True:
-            state = self.ledger.entry(key).state
+            state = self.store.entry(key).state
             new = self.service.machine.decide(state, event, self._clock())
             if new is None or new == state:
                 self._meters.count(IGNORED, key.domain)
@@ -225,16 +225,16 @@ class Runtime:
                 await self._transition(key, state, new, cause)
             except Conflict:
                 self._meters.count(CONFLICTS, key.domain)
-                if patience.failures == TRIES:
+                if backoff.failures == TRIES:
                     raise
-                await asyncio.sleep(patience.failed())
-                await self.ledger.reload(key)
+                await asyncio.sleep(backoff.next_delay())
+                await self.store.reload(key)
             else:
                 return True
 
     async def _transition(self, key: Key, old: State | None, new: State, cause: str) -> None:
         cancels = self._has_timer(old) and not self._has_timer(new)
-        written = await self.ledger.write(key, new, cause=cause, cancels_timer=cancels)
+        written = await self.store.write(key, new, cause=cause, cancels_timer=cancels)
         was = _event(old) if old else ""
         dwelt = (written.since - old.since).total_seconds() if old else 0.0
         self._meters.transition(key.domain, was, _event(written), dwelt)
@@ -251,7 +251,7 @@ class Runtime:
 
     async def _do(self, key: Key) -> list[Event]:
         """Do all that the state asks for; gives what came of it. Its timers come first, whatever fails after them."""
-        state = self.ledger.entry(key).state
+        state = self.store.entry(key).state
         outcomes: list[Event] = []
         commands = self.service.todo(state) if state else ()
         for command in sorted(commands, key=lambda each: not isinstance(each, Wake)):
@@ -270,13 +270,13 @@ class Runtime:
     async def _wake(self, key: Key, wake: Wake) -> tuple[Event, ...]:
         if wake.at <= self._clock():
             return (Due(),)
-        if not await self.ledger.arm(key, wake.at):
+        if not await self.store.arm(key, wake.at):
             self._later(key, (wake.at - self._clock()).total_seconds() / SOONEST)
         return ()
 
     async def _rearm(self, key: Key) -> None:
         """It is not time yet: the timer was an earlier state's, or the bus's clock is ahead of ours."""
-        state = self.ledger.entry(key).state
+        state = self.store.entry(key).state
         for command in self.service.todo(state) if state else ():
             if isinstance(command, Wake) and await self._wake(key, command):
                 self._later(key, 0.0)  # it has become time meanwhile
@@ -293,7 +293,7 @@ class Runtime:
 
     def _do_again(self, key: Key) -> None:
         del self._again[key]
-        self._mail.put(key, Letter(None, since_boot=True))
+        self._mail.put(key, WorkItem(None, since_boot=True))
 
     def _spread(self, after: float) -> float:
         return after * (SOONEST + 0.2 * self._jitter())

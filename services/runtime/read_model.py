@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import structlog
 
-from events.bus import Anew, Bus, CaughtUp, Stored
+from events.bus import Bus, CaughtUp, Relisting, Stored
 from events.meters import UNDECODABLE, Meters
 from events.tombstone import is_tombstone
 from schemas.entity import State
@@ -20,13 +20,13 @@ from services.runtime.subscriptions import Undecodable, wildcard
 
 K = TypeVar("K")
 V = TypeVar("V", bound=msgspec.Struct)
-Changed = Callable[[K, V], None]
-Gone = Callable[[K], None]
+OnChanged = Callable[[K, V], None]
+OnForgotten = Callable[[K], None]
 
 log = structlog.get_logger()
 
 
-class View(Generic[K, V]):
+class ReadModel(Generic[K, V]):
     """Newest message per key; follows the stream as long as `run` runs, and forgets what the stream forgot.
 
     That is told by a tombstone, or by the next listing of all that is kept.
@@ -52,8 +52,8 @@ class View(Generic[K, V]):
         self._kept: dict[K, tuple[int, V]] = {}
         self._listed: dict[K, tuple[int, V]] | None = None
         """What came so far of a listing that is to take the place of what is kept."""
-        self._listeners: list[Changed[K, V]] = []
-        self._mourners: list[Gone[K]] = []
+        self._listeners: list[OnChanged[K, V]] = []
+        self._mourners: list[OnForgotten[K]] = []
         self.ready = asyncio.Event()
         """Set once everything that was kept at the start is known."""
         self.listed = asyncio.Event()
@@ -67,7 +67,7 @@ class View(Generic[K, V]):
     def __iter__(self) -> Iterator[tuple[K, V]]:
         return ((key, value) for key, (_, value) in tuple(self._kept.items()))
 
-    def listen(self, changed: Changed[K, V], gone: Gone[K] | None = None) -> None:
+    def listen(self, changed: OnChanged[K, V], gone: OnForgotten[K] | None = None) -> None:
         """Call `changed` at every news from now on, `gone` with every key of which nothing is kept any more.
 
         What is known already is not told again.
@@ -81,7 +81,7 @@ class View(Generic[K, V]):
         async with aclosing(self._bus.feed(self._stream, *self._filters)) as feed:
             async for fed in feed:
                 match fed:
-                    case Anew():
+                    case Relisting():
                         self._listed = {}
                     case CaughtUp():
                         self._replace()
@@ -148,12 +148,12 @@ class View(Generic[K, V]):
             raise Undecodable(stored, wrong) from wrong
 
 
-def entities(bus: Bus, lifecycle: Lifecycle, meters: Meters) -> View[Key, State]:
+def entities(bus: Bus, lifecycle: Lifecycle, meters: Meters) -> ReadModel[Key, State]:
     """The last state of every entity of another service."""
-    return View(bus, (f"{lifecycle.domain}.*.*.*",), map(declared, lifecycle.states), key_of, meters)
+    return ReadModel(bus, (f"{lifecycle.domain}.*.*.*",), map(declared, lifecycle.states), key_of, meters)
 
 
-def levels(bus: Bus, struct: type[V], meters: Meters) -> View[str, V]:
+def levels(bus: Bus, struct: type[V], meters: Meters) -> ReadModel[str, V]:
     """The newest of every level of one kind, by subject."""
     declaration = declared(struct)
-    return View(bus, (wildcard(declaration.subject),), (declaration,), str, meters)
+    return ReadModel(bus, (wildcard(declaration.subject),), (declaration,), str, meters)

@@ -7,7 +7,7 @@ Said = tuple[bytes, int]
 NOTHING: Said = (b"", 0)
 
 
-class Sayings:
+class SubjectIndex:
     """Words by subject."""
 
     def __init__(self) -> None:

@@ -16,8 +16,8 @@ from schemas.unreadable import UNREADABLE
 from services.runtime.machine import Event
 
 S = TypeVar("S", bound=msgspec.Struct)
-Meant = Iterable[tuple[Key, Event]]
-Route = Callable[[tuple[str, ...], Any], Meant]
+Targets = Iterable[tuple[Key, Event]]
+Route = Callable[[tuple[str, ...], Any], Targets]
 """From the subject's names and the message to the entities it concerns, each with the event it means for them."""
 
 
@@ -29,7 +29,7 @@ class Undecodable(ValueError):
 
 
 @dataclass(frozen=True)
-class Hears:
+class Subscription:
     """One line: these messages, on this filter of this stream, concern those entities."""
 
     stream: Stream
@@ -38,16 +38,16 @@ class Hears:
     route: Route
 
 
-def hears(struct: type[S], route: Callable[[tuple[str, ...], S], Meant]) -> Hears:
+def subscribe(struct: type[S], route: Callable[[tuple[str, ...], S], Targets]) -> Subscription:
     """Hear one declared message on every subject it can have."""
     declaration = declared(struct)
-    return Hears(declaration.stream, wildcard(declaration.subject), (declaration,), route)
+    return Subscription(declaration.stream, wildcard(declaration.subject), (declaration,), route)
 
 
-def hears_every(lifecycle: Lifecycle, route: Route) -> Hears:
+def subscribe_all(lifecycle: Lifecycle, route: Route) -> Subscription:
     """Hear every state of another service's entities."""
     states = tuple(declared(state) for state in lifecycle.states)
-    return Hears(Stream.EVENTS, f"{lifecycle.domain}.*.*.*", states, route)
+    return Subscription(Stream.EVENTS, f"{lifecycle.domain}.*.*.*", states, route)
 
 
 def wildcard(subject: str) -> str:
@@ -55,7 +55,7 @@ def wildcard(subject: str) -> str:
     return ".".join("*" if part.startswith("{") else part for part in subject.split("."))
 
 
-def consumers(service: str, domain: str, lines: Iterable[Hears]) -> tuple[Consumer, ...]:
+def consumers(service: str, domain: str, lines: Iterable[Subscription]) -> tuple[Consumer, ...]:
     """One durable place per stream a service hears; the timers of its own entities among them."""
     heard = [(Stream.EVENTS, f"due.{domain}.*.*"), *((line.stream, line.filter) for line in lines)]
     streams = groupby(sorted(heard), key=lambda line: line[0])
@@ -64,10 +64,10 @@ def consumers(service: str, domain: str, lines: Iterable[Hears]) -> tuple[Consum
     )
 
 
-class Ears:
+class Router:
     """Reads stored messages into (entity, event) pairs, by the lines of one service."""
 
-    def __init__(self, lines: Iterable[Hears]) -> None:
+    def __init__(self, lines: Iterable[Subscription]) -> None:
         self._by_head = {
             tuple(declaration.subject.split(".")[:2]): (msgspec.json.Decoder(declaration.struct), line.route)
             for line in lines

@@ -8,7 +8,7 @@ from events.telemetry import NOWHERE, Trace
 from services.runtime.machine import Event
 
 
-class Answer:
+class SharedAck:
     """Answers one delivery when every entity it concerns has taken it in."""
 
     def __init__(self, delivery: Delivery, waiting_for: int) -> None:
@@ -22,7 +22,7 @@ class Answer:
         if not self._left and not self._failed:
             await self._delivery.ack()
 
-    async def failed(self, after: float) -> None:
+    async def retry(self, after: float) -> None:
         """One entity could not: the message comes again, for all of them."""
         if not self._failed:
             self._failed = True
@@ -30,12 +30,12 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class WorkItem:
     """What an entity is told: an event, or (None) to do again what its state asks for."""
 
     event: Event | None
     cause: str = ""
-    answer: Answer | None = None
+    ack: SharedAck | None = None
     trace: Trace = NOWHERE
     template: str = "resume"
     stored: datetime | None = None

@@ -13,7 +13,7 @@ PARALLEL = 64
 """Keys that are looked at at once; one key is always looked at by one task."""
 
 
-class Rounds(Generic[K]):
+class WorkQueue(Generic[K]):
     """Calls `look` with each key that is due, while it is let do so `within` a group of tasks."""
 
     def __init__(
@@ -27,13 +27,13 @@ class Rounds(Generic[K]):
         self._slots = asyncio.Semaphore(PARALLEL)
         self._tasks: asyncio.TaskGroup | None = None
 
-    def due(self, key: K) -> None:
+    def add(self, key: K) -> None:
         """Something changed for a key, or its time has come."""
         self._due[key] = None
         self._begin(key)
 
     @contextmanager
-    def within(self, group: asyncio.TaskGroup) -> Iterator[None]:
+    def running_in(self, group: asyncio.TaskGroup) -> Iterator[None]:
         """Take up all that is due, and all that becomes due."""
         self._tasks = group
         try:
@@ -62,6 +62,6 @@ class Rounds(Generic[K]):
         try:
             await self._look(key)
         except Exception as error:  # noqa: BLE001 - a fault of ours over one must not stop the others: logged there
-            asyncio.get_running_loop().call_later(self._failures.failed(key, error), self.due, key)
+            asyncio.get_running_loop().call_later(self._failures.record(key, error), self.add, key)
         else:
-            self._failures.well(key)
+            self._failures.forget(key)

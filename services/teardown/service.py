@@ -10,18 +10,18 @@ from schemas.subjects import Key
 from services.clouds.port import Cloud
 from services.kubernetes.workload_clusters import Workloads
 from services.runtime.loop import Service
-from services.runtime.subscriptions import hears, hears_every
+from services.runtime.subscriptions import subscribe, subscribe_all
 from services.teardown.act import act
 from services.teardown.decide import decide
 from services.teardown.todo import todo
 
-HEARS = (
-    hears_every(cluster.LIFECYCLE, lambda names, state: ((Key("teardown", names[2], names[3]), state),)),
-    hears(ClusterSeen, lambda names, seen: ((Key("teardown", names[2], seen.cluster), seen),)),
-    hears(Withdrawn, lambda _, addon: ((Key("teardown", addon.tenant, addon.cluster), addon),)),
+SUBSCRIPTIONS = (
+    subscribe_all(cluster.LIFECYCLE, lambda names, state: ((Key("teardown", names[2], names[3]), state),)),
+    subscribe(ClusterSeen, lambda names, seen: ((Key("teardown", names[2], seen.cluster), seen),)),
+    subscribe(Withdrawn, lambda _, addon: ((Key("teardown", addon.tenant, addon.cluster), addon),)),
 )
 
 
 def service(bus: Bus, workloads: Workloads, clouds: Mapping[str, Cloud]) -> Service:
     """The service."""
-    return Service("teardown", decide, todo, HEARS, act(bus, workloads, clouds))
+    return Service("teardown", decide, todo, SUBSCRIPTIONS, act(bus, workloads, clouds))

@@ -25,7 +25,7 @@ from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
 from services.provisioning.lifecycle.todo import todo
-from services.runtime.entity_store import Ledger
+from services.runtime.entity_store import EntityStore
 from tests.bench.figure import Figure, Goal, alternate, of_pairs
 from tests.samples import LOT, POOL
 
@@ -95,7 +95,7 @@ async def fill(bus: Bus) -> None:
 async def ledger(bus: Bus) -> float:
     """Seconds until every state is known, with what it asks for."""
     began = perf_counter()
-    book = Ledger(bus, LIFECYCLE, lambda: NOW, Meters())
+    book = EntityStore(bus, LIFECYCLE, lambda: NOW, Meters())
     await book.boot()
     asking = sum(1 for _, entry in book if entry.state is not None and todo(entry.state))
     took = perf_counter() - began

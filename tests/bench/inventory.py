@@ -14,7 +14,7 @@ from time import perf_counter
 
 import msgspec
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.bus import Bus, Message
 from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
@@ -26,7 +26,7 @@ from schemas.subjects import Key
 from services.inventory.watch.cluster_state import Book
 from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import Watcher
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
@@ -146,7 +146,7 @@ async def _seen(folder: Path) -> Figure:
 
 
 async def _watcher(bus: Bus, kube: Kube) -> None:
-    levels = Levels(bus, lambda: datetime.now(UTC), Meters(), NodeSeen, StorageSeen, ClusterSeen)
+    levels = LevelPublisher(bus, lambda: datetime.now(UTC), Meters(), NodeSeen, StorageSeen, ClusterSeen)
     await levels.boot()
     key = Key("cluster", "bench", "bench")
     voice = Voice(levels, key, lambda: datetime.now(UTC))
@@ -154,7 +154,7 @@ async def _watcher(bus: Bus, kube: Kube) -> None:
     async def opened() -> Kube:
         return kube
 
-    await Watcher(key, BLANK, voice, clock=lambda: datetime.now(UTC), meters=Meters(), tries=Patience(random)).run(
+    await Watcher(key, BLANK, voice, clock=lambda: datetime.now(UTC), meters=Meters(), tries=Backoff(random)).run(
         opened
     )
 

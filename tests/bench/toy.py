@@ -8,7 +8,7 @@ from schemas.lifecycle import Lifecycle
 from schemas.registry import intake, state
 from schemas.subjects import Key
 from services.runtime.machine import asks, machine, on
-from services.runtime.subscriptions import Hears, hears
+from services.runtime.subscriptions import Subscription, subscribe
 
 DOMAIN = "bench"
 STEPS = 10
@@ -79,4 +79,6 @@ def walk(walker: Walking, stepped: Stepped) -> Walking | Arrived:
 
 MACHINE = machine(LIFECYCLE, on(type(None), Asked, begin), on(Walking, Stepped, walk))
 TODO = asks({Walking: lambda walker: (Step(walker.steps),), Arrived: lambda _: (Rest(),)})
-HEARS: tuple[Hears, ...] = (hears(Asked, lambda _, asked: ((Key(DOMAIN, asked.tenant, asked.name), asked),)),)
+SUBSCRIPTIONS: tuple[Subscription, ...] = (
+    subscribe(Asked, lambda _, asked: ((Key(DOMAIN, asked.tenant, asked.name), asked),)),
+)

@@ -22,7 +22,7 @@ from services.runtime.loop import Runtime, Service
 from services.runtime.machine import Command, Event
 from tests.bench.bare_publish import BarePublisher, replay
 from tests.bench.figure import Figure, Goal, alternate, of_pairs
-from tests.bench.toy import DOMAIN, HEARS, MACHINE, SPEC, STEPS, STREAMS, TODO, Asked, Rest, Step, Stepped
+from tests.bench.toy import DOMAIN, MACHINE, SPEC, STEPS, STREAMS, SUBSCRIPTIONS, TODO, Asked, Rest, Step, Stepped
 
 if TYPE_CHECKING:
     from services.runtime.machine import Todo
@@ -48,7 +48,7 @@ class Walk:
     def __init__(self, bus: Bus, in_flight: int) -> None:
         self._left = ENTITIES[in_flight]
         self._over = asyncio.Event()
-        service = Service(f"{DOMAIN}-{in_flight}", MACHINE, cast("Todo", TODO), HEARS, self._act)
+        service = Service(f"{DOMAIN}-{in_flight}", MACHINE, cast("Todo", TODO), SUBSCRIPTIONS, self._act)
         self._runtime = Runtime(
             service,
             bus,

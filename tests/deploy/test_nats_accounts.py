@@ -213,7 +213,7 @@ async def works(here: House, bus, role) -> None:
                 await again.ack()
                 again = await anext(deliveries)
             assert again.attempt == 2
-            await again.dead("enough")
+            await again.reject("enough")
         await other.close()
         while await bus.unanswered(one):  # an answer is told, and not answered itself
             pass
@@ -237,7 +237,7 @@ async def test_who_asks_is_told_in_the_inbox_that_it_names(here: House, role):
         inbox = client.new_inbox()
         told = await client.subscribe(inbox)
         await settled(client)
-        await gateway.tell(inbox, b"accepted")
+        await gateway.notify(inbox, b"accepted")
         assert (await told.next_msg(timeout=10)).data == b"accepted"
     await gateway.close()
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from events.reply import REPLY_TO, Verdict, reply_to
+from events.reply import REPLY_TO, RequestOutcome, reply_to
 
 
 @pytest.mark.parametrize("inbox", ["_INBOX.abc", "_INBOX.abc.1", "_INBOX_ci.x-y.2", "_INBOX_alate-cli.Q"])
@@ -30,5 +30,5 @@ def test_what_is_no_inbox_is_not_published_to(named):
 
 
 def test_a_verdict_is_plain_json():
-    said = json.loads(Verdict(id="run-1", accepted=False, reason="no").encoded())
+    said = json.loads(RequestOutcome(id="run-1", accepted=False, reason="no").encoded())
     assert said == {"id": "run-1", "accepted": False, "colony": "", "reason": "no"}

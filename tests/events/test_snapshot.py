@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.bus import Anew, CaughtUp, Stored
+from events.bus import CaughtUp, Relisting, Stored
 from events.snapshot import tips
 from events.tombstone import standing, tombstone
 
@@ -31,7 +31,7 @@ def gone(sequence, subject="observed.infra.a"):
     [
         ((at(1), at(2, "observed.infra.b"), at(3)), [2, 3]),
         ((at(1), at(2, "observed.infra.b"), gone(3)), [2]),
-        ((at(1), Anew(), at(2, "observed.infra.b")), [2]),
+        ((at(1), Relisting(), at(2, "observed.infra.b")), [2]),
     ],
 )
 async def test_of_each_subject_the_newest_is_kept_and_nothing_of_what_is_gone(script, kept):

@@ -5,7 +5,7 @@ import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.errors import Denied, Fault
 from events.kube.client import Kube, Request, Resource, Response
 from events.kube.kubeconfig import confined
@@ -90,7 +90,7 @@ async def _asked(kube: Kube) -> None:
 
 def events(data: bytes) -> None:
     """A line of a watch is a change, a bookmark, or a fault."""
-    watch = Watch(Says(b""), _never, Request("GET", "/x"), Patience(lambda: 0.5))
+    watch = Watch(Says(b""), _never, Request("GET", "/x"), Backoff(lambda: 0.5))
     with suppress(Fault):
         change = watch._read(data)
         assert change is None or isinstance(change.object["metadata"]["name"], str)

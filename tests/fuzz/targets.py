@@ -11,7 +11,7 @@ from events.cloudevents import CloudEvent, Malformed, decode, encode, structured
 from schemas.crds import read_trigger
 from schemas.documents import Unreadable, documents
 from schemas.registry import Stream, declarations
-from services.addons.service import HEARS as ADDONS
+from services.addons.service import SUBSCRIPTIONS as ADDONS
 from services.edge.http.problem import Problem
 from services.edge.page.replay_buffer import format_cursor, parse_cursor
 from services.edge.page.summary import summarize
@@ -25,10 +25,10 @@ from services.edge.webhooks.secrets import Endpoint
 from services.eventlog.filters import about
 from services.eventlog.record import Said as Shown
 from services.market.catalog_sources import SAMPLE
-from services.provisioning.service import HEARS as PROVISIONING
-from services.runtime.subscriptions import Ears, Undecodable
+from services.provisioning.service import SUBSCRIPTIONS as PROVISIONING
+from services.runtime.subscriptions import Router, Undecodable
 from services.sandbox.api.server.kubeconfig import kubeconfig
-from services.teardown.service import HEARS as TEARDOWN
+from services.teardown.service import SUBSCRIPTIONS as TEARDOWN
 from tests.corpus import corpus
 from tests.fuzz import foreign
 from tests.services.edge.house import NOW, RUN, SECRET, WHSEC, bearer, github, standard
@@ -175,7 +175,7 @@ SUBJECTS = tuple(
     (each.stream, ".".join(each.subject.replace("{", "").replace("}", "").split("."))) for each in declarations()
 )
 """One of every declared message."""
-EARS = tuple(map(Ears, (PROVISIONING, TEARDOWN, ADDONS)))
+EARS = tuple(map(Router, (PROVISIONING, TEARDOWN, ADDONS)))
 
 KUBECONFIG = kubeconfig("https://10.0.0.1:6443", "x", "ca")
 CATALOGS = tuple(file.read_bytes()[:4_000] for file in sorted(SAMPLE.glob("*.csv"))[:2])

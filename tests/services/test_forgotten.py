@@ -20,7 +20,7 @@ from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
 from services.gateway.read_models import Books
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import entities, levels
 from services.sandbox.api.store.journal import KUBE, BusJournal
 from tests.samples import POOL
@@ -80,19 +80,19 @@ async def crash(server) -> None:
 
 
 async def test_a_view_forgets_at_once_what_is_told_gone(bus, run):
-    said = Levels(bus, wall_clock, Meters(), InfraSeen)
+    said = LevelPublisher(bus, wall_clock, Meters(), InfraSeen)
     view = levels(bus, InfraSeen, Meters())
     gone = []
     view.listen(lambda *_: None, gone.append)
     await run(view)
-    await said.say(seen(1), "acme", "capi", "train-a-1")
-    await said.say(seen(2), "acme", "capi", "train-b-1")
+    await said.publish(seen(1), "acme", "capi", "train-a-1")
+    await said.publish(seen(2), "acme", "capi", "train-b-1")
     await until(lambda: len(list(view)) == 2)
     await said.forget(InfraSeen, "acme", "capi", "train-a-1")
     await until(lambda: len(list(view)) == 1)
     assert gone == [declared(InfraSeen).at("acme", "capi", "train-a-1")]
     assert said.last(InfraSeen, "acme", "capi", "train-a-1") is None
-    assert await said.say(seen(1), "acme", "capi", "train-a-1")
+    assert await said.publish(seen(1), "acme", "capi", "train-a-1")
     await until(lambda: len(list(view)) == 2)
 
 
@@ -112,20 +112,20 @@ async def test_a_thousand_purged_entities_are_kept_by_no_view(bus, run, monkeypa
 
 
 async def test_what_is_told_gone_stays_gone_when_nats_is_killed(server, bus, run):
-    said = Levels(bus, wall_clock, Meters(), InfraSeen)
+    said = LevelPublisher(bus, wall_clock, Meters(), InfraSeen)
     view = levels(bus, InfraSeen, Meters())
     await run(view)
     for turn in range(4):
         for attempt in range(1, 4):  # replaced, as levels are: what was replaced must not come back either
             for name in "abcdef":
-                await said.say(seen(attempt + 10 * turn), "acme", "capi", f"train-{name}-1")
+                await said.publish(seen(attempt + 10 * turn), "acme", "capi", f"train-{name}-1")
         for name in "abc":
             await said.forget(InfraSeen, "acme", "capi", f"train-{name}-1")
         await crash(server)
         kept = standing(await tips(bus, "LEVELS", "observed.>"))
         assert [each.subject[-3:] for each in kept] == ["d-1", "e-1", "f-1"]
     await until(lambda: len(list(view)) == 3)
-    again = Levels(bus, wall_clock, Meters(), InfraSeen)
+    again = LevelPublisher(bus, wall_clock, Meters(), InfraSeen)
     await again.boot()
     assert len(again.named(InfraSeen)) == 3
 
@@ -143,10 +143,10 @@ async def test_what_was_purged_while_nats_was_away_is_forgotten_at_the_reconnect
 
 
 async def test_a_level_that_somebody_said_anew_is_not_told_gone(bus):
-    mine, other = (Levels(bus, wall_clock, Meters(), InfraSeen) for _ in range(2))
-    await mine.say(seen(1), "acme", "capi", "a")
+    mine, other = (LevelPublisher(bus, wall_clock, Meters(), InfraSeen) for _ in range(2))
+    await mine.publish(seen(1), "acme", "capi", "a")
     await other.boot()
-    await other.say(seen(2), "acme", "capi", "a")
+    await other.publish(seen(2), "acme", "capi", "a")
     await mine.forget(InfraSeen, "acme", "capi", "a")
     stored = await bus.last("LEVELS", "observed.>")
     assert not is_tombstone(stored)
@@ -154,21 +154,21 @@ async def test_a_level_that_somebody_said_anew_is_not_told_gone(bus):
 
 
 async def test_levels_that_are_read_again_are_what_the_bus_keeps(bus):
-    mine, other = (Levels(bus, wall_clock, Meters(), InfraSeen) for _ in range(2))
+    mine, other = (LevelPublisher(bus, wall_clock, Meters(), InfraSeen) for _ in range(2))
     for name in "abc":
-        await mine.say(seen(1), "acme", "capi", name)
+        await mine.publish(seen(1), "acme", "capi", name)
     await other.boot()
-    await other.say(seen(2), "acme", "capi", "a")
+    await other.publish(seen(2), "acme", "capi", "a")
     await other.forget(InfraSeen, "acme", "capi", "b")
-    await other.say(seen(4), "acme", "capi", "d")
+    await other.publish(seen(4), "acme", "capi", "d")
     await mine.refresh()
     assert {names[-1]: level.attempt for names, level in mine.named(InfraSeen)} == {"a": 2, "c": 1, "d": 4}
 
 
 async def test_what_comes_and_goes_all_the_time_leaves_one_tombstone(bus):
-    said, subject = Levels(bus, wall_clock, Meters(), InfraSeen), declared(InfraSeen).at("acme", "capi", "a")
+    said, subject = LevelPublisher(bus, wall_clock, Meters(), InfraSeen), declared(InfraSeen).at("acme", "capi", "a")
     for turn in range(20):
-        await said.say(seen(turn), "acme", "capi", "a")
+        await said.publish(seen(turn), "acme", "capi", "a")
         await said.forget(InfraSeen, "acme", "capi", "a")
     (left,) = await bus.read("LEVELS", subject)
     assert (is_tombstone(left), left.data) == (True, b"")

@@ -5,9 +5,9 @@ from datetime import datetime
 
 import msgspec
 
-from events.bus import Bus, Message, Place
+from events.bus import Bus, ConsumerLag, Message
 from events.memory.stream import matcher
-from events.redrive import Again, once_more, tell
+from events.redrive import Redrive, publish_once, redriven
 from schemas.subjects import token
 from services.cli.output.render import Write
 from services.errors import BadInput
@@ -39,7 +39,7 @@ async def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
     number = 0
     async for said in heard(bus, place, which, since, say):
         if send:
-            await tell(bus, again(said, place, run))
+            await publish_once(bus, again(said, place, run))
         write(said.line() if as_json else said.words())
         number += 1
         if send and number % (EVERY // 10) == 0:
@@ -48,13 +48,13 @@ async def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
     say(f"{number} events {done}")
 
 
-def again(said: Said, place: Place, run: str) -> Message:
+def again(said: Said, place: ConsumerLag, run: str) -> Message:
     """The event as that consumer alone hears it, marked as one of a replay."""
     stored = msgspec.structs.replace(said.stored, headers={**said.stored.headers, MARK: run})
-    return once_more(stored, Again(place.stream, place.consumer, f"{token(run)}-{stored.sequence}"), stored.subject)
+    return redriven(stored, Redrive(place.stream, place.consumer, f"{token(run)}-{stored.sequence}"), stored.subject)
 
 
-async def found(bus: Bus, consumer: str) -> Place:
+async def found(bus: Bus, consumer: str) -> ConsumerLag:
     """How a consumer stands, in whatever stream. Raises BadInput."""
     places = [place for stream in STREAMS for place in await bus.consumers(stream)]
     for place in places:
@@ -63,7 +63,7 @@ async def found(bus: Bus, consumer: str) -> Place:
     raise BadInput(f"there is no consumer {consumer}: must be one of {', '.join(each.consumer for each in places)}")
 
 
-async def heard(bus: Bus, place: Place, which: Which, since: datetime, say: Tell) -> AsyncGenerator[Said, None]:
+async def heard(bus: Bus, place: ConsumerLag, which: Which, since: datetime, say: Tell) -> AsyncGenerator[Said, None]:
     """What the consumer hears of what is meant, oldest first."""
     mine = matcher(place.filters)
     asked = matcher((which.filter(place.stream),))

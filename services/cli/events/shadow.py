@@ -16,21 +16,21 @@ from schemas.entity import Due, State
 from schemas.registry import declared
 from schemas.subjects import Key, key_of
 from services.addons.decide import decide as addon
-from services.addons.service import HEARS as ADDON_HEARS
+from services.addons.service import SUBSCRIPTIONS as ADDON_SUBSCRIPTIONS
 from services.cli.output.item import Item
 from services.eventlog.record import Said
 from services.provisioning.lifecycle.decide import decide as cluster
-from services.provisioning.service import HEARS as CLUSTER_HEARS
+from services.provisioning.service import SUBSCRIPTIONS as CLUSTER_SUBSCRIPTIONS
 from services.runtime.machine import Event, Machine
-from services.runtime.subscriptions import Ears, Undecodable
+from services.runtime.subscriptions import Router, Undecodable
 from services.teardown.decide import decide as teardown
-from services.teardown.service import HEARS as TEARDOWN_HEARS
+from services.teardown.service import SUBSCRIPTIONS as TEARDOWN_SUBSCRIPTIONS
 
 MOMENT = timedelta(seconds=1)
-OWNERS: Mapping[str, tuple[Machine, Ears]] = {
-    "cluster": (cluster, Ears(CLUSTER_HEARS)),
-    "addon": (addon, Ears(ADDON_HEARS)),
-    "teardown": (teardown, Ears(TEARDOWN_HEARS)),
+OWNERS: Mapping[str, tuple[Machine, Router]] = {
+    "cluster": (cluster, Router(CLUSTER_SUBSCRIPTIONS)),
+    "addon": (addon, Router(ADDON_SUBSCRIPTIONS)),
+    "teardown": (teardown, Router(TEARDOWN_SUBSCRIPTIONS)),
 }
 """Who decides, and who reads what is heard, by domain."""
 
@@ -105,7 +105,7 @@ def _decided(machine: Machine, old: State | None, new: State, events: Sequence[E
     return Look(said, Found.DIFFERS, f"{type(other).__name__ if other else 'nothing new'}", _changed(new, other))
 
 
-def _events(key: Key, ears: Ears, causes: Iterable[Said]) -> list[Event]:
+def _events(key: Key, ears: Router, causes: Iterable[Said]) -> list[Event]:
     """What the causes mean for the entity; several bear one id in histories of the first days."""
     found: list[Event] = []
     for cause in causes:

@@ -6,7 +6,7 @@ from statistics import median
 
 import msgspec
 
-from events.bus import Bus, Place
+from events.bus import Bus, ConsumerLag
 from events.telemetry import template_of
 from services.cli.get.kinds import Cell, Kind
 from services.cli.output.item import Item
@@ -68,7 +68,7 @@ def template(said: Said) -> str:
 async def stats(bus: Bus, since: datetime, now: datetime) -> Item:
     """Everything that was said from `since` to `now`, and every consumer."""
     tallies: dict[tuple[str, str, str], Tally] = {}
-    places: list[Place] = []
+    places: list[ConsumerLag] = []
     for stream in STREAMS:
         async for said in kept(bus, stream, since=since):
             where = (stream, template(said), said.type)
@@ -85,7 +85,7 @@ async def stats(bus: Bus, since: datetime, now: datetime) -> Item:
     }
 
 
-def _place(place: Place) -> Item:
+def _place(place: ConsumerLag) -> Item:
     where = {"stream": place.stream, "consumer": place.consumer, "filters": list(place.filters)}
     return where | {"pending": place.pending, "unanswered": place.unanswered, "redelivered": place.redelivered}
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing
 
-from events.bus import CaughtUp, Fed, Stored
+from events.bus import CaughtUp, FeedItem, Stored
 from events.kube.client import Changed, Kube, Listed, Lost
 from events.kube.resources import COLONIES
 from events.tombstone import is_tombstone
@@ -19,7 +19,7 @@ from services.cli.output.sort import sort
 from services.errors import BadInput, Failed
 from services.queries.filter import EVERYTHING, Sieve, Unfit
 
-Feed = AsyncGenerator[Fed, None]
+Feed = AsyncGenerator[FeedItem, None]
 
 
 async def get(  # noqa: PLR0913 - what the command line offers
@@ -113,7 +113,7 @@ async def _items(where: Where, kind: Kind, namespace: str) -> AsyncGenerator[Ite
                     yield item
 
 
-async def _together(feeds: Mapping[Stream, Feed]) -> AsyncGenerator[tuple[Stream, Fed]]:
+async def _together(feeds: Mapping[Stream, Feed]) -> AsyncGenerator[tuple[Stream, FeedItem]]:
     """What each of them gives as it comes, of each one thing at a time."""
     waits = {asyncio.ensure_future(anext(feed)): stream for stream, feed in feeds.items()}
     try:

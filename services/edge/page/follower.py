@@ -12,7 +12,7 @@ from services.edge.page.rates import Rates
 from services.edge.page.replay_buffer import Entry, ReplayBuffer
 from services.edge.page.summary import summarize
 from services.eventlog.filters import STREAMS, is_event
-from services.runtime.retrying_bus import insist
+from services.runtime.retrying_bus import retry_forever
 
 MEMORY = 20_000
 """Messages that are kept for pages that lost their connection: 40 s at 500 a second."""
@@ -89,7 +89,7 @@ class Follower:
         self.rates.clear()
 
     async def _insist(self, stream: str, since: datetime) -> None:
-        await insist(self._jitter, lambda: self._follow(stream, since))
+        await retry_forever(self._jitter, lambda: self._follow(stream, since))
 
     async def _follow(self, stream: str, since: datetime) -> None:
         last = await self._bus.last(stream, ">")

@@ -115,7 +115,7 @@ class Rulebook:
                 log.warning("trigger.unread", tenant=name[0], name=name[1], reason=str(why))
                 self._again(name, max(AGAIN, why.after))
             except Exception as fault:  # noqa: BLE001 - one of ours over one Trigger: logged there
-                self._again(name, self._failures.failed(name, fault))
+                self._again(name, self._failures.record(name, fault))
             else:
                 self._read_well(name, item)
         self._tried(name)
@@ -128,7 +128,7 @@ class Rulebook:
         self._timers[name] = asyncio.get_running_loop().call_later(after, due)
 
     def _read_well(self, name: Name, item: Object) -> None:
-        self._failures.well(name)
+        self._failures.forget(name)
         self._held.pop(name, None)
         if self._unread.get(name) is item:
             del self._unread[name]

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import structlog
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.bus import Bus, Delivery, Message, Unavailable
 from events.cloudevents import Malformed
 from events.meters import TRIGGERS
@@ -116,13 +116,13 @@ class Triggers:
         try:
             found = heard(delivery.stored)
         except Malformed as why:
-            await delivery.dead(f"{delivery.stored.subject}: {why}")
+            await delivery.reject(f"{delivery.stored.subject}: {why}")
             return
         key = Key("hook", found.endpoint.tenant, found.endpoint.name)
         with hearing(key, delivery.stored, self._meters, self._clock):
             wrong = await self._ask(found)
             wrong += [why for each in self._about(found) for why in await self._follow(each, found)]
-        await (delivery.dead("; ".join(wrong)) if wrong else delivery.ack())
+        await (delivery.reject("; ".join(wrong)) if wrong else delivery.ack())
 
     def _about(self, found: Heard) -> list[Followed]:
         every = [each for book in reversed(self._books) for each in book.about(found)]
@@ -192,15 +192,15 @@ class Triggers:
 
     async def _say(self, intake: Intake, found: Heard, said: tuple[Message, str]) -> tuple[str, str] | None:
         """Say it until the bus has it: here, and not later, for what came in after it must not overtake it."""
-        patience = Patience(self._jitter, base=1.0)
+        backoff = Backoff(self._jitter, base=1.0)
         while True:
             try:
                 if await self._wishes.is_late(intake, found):
                     return "late", "a later delivery has let it go"
-                await self._wishes.say(*said)
+                await self._wishes.publish(*said)
             except Unavailable as away:
                 log.warning("bus.unavailable", subject=said[0].subject, reason=str(away))
-                await asyncio.sleep(patience.failed())
+                await asyncio.sleep(backoff.next_delay())
             else:
                 return None
 

@@ -43,7 +43,7 @@ class Wishes:
         self._clock = clock
         self._meters = meters
 
-    async def say(self, message: Message, once: str) -> None:
+    async def publish(self, message: Message, once: str) -> None:
         """Store it, unless it is there."""
         headers = dict(message.headers)
         with sending(message.subject, headers, self._meters):

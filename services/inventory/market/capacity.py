@@ -15,8 +15,8 @@ from schemas.entity import State
 from schemas.market import CapacitySeen
 from schemas.subjects import Key
 from services.market.capacity import Place, absolve, learn, refusals
-from services.runtime.level_publisher import Levels
-from services.runtime.read_model import View, entities
+from services.runtime.level_publisher import LevelPublisher
+from services.runtime.read_model import ReadModel, entities
 
 REFUSED = "alate.capacity.refused"
 """How many refusals are remembered, by place (``cloud/region``) and reason."""
@@ -26,7 +26,7 @@ class Rooms:
     """Hears of every cluster, and says where a cloud had no room."""
 
     def __init__(
-        self, bus: Bus, levels: Levels, half_life: timedelta, *, clock: Callable[[], datetime], meters: Meters
+        self, bus: Bus, levels: LevelPublisher, half_life: timedelta, *, clock: Callable[[], datetime], meters: Meters
     ) -> None:
         """`levels` must hold CapacitySeen, and be booted before `run`."""
         self.ready = asyncio.Event()
@@ -34,7 +34,7 @@ class Rooms:
         self._half_life = half_life.total_seconds()
         self._clock = clock
         self._meters = meters
-        self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
+        self._clusters: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
         self._heard: asyncio.Queue[State] = asyncio.Queue()
         self._seen: dict[Place, CapacitySeen] = {}
 
@@ -63,7 +63,7 @@ class Rooms:
         before = last.refusals if last else ()
         self._gauge(seen)
         if seen.refusals != before:
-            await self._levels.say(seen, seen.cloud, seen.region)
+            await self._levels.publish(seen, seen.cloud, seen.region)
             for _ in set(seen.refusals).difference(before):
                 self._meters.count(CAPACITY_SIGNALS, seen.cloud)
 

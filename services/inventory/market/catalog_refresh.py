@@ -13,7 +13,7 @@ from services.inventory.market.catalog_checks import Judgement, gone, judge
 from services.market.catalog import regions
 from services.market.catalog_parser import Found
 from services.market.catalog_sources import Source
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 
 log = structlog.get_logger()
 
@@ -28,7 +28,7 @@ class Prices:
 
     def __init__(  # noqa: PLR0913 - its ports and its settings
         self,
-        levels: Levels,
+        levels: LevelPublisher,
         sources: Sequence[Source],
         *,
         every: timedelta,
@@ -96,7 +96,7 @@ class Prices:
         labels = (("cloud", seen.cloud), ("freshness", seen.freshness))
         as_of = seen.observed_at.timestamp() if seen.observed_at else 0.0
         self._meters.gauge(AS_OF, seen.cloud, {labels: as_of} if seen.offers else {})
-        if await self._levels.say(seen, seen.cloud) and seen.digest != last.digest:
+        if await self._levels.publish(seen, seen.cloud) and seen.digest != last.digest:
             for _ in range(seen.refused):
                 self._meters.count(CATALOG_REFUSED, seen.cloud)
         if seen != last:
@@ -106,7 +106,7 @@ class Prices:
     async def _offer(self, cloud: str, now: dict[str, Offers]) -> None:
         """Say every region's offers; those of regions that are in the catalog no more are none."""
         for region, offers in now.items():
-            await self._levels.say(offers, cloud, region)
+            await self._levels.publish(offers, cloud, region)
         for _, said in self._levels.named(Offers):
             if said.cloud == cloud and said.offers and said.region not in now:
-                await self._levels.say(Offers(cloud=cloud, region=said.region, offers=()), cloud, said.region)
+                await self._levels.publish(Offers(cloud=cloud, region=said.region, offers=()), cloud, said.region)

@@ -12,8 +12,8 @@ from services.inventory.market.capacity import Rooms
 from services.inventory.market.catalog_refresh import Prices
 from services.market.catalog import NONE
 from services.market.catalog_sources import Source
-from services.runtime.level_publisher import Levels
-from services.runtime.retrying_bus import Steadfast
+from services.runtime.level_publisher import LevelPublisher
+from services.runtime.retrying_bus import RetryingBus
 
 
 class Market:
@@ -33,7 +33,7 @@ class Market:
     ) -> None:
         """`control_planes` costs a cluster's control plane (USD/h), by cloud."""
         self.ready = asyncio.Event()
-        self.levels = Levels(Steadfast(bus, jitter), clock, meters, Offers, CatalogSeen, CapacitySeen)
+        self.levels = LevelPublisher(RetryingBus(bus, jitter), clock, meters, Offers, CatalogSeen, CapacitySeen)
         """What was said last."""
         self._prices = Prices(
             self.levels, sources, every=refresh, clock=clock, meters=meters, control_planes=control_planes

@@ -10,8 +10,8 @@ from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import Stream
 from schemas.subjects import Key, names_of
 from services.inventory.watch.watcher import NOBODY
-from services.runtime.level_publisher import Levels
-from services.runtime.retrying_bus import insist
+from services.runtime.level_publisher import LevelPublisher
+from services.runtime.retrying_bus import retry_forever
 
 KINDS = (NodeSeen, StorageSeen, ClusterSeen)
 """All that is said of a cluster."""
@@ -20,7 +20,7 @@ OVER = "cluster.released."
 log = structlog.get_logger()
 
 
-async def forget(levels: Levels, tenant: str, name: str) -> None:
+async def forget(levels: LevelPublisher, tenant: str, name: str) -> None:
     """Tell gone all that was said of a cluster."""
     for kind in KINDS:
         await levels.forget(kind, tenant, name)
@@ -29,7 +29,7 @@ async def forget(levels: Levels, tenant: str, name: str) -> None:
 class Sweep:
     """Looks through what is said whenever all clusters were listed: at the start, after a reconnect, now and then."""
 
-    def __init__(self, bus: Bus, levels: Levels, listed: asyncio.Event, jitter: Callable[[], float]) -> None:
+    def __init__(self, bus: Bus, levels: LevelPublisher, listed: asyncio.Event, jitter: Callable[[], float]) -> None:
         """`listed` is set with each complete listing; `jitter` gives 0 to 1."""
         self._bus = bus
         self._levels = levels
@@ -41,7 +41,7 @@ class Sweep:
         while True:
             await self._listed.wait()
             self._listed.clear()
-            await insist(self._jitter, self._sweep)
+            await retry_forever(self._jitter, self._sweep)
 
     async def _sweep(self) -> None:
         await self._levels.refresh()

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.bus import Bus
 from events.errors import Denied
 from events.kube.client import Kube
@@ -22,8 +22,8 @@ from services.inventory.watch.watcher import FIRST, LONGEST, NOBODY, Open, Watch
 from services.kubernetes.malformed import MALFORMED
 from services.kubernetes.workload_clusters import Workloads
 from services.runtime.failures import Failures
-from services.runtime.level_publisher import Levels
-from services.runtime.read_model import View, entities
+from services.runtime.level_publisher import LevelPublisher
+from services.runtime.read_model import ReadModel, entities
 
 MANAGEMENT = Key("cluster", NOBODY, "management")
 """No tenant's: a namespace cannot be called so."""
@@ -37,7 +37,7 @@ class Clusters:
         self,
         bus: Bus,
         workloads: Workloads,
-        levels: Levels,
+        levels: LevelPublisher,
         *,
         clock: Callable[[], datetime],
         meters: Meters,
@@ -52,7 +52,7 @@ class Clusters:
         self._jitter = jitter
         self._management = management
         self._labels = labels
-        self._known: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
+        self._known: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
         self._failures: Failures[Key] = Failures("cluster.watch", jitter, meters)
         self._watched: dict[Key, tuple[str, Domain, asyncio.Task[None]]] = {}
         self._changes: asyncio.Queue[Key] = asyncio.Queue()
@@ -94,7 +94,7 @@ class Clusters:
         try:
             await self._follow(key, group)
         except Exception as error:  # noqa: BLE001 - logged and counted there
-            later = self._failures.failed(key, error)
+            later = self._failures.record(key, error)
             asyncio.get_running_loop().call_later(later, self._changes.put_nowait, key)
 
     async def _follow(self, key: Key, group: asyncio.TaskGroup) -> None:
@@ -115,7 +115,7 @@ class Clusters:
         labels = no_labels if key == MANAGEMENT else self._labels
 
         def watcher(settled: asyncio.Event) -> Watcher:
-            tries = Patience(self._jitter, FIRST, LONGEST)
+            tries = Backoff(self._jitter, FIRST, LONGEST)
             return Watcher(
                 key,
                 blank,

@@ -44,8 +44,8 @@ class Domain:
                 await self._watcher(self.settled).run(open_)
             except Exception as error:  # noqa: BLE001 - a fault of ours over one cluster must not stop the others
                 if clock() - began > LONG:
-                    self._failures.well(self._key)
-                wait = self._failures.failed(self._key, error)
+                    self._failures.forget(self._key)
+                wait = self._failures.record(self._key, error)
                 await self._tell(error)
                 self.settled.set()
                 await asyncio.sleep(wait)
@@ -58,4 +58,4 @@ class Domain:
             await self._voice.say_all([(name, msgspec.structs.replace(one, freshness="stale")) for name, one in levels])
             await self._voice.say(msgspec.structs.replace(whole, freshness="stale", degraded=(broken(error),)))
         except Exception as again:  # noqa: BLE001 - it is logged, and the cluster is watched anew all the same
-            self._failures.failed(self._key, again)
+            self._failures.record(self._key, again)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.kube.port import Resource
 from services.inventory.read.kinds import BESIDE, BROUGHT
 
@@ -29,17 +29,17 @@ class Lull:
         self._stirred.set()
         self._stirred.clear()
 
-    def patience(self) -> Patience:
+    def patience(self) -> Backoff:
         """One kind's, for `over`."""
-        return Patience(self._jitter, SOON, LATE)
+        return Backoff(self._jitter, SOON, LATE)
 
-    async def over(self, since: int, patience: Patience) -> None:
+    async def over(self, since: int, backoff: Backoff) -> None:
         """Wait until it is worth a look again; `since`: the stirs there were before the last one."""
         with suppress(TimeoutError):
             async with asyncio.timeout(AT_LAST):
                 while self.stirs == since:
                     await self._stirred.wait()
-        await asyncio.sleep(patience.failed())
+        await asyncio.sleep(backoff.next_delay())
 
 
 class Lulls:

@@ -10,7 +10,7 @@ import msgspec
 
 from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen
 from schemas.subjects import Key
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 
 L = TypeVar("L", bound=Level)
 AT_ONCE = 64
@@ -22,7 +22,7 @@ PARTS = (NodeSeen, StorageSeen)
 class Voice:
     """Says the levels of one cluster, and knows what was said of it, by whichever process."""
 
-    def __init__(self, levels: Levels, key: Key, clock: Callable[[], datetime]) -> None:
+    def __init__(self, levels: LevelPublisher, key: Key, clock: Callable[[], datetime]) -> None:
         self._levels = levels
         self._names = (key.tenant, key.name)
         self._source = f"kubernetes/{key.tenant}/{key.name}"
@@ -60,7 +60,7 @@ class Voice:
         level = msgspec.structs.replace(
             level, observed_at=now, revision=level.revision + 1, fresh_since=level.fresh_since or now
         )
-        await self._levels.say(level, *self._names, *((name,) if name else ()))
+        await self._levels.publish(level, *self._names, *((name,) if name else ()))
         self._last[type(level), name] = level
         return True
 

@@ -9,7 +9,7 @@ from itertools import chain
 import msgspec
 import structlog
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.errors import Denied, Fault, NotFound
 from events.kube.client import Kube, Listed, Lost, Resource, Sight
 from events.kube.resources import find
@@ -53,7 +53,7 @@ class Watcher:
         *,
         clock: Callable[[], datetime],
         meters: Meters,
-        tries: Patience,
+        tries: Backoff,
         labels: Wanted = no_labels,
         settled: asyncio.Event | None = None,
     ) -> None:
@@ -115,13 +115,13 @@ class Watcher:
             except Fault as not_yet:
                 log.info("cluster.unopened", entity=self._key.path, reason=not_yet.message)
                 self._lose(CORE[0], not_yet.message, refused=isinstance(not_yet, Denied))
-                await asyncio.sleep(self._tries.failed())
+                await asyncio.sleep(self._tries.next_delay())
 
     async def _renewed(self, kube: Kube, open_: Open) -> Kube:
         """The next client: while nothing is heard, the kubeconfig is looked at again, as it may have been rotated."""
         self._tries.failures = 0
         while True:
-            await asyncio.sleep(self._tries.failed())
+            await asyncio.sleep(self._tries.next_delay())
             if not self._silences:
                 self._tries.failures = 0
             else:

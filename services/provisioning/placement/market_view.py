@@ -28,7 +28,7 @@ from services.provisioning.placement.predicates import Known, Reach
 from services.provisioning.placement.rank import BEST, rank, steadied
 from services.provisioning.placement.reservations import Holder, Holders, Stock, excess, holds, together
 from services.provisioning.placement.tenant_signals import Neighbours
-from services.runtime.read_model import View, entities, levels
+from services.runtime.read_model import ReadModel, entities, levels
 
 OTHERWISE = "ask for another one, or add another cluster to the Colony"
 """What to do instead."""
@@ -53,13 +53,13 @@ class Stall:
         self._holders = Holders()
         self._bus = bus
         self._clock = clock
-        self._offers: View[str, Offers] = levels(bus, Offers, meters)
-        self._signals: View[str, CapacitySeen] = levels(bus, CapacitySeen, meters)
-        self._clusters: View[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
+        self._offers: ReadModel[str, Offers] = levels(bus, Offers, meters)
+        self._signals: ReadModel[str, CapacitySeen] = levels(bus, CapacitySeen, meters)
+        self._clusters: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
         self._offers.listen(lambda _, said: self.market.hear(said))
         self._clusters.listen(self.neighbours.note, self.neighbours.drop)
         self._clusters.listen(self._holders.note, self._holders.drop)
-        self.views: tuple[View[Any, Any], ...] = (self._offers, self._signals, self._clusters)
+        self.views: tuple[ReadModel[Any, Any], ...] = (self._offers, self._signals, self._clusters)
         """What must run beside it."""
 
     @property

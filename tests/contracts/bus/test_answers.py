@@ -7,11 +7,11 @@ import pytest
 
 from events.bus import Unavailable
 from events.errors import Denied
-from events.rpc import Desk, Question
+from events.rpc import Endpoint, RpcService
 
 
-def desk(answer) -> Desk:
-    return Desk("alate-test", "1.0.0", "For a test.", (Question("echo", "ask.test.echo", answer),))
+def desk(answer) -> RpcService:
+    return RpcService("alate-test", "1.0.0", "For a test.", (Endpoint("echo", "ask.test.echo", answer),))
 
 
 async def echo(data: bytes) -> bytes:

@@ -107,7 +107,7 @@ async def test_the_dead_cannot_answer(another, die):
     deliveries = dying.consume(WORK)
     delivery = await following(deliveries)
     await die(dying)
-    for answer in (delivery.ack(), delivery.retry(1), delivery.dead("why")):
+    for answer in (delivery.ack(), delivery.retry(1), delivery.reject("why")):
         with pytest.raises(Unavailable):
             await answer
 
@@ -156,7 +156,7 @@ async def test_replicas_share_the_work(bus, another):
 async def test_a_dead_letter_is_kept_with_its_reason_and_never_comes_again(bus):
     await say(bus, b"bad", b"good")
     async with aclosing(bus.consume(WORK)) as deliveries:
-        await (await following(deliveries)).dead("cannot be decoded:\n no such field")
+        await (await following(deliveries)).reject("cannot be decoded:\n no such field")
         assert (await following(deliveries)).stored.data == b"good"
     (letter,) = await letters(bus)
     assert letter.data == b"bad"

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import aclosing
 
 from events.bus import Consumer, Message
-from events.redrive import Again, once_more, tell
+from events.redrive import Redrive, publish_once, redriven
 
 ONE = Consumer("one-events", "EVENTS", ("cluster.ready.*.*",))
 OTHER = Consumer("other-events", "EVENTS", ("cluster.>", "addon.>"))
@@ -17,17 +17,17 @@ async def refused(bus) -> None:
     for consumer in (ONE, OTHER):
         async with aclosing(bus.consume(consumer)) as deliveries, asyncio.timeout(10):
             delivery = await anext(deliveries)
-            await (delivery.dead("no use") if consumer is ONE else delivery.ack())
+            await (delivery.reject("no use") if consumer is ONE else delivery.ack())
 
 
-async def redriven(bus, mark="dlq-1") -> int:
+async def redrive(bus, mark="dlq-1") -> int:
     (letter,) = await bus.read("DLQ", ">")
-    return await tell(bus, once_more(letter, Again("EVENTS", ONE.name, mark), SAID.subject))
+    return await publish_once(bus, redriven(letter, Redrive("EVENTS", ONE.name, mark), SAID.subject))
 
 
 async def test_only_the_consumer_that_failed_hears_it_and_as_it_was_first_said(bus):
     await refused(bus)
-    await redriven(bus)
+    await redrive(bus)
     async with aclosing(bus.consume(ONE)) as deliveries, asyncio.timeout(10):
         delivery = await anext(deliveries)
         assert (delivery.stored.subject, delivery.stored.data) == (SAID.subject, SAID.data)
@@ -38,23 +38,23 @@ async def test_only_the_consumer_that_failed_hears_it_and_as_it_was_first_said(b
 
 async def test_told_twice_it_is_heard_once(bus):
     await refused(bus)
-    assert await redriven(bus) == await redriven(bus)
-    assert await redriven(bus, "dlq-2") != await redriven(bus)
+    assert await redrive(bus) == await redrive(bus)
+    assert await redrive(bus, "dlq-2") != await redrive(bus)
     assert await bus.unanswered(ONE) == 2
 
 
 async def test_histories_do_not_show_it(bus):
     await refused(bus)
-    await redriven(bus)
+    await redrive(bus)
     assert (await bus.last("EVENTS", "cluster.*.acme.x")).sequence == 1
     assert await bus.count("EVENTS", "cluster.>") == 1
 
 
 async def test_what_fails_again_is_a_dead_letter_of_the_subject_it_was_first_said_on(bus):
     await refused(bus)
-    await redriven(bus)
+    await redrive(bus)
     async with aclosing(bus.consume(ONE)) as deliveries, asyncio.timeout(10):
-        await (await anext(deliveries)).dead("no use either")
+        await (await anext(deliveries)).reject("no use either")
     letters = await bus.read("DLQ", ">")
     assert [letter.headers["Alate-Dlq-Subject"] for letter in letters] == [SAID.subject] * 2
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from events.bus import Anew, CaughtUp, Consumer, Expect, Message, Stored, Timer, Unavailable
+from events.bus import CaughtUp, Consumer, Expect, Message, Relisting, Stored, Timer, Unavailable
 from events.jetstream import connection as jetstream_connection
 from events.jetstream import feed as jetstream_feed
 from events.jetstream import pull as jetstream_pull
@@ -132,7 +132,7 @@ async def test_when_all_streams_are_gone_feeds_and_consumers_begin_anew(nats_ser
             await nats_server.start()
             other = await connect(nats_server.url, name="other")
             await other.publish(Message("cluster.a.t.x", b"new"))
-            assert isinstance(await waiting[0], Anew)
+            assert isinstance(await waiting[0], Relisting)
             assert (await anext(feed)).data == b"new"
             delivery = await waiting[1]
             assert (delivery.stored.data, delivery.attempt) == (b"new", 1)

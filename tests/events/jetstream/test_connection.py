@@ -24,7 +24,7 @@ async def echo(wire, subject: str):
     """Answers every question on the subject with its own contents."""
 
     async def answer(msg) -> None:
-        await wire.tell(msg.reply, msg.data)
+        await wire.notify(msg.reply, msg.data)
 
     return await wire.client.subscribe(subject, cb=answer)
 

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from events.bus import Anew, CaughtUp, Message
+from events.bus import CaughtUp, Message, Relisting
 from events.jetstream import feed as jetstream_feed
 from events.jetstream.api import ConsumerInfo, Purged, call
 from events.jetstream.bus import connect
@@ -29,10 +29,10 @@ async def consumers(bus) -> list[str]:
 async def listed_anew(feed, first=None) -> list[bytes]:
     """What the next listing gives."""
     found: list[bytes] = []
-    assert isinstance(await (first or anext(feed)), Anew)
+    assert isinstance(await (first or anext(feed)), Relisting)
     async for given in feed:
         match given:
-            case Anew():
+            case Relisting():
                 found.clear()
             case CaughtUp():
                 break

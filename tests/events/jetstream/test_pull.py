@@ -96,7 +96,7 @@ async def test_dead_letters_are_counted_and_among_them_those_that_nobody_answere
     for name in ("wrong", "silent"):
         await bus.publish(Message(f"cluster.a.t.{name}", b"1"))
     async with aclosing(bus.consume(work)) as deliveries, asyncio.timeout(10):
-        await (await anext(deliveries)).dead("it is wrong")
+        await (await anext(deliveries)).reject("it is wrong")
         await anext(deliveries)
         waiting = asyncio.create_task(anext(deliveries))
         await until(lambda: dict(meters.counts(DEAD_LETTERS)) == {"work": 2})

@@ -7,14 +7,14 @@ import pytest
 
 from events.bus import Unavailable
 from events.jetstream.bus import connect
-from events.rpc import Desk, Question
+from events.rpc import Endpoint, RpcService
 
 
 async def answer(data: bytes) -> bytes:
     return data
 
 
-DESK = Desk("alate-test", "1.0.0", "For a test.", (Question("echo", "ask.test.echo", answer),))
+DESK = RpcService("alate-test", "1.0.0", "For a test.", (Endpoint("echo", "ask.test.echo", answer),))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.errors import Denied, TryLater
 from events.kube.client import Changed, Listed, Lost, Request, Response
 from events.kube.resources import CONFIGMAPS
@@ -156,7 +156,7 @@ async def see(transport, count, lists=(), patience=None):
             raise outcome
         return Listed((), "7")
 
-    watch = Watch(transport, relist, Request("GET", "/w"), patience or Patience(lambda: 0.0))
+    watch = Watch(transport, relist, Request("GET", "/w"), patience or Backoff(lambda: 0.0))
     seen = []
     async with aclosing(watch.sights()) as sights:
         async for sight in sights:

@@ -69,7 +69,7 @@ class MortalDelivery:
     async def retry(self, after: float) -> None:
         await self._life.call(lambda: self._real.retry(after))
 
-    async def dead(self, reason: str) -> None:
+    async def reject(self, reason: str) -> None:
         raise AssertionError(f"nothing here is a dead letter, but: {reason}")
 
 

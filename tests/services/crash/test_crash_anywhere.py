@@ -174,7 +174,7 @@ def addons_of(world: World, bus: MemoryBus, life: Any):
         raise TryLater("it is there", 60.0)
 
     act = acts({addon.Apply: apply, addon.Check: check, addon.Withdraw: withdraw})
-    return Service("addons", addon_decide, addon_todo, addons.HEARS, act), ()
+    return Service("addons", addon_decide, addon_todo, addons.SUBSCRIPTIONS, act), ()
 
 
 def teardown_of(world: World, bus: MemoryBus, life: Any):
@@ -196,7 +196,7 @@ def teardown_of(world: World, bus: MemoryBus, life: Any):
         teardown.Count: tally,
         teardown.Audit: audit,
     })  # fmt: skip
-    return Service("teardown", teardown_decide, teardown_todo, ending.HEARS, act), ()
+    return Service("teardown", teardown_decide, teardown_todo, ending.SUBSCRIPTIONS, act), ()
 
 
 MAKERS = dict(zip(SERVICES, (provisioning_of, addons_of, teardown_of), strict=True))

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from events.errors import Denied
-from events.rpc import Desk, Question
+from events.rpc import Endpoint, RpcService
 from services.queries.answer import KINDS, SUBJECT
 
 JO = {"Authorization": "Bearer top"}
@@ -26,7 +26,7 @@ async def asked(house):
         heard.append(json.loads(data))
         return b'{"items":[],"total":0,"remaining":0}'
 
-    desk = Desk("inventory", "1.0.0", "Echoes.", tuple(Question(n, f"{SUBJECT}{n}", reply) for n in KINDS))
+    desk = RpcService("inventory", "1.0.0", "Echoes.", tuple(Endpoint(n, f"{SUBJECT}{n}", reply) for n in KINDS))
     task = asyncio.ensure_future(house.bus.answer(desk))
     await asyncio.sleep(0)
     yield heard

@@ -47,7 +47,7 @@ async def test_what_waits_what_is_out_and_what_is_buried_is_counted():
             await bus.publish(Message("cluster.requested", b""))
         async with aclosing(bus.consume(SLOW)) as deliveries:
             first = await anext(deliveries)
-            await first.dead("wrong")
+            await first.reject("wrong")
             await anext(deliveries)
             await asyncio.sleep(MEASURE + 1)
             assert shown(meters, PENDING)["slow"] + shown(meters, UNANSWERED)["slow"] == 4.0

@@ -21,8 +21,8 @@ from schemas.wish import Wish
 from services.gateway.colony_controller import FEW, FINALIZER, Colonies
 from services.gateway.read_models import Books
 from services.gateway.status.previous import StatusCosts
-from services.runtime.entity_store import Ledger
-from services.runtime.level_publisher import Levels
+from services.runtime.entity_store import EntityStore
+from services.runtime.level_publisher import LevelPublisher
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EVERY = timedelta(minutes=1)
@@ -73,12 +73,12 @@ class FakeKube:
 class House:
     def __init__(self):
         self.bus, self.kube, self.now = MemoryBus(), FakeKube(), NOW
-        self.levels = Levels(self.bus, lambda: NOW, Meters(), Wish, InfraSeen)
+        self.levels = LevelPublisher(self.bus, lambda: NOW, Meters(), Wish, InfraSeen)
         self.books = Books(self.bus, Meters())
         self.standing, self.unseen = (), {}
         self.colonies = self.born()
         self.ledgers = {
-            life.domain: Ledger(self.bus, life, lambda: NOW, Meters())
+            life.domain: EntityStore(self.bus, life, lambda: NOW, Meters())
             for life in (cluster.LIFECYCLE, teardown.LIFECYCLE)
         }
         self.tasks = []
@@ -316,7 +316,7 @@ async def test_of_a_release_that_takes_too_long_it_is_told_what_keeps_its_object
         cluster=wish.name, uid=f"{wish.uid}.{wish.generation}", attempt=ATTEMPT.number, backend="capi", going=True,
         message="kept by its finalizers x",
     )  # fmt: skip
-    await house.levels.say(shows, "acme", "capi", ATTEMPT.object_name(wish.name))
+    await house.levels.publish(shows, "acme", "capi", ATTEMPT.object_name(wish.name))
     await house.follow()
     (told,) = house.kube.colony["status"]["clusters"]
     assert told["phase"] == "Stuck"

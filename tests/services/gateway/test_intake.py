@@ -13,7 +13,7 @@ from events.dead_letter import REASON
 from events.errors import Denied, NotFound, TryLater
 from events.memory.bus import MemoryBus, wall_clock
 from events.meters import Meters
-from events.rpc import Desk, Question
+from events.rpc import Endpoint, RpcService
 from events.streams import STREAMS
 from schemas.registry import Stream
 from services.gateway.intake import CONSUMER, LARGEST, LONGEST, Intake
@@ -187,7 +187,7 @@ async def asking(house, inbox="_INBOX.ci.1", **asked) -> list[dict]:
         told.append(json.loads(data))
         return b""
 
-    desk = Desk("ci", "1.0.0", "", (Question("told", inbox, hear),))
+    desk = RpcService("ci", "1.0.0", "", (Endpoint("told", inbox, hear),))
     listening = asyncio.create_task(house.bus.again().answer(desk))
     await asyncio.sleep(0)
     event = CloudEvent(id="run-1", source="/ci", type="dev.alate.cluster.request", data=json.dumps(asked).encode())

@@ -9,7 +9,7 @@ from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas.infra import InfraSeen
 from services.gateway.moved import BEFORE, carry_over
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SEEN = InfraSeen(cluster="train-a", uid="c1.1", attempt=1, backend="capi", reachable=True)
@@ -24,7 +24,7 @@ async def said_before(*levels):
 
 
 async def booted(bus):
-    levels = Levels(bus, lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(bus, lambda: NOW, Meters(), InfraSeen)
     await levels.boot()
     await carry_over(bus, levels)
     return levels

@@ -23,8 +23,8 @@ from schemas.subjects import Key
 from schemas.wish import Need, Wish
 from services.gateway.metrics.state_ages import COUNT, OLDEST
 from services.gateway.service import LATEST, MEASURE, SOON, WORDS, Gateway
-from services.runtime.entity_store import Ledger
-from services.runtime.level_publisher import Levels
+from services.runtime.entity_store import EntityStore
+from services.runtime.level_publisher import LevelPublisher
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAME = ("acme", "train")
@@ -66,8 +66,8 @@ class House:
             cost_every=timedelta(minutes=1),
         )
         self.gateway._colonies.follow = self._look
-        self.ledger = Ledger(self.bus, cluster.LIFECYCLE, lambda: NOW, Meters())
-        self.levels = Levels(self.bus, lambda: NOW, Meters(), ClusterSeen, InfraSeen)
+        self.store = EntityStore(self.bus, cluster.LIFECYCLE, lambda: NOW, Meters())
+        self.levels = LevelPublisher(self.bus, lambda: NOW, Meters(), ClusterSeen, InfraSeen)
 
     async def _look(self, name):
         assert name == NAME
@@ -82,17 +82,17 @@ class House:
         await asyncio.gather(self.running, return_exceptions=True)
 
     async def decided(self, kind, **more):
-        await self.ledger.write(KEY, kind(uid="c1.1", wish=WISH, **more), cause="", cancels_timer=False)
+        await self.store.write(KEY, kind(uid="c1.1", wish=WISH, **more), cause="", cancels_timer=False)
 
     async def launching(self):
         await self.decided(Launching, attempt=ATTEMPT, attempts=1, billed_since=NOW, deadline=NOW)
         await asyncio.sleep(1)
 
     async def seen(self, nodes):
-        await self.levels.say(ClusterSeen(cluster="train-a", uid="c1.1", nodes=nodes), "acme", "train-a")
+        await self.levels.publish(ClusterSeen(cluster="train-a", uid="c1.1", nodes=nodes), "acme", "train-a")
 
     async def told(self, **more):
-        await self.levels.say(
+        await self.levels.publish(
             InfraSeen(cluster="train-a", uid="c1.1", attempt=1, **more), "acme", "k0rdent", "train-a-1"
         )
 
@@ -152,7 +152,7 @@ async def test_the_more_clusters_are_founded_the_longer_news_are_gathered(cluste
         for number in range(1, clusters):
             other = msgspec.structs.replace(WISH, cluster=str(number))
             state = Requested(uid="c1.1", wish=other)
-            await house.ledger.write(Key("cluster", "acme", other.name), state, cause="", cancels_timer=False)
+            await house.store.write(Key("cluster", "acme", other.name), state, cause="", cancels_timer=False)
         await asyncio.sleep(2 * LATEST)
         began = asyncio.get_running_loop().time()
         await house.seen(1)
@@ -195,7 +195,7 @@ async def test_what_is_over_is_waited_for_by_nobody():
     async with at_work() as house:
         other = msgspec.structs.replace(WISH, cluster="b")
         for state in (Requested(uid="c1.1", wish=other), Stalled(uid="c1.1", wish=other, reason="A", message="")):
-            await house.ledger.write(Key("cluster", "acme", other.name), state, cause="", cancels_timer=False)
+            await house.store.write(Key("cluster", "acme", other.name), state, cause="", cancels_timer=False)
         await asyncio.sleep(1)
         began = asyncio.get_running_loop().time()
         await house.seen(1)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.errors import TryLater
 from events.kube.client import Kube, Request, Response
 from events.kube.port import Changed, Listed
@@ -25,8 +25,8 @@ from services.inventory.read.own_labels import no_labels
 from services.inventory.watch.cluster_state import Book
 from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
-from services.runtime.level_publisher import Levels
-from services.runtime.retrying_bus import Steadfast
+from services.runtime.level_publisher import LevelPublisher
+from services.runtime.retrying_bus import RetryingBus
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
@@ -172,7 +172,7 @@ class Stage:
     async def watch(self, key: Key = KEY, blank: ClusterSeen = BLANK, open_=None, labels=no_labels) -> Watcher:
         """A process begins: it knows what was said before."""
         clock = lambda: T0 + timedelta(seconds=asyncio.get_running_loop().time())  # noqa: E731 - one line
-        levels = Levels(Steadfast(self.bus, lambda: 0.5), clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
+        levels = LevelPublisher(RetryingBus(self.bus, lambda: 0.5), clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
         await levels.boot()
         watcher = Watcher(
             key,
@@ -180,7 +180,7 @@ class Stage:
             Voice(levels, key, clock),
             clock=clock,
             meters=Meters(),
-            tries=Patience(lambda: 0.5, FIRST, LONGEST),
+            tries=Backoff(lambda: 0.5, FIRST, LONGEST),
             labels=labels,
         )
 

@@ -23,7 +23,7 @@ from services.inventory.market.loop import Market
 from services.inventory.service import Inventory
 from services.kubernetes.workload_clusters import Workloads
 from services.market.catalog_sources import Source
-from services.runtime.entity_store import Ledger
+from services.runtime.entity_store import EntityStore
 from tests.foreign import Foreign, at_work
 from tests.samples import LOT
 
@@ -65,8 +65,8 @@ class Fleet:
             deadline=T0 + timedelta(hours=1),
             kubeconfig=f"{tenant}-kc",
         )
-        ledger = Ledger(self.bus, cluster.LIFECYCLE, clock, Meters())
-        await ledger.write(Key("cluster", tenant, "train-a"), state, cause="", cancels_timer=False)
+        store = EntityStore(self.bus, cluster.LIFECYCLE, clock, Meters())
+        await store.write(Key("cluster", tenant, "train-a"), state, cause="", cancels_timer=False)
 
     async def seen(self, tenant: str) -> ClusterSeen | None:
         stored = await self.bus.last("LEVELS", declared(ClusterSeen).at(tenant, "train-a"))

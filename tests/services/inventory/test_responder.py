@@ -16,8 +16,8 @@ from schemas.wish import Need, Wish
 from services.inventory.market.loop import Market
 from services.inventory.service import Inventory
 from services.kubernetes.workload_clusters import Workloads
-from services.runtime.entity_store import Ledger
-from services.runtime.level_publisher import Levels
+from services.runtime.entity_store import EntityStore
+from services.runtime.level_publisher import LevelPublisher
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ async def asked(stage, make):
     """A question to a running inventory, over a connection of its own."""
     bus, clock = stage.bus, lambda: make.T0
     wish = Wish(tenant="acme", colony="train", cluster="", uid="c1", generation=1, need=Need(pools=()), limits=Limits())
-    ledger = Ledger(bus, LIFECYCLE, clock, Meters())
-    await ledger.write(Key("cluster", "acme", "train"), Requested(uid="c1.1", wish=wish), cause="", cancels_timer=False)
-    levels = Levels(bus, clock, Meters(), NodeSeen, Offers)
-    await levels.say(
+    store = EntityStore(bus, LIFECYCLE, clock, Meters())
+    await store.write(Key("cluster", "acme", "train"), Requested(uid="c1.1", wish=wish), cause="", cancels_timer=False)
+    levels = LevelPublisher(bus, clock, Meters(), NodeSeen, Offers)
+    await levels.publish(
         NodeSeen(uid="u", node="n1", ready=True, accelerator="H100", accelerators=8), "acme", "train", "n1"
     )
     offer = Offer(cloud="aws", region="r1", instance="i", accelerator="H100", accelerators=8, price=20.0)
-    await levels.say(Offers(cloud="aws", region="r1", offers=(offer,)), "aws", "r1")
+    await levels.publish(Offers(cloud="aws", region="r1", offers=(offer,)), "aws", "r1")
     hour = timedelta(hours=1)
     market = Market(bus, (), refresh=hour, half_life=hour, clock=clock, meters=Meters(), jitter=lambda: 0.5)
     workloads = Workloads(stage.kube, lambda _: asyncio.sleep(0, stage.kube))

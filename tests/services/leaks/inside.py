@@ -14,7 +14,7 @@ from events.kube.client import Kube, Object, Resource
 from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, NODES, PODS, PVCS, SECRETS, SERVICES
 from services.addons.owned_objects import owner
 from services.kubernetes.workload_clusters import Workloads
-from services.runtime.workqueue import Rounds
+from services.runtime.workqueue import WorkQueue
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.clouds.engine.workload_manager import Workloads as Controllers
@@ -57,7 +57,7 @@ class Inside:
         self.paid: dict[str, Paid] = {}
         """By the uid of the object that it was made for."""
         self.tasks: list[asyncio.Task[None]] = []
-        self._rounds: Rounds[str] = Rounds(self._look)
+        self._queue: WorkQueue[str] = WorkQueue(self._look)
         self._controllers = Controllers(self, self.api.holds, clock, NEVER)
         self.made: dict[str, set[tuple[Resource, str]]] = defaultdict(set)
         """By place, what people have made in it; pods aside, which go with their nodes."""
@@ -179,19 +179,19 @@ class Inside:
         """Its API answers again, and its controllers take up where they stood."""
         self.ways[place].dead_until = 0.0
         self._controllers.changed(place, PODS.group, PODS.plural)
-        self._rounds.due(place)
+        self._queue.add(place)
 
     def _changed(self, place: str, group: str, plural: str) -> None:
         if place == MANAGEMENT:
             return
         self._controllers.changed(place, group, plural)
         if (group, plural) in _TENDED:
-            self._rounds.due(place)
+            self._queue.add(place)
 
     async def _tend(self) -> None:
         async with asyncio.TaskGroup() as group:
             self._group = group
-            with self._rounds.within(group):
+            with self._queue.running_in(group):
                 await asyncio.Event().wait()
 
     async def _look(self, place: str) -> None:
@@ -236,7 +236,7 @@ class Inside:
         await _patch(self.kube(place), resource, it, None)
 
     async def _due(self, place: str) -> None:
-        self._rounds.due(place)
+        self._queue.add(place)
 
     def _later(self, at: float, do: Callable[[], Awaitable[None]]) -> None:
         async def wait() -> None:

@@ -16,7 +16,7 @@ from schemas.wish import OnRelease
 from services.addons.service import service as addons
 from services.provisioning.service import service as provisioning
 from services.runtime.loop import Runtime, Service
-from services.runtime.read_model import View
+from services.runtime.read_model import ReadModel
 from services.teardown.service import service as teardown
 from tests.services.crash.conftest import Died, Life, MortalBus, clock
 from tests.services.leaks.asked import Asked
@@ -33,7 +33,7 @@ LOOKS = 24
 """How often, at the end, it is looked whether all is over."""
 PAUSE = 600.0
 """Seconds between two of these looks."""
-Made = tuple[Service, tuple[View[Any, Any], ...]]
+Made = tuple[Service, tuple[ReadModel[Any, Any], ...]]
 
 
 def _provisioning(world: World, bus: MortalBus, life: Life) -> Made:

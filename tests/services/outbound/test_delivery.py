@@ -14,7 +14,7 @@ from events.dead_letter import REASON, SUBJECT
 from events.errors import TryLater
 from events.memory.bus import MemoryBus
 from events.meters import OUTBOUND
-from events.redrive import Again, once_more, tell
+from events.redrive import Redrive, publish_once, redriven
 from events.telemetry import Meters
 from services.outbound.delivery import CONSUMER, Courier
 from services.outbound.outcome import Answer
@@ -129,8 +129,8 @@ async def test_a_dead_letter_that_is_redriven_is_brought_under_its_own_id(tmp_pa
         await works.give("ready")
         await works.brought()
         (letter,) = await works.bus.read("DLQ", ">")
-        to = Again(CONSUMER.stream, CONSUMER.name, "1")
-        await tell(works.bus, once_more(letter, to, letter.headers[SUBJECT]))
+        to = Redrive(CONSUMER.stream, CONSUMER.name, "1")
+        await publish_once(works.bus, redriven(letter, to, letter.headers[SUBJECT]))
         await works.brought()
     first, second = works.fake.got
     assert first.headers["webhook-id"] == second.headers["webhook-id"]

@@ -9,7 +9,7 @@ from events.bus import Message, Unavailable
 from events.dead_letter import REASON
 from events.memory.bus import MemoryBus, wall_clock
 from events.telemetry import Meters
-from services.outbound.outbox import HEARS, Outbox
+from services.outbound.outbox import OUTBOX_CONSUMER, Outbox
 from services.outbound.targets import Targets
 from tests.services.outbound.world import SHA, Folder, event, say, wish
 
@@ -24,7 +24,7 @@ async def filled(bus: MemoryBus, folder: Folder):
     task = asyncio.create_task(Outbox(bus, Targets(folder.file, folder.root), Meters(), wall_clock).run())
     try:
         yield
-        while await bus.unanswered(HEARS):  # noqa: ASYNC110 - as others look at it, from outside
+        while await bus.unanswered(OUTBOX_CONSUMER):  # noqa: ASYNC110 - as others look at it, from outside
             await asyncio.sleep(0.1)
     finally:
         task.cancel()

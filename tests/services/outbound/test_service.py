@@ -14,7 +14,7 @@ from events.jetstream.bus import connect
 from events.telemetry import Meters
 from schemas.crds import Refused
 from services.outbound.delivery import CONSUMER
-from services.outbound.outbox import HEARS
+from services.outbound.outbox import OUTBOX_CONSUMER
 from services.outbound.service import Outbound, Receivers
 from tests.services.outbound import test_formats
 from tests.services.outbound.receiver import receiving
@@ -38,7 +38,7 @@ async def serving(bus: Bus, folder: Folder):
 async def settled(bus: Bus) -> None:
     """Until nothing is left to be told."""
     async with asyncio.timeout(40):
-        while await bus.unanswered(HEARS) or await bus.unanswered(CONSUMER):  # noqa: ASYNC110 - looked at from outside
+        while await bus.unanswered(OUTBOX_CONSUMER) or await bus.unanswered(CONSUMER):  # noqa: ASYNC110 - looked at from outside
             await asyncio.sleep(0.05)
 
 

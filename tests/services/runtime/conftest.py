@@ -16,10 +16,10 @@ from schemas import registry
 from schemas.entity import Due, State, Wake
 from schemas.lifecycle import Lifecycle
 from schemas.subjects import Key
-from services.runtime.entity_store import Ledger
+from services.runtime.entity_store import EntityStore
 from services.runtime.loop import Runtime, Service
 from services.runtime.machine import asks, machine, on
-from services.runtime.subscriptions import hears
+from services.runtime.subscriptions import subscribe
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HALL = Key("lamp", "acme", "hall")
@@ -156,7 +156,7 @@ class House:
 
     async def start(self, bus: MemoryBus | None = None, behind: float = 0.0) -> asyncio.Task:
         """Run one more; its clock may be some seconds behind the bus's."""
-        line = hears(Pressed, lambda names, pressed: ((Key("lamp", names[2], names[3]), pressed),))
+        line = subscribe(Pressed, lambda names, pressed: ((Key("lamp", names[2], names[3]), pressed),))
         service = Service("lamps", DECIDE, self.todo, (line,), self.act)
         runtime = Runtime(
             service,
@@ -192,9 +192,9 @@ class House:
 
     async def elsewhere(self, state: State) -> None:
         """Another replica writes a transition that ours has not heard of."""
-        ledger = Ledger(self.bus, LIFE, clock, Meters())
-        await ledger.boot()
-        await ledger.write(HALL, state, cause="", cancels_timer=False)
+        store = EntityStore(self.bus, LIFE, clock, Meters())
+        await store.boot()
+        await store.write(HALL, state, cause="", cancels_timer=False)
 
     def connected(self) -> tuple:
         """What a connect comes to that works."""

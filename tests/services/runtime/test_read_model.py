@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from events.bus import Anew, CaughtUp, Message, Stored
+from events.bus import CaughtUp, Message, Relisting, Stored
 from events.meters import UNDECODABLE, Meters
 from events.tombstone import tombstone
 from schemas import cluster
@@ -113,7 +113,7 @@ def told_gone(sequence, name):
 async def test_what_is_told_gone_while_all_is_listed_anew_is_gone(hear):
     script = (
         stored(1, "a"), stored(2, "b"), CaughtUp(),
-        Anew(), stored(1, "a"), stored(2, "b"), told_gone(3, "a"), CaughtUp(),
+        Relisting(), stored(1, "a"), stored(2, "b"), told_gone(3, "a"), CaughtUp(),
     )  # fmt: skip
     gone = []
     view = levels(Listing(*script), InfraSeen, Meters())
@@ -125,7 +125,7 @@ async def test_what_is_told_gone_while_all_is_listed_anew_is_gone(hear):
 
 
 async def test_what_is_said_again_after_it_was_told_gone_is_kept(hear):
-    script = (stored(1, "a"), CaughtUp(), Anew(), stored(1, "a"), told_gone(2, "a"), stored(3, "a", 2), CaughtUp())
+    script = (stored(1, "a"), CaughtUp(), Relisting(), stored(1, "a"), told_gone(2, "a"), stored(3, "a", 2), CaughtUp())
     ear = await hear(levels(Listing(*script), InfraSeen, Meters()))
     await asyncio.sleep(0)
     assert ear.view.get(f"{SEEN}a") == seen(2)

@@ -6,7 +6,7 @@ import pytest
 
 from events.bus import Conflict, Expect, Message, Unavailable
 from events.memory.bus import MemoryBus
-from services.runtime.retrying_bus import Steadfast
+from services.runtime.retrying_bus import RetryingBus
 
 pytestmark = pytest.mark.looptime
 
@@ -42,7 +42,7 @@ class Away(MemoryBus):
 )
 async def test_a_call_is_repeated_until_it_is_answered(call, answer):
     bus = Away()
-    assert await call(Steadfast(bus, lambda: 0.5)) == answer
+    assert await call(RetryingBus(bus, lambda: 0.5)) == answer
     assert asyncio.get_running_loop().time() < 630
     assert 20 < bus.asked < 40
 
@@ -51,4 +51,4 @@ async def test_a_conflict_is_an_answer():
     bus = MemoryBus()
     await bus.publish(LEVEL)
     with pytest.raises(Conflict):
-        await Steadfast(bus, lambda: 0.5).publish(LEVEL, expect=Expect(LEVEL.subject, 0), msg_id="b")
+        await RetryingBus(bus, lambda: 0.5).publish(LEVEL, expect=Expect(LEVEL.subject, 0), msg_id="b")

@@ -100,7 +100,7 @@ async def test_a_bus_that_was_away_for_a_moment_loses_no_command(house, call):
     assert await house.story() == ["waiting", "lit", "dark"]
 
 
-@pytest.mark.parametrize("answer", ["ack", "dead"])
+@pytest.mark.parametrize("answer", ["ack", "reject"])
 async def test_an_answer_that_goes_astray_costs_nothing_but_a_repetition(house, monkeypatch, answer):
     once = [Unavailable("astray")]
     real = getattr(Handed, answer)
@@ -112,7 +112,7 @@ async def test_an_answer_that_goes_astray_costs_nothing_but_a_repetition(house, 
 
     monkeypatch.setattr(Handed, answer, astray)
     task = await house.start()
-    if answer == "dead":
+    if answer == "reject":
         await house.bus.publish(Message("observed.press.acme.attic", b"{"))
     await house.press("hall")
     await house.press("hall", on=False)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.runtime.subject_index import NOTHING, Sayings
+from services.runtime.subject_index import NOTHING, SubjectIndex
 
 NAMES = st.sampled_from(("a", "ab", "b"))
 WORDS = st.lists(st.tuples(st.booleans(), st.tuples(NAMES, NAMES, NAMES)), max_size=30)
@@ -17,7 +17,7 @@ def meant(filter_: str, subject: str) -> bool:
 
 @given(WORDS, st.integers(0, 3), st.tuples(NAMES, NAMES, NAMES))
 def test_a_filter_finds_what_is_said_and_not_dropped_since(words, names, of):
-    sayings, expected = Sayings(), {}
+    sayings, expected = SubjectIndex(), {}
     for number, (said, path) in enumerate(words):
         subject = ".".join(("inventory", *path))
         if said:
@@ -32,7 +32,7 @@ def test_a_filter_finds_what_is_said_and_not_dropped_since(words, names, of):
 
 
 def test_of_what_was_never_said_there_is_nothing():
-    assert Sayings().get("inventory.nodes.a.b.c") == NOTHING
+    assert SubjectIndex().get("inventory.nodes.a.b.c") == NOTHING
 
 
 def test_the_last_name_is_found_without_a_look_at_all_that_was_said():
@@ -40,7 +40,7 @@ def test_the_last_name_is_found_without_a_look_at_all_that_was_said():
         def __iter__(self):
             pytest.fail("all that was said was looked at")
 
-    sayings = Sayings()
+    sayings = SubjectIndex()
     sayings._said = Unread()
     sayings.keep("inventory.nodes.a.b.c", b"x", 1)
     assert sayings.under("inventory.nodes.a.b.*") == ("inventory.nodes.a.b.c",)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from services.runtime.workqueue import PARALLEL, Rounds
+from services.runtime.workqueue import PARALLEL, WorkQueue
 
 pytestmark = pytest.mark.looptime
 
@@ -13,7 +13,7 @@ class Looks:
     """Looks that take a second each, and who is looked at meanwhile."""
 
     def __init__(self):
-        self.rounds = Rounds(self.look)
+        self.queue = WorkQueue(self.look)
         self.taken, self.now, self.most = [], [], 0
 
     async def look(self, key):
@@ -25,7 +25,7 @@ class Looks:
 
     async def within(self, seconds):
         async with asyncio.TaskGroup() as group:
-            with self.rounds.within(group):
+            with self.queue.running_in(group):
                 await asyncio.sleep(seconds)
 
 
@@ -35,7 +35,7 @@ def looks():
 
 
 async def test_what_is_due_waits_until_it_may_be_looked_at(looks):
-    looks.rounds.due("a")
+    looks.queue.add("a")
     await asyncio.sleep(5)
     assert looks.taken == []
     await looks.within(2)
@@ -43,16 +43,16 @@ async def test_what_is_due_waits_until_it_may_be_looked_at(looks):
 
 
 async def test_what_becomes_due_during_its_look_is_looked_at_once_more_and_never_twice_at_a_time(looks):
-    looks.rounds.due("a")
-    asyncio.get_running_loop().call_later(0.4, looks.rounds.due, "a")
-    asyncio.get_running_loop().call_later(0.6, looks.rounds.due, "a")
+    looks.queue.add("a")
+    asyncio.get_running_loop().call_later(0.4, looks.queue.add, "a")
+    asyncio.get_running_loop().call_later(0.6, looks.queue.add, "a")
     await looks.within(5)
     assert (looks.taken, looks.most) == (["a", "a"], 1)
 
 
 async def test_only_so_many_keys_are_looked_at_at_once(looks):
     for key in range(PARALLEL + 1):
-        looks.rounds.due(key)
+        looks.queue.add(key)
     await looks.within(5)
     assert (len(looks.taken), looks.most) == (PARALLEL + 1, PARALLEL)
 
@@ -65,12 +65,12 @@ async def test_a_look_that_breaks_stops_no_other_and_is_taken_again_later_and_la
         if key in broken:
             raise KeyError(key)
 
-    rounds = Rounds(look)
+    queue = WorkQueue(look)
     async with asyncio.TaskGroup() as group:
-        with rounds.within(group):
-            rounds.due("a")
+        with queue.running_in(group):
+            queue.add("a")
             await asyncio.sleep(0)
-            rounds.due("b")
+            queue.add("b")
             await asyncio.sleep(10)
             broken.clear()
             await asyncio.sleep(60)
@@ -81,7 +81,7 @@ async def test_a_look_that_breaks_stops_no_other_and_is_taken_again_later_and_la
 
 async def test_what_becomes_due_after_the_end_waits_for_the_next_run(looks):
     await looks.within(1)
-    looks.rounds.due("a")
+    looks.queue.add("a")
     await asyncio.sleep(5)
     assert looks.taken == []
     await looks.within(2)

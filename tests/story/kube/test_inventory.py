@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from events.backoff import Patience
+from events.backoff import Backoff
 from events.bus import CaughtUp
 from events.kube.client import Kube
 from events.kube.resources import NODES, PODS
@@ -20,7 +20,7 @@ from schemas.subjects import Key
 from services.inventory.read.own_labels import labels_of, no_labels
 from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 from tests.kube.fixtures import needs
 from tests.kube.plane import ControlPlane
 
@@ -61,7 +61,7 @@ async def kube(server) -> AsyncIterator[Kube]:
 async def watching(server: ControlPlane, bus: MemoryBus, labels=no_labels) -> AsyncIterator[None]:
     """The inventory's watcher, on the bus."""
     kube, clock = Kube(server.transport(), random=random.random), lambda: datetime.now(UTC)
-    levels = Levels(bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
+    levels = LevelPublisher(bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
     await levels.boot()
     blank = ClusterSeen(cluster=KEY.name, uid="real")
     watcher = Watcher(
@@ -70,7 +70,7 @@ async def watching(server: ControlPlane, bus: MemoryBus, labels=no_labels) -> As
         Voice(levels, KEY, clock),
         clock=clock,
         meters=Meters(),
-        tries=Patience(lambda: 0.5, FIRST, LONGEST),
+        tries=Backoff(lambda: 0.5, FIRST, LONGEST),
         labels=labels,
     )
     task = asyncio.ensure_future(watcher.run(lambda: asyncio.sleep(0, kube)))

@@ -10,7 +10,7 @@ import structlog
 
 from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Object, Resource, Sight
-from services.runtime.workqueue import Rounds
+from services.runtime.workqueue import WorkQueue
 from services.sandbox.clouds.engine.alarm import RETRY, Alarm
 from services.sandbox.clouds.engine.cache import FAULTS, WATCHED, At, Cache, is_faults
 from services.sandbox.clouds.engine.executor import Hands
@@ -33,9 +33,9 @@ class Clouds:
         self._kube = kube
         self._laws = self._given = laws
         self._clock = clock
-        self._rounds: Rounds[At] = Rounds(self._look, "clouds.step")
-        self._alarm = Alarm(clock, self._rounds.due)
-        self._cache = Cache(self._rounds.due)
+        self._queue: WorkQueue[At] = WorkQueue(self._look, "clouds.step")
+        self._alarm = Alarm(clock, self._queue.add)
+        self._cache = Cache(self._queue.add)
         self._hands = Hands(kube, world, self._cache)
         self._unheard: set[Resource] = {*WATCHED, FAULTS}
         self._heard = asyncio.Event()
@@ -47,7 +47,7 @@ class Clouds:
                 group.create_task(self._follow(resource, self._saw))
             group.create_task(self._follow(FAULTS, self._heard_of_faults, faults.NAMESPACE))
             await self._heard.wait()  # before every list is there, nobody can say what is missing
-            with self._rounds.within(group):
+            with self._queue.running_in(group):
                 await self._alarm.run()
 
     async def _follow(
@@ -103,7 +103,7 @@ class Clouds:
 
     def _after(self, key: At, wanted: tuple[Change, ...], *, changed: bool) -> None:
         if changed:
-            self._rounds.due(key)
+            self._queue.add(key)
             return
         _log.warning("a step changed nothing, it is taken again later", cluster=key, step=repr(wanted)[:500])
         self._alarm.after(RETRY, key)

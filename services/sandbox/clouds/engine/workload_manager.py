@@ -9,7 +9,7 @@ import structlog
 from events.errors import Denied, Fault, NotFound
 from events.kube.client import Kube, Listed, Object, Resource
 from events.kube.resources import NODES
-from services.runtime.workqueue import Rounds
+from services.runtime.workqueue import WorkQueue
 from services.sandbox.clouds.engine.alarm import Alarm
 from services.sandbox.clouds.model.actions import Change, Edit, End, Make, Say, Wait
 from services.sandbox.clouds.model.annotations import MANAGER
@@ -32,22 +32,22 @@ class Workloads:
         self._holds = holds
         self._clock = clock
         self._run_seconds = run_seconds
-        self._rounds: Rounds[str] = Rounds(self._look, "inside.step")
+        self._queue: WorkQueue[str] = WorkQueue(self._look, "inside.step")
         self._odd: dict[str, tuple[str, ...]] = {}
         """What cannot be read of each place where there is such."""
-        self._alarm: Alarm[str] = Alarm(clock, self._rounds.due)
+        self._alarm: Alarm[str] = Alarm(clock, self._queue.add)
 
     def changed(self, place: str, group: str, plural: str) -> None:
         """An object of that kind has changed at that place."""
         if (group, plural) in _KINDS:
-            self._rounds.due(place)
+            self._queue.add(place)
 
     async def run(self, places: Iterable[str]) -> None:
         """For ever, beginning with a look at the places there are."""
         for place in places:
-            self._rounds.due(place)
+            self._queue.add(place)
         async with asyncio.TaskGroup() as group:
-            with self._rounds.within(group):
+            with self._queue.running_in(group):
                 await self._alarm.run()
 
     async def _look(self, place: str) -> None:

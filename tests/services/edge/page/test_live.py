@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from events.bus import Consumer, Stored
 from events.memory.bus import MemoryBus
-from events.redrive import Again, once_more
+from events.redrive import Redrive, redriven
 from schemas import cluster
 from services.edge.http import server
 from services.edge.page import follower, live
@@ -126,13 +126,13 @@ async def test_messages_published_together_come_in_few_batches(fresh):
     assert batches < 50
 
 
-def redriven():
+def redriven_intake():
     consumer = Consumer("gateway-intake", "INTAKE", ("cluster.requested",))
-    return once_more(Stored("cluster.requested", b"{}"), Again("INTAKE", consumer.name, "dlq-1"), "cluster.requested")
+    return redriven(Stored("cluster.requested", b"{}"), Redrive("INTAKE", consumer.name, "dlq-1"), "cluster.requested")
 
 
 async def test_timers_and_redeliveries_are_not_sent(fresh):
-    await fresh.bus.publish(redriven())
+    await fresh.bus.publish(redriven_intake())
     async with connected(fresh) as line:
         await fresh.publish("cluster.requested.last")
         assert (await line.until("cluster.requested.last"))[0] == ["cluster.requested.last"]

@@ -19,8 +19,8 @@ from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from services.gateway.kube_events.recorder import RECENT, WAITING, Recorder
 from services.gateway.read_models import Books
-from services.runtime.entity_store import Ledger
-from services.runtime.level_publisher import Levels
+from services.runtime.entity_store import EntityStore
+from services.runtime.level_publisher import LevelPublisher
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
@@ -41,8 +41,8 @@ class House:
         self.api = Api(MemoryJournal(), lambda: self.now, lambda: f"u-{next(uids)}")
         self.bus, self.tasks = MemoryBus(), []
         lives = (cluster.LIFECYCLE, teardown.LIFECYCLE, addon.LIFECYCLE)
-        self.ledgers = {life.domain: Ledger(self.bus, life, lambda: self.now, Meters()) for life in lives}
-        self.levels = Levels(self.bus, lambda: self.now, Meters(), ClusterSeen)
+        self.ledgers = {life.domain: EntityStore(self.bus, life, lambda: self.now, Meters()) for life in lives}
+        self.levels = LevelPublisher(self.bus, lambda: self.now, Meters(), ClusterSeen)
 
     def kube(self):
         return Kube(LocalTransport(self.api, MANAGEMENT), random=lambda: 0.5)
@@ -167,11 +167,11 @@ async def test_silence_is_told_but_not_that_of_a_cluster_that_ends():
         await it.decided(at(cluster.Ready))
         silent = msgspec.structs.replace(SEEN, known=False, fresh_since=NOW)
         for seen in (SEEN, silent, SEEN):
-            await it.levels.say(seen, "default", "train-a")
+            await it.levels.publish(seen, "default", "train-a")
             await asyncio.sleep(0.1)
         assert [reason for reason, _, _ in await it.told()] == ["ReachableAgain", "Ready", "Unreachable"]
         await it.decided(at(teardown.Draining))
-        await it.levels.say(silent, "default", "train-a")
+        await it.levels.publish(silent, "default", "train-a")
         await asyncio.sleep(0.1)
         assert [times for reason, _, times in await it.told() if reason == "Unreachable"] == [1]
 
@@ -214,7 +214,7 @@ async def test_of_what_is_kept_no_more_nothing_is_remembered():
     async with house() as it:
         made = await it.recorder()
         await it.decided(at(cluster.Ready))
-        await it.levels.say(SEEN, "default", "train-a")
+        await it.levels.publish(SEEN, "default", "train-a")
         await asyncio.sleep(0.1)
         assert (len(made._before), len(made._heard)) == (1, 1)
         await it.bus.publish(tombstone(NAME.state("ready")))

@@ -16,11 +16,11 @@ from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from schemas.subjects import Key
 from services.inventory.watch.cleanup import Sweep
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 
 
-def said(bus) -> Levels:
-    return Levels(bus, wall_clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
+def said(bus) -> LevelPublisher:
+    return LevelPublisher(bus, wall_clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
 
 
 async def tell(bus, tenant: str, name: str) -> None:

@@ -12,7 +12,7 @@ from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from services.inventory.watch.clusters import Clusters
 from services.kubernetes.workload_clusters import Workloads
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 
 pytestmark = [pytest.mark.looptime]
 
@@ -26,7 +26,7 @@ async def running(stage):
     async def never(_: str):
         raise AssertionError("no cluster was founded")
 
-    levels = Levels(stage.bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
+    levels = LevelPublisher(stage.bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
     workloads = Workloads(stage.kube, never)
     clusters = Clusters(
         stage.bus, workloads, levels, clock=clock, meters=Meters(), jitter=lambda: 0.5, management=stage.kube

@@ -9,7 +9,7 @@ from schemas.inventory import ClusterSeen, NodeSeen
 from schemas.subjects import Key
 from services.inventory.watch.gauge_updates import MEASURE, Measures
 from services.inventory.watch.publisher import Voice
-from services.runtime.level_publisher import Levels
+from services.runtime.level_publisher import LevelPublisher
 
 pytestmark = pytest.mark.looptime
 
@@ -29,7 +29,7 @@ class Counting(Meters):
 
 async def measured(make):
     meters, clock = Counting(), lambda: datetime(2026, 1, 1, tzinfo=UTC)
-    levels = Levels(MemoryBus(), clock, meters, NodeSeen, ClusterSeen)
+    levels = LevelPublisher(MemoryBus(), clock, meters, NodeSeen, ClusterSeen)
     await levels.boot()
     book = make.book([make.node()], [])
     voice = Voice(levels, KEY, clock)

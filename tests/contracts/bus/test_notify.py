@@ -2,7 +2,7 @@
 
 import asyncio
 
-from events.rpc import Desk, Question
+from events.rpc import Endpoint, RpcService
 
 
 async def test_what_is_told_is_heard_there_and_not_kept(bus, another):
@@ -13,12 +13,12 @@ async def test_what_is_told_is_heard_there_and_not_kept(bus, another):
         return b""
 
     listener = await another()
-    desk = Desk("alate-test", "1.0.0", "For a test.", (Question("told", "_INBOX.test.told", hear),))
+    desk = RpcService("alate-test", "1.0.0", "For a test.", (Endpoint("told", "_INBOX.test.told", hear),))
     task = asyncio.ensure_future(listener.answer(desk))
     try:
         async with asyncio.timeout(10):
             while told.empty():  # until it listens
-                await bus.tell("_INBOX.test.told", b"hello")
+                await bus.notify("_INBOX.test.told", b"hello")
                 await asyncio.sleep(0.01)
             assert await told.get() == b"hello"
     finally:
@@ -28,4 +28,4 @@ async def test_what_is_told_is_heard_there_and_not_kept(bus, another):
 
 
 async def test_nobody_need_be_there_to_hear_it(bus):
-    await bus.tell("_INBOX.test.nobody", b"hello")
+    await bus.notify("_INBOX.test.nobody", b"hello")
