@@ -1,6 +1,7 @@
 """Plays a page as a reader does: files saved, commands typed in one terminal, their output held against the page."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -19,6 +20,9 @@ WITHIN = 90.0
 UP = "alate up"
 LINKED = ("deploy", "services")
 """What the pages name of the repository."""
+HURRIES = {"ALATE_SANDBOX_SPEED": "0.3"}
+OWN = re.compile(r"\$ (?P<settings>(?:\w+=\S+ )+)alate up$", re.MULTILINE)
+"""A page that starts a stack with settings gets one of its own."""
 IS_UP = "alate is up in"
 
 
@@ -33,7 +37,7 @@ class Shell:
 
     def run(self, command: str) -> tuple[int, list[str]]:
         """The exit code, and all that is printed, line by line."""
-        script = f". {self._env}\n{command}\ncode=$?\nexport -p > {self._env}\nexit $code"
+        script = f"set -a\n. {self._env}\n{command}\ncode=$?\nexport -p > {self._env}\nexit $code"
         into, both = subprocess.PIPE, subprocess.STDOUT
         done = subprocess.run(
             ("/bin/bash", "-c", script),
@@ -49,13 +53,14 @@ class Shell:
 
 
 @contextmanager
-def stack(folder: Path) -> Iterator[Path]:
-    """A running `alate up`; gives the file of what it prints."""
+def stack(folder: Path, **settings: str) -> Iterator[Path]:
+    """A running `alate up` with a sandbox that hurries; gives the file of what it prints."""
+    folder.mkdir(exist_ok=True)
     for name in LINKED:
         (folder / name).symlink_to(ROOT / name)
-    printed = folder / "up.out"
+    printed, env = folder / "up.out", ENV | HURRIES | settings
     with printed.open("w") as out:
-        process = subprocess.Popen((str(ALATE), "up"), cwd=folder, env=ENV, stdout=out, stderr=subprocess.STDOUT)
+        process = subprocess.Popen((str(ALATE), "up"), cwd=folder, env=env, stdout=out, stderr=subprocess.STDOUT)
     try:
         until = time.monotonic() + STARTED
         while IS_UP not in printed.read_text():
@@ -70,13 +75,20 @@ def stack(folder: Path) -> Iterator[Path]:
 
 def play(page: Path, folder: Path, up: Path) -> list[str]:
     """Run a page from top to bottom; gives what differs."""
+    if own := OWN.search(page.read_text()):
+        settings = dict(each.split("=", 1) for each in own["settings"].split())
+        with stack(folder / page.stem, **settings) as apart:
+            return _play(page, folder / page.stem, apart)
+    return _play(page, folder, up)
+
+
+def _play(page: Path, folder: Path, up: Path) -> list[str]:
     shell, wrong = Shell(page.stem, folder), []
     for block in blocks(page):
         if block.file:
-            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
             (folder / block.file).write_text(block.text)
         for step in block.steps() if block.language == "console" and not block.unrun else ():
-            code, lines = (0, up.read_text().splitlines()) if step.command == UP else shell.run(step.command)
+            code, lines = (0, up.read_text().splitlines()) if step.command.endswith(UP) else shell.run(step.command)
             refused = any(line.startswith("alate: ") for line in step.output)
             if not fits(step.command, step.output, lines) or (code and not refused):
                 wrong.append(_told(page, step, code, lines))
