@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from events.jetstream.server import NatsServer
@@ -17,14 +18,28 @@ asyncio.set_event_loop(None)
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
 
+# Rich takes a tenth of a second to draw one traceback, and there are tests that log hundreds.
+structlog.configure(
+    processors=[
+        *structlog.get_config()["processors"][:-1],
+        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
+
+IN_PROCESS = pytest.mark.looptime(noop_cycles=0)
+"""Virtual time moves as soon as nothing can run: nothing comes from outside the process that 42 idle turns of the loop
+would have to be left for. A test where something does says so by a mark of its own.
+"""
 CROWDS = ("containers", "kube", "stack")
 """Marks of tests that start many processes: `make test` runs them in one process, when all others are done."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark those that want the machine to themselves."""
+    """Mark those that want the machine to themselves, and let virtual time move at once."""
     for item in items:
+        if item.get_closest_marker("looptime"):
+            item.add_marker(IN_PROCESS)
         if any(item.get_closest_marker(name) for name in CROWDS):
             item.add_marker("alone")
 

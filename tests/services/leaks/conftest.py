@@ -17,6 +17,7 @@ def _quiet(caplog, monkeypatch):
     monkeypatch.setattr(services.teardown.act, "LOOK_AGAIN", LOOKS)
     monkeypatch.setattr(services.addons.act, "LOOK_AGAIN", LOOKS)
     caplog.set_level(logging.CRITICAL, "asyncio")  # tells of every task that died with its process
+    before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     yield
-    structlog.reset_defaults()
+    structlog.configure(**before)

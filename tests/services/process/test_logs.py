@@ -16,7 +16,7 @@ from services.process import logs
 def log():
     """Sets logging up on a buffer; gives a function that reads what was logged."""
     out, root = io.StringIO(), logging.getLogger()
-    before = root.handlers[:], root.level
+    before, rendered = (root.handlers[:], root.level), structlog.get_config()
 
     def set_up(form="json", level="info"):
         logs.set_up("gateway", form=form, level=level, stream=out)
@@ -25,7 +25,7 @@ def log():
     set_up.text = out.getvalue
     set_up.lines = lambda: [json.loads(line) for line in out.getvalue().splitlines()]
     yield set_up
-    structlog.reset_defaults()
+    structlog.configure(**rendered)
     structlog.contextvars.clear_contextvars()
     root.handlers[:], root.level = before
 

@@ -34,15 +34,16 @@ async def labelled(stage, make):
     foreign = {"zone": "a", "alate.dev/team": "vision"}
     await put(stage, make.node("n1", labels=make.H100 | foreign))
     await stage.watch(labels=labels_of)
-    await stage.settled()
     return stage
 
 
 async def test_a_node_is_given_its_labels_beside_those_of_others(labelled, make):
+    await labelled.settled()
     assert await labels(labelled) == make.H100 | {"zone": "a", "alate.dev/team": "vision"} | OURS
 
 
 async def test_labels_follow_what_the_node_offers(labelled, make):
+    await labelled.settled()
     node = make.node("n1", gpus="4")
     await put(labelled, node)
     await labelled.settled()
@@ -50,6 +51,7 @@ async def test_labels_follow_what_the_node_offers(labelled, make):
 
 
 async def test_a_label_of_ours_that_somebody_took_or_changed_is_put_right(labelled, make):
+    await labelled.settled()
     for value in (None, "mine"):
         patch = {"metadata": {"labels": {"alate.dev/accelerator": value}}}
         await labelled.kube.patch(NODES, "n1", None, patch, manager="kubectl")
@@ -58,6 +60,7 @@ async def test_a_label_of_ours_that_somebody_took_or_changed_is_put_right(labell
 
 
 async def test_at_rest_and_after_a_restart_no_label_is_written_again(labelled):
+    await labelled.settled()
     version = (await labelled.kube.get(NODES, "n1"))["metadata"]["resourceVersion"]
     await labelled.stop()
     await labelled.watch(labels=labels_of)
@@ -66,6 +69,7 @@ async def test_at_rest_and_after_a_restart_no_label_is_written_again(labelled):
 
 
 async def test_switched_off_ours_are_taken_off_and_no_others(labelled, make):
+    await labelled.settled()
     await labelled.stop()
     await labelled.watch()
     await labelled.settled()

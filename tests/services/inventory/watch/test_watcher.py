@@ -262,7 +262,6 @@ async def dynamic(stage, make):
     await put(stage.kube, NODES, make.node("n1", gpus=None, labels={}))
     await stage.kube.create(SLICES, pool(1, 0, 1, "gpu-0", "gpu-1"))
     await stage.watch()
-    await stage.settled()
     return stage
 
 
@@ -276,6 +275,7 @@ def test_a_numa_node_that_cannot_be_is_not_told(make, said, told):
 
 
 async def test_devices_are_told_one_by_one_where_slices_are_served(dynamic):
+    await dynamic.settled()
     seen = await dynamic.last(NodeSeen, "n1")
     assert [(each.id, each.model, each.source, each.memory_mib) for each in seen.devices] == [
         ("GPU-gpu-0", "H100", "dra", 81920),
@@ -285,6 +285,7 @@ async def test_devices_are_told_one_by_one_where_slices_are_served(dynamic):
 
 
 async def test_half_a_pool_is_not_used_and_told_while_the_last_whole_one_is_served(dynamic):
+    await dynamic.settled()
     await dynamic.kube.create(SLICES, pool(2, 0, 2, "gpu-0"))
     await dynamic.settled()
     half = await dynamic.last(NodeSeen, "n1")
@@ -298,6 +299,7 @@ async def test_half_a_pool_is_not_used_and_told_while_the_last_whole_one_is_serv
 
 
 async def test_a_claim_tells_who_holds_which_device(dynamic, make):
+    await dynamic.settled()
     holder = await put(dynamic.kube, PODS, make.pod("train", "n1", cpu="1"))
     uid = holder["metadata"]["uid"]
     meta = {"name": "c", "namespace": "default"}
