@@ -3,6 +3,7 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
+unexport PYTHONDONTWRITEBYTECODE # the tests start hundreds of processes: what one compiled serves all others
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,6 +28,9 @@ kube: setup ## the real Kubernetes and Cluster API for the tests, built from Go 
 
 test-faults: setup ## the real Kubernetes taken away, and 20 clusters through Cluster API (half an hour, after make kube)
 	$(BIN)/pytest -m faults
+
+test-slow: setup ## what of `make test` is too slow for every day: every state that an entity can reach
+	ALATE_TEST_ALIKE=inf $(BIN)/pytest -n 2 tests/services/entities
 
 test-long: setup ## 10,000 histories, 100,000 hostile inputs, 50 ends, 20 kills of NATS, each stopped for a minute, a minute of attack (over an hour)
 	ALATE_TEST_HISTORIES=10000 $(BIN)/pytest tests/services/leaks
@@ -77,4 +81,4 @@ lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements-dev.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group fuzz -o requirements-fuzz.lock
 
-.PHONY: help setup demo test test-faults test-long fuzz kube asyncapi check bench bench-kube docs generate lock
+.PHONY: help setup demo test test-faults test-slow test-long fuzz kube asyncapi check bench bench-kube docs generate lock
