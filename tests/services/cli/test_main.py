@@ -6,6 +6,8 @@ from socket import AF_INET, SOCK_STREAM, socket
 
 import pytest
 
+from services.cli import main
+
 ALATE = Path(sys.executable).with_name("alate")
 
 
@@ -14,6 +16,23 @@ def alate(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         (str(ALATE), *words), capture_output=True, text=True, cwd=cwd, env=env, timeout=50, check=False
     )
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, capfd):
+    """Runs `alate` within this process, in the test's folder: a process of its own takes a second to start."""
+    monkeypatch.chdir(tmp_path)
+    for name in os.environ:
+        if name.startswith("ALATE_"):
+            monkeypatch.delenv(name)
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["alate", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return subprocess.CompletedProcess(words, ended.value.code, *capfd.readouterr())
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -45,11 +64,19 @@ def alate(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         ),
     ],
 )
-def test_help_is_there_for_every_command(tmp_path, words):
-    done = alate(*words, cwd=tmp_path)
+def test_help_is_there_for_every_command(here, words):
+    done = here(*words)
 
     assert done.returncode == 0
     assert "Usage: alate" in done.stdout
+
+
+def test_its_words_and_its_exit_code_are_those_of_the_process(tmp_path):
+    helped, refused = alate("--help", cwd=tmp_path), alate("get", "pods", cwd=tmp_path)
+
+    assert (helped.returncode, refused.returncode) == (0, 2)
+    assert "Usage: alate" in helped.stdout
+    assert refused.stderr.startswith("alate: there is no kind pods")
 
 
 def test_help_loads_nothing_that_only_work_needs():
@@ -108,8 +135,8 @@ COLONY = str(ROOT / "deploy" / "colony.yaml")
         (("fly",), "No such command 'fly'"),
     ],
 )
-def test_bad_input_is_one_clear_sentence_and_exit_code_2(tmp_path, words, sentence):
-    done = alate(*words, cwd=tmp_path)
+def test_bad_input_is_one_clear_sentence_and_exit_code_2(here, words, sentence):
+    done = here(*words)
 
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
