@@ -81,7 +81,7 @@ class Edge:
         callers = Callers(secrets)
         self._questions = Questions(bus, callers)
         visitors = Visitors(callers, clock=clock, is_open=door.is_open)
-        self._site = Site(bus, visitors, roles, clock=clock, meters=meters, jitter=jitter)
+        self._site = Site(bus, kube, visitors, roles, clock=clock, meters=meters, jitter=jitter)
         self._lag = Lag(bus, CONSUMED, meters)
         self._book = Rulebook(kube, evaluators, clock)
         self._files = RuleFiles(door.triggers, self._processes, meters)

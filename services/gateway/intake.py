@@ -22,8 +22,8 @@ from schemas.registry import Stream, declared
 from schemas.subjects import Key, names_of
 from schemas.wish import ClusterRequested, ColonyExtended, ColonyReleased, ColonyScaled
 from services.clouds.labels import FORCE, GROUP
-from services.colony.edits import MANAGER as SCALER
-from services.colony.edits import NoSuchPool, Untimely, extending, scaling
+from services.colony.apply import apply_edit
+from services.colony.edits import NoSuchPool, Patch, Untimely, extending, scaling
 from services.gateway.annotations import marks, release_marks
 
 T = TypeVar("T")
@@ -150,19 +150,18 @@ class Intake:
         if last is not None and last.sequence > delivery.stored.sequence:
             log.info("intake.late", tenant=asked.tenant, name=asked.name)
         else:
-            colony = await self._kube.get(COLONIES, asked.name, asked.tenant)
-            patch = scaling(colony, asked.cluster, asked.nodes)
-            await self._kube.patch(COLONIES, asked.name, asked.tenant, patch, kind="json", manager=SCALER)
+            await self._edit(asked, lambda colony: scaling(colony, asked.cluster, asked.nodes))
         return asked.name
 
     async def _extend(self, delivery: Delivery) -> str:
         """Write a longer life into a Colony, unless it is written there."""
         asked = read_change(delivery, ColonyExtended)
         life = _life(asked.time_to_live)
-        patch = extending(await self._kube.get(COLONIES, asked.name, asked.tenant), asked.cluster, life)
-        if patch:
-            await self._kube.patch(COLONIES, asked.name, asked.tenant, patch, kind="json", manager=SCALER)
+        await self._edit(asked, lambda colony: extending(colony, asked.cluster, life))
         return asked.name
+
+    async def _edit(self, asked: ColonyScaled | ColonyExtended, edit: Callable[[Object], Patch]) -> None:
+        await apply_edit(self._kube, asked.tenant, asked.name, edit)
 
 
 def _notes(event: CloudEvent, asked: ColonyReleased, delivery: Delivery, meta: Object) -> Mapping[str, str]:

@@ -19,6 +19,7 @@ from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, MACHIN
 from events.meters import Meters
 from services.clouds import backends
 from services.compose import SERVICES, Ports
+from services.edge.page.colonies import ActionOptions
 from services.market.catalog_parser import read_folder
 from services.market.catalog_sources import SAMPLE, sources
 from services.outbound.service import Receivers
@@ -180,11 +181,12 @@ async def play(stage: Stage) -> None:
     await resized(stage, "written", 3)
     await resized(stage, "written", 1)
     await extended(stage, bus)
+    await viewed(stage)
     await scaled(stage, bus)
     for pools in (2, 1):
         await widened(stage, pools)
     await upgraded(stage, "v1.35.0")
-    await stage.admin.delete(COLONIES, "written", "default")
+    await stage.services["edge"]._site._colonies.delete("default", "written", force=False)
     await release(bus, "asked", stage.clock())
     await bus.close()
     for name in ("written", "asked"):
@@ -210,6 +212,13 @@ async def extended(stage: Stage, bus: Bus) -> None:
 
     await say(bus, "extend", "colony.extended", stage.clock(), time_to_live="12h")
     await stage.until("extended", later, "written")
+
+
+async def viewed(stage: Stage) -> None:
+    """An operator opens the page of a cluster, and extends another one there."""
+    colonies = stage.services["edge"]._site._colonies
+    assert (await colonies.view("default", "written", "capi")).status["phase"] == "Ready"
+    await colonies.change("default", "written", "k0rdent", "extend", ActionOptions(time_to_live="12h"))
 
 
 async def say(bus: Bus, verb: str, subject: str, now: datetime, **more: object) -> None:

@@ -29,6 +29,7 @@ from services.roles import SERVICES
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, SECRET, WHSEC
+from tests.services.edge.page.colonies import Colonies
 from tests.services.edge.page.page_server import TOKEN
 
 
@@ -39,7 +40,7 @@ def routes_of(bus: Bus, folder: Path) -> tuple[Site, tuple[Route, ...]]:
     secrets = Secrets(folder)
     hooks = Hooks(bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=lambda: NOW, meters=Meters())
     visitors = Visitors(Callers(secrets), clock=lambda: NOW, is_open=True)
-    site = Site(bus, visitors, SERVICES, clock=lambda: NOW, meters=Meters(), jitter=lambda: 0.0)
+    site = Site(bus, Colonies(), visitors, SERVICES, clock=lambda: NOW, meters=Meters(), jitter=lambda: 0.0)
     routes = (*hooks.routes(), *Questions(bus, Callers(secrets)).routes(), *site.routes())
     return site, tuple(route for route in routes if not route.lasts)
 

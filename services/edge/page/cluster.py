@@ -15,6 +15,7 @@ from schemas.registry import declared
 from schemas.unreadable import UNREADABLE
 from services.colony.cost import held, so_far
 from services.edge.page.causes import Cause, Entry, causes, newest_values
+from services.edge.page.colonies import Colonies, ColonyView
 from services.eventlog.history import Turn, history
 from services.queries.answer import SUBJECT
 
@@ -48,7 +49,7 @@ class CostPoint(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ClusterPage(msgspec.Struct, frozen=True, rename="camel"):
-    """The history of a cluster, and its nodes."""
+    """The history of a cluster, its nodes, and what its Colony shows of it."""
 
     tenant: str
     name: str
@@ -59,19 +60,23 @@ class ClusterPage(msgspec.Struct, frozen=True, rename="camel"):
     costs: tuple[CostPoint, ...]
     nodes: tuple[msgspec.Raw, ...]
     """As `alate get nodes -o json` shows them."""
+    view: ColonyView | None = None
+    """None where the Colony is gone, or cannot be read now."""
 
 
-async def cluster_page(bus: Bus, tenant: str, name: str) -> ClusterPage:
+async def cluster_page(bus: Bus, colonies: Colonies, tenant: str, name: str) -> ClusterPage:
     """Read all of it. Raises Failed if there never was such a cluster."""
     entries = [Entry(turn, typed(turn)) for turn in await history(bus, tenant, name)]
     states = [entry.state for entry in entries if isinstance(entry.state, ClusterState)]
+    wish = states[-1].wish if states else None
     named = await newest_values(bus, tenant, name, frozenset(_objects(states, name)))
     why = causes(entries, named)
     return ClusterPage(
         tenant=tenant,
         name=name,
-        colony=states[-1].wish.colony if states else "",
-        cluster=states[-1].wish.cluster if states else "",
+        colony=wish.colony if wish else "",
+        cluster=wish.cluster if wish else "",
+        view=await colonies.view(tenant, wish.colony, wish.cluster) if wish else None,
         transitions=tuple(_transition(entry.turn, cause) for entry, cause in zip(entries, why, strict=True)),
         costs=tuple(costs(states)),
         nodes=await _nodes(bus, tenant, name) if states and not isinstance(states[-1], Released) else (),

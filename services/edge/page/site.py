@@ -4,22 +4,26 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
 
+import msgspec
 import structlog
 from aiohttp import web
 
 from events.bus import Bus, Unavailable
 from events.jetstream.permissions import Role
+from events.kube.client import Kube
 from events.telemetry import Meters
+from schemas.unreadable import UNREADABLE
 from services.edge.http.problem import Problem, not_now
-from services.edge.http.server import Route
+from services.edge.http.server import Route, body_of
 from services.edge.page.cluster import cluster_page
+from services.edge.page.colonies import ActionOptions, Colonies
 from services.edge.page.files import Files
 from services.edge.page.fleet import Fleet
 from services.edge.page.follower import Follower
 from services.edge.page.graph import graph
 from services.edge.page.live import Live
 from services.edge.page.summary import subject_groups
-from services.edge.page.visitors import Visitors, json_response
+from services.edge.page.visitors import LARGEST, SLOWEST, Visitors, json_response
 from services.errors import BadInput, Failed
 from services.eventlog.dead_letters import chosen, grouped
 from services.eventlog.redrive import again, check, letters
@@ -35,6 +39,7 @@ class Site:
     def __init__(  # noqa: PLR0913 - what it meets the world through
         self,
         bus: Bus,
+        kube: Kube,
         visitors: Visitors,
         roles: Iterable[Role],
         *,
@@ -46,6 +51,7 @@ class Site:
         self._visitors = visitors
         self._roles = tuple(roles)
         self._clock = clock
+        self._colonies = Colonies(kube, clock)
         self._follower = Follower(bus, clock=clock, jitter=jitter)
         self._fleet = Fleet(bus, meters, self._follower.notify)
         self._live = Live(self._follower, self._fleet)
@@ -66,6 +72,8 @@ class Site:
             *(Route("GET", path, self._viewable(handler)) for path, handler in shown.items()),
             Route("GET", "/live", self._viewable(self._live.stream), lasts=True),
             Route("POST", "/letters/{which}/redrive", self.redrive),
+            Route("POST", "/colonies/{tenant}/{colony}/{cluster}/{action}", self.act),
+            Route("DELETE", "/colonies/{tenant}/{colony}", self.delete),
         )
 
     async def run(self) -> None:
@@ -100,11 +108,27 @@ class Site:
         return json_response(graph(self._roles, subject_groups(), self._follower.rates.per_second(self._clock())))
 
     async def cluster(self, request: web.Request) -> web.StreamResponse:
-        """The history of a cluster, and its nodes. Raises Problem 404."""
+        """The history of a cluster, its nodes, and what its Colony shows of it. Raises Problem 404."""
         try:
-            return json_response(await cluster_page(self._bus, *_names(request, "tenant", "name")))
+            return json_response(await cluster_page(self._bus, self._colonies, *_names(request, "tenant", "name")))
         except Failed as none:
             raise Problem(404, "no such cluster has a history") from none
+
+    async def act(self, request: web.Request) -> web.StreamResponse:
+        """Extend, scale, hibernate, wake or recreate a cluster. Raises Problem 401, 403, 404, 409, 422, 503."""
+        caller = self._visitors.check_change(request)
+        tenant, colony, cluster, action = _names(request, "tenant", "colony", "cluster", "action")
+        await self._colonies.change(tenant, colony, cluster, action, await _options(request))
+        log.info("colony.changed", by=caller.name, tenant=tenant, colony=colony, cluster=cluster, action=action)
+        return json_response({})
+
+    async def delete(self, request: web.Request) -> web.StreamResponse:
+        """Delete a Colony with all of its clusters. Raises Problem 401, 403, 404, 409, 503."""
+        caller, (tenant, colony) = self._visitors.check_change(request), _names(request, "tenant", "colony")
+        force = request.query.get("force") == "true"
+        await self._colonies.delete(tenant, colony, force=force)
+        log.info("colony.deleted", by=caller.name, tenant=tenant, colony=colony, force=force)
+        return json_response({})
 
     async def letters(self, _: web.Request) -> web.StreamResponse:
         """Dead letters by cause, the newest first."""
@@ -130,3 +154,12 @@ class Site:
 
 def _names(request: web.Request, *names: str) -> tuple[str, ...]:
     return tuple(request.match_info[name] for name in names)
+
+
+async def _options(request: web.Request) -> ActionOptions:
+    """The body of an action. Raises Problem 422."""
+    body = await body_of(request, LARGEST, SLOWEST)
+    try:
+        return msgspec.json.decode(body or b"{}", type=ActionOptions)
+    except UNREADABLE as wrong:
+        raise Problem(422, f"the body is not understood: {wrong}", "body") from wrong

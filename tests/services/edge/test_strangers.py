@@ -25,6 +25,7 @@ from services.roles import SERVICES
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, SECRET, bearer, github
+from tests.services.edge.page.colonies import Colonies
 from tests.services.edge.page.page_server import JO, TOKEN, Page
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -79,7 +80,7 @@ async def edge(tmp_path: Path) -> AsyncIterator[Page]:
         page.endpoint("reader.acme.x", "mine")
         callers = Callers(secrets)
         visitors = Visitors(callers, clock=page.clock, is_open=True)
-        site = Site(bus, visitors, SERVICES, clock=page.clock, meters=page.meters, jitter=lambda: 0.0)
+        site = Site(bus, Colonies(), visitors, SERVICES, clock=page.clock, meters=page.meters, jitter=lambda: 0.0)
         hooks = Hooks(bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=page.clock, meters=page.meters)
         page.routes = (*hooks.routes(), *Questions(bus, callers).routes(), *site.routes())
         page.url = await stack.enter_async_context(opened("127.0.0.1:0", page.routes))

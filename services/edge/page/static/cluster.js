@@ -1,5 +1,6 @@
 // The page of one cluster: how it is, its history with the causes, its nodes, and what it costs.
 
+import { Actions } from "./actions.js";
 import { CostChart } from "./chart.js";
 import { List } from "./list.js";
 import { timeline } from "./timeline.js";
@@ -7,12 +8,15 @@ import { costOf } from "./fleet.js";
 import { badge, clock, duration, element, kindOf, moment, money, now, write } from "./words.js";
 
 const EVERY = 5000;
+const NEGATIVE = new Set(["Resizing", "Upgrading"]); // conditions that are well while they are False
+const CONDITIONS = { True: "good", False: "trouble", Unknown: "ending", "!True": "going", "!False": "good", "!Unknown": "info" };
 const byId = (id) => document.getElementById(id);
 
 export class ClusterView {
   /** `ask(path)` gives JSON, or throws an Error with one sentence; `fleet` has the row of every cluster. */
-  constructor(ask, fleet) {
+  constructor(ask, fleet, signedIn) {
     Object.assign(this, { ask, fleet, of: null, page: null, asked: 0 });
+    this.actions = new Actions(ask, signedIn, () => this.reload());
     this.chart = new CostChart(byId("costs"));
     this.list = new List(byId("transitions"), { make, fill: (row, item) => fill(row, item, (cause) => this.select(cause)), key: (item) => item.position, open: () => {} });
     setInterval(() => this.draw(), EVERY);
@@ -56,7 +60,12 @@ export class ClusterView {
   }
 
   history() {
+    this.actions.show(this.page);
     if (!this.page) return;
+    const { view } = this.page;
+    byId("view").hidden = !view;
+    byId("conditions").replaceChildren(...(view?.status.conditions ?? []).map(condition));
+    byId("addons").replaceChildren(...(view?.status.addons ?? []).map(addon));
     timeline(byId("timeline"), this.page.transitions, (transition) => this.select(transition));
     this.list.show([...this.page.transitions].reverse());
     this.chart.show(this.page.costs);
@@ -105,6 +114,21 @@ function facts(row) {
     tile.append(element("dt", "", name), element("dd", "", value), element("small", "", more));
     return tile;
   });
+}
+
+function condition({ type, status, reason, message }) {
+  const word = { True: "yes", False: "no", Unknown: "unknown" }[status];
+  return line(type, word, CONDITIONS[`${NEGATIVE.has(type) ? "!" : ""}${status}`], message || reason);
+}
+
+const addon = ({ name, phase, message }) => line(name, (phase ?? "unknown").toLowerCase(), kindOf((phase ?? "").toLowerCase()), message ?? "");
+
+function line(name, word, kind, message) {
+  const made = element("li");
+  const state = element("span");
+  badge(state, word, kind);
+  made.append(element("b", "", name), state, element("span", "quiet", message));
+  return made;
 }
 
 function node(item) {

@@ -60,7 +60,7 @@ function enter(session) {
   setClock(session.now);
   byId("who").textContent = name ? `Sign out ${name}` : "Sign in";
   if (!byId("letters").hidden) letters.show();
-  cluster.draw();
+  cluster.history();
   return session.mayView;
 }
 

@@ -19,6 +19,7 @@ from services.edge.page.visitors import Visitors
 from services.edge.webhooks.secrets import Secrets
 from services.roles import SERVICES
 from tests.services.edge.house import Answer, House
+from tests.services.edge.page.colonies import Colonies
 from tests.services.edge.page.states import subject
 
 TOKEN = "the-operators-own"  # noqa: S105 - of this test alone
@@ -74,7 +75,7 @@ async def ended(task: asyncio.Future[None]) -> None:
 
 @asynccontextmanager
 async def open_page(
-    bus: Bus, folder: Path, *, is_open: bool = True, address: str = "127.0.0.1:0"
+    bus: Bus, folder: Path, *, is_open: bool = True, address: str = "127.0.0.1:0", kube: Colonies | None = None
 ) -> AsyncIterator[Page]:
     """A page on a bus."""
     async with AsyncExitStack() as stack:
@@ -82,7 +83,9 @@ async def open_page(
         page.endpoint("operator.jo", TOKEN)
         page.endpoint("reader.acme.x", "mine")
         visitors = Visitors(Callers(Secrets(folder)), clock=page.clock, is_open=is_open)
-        site = Site(bus, visitors, SERVICES, clock=page.clock, meters=page.meters, jitter=lambda: 0.0)
+        site = Site(
+            bus, kube or Colonies(), visitors, SERVICES, clock=page.clock, meters=page.meters, jitter=lambda: 0.0
+        )
         page.session = await stack.enter_async_context(aiohttp.ClientSession(cookie_jar=page.jar))
         await page.start(site, address)
         try:

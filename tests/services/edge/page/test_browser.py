@@ -14,6 +14,7 @@ from events.bus import Consumer
 from schemas import addon, cluster, teardown
 from schemas.placement import Attempt, Placement
 from services.edge.page.summary import subject_groups
+from tests.services.edge.page.colonies import Colonies, colony
 from tests.services.edge.page.page_server import TOKEN, open_page
 from tests.services.edge.page.states import LOT, addon_state, seen, state, wish
 
@@ -266,4 +267,72 @@ async def test_a_closed_page_asks_for_a_token_first_and_shows_all_after(browser,
     await window.locator("#token").fill(TOKEN)
     await window.locator("#token").press("Enter")
     await expect(window.locator("#status")).to_have_text("live")
+    await window.close()
+
+
+@pytest.fixture
+def kube():
+    return Colonies(colony())
+
+
+@pytest.fixture
+async def managed(bus, tmp_path, kube) -> AsyncIterator[object]:
+    """A page beside a Kubernetes API that has the Colony of the cluster."""
+    async with open_page(bus, tmp_path, kube=kube) as one:
+        await one.publish_state(state(cluster.Ready))
+        yield one
+
+
+async def signed_in(browser, managed) -> Page:
+    window = await browser.new_page(viewport={"width": 1280, "height": 800})
+    await window.goto(f"{managed.url}/#/cluster/acme/train-gpu")
+    await expect(window.locator("#actions button")).to_have_count(4)
+    await expect(window.locator("#actions button:enabled")).to_have_count(0)
+    await window.locator("#who").click()
+    await window.locator("#token").fill(TOKEN)
+    await window.locator("#token").press("Enter")
+    await expect(window.locator("#actions button:enabled")).to_have_count(4)
+    return window
+
+
+async def test_an_operator_extends_scales_and_hibernates_a_cluster(browser, managed, kube):
+    window = await signed_in(browser, managed)
+    act, dialog = window.locator("#actions"), window.locator("#action")
+    await act.get_by_role("button", name="Extend").click()
+    await dialog.get_by_label("Time to live").fill("soon")
+    await dialog.get_by_role("button", name="Extend").click()
+    await expect(dialog.locator("#action-wrong")).to_contain_text("timeToLive is 'soon'")
+    await dialog.get_by_label("Time to live").fill("12h")
+    await dialog.get_by_role("button", name="Extend").click()
+    await expect(dialog).to_be_hidden()
+    await act.get_by_role("button", name="Scale").click()
+    await dialog.get_by_label("Nodes of pool workers").fill("3")
+    await dialog.get_by_role("button", name="Scale").click()
+    await expect(dialog).to_be_hidden()
+    await act.get_by_role("button", name="Hibernate").click()
+    await dialog.get_by_role("button", name="Hibernate").click()
+    await expect(act.get_by_role("button", name="Wake")).to_be_visible()
+    spec = kube.kept["acme", "train"]["spec"]["clusters"][0]
+    assert (spec["timeToLive"], spec["pools"][0]["nodes"], spec["hibernate"]) == ("12h", 3, True)
+    await window.close()
+
+
+async def test_an_operator_deletes_a_colony_after_reading_what_goes_with_it(browser, managed, kube):
+    window = await signed_in(browser, managed)
+    await window.locator("#actions").get_by_role("button", name="Delete").click()
+    await expect(window.locator("#action-text")).to_have_text("Deletes Colony train with its cluster gpu.")
+    await window.locator("#action").get_by_role("button", name="Cancel").click()
+    assert kube.kept
+    await window.locator("#actions").get_by_role("button", name="Delete").click()
+    await window.locator("#action").get_by_role("button", name="Delete").click()
+    await expect(window.locator("#actions button")).to_have_count(0)
+    assert kube.kept == {}
+    await window.close()
+
+
+async def test_conditions_and_add_ons_are_shown(browser, managed):
+    window = await browser.new_page()
+    await window.goto(f"{managed.url}/#/cluster/acme/train-gpu")
+    await expect(window.locator("#conditions")).to_contain_text("16 of 16 accelerators")
+    await expect(window.locator("#addons .badge")).to_have_text("◆ applied")
     await window.close()

@@ -7,15 +7,20 @@ import pytest
 
 from events.bus import Message
 from events.cloudevents import CloudEvent, encode
+from events.errors import TryLater
 from events.memory.bus import MemoryBus
 from schemas import cluster, teardown
 from schemas.questions import Answered
+from services.edge.page import colonies
 from services.edge.page.causes import OWN, REPLACED
 from services.edge.page.cluster import cluster_page
 from services.errors import Failed
+from tests.services.edge.page.colonies import Colonies, colony
 from tests.services.edge.page.states import BEGAN, seen, state, subject, wish
 
 HOUR = timedelta(hours=1)
+KUBE = Colonies(colony())
+COLONIES = colonies.Colonies(KUBE, lambda: BEGAN)
 
 
 async def publish(bus, one, name, cause=""):
@@ -26,7 +31,7 @@ async def publish(bus, one, name, cause=""):
 
 
 async def causes(bus):
-    page = await cluster_page(bus, "acme", "train-gpu")
+    page = await cluster_page(bus, COLONIES, "acme", "train-gpu")
     return [(each.state, each.cause.text, each.cause.position) for each in page.transitions]
 
 
@@ -79,7 +84,7 @@ async def test_the_cost_is_known_at_every_transition():
     await publish(bus, state(cluster.Launching), "c2")
     await publish(bus, state(cluster.Ready, since=BEGAN + HOUR), "c3")
     await publish(bus, state(cluster.Released, since=BEGAN + 2 * HOUR, cost_usd=82.0), "c4")
-    points = (await cluster_page(bus, "acme", "train-gpu")).costs
+    points = (await cluster_page(bus, COLONIES, "acme", "train-gpu")).costs
     assert [(point.cost, point.price) for point in points] == [(0.0, 0.0), (0.0, 41.0), (41.0, 41.0), (82.0, 0.0)]
 
 
@@ -91,19 +96,35 @@ async def test_nodes_are_those_of_the_inventory():
 
     bus, asked = Inventory(), []
     await publish(bus, state(cluster.Ready), "c1")
-    page = await cluster_page(bus, "acme", "train-gpu")
+    page = await cluster_page(bus, COLONIES, "acme", "train-gpu")
     assert msgspec.json.decode(msgspec.json.encode(page))["nodes"] == [{"node": "n1"}]
     assert asked == [("ask.inventory.nodes", {"tenant": "acme", "cluster": "train-gpu"})]
+
+
+async def test_conditions_and_pools_are_those_of_the_colony_without_manifests():
+    bus = MemoryBus()
+    await publish(bus, state(cluster.Ready), "c1")
+    view = (await cluster_page(bus, COLONIES, "acme", "train-gpu")).view
+    assert (view.status["phase"], view.spec["timeToLive"], view.clusters) == ("Ready", "6h", ("gpu",))
+    assert "addons" not in view.spec
+
+
+async def test_without_the_kubernetes_api_the_page_shows_the_rest():
+    bus, away = MemoryBus(), Colonies()
+    away.error = TryLater("no answer")
+    await publish(bus, state(cluster.Ready), "c1")
+    page = await cluster_page(bus, colonies.Colonies(away, lambda: BEGAN), "acme", "train-gpu")
+    assert (page.view, len(page.transitions)) == (None, 1)
 
 
 async def test_a_state_that_cannot_be_read_is_still_a_transition():
     bus = MemoryBus()
     await bus.publish(Message("cluster.ready.acme.train-gpu", b'{"uid":"u"}'))
-    page = await cluster_page(bus, "acme", "train-gpu")
+    page = await cluster_page(bus, COLONIES, "acme", "train-gpu")
     assert [each.state for each in page.transitions] == ["ready"]
     assert (page.colony, page.costs, page.nodes) == ("", (), ())
 
 
 async def test_an_unknown_cluster_has_no_page():
     with pytest.raises(Failed):
-        await cluster_page(MemoryBus(), "acme", "nobody")
+        await cluster_page(MemoryBus(), COLONIES, "acme", "nobody")
