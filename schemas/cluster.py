@@ -28,7 +28,7 @@ class ClusterState(State, frozen=True, kw_only=True):
     """What was billed until `billed_since`: the released attempts, and the current one at what it cost before.
 
     It is as of then, and not counted on while nothing changes: by now the cluster has cost as much more as the hours
-    since `billed_since` times what its placement costs an hour (`services.colony.cost.so_far`).
+    since `billed_since` times what its placement costs an hour (`services.colony.accounting.so_far`).
     """
     interruptions: int = 0
     """How often it was whole on spot machines, and then was not."""

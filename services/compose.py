@@ -10,7 +10,7 @@ from events.bus import Bus
 from events.kube.client import Kube
 from events.telemetry import Meters
 from services.addons.service import service as addons_service
-from services.clouds.object_cache import Kept
+from services.clouds.cluster_object import Kept
 from services.clouds.port import Cloud
 from services.edge.service import CLOSED, Door, Edge
 from services.gateway.service import Gateway

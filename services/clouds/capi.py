@@ -15,7 +15,6 @@ from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds import adoption
-from services.clouds.autoscaling import floor
 from services.clouds.cluster_object import (
     alter,
     ensure,
@@ -23,6 +22,7 @@ from services.clouds.cluster_object import (
     identity,
     installed,
     newest,
+    over,
     own,
     rewrite,
     served,
@@ -32,14 +32,13 @@ from services.clouds.cluster_object import (
 from services.clouds.cluster_templates import CLOUD_LABEL, KEY, PREFIX, Source, Sources, cloud_of
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.existing_cluster import Standing, of_cluster
-from services.clouds.health_checks import declares, health_check
 from services.clouds.labels import GROUP
 from services.clouds.leftovers import CLUSTER_NAME, leftovers
 from services.clouds.manifest_patches import Render, sized, versioned
-from services.clouds.manifests import filled, render
+from services.clouds.manifests import declares, filled, health_check, render
+from services.clouds.node_config import cluster_network, floor
 from services.clouds.port import labels, owner
 from services.clouds.rollout import control_plane, running, workers
-from services.clouds.template_values import cluster_network, over
 from services.clouds.topology import class_of, grown, infrastructure_of, risen, topology
 
 AT_ONCE = 4

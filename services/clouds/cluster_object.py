@@ -1,16 +1,17 @@
 """What both back ends do alike with the one object whose life is the attempt's life."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from events.errors import Denied, NotFound, TryLater
-from events.kube.client import Kube, Object, Resource
+from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource
 from events.kube.errors import NotServed
 from events.kube.resources import find
 from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.wish import own_name
 from services.clouds.labels import ATTEMPT, CLUSTER, UID
+from services.clouds.template_values import Config
 
 BEFORE = "v1beta1"
 """What Cluster API spoke before v1beta2, and k0rdent speaks."""
@@ -151,3 +152,54 @@ def identity(seen: Object) -> InfraSeen | None:
         return None
     adopted = "" if meta["name"] == own_name(cluster, number) else meta["name"]
     return InfraSeen(cluster=cluster, uid=uid, attempt=number, going=going, adopted=adopted)
+
+
+def over(beneath: Mapping[str, object], config: Config) -> Config:
+    """A config, with what lies beneath it where it says nothing."""
+    return {**beneath, **{key: _over(beneath.get(key), value) for key, value in config.items()}}
+
+
+def _over(beneath: object, value: object) -> object:
+    return over(beneath, value) if isinstance(beneath, Mapping) and isinstance(value, dict) else value
+
+
+class Kept:
+    """Objects of one kind: as the watch shows them while one is heard, else as the API server answers."""
+
+    def __init__(self, kube: Kube, resource: Resource, labels: str = "") -> None:
+        """`labels` is a selector as in ``kubectl -l``."""
+        self._kube = kube
+        self._resource = resource
+        self._labels = labels
+        self._objects: dict[str, dict[str, Object]] | None = None
+
+    async def run(self) -> None:
+        """Follow, for ever."""
+        async for sight in self._kube.watch(self._resource, labels=self._labels):
+            match sight:
+                case Listed(items):
+                    self._objects = {}
+                    for item in items:
+                        self._take(self._objects, item, gone=False)
+                case Changed(item, gone) if self._objects is not None:
+                    self._take(self._objects, item, gone=gone)
+                case Lost():
+                    self._objects = None
+
+    async def of(self, namespace: str, *, anew: bool = False) -> tuple[Object, ...]:
+        """Those of a namespace; `anew` asks the API server, as what was just made may not be seen yet.
+
+        Raises the faults of a list.
+        """
+        if anew or self._objects is None:
+            return (await self._kube.list(self._resource, namespace, labels=self._labels)).items
+        return tuple(self._objects.get(namespace, {}).values())
+
+    @staticmethod
+    def _take(objects: dict[str, dict[str, Object]], item: Object, *, gone: bool) -> None:
+        meta = item["metadata"]
+        there = objects.setdefault(meta["namespace"], {})
+        if gone:
+            there.pop(meta["name"], None)
+        else:
+            there[meta["name"]] = item

@@ -7,10 +7,9 @@ from events.kube.client import Kube, Object
 from events.kube.resources import CLUSTERCLASSES, CONFIGMAPS
 from schemas.cluster import NOT_INSTALLED
 from schemas.wish import Wish
-from services.clouds.cluster_object import newest
+from services.clouds.cluster_object import Kept, newest
 from services.clouds.labels import GROUP
 from services.clouds.manifests import sells_spot
-from services.clouds.object_cache import Kept
 from services.clouds.topology import buys_spot
 
 PREFIX = "alate-capi-"

@@ -2,16 +2,45 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from string import Template
 
 from events.errors import Denied
-from events.kube.port import Object
+from events.kube.port import Object, Resource
 from schemas.documents import documents
 from schemas.placement import Attempt, Lot
 from schemas.wish import Pool, Wish
 from services.clouds import node_config
-from services.clouds.autoscaling import handed_over
-from services.clouds.template_values import CHARTS, over
+from services.clouds.cluster_object import over
+from services.clouds.node_config import annotations
+from services.clouds.template_values import CHARTS
+
+BROKEN = 300
+"""Seconds without Ready after which a node counts as broken."""
+START_UP = 900
+"""Seconds a machine may take to become a node: images with drivers are large, and an attempt is given up at 1200."""
+AT_MOST = "50%"
+"""So many may be broken for any to be replaced, rounded down: if more are, it is a black-out, and new ones would go
+the same way. What such a cluster lacks is provisioning's matter: it is founded anew."""
+NOT_READY = ("False", "Unknown")
+SPELT: dict[str, Object] = {
+    "v1beta2": {
+        "checks": {
+            "nodeStartupTimeoutSeconds": START_UP,
+            "unhealthyNodeConditions": [
+                {"type": "Ready", "status": status, "timeoutSeconds": BROKEN} for status in NOT_READY
+            ],
+        },
+        "remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": AT_MOST}},
+    },
+    "v1beta1": {
+        "nodeStartupTimeout": f"{START_UP}s",
+        "unhealthyConditions": [{"type": "Ready", "status": status, "timeout": f"{BROKEN}s"} for status in NOT_READY],
+        "maxUnhealthy": AT_MOST,
+    },
+}
+"""By version of the API. Source: the MachineHealthCheck of Cluster API v1.14."""
+
 
 KINDS = {"AWSMachineTemplate": "aws", "AzureMachineTemplate": "azure", "GCPMachineTemplate": "gcp"}
 """The cloud of each provider's machine template; its field is the one that k0rdent's charts hand on."""
@@ -103,3 +132,34 @@ def on_spot(document: Object) -> Object:
 def sells_spot(template: str) -> bool:
     """Whether a template can be told to ask for spot machines: by ``${SPOT}``, or because it is known where."""
     return "${SPOT}" in template or any("${POOL}" in part and _MADE.search(part) for part in template.split("\n---"))
+
+
+def handed_over(deployment: Object, lot: Lot, pool: Pool) -> Object:
+    """A pool's MachineDeployment, of which an autoscaler sets the replicas; as it is where they are ours to set."""
+    if lot.group is None:
+        return deployment
+    spec = {field: value for field, value in deployment["spec"].items() if field != "replicas"}
+    return over(deployment | {"spec": spec}, {"metadata": {"annotations": annotations(lot, pool)}})
+
+
+def health_check(cluster: str, resource: Resource) -> Object:
+    """One for all worker machines of a cluster, of whatever pool: those that a MachineDeployment would replace.
+
+    It is the caller's own, down to its last field.
+    """
+    workers = {
+        "matchLabels": {"cluster.x-k8s.io/cluster-name": cluster},
+        "matchExpressions": [{"key": "cluster.x-k8s.io/deployment-name", "operator": "Exists"}],
+    }
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": cluster},
+        "spec": {"clusterName": cluster, "selector": workers, **deepcopy(SPELT[resource.version])},
+    }
+
+
+def declares(cluster_class: Object) -> bool:
+    """Whether a ClusterClass has health checks of its own for worker machines, as either version has them."""
+    workers = cluster_class["spec"].get("workers", {}).get("machineDeployments", ())
+    return any(each.get("healthCheck") or each.get("machineHealthCheck") for each in workers)

@@ -4,8 +4,15 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from events.kube.port import Object
+from schemas.accelerators import resource
 from schemas.placement import Lot
-from schemas.wish import Pool, Wish
+from schemas.wish import Network, Pool, Wish
+
+GROUP = "cluster.x-k8s.io/cluster-api-autoscaler-node-group"
+CAPACITY = "capacity.cluster-autoscaler.kubernetes.io"
+
+NETWORK = "clusterNetwork"
 
 DISK_GIB = 100
 """The size of a node's disk (GiB) where a template wants one and none is asked for: images for GPUs are large."""
@@ -73,3 +80,46 @@ def _worker_args(pool: Pool) -> Iterator[str]:
         yield f"--labels={labels(pool)}"
     if pool.taints:
         yield f"--taints={taints(pool)}"
+
+
+def cluster_network(network: Network | None) -> dict[str, object]:
+    """What a Cluster's spec and a chart's values call it; nothing where the Colony leaves it to the template."""
+    if network is None:
+        return {}
+    return {
+        NETWORK: {"pods": {"cidrBlocks": list(network.pods)}, "services": {"cidrBlocks": list(network.services)}},
+    }
+
+
+def annotations(lot: Lot, pool: Pool) -> dict[str, str]:
+    """Of a pool's MachineDeployment; none where its size is ours to set."""
+    return dict(_annotations(lot, pool)) if lot.group is not None else {}
+
+
+def floor(deployment: Object) -> int | None:
+    """The fewest replicas of a MachineDeployment that has fewer; None where it has enough, or they are ours to set.
+
+    An autoscaler raises no group to its least (its flag enforce-node-group-min-size is off by default), and one that
+    does not run never would.
+    """
+    least = deployment["metadata"].get("annotations", {}).get(f"{GROUP}-min-size", "")
+    has = deployment["spec"].get("replicas")
+    return int(least) if least.isdecimal() and has is not None and has < int(least) else None
+
+
+def _annotations(lot: Lot, pool: Pool) -> Iterator[tuple[str, str]]:
+    """What is not known of a node is left out."""
+    if lot.group is None:
+        return
+    yield f"{GROUP}-min-size", str(lot.group.least)
+    yield f"{GROUP}-max-size", str(lot.group.most)
+    capacity = {
+        "cpu": f"{lot.group.cpu:g}" if lot.group.cpu else "",
+        "memory": f"{lot.group.memory_gib * 1024:.0f}Mi" if lot.group.memory_gib else "",
+        "ephemeral-disk": f"{pool.disk_gib}Gi" if pool.disk_gib else "",
+        "gpu-type": resource(lot.accelerator),
+        "gpu-count": str(lot.accelerators_per_node),
+        "labels": labels(pool),
+        "taints": taints(pool),
+    }
+    yield from ((f"{CAPACITY}/{name}", value) for name, value in capacity.items() if value)

@@ -8,9 +8,9 @@ from events.kube.resources import COLONIES
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Wish
+from services.clouds.cluster_object import Kept
 from services.clouds.existing_cluster import Standing
 from services.clouds.labels import ATTEMPT, CLUSTER, MANAGER, UID
-from services.clouds.object_cache import Kept
 
 
 class Cloud(Protocol):

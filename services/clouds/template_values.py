@@ -5,11 +5,9 @@ from typing import NamedTuple
 
 from events.errors import Denied
 from schemas.placement import Attempt
-from schemas.wish import Network, Wish
-from services.clouds.node_config import pool_of, worker_args
+from schemas.wish import Wish
+from services.clouds.node_config import NETWORK, cluster_network, pool_of, worker_args
 from services.kubernetes.version_skew import plain
-
-NETWORK = "clusterNetwork"
 
 Config = dict[str, object]
 BAD_TEMPLATE = "BadTemplate"
@@ -85,18 +83,9 @@ def asks_version(config: Config) -> str:
     return plain(str(_at("k0s.version", config) or ""))
 
 
-def over(beneath: Mapping[str, object], config: Config) -> Config:
-    """A config, with what lies beneath it where it says nothing."""
-    return {**beneath, **{key: _over(beneath.get(key), value) for key, value in config.items()}}
-
-
 def placed(wanted: Config, values: Mapping[str, object]) -> Config:
     """What of a config the values have a place for; where they hold an empty mapping, anything has."""
     return {key: _inner(value, values[key]) for key, value in wanted.items() if key in values}
-
-
-def _over(beneath: object, value: object) -> object:
-    return over(beneath, value) if isinstance(beneath, Mapping) and isinstance(value, dict) else value
 
 
 def _inner(value: object, known: object) -> object:
@@ -113,12 +102,3 @@ def _at(path: str, config: object) -> object:
     for name in path.split("."):
         config = config.get(name) if isinstance(config, Mapping) else None
     return config
-
-
-def cluster_network(network: Network | None) -> dict[str, object]:
-    """What a Cluster's spec and a chart's values call it; nothing where the Colony leaves it to the template."""
-    if network is None:
-        return {}
-    return {
-        NETWORK: {"pods": {"cidrBlocks": list(network.pods)}, "services": {"cidrBlocks": list(network.services)}},
-    }

@@ -8,7 +8,7 @@ from events.kube.port import Object
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Pool, Wish
 from services.clouds import node_config as nodes
-from services.clouds.autoscaling import annotations
+from services.clouds.node_config import annotations
 from services.kubernetes.version_skew import skips
 
 BAD_CLASS = "BadTemplate"

@@ -25,7 +25,7 @@ from schemas.growth import Ungrown
 from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.wish import Need
-from services.colony.cost import held, so_far
+from services.colony.accounting import held, so_far
 
 HOUR = timedelta(hours=1)
 LATE = ", which takes longer than it should"

@@ -6,8 +6,7 @@ from events.errors import Fault, NotFound
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import NODES, PODS, PVCS, SERVICES, find
 from services.clouds.labels import MANAGER
-from services.kubernetes.pod_requests import bound, finished, held
-from services.kubernetes.quantity import BadQuantity
+from services.kubernetes.resources import BadQuantity, bound, finished, held
 from services.teardown.controllers import controller, end, named, stop
 
 MIRROR = "kubernetes.io/config.mirror"

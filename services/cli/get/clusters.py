@@ -14,7 +14,7 @@ from schemas.registry import declared
 from schemas.subjects import names_of
 from schemas.teardown import Gone
 from services.cli.output.item import Item
-from services.colony.cost import so_far
+from services.colony.accounting import so_far
 from services.gateway.status.facts import Facts, phase
 from services.gateway.status.message import message, skipped_steps
 

@@ -15,7 +15,7 @@ from services.cli.output.render import dumped
 from services.cli.trace_replay.trace import Move, NodeRow, PodRow, Trace, counted, moves, read
 from services.errors import Failed
 from services.inventory.watch.cluster_state import Book
-from services.kubernetes.pod_requests import SHARE
+from services.kubernetes.resources import SHARE
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal

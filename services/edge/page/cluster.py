@@ -13,7 +13,7 @@ from schemas.cluster import ClusterState, Released
 from schemas.questions import Answered, Asked
 from schemas.registry import declared
 from schemas.unreadable import UNREADABLE
-from services.colony.cost import held, so_far
+from services.colony.accounting import held, so_far
 from services.edge.page.causes import Cause, Entry, causes, newest_values
 from services.edge.page.colonies import Colonies, ColonyView
 from services.eventlog.history import Turn, history

@@ -25,7 +25,7 @@ from schemas.inventory import ClusterSeen
 from schemas.placement import Placement
 from schemas.registry import declared
 from schemas.teardown import Ending, Stuck, TeardownState, Warned
-from services.colony.cost import held
+from services.colony.accounting import held
 
 UNREACHABLE, DEGRADED = "unreachable", "degraded"
 """What a row shows in place of ``ready`` where the cluster cannot be used as asked."""

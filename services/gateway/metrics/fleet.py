@@ -6,7 +6,7 @@ from datetime import datetime
 from schemas.cluster import LIFECYCLE, ClusterState, Ready, Released
 from schemas.placement import Lot
 from schemas.registry import declared
-from services.colony.cost import held, so_far
+from services.colony.accounting import held, so_far
 
 WANTED = "alate.fleet.accelerators.wanted"
 """Accelerators that clusters which have not ended ask for, by model."""

@@ -7,7 +7,7 @@ from events.kube.port import Object
 from schemas.cluster import Founded, Ready
 from schemas.crds import ClusterStatus, ColonyStatus
 from schemas.inventory import ClusterSeen
-from services.colony.cost import so_far
+from services.colony.accounting import so_far
 from services.gateway.status.cluster import cluster_status
 from services.gateway.status.conditions import KUBECONFIG_WRITTEN, colony_conditions, condition_generation
 from services.gateway.status.facts import PHASES, STUCK, Facts, KubeconfigStatus, current_inventory, phase

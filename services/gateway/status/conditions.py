@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from schemas.cluster import ClusterState, Founded, Hibernated, Launching, Provisioned, Ready, Stalled, Waiting
 from schemas.inventory import UNREADABLE
 from schemas.teardown import Warned
-from services.colony.shortfall import unmet
+from services.colony.accounting import unmet
 from services.gateway.status.facts import (
     ADDONS_DEGRADED,
     PHASES,

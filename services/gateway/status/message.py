@@ -21,7 +21,7 @@ from schemas.cluster import (
 )
 from schemas.placement import Attempt
 from schemas.teardown import Cleaning, Draining, Ending, Gone, Stuck, TeardownState, Warned
-from services.colony.cost import held
+from services.colony.accounting import held
 from services.gateway.status.facts import (
     Facts,
     current_inventory,

@@ -8,7 +8,7 @@ from schemas.crds import GpuStatus, PoolStatus
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement
 from services.clouds.node_config import POOL
-from services.colony.shortfall import by_pool, elsewhere, own, usable
+from services.colony.accounting import by_pool, elsewhere, own, usable
 from services.gateway.status.facts import Facts, current_inventory, wanted
 
 

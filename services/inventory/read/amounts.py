@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from events.kube.port import Object
 from schemas.inventory import Amount, Trouble
-from services.kubernetes.pod_requests import SHARE, Amounts, is_accelerator
-from services.kubernetes.quantity import BadQuantity, milli
+from services.kubernetes.resources import SHARE, Amounts, BadQuantity, is_accelerator, milli
 
 NONE = Amount()
 BOUNDS: Mapping[str, int] = {

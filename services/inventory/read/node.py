@@ -14,8 +14,16 @@ from services.inventory.read.device_labels import Told, told
 from services.inventory.read.own_labels import MODEL, borne
 from services.inventory.read.reachable_pools import NOTHING, Kind, Wants, kind, wants
 from services.inventory.watch.object_store import identity
-from services.kubernetes.pod_requests import SHARE, Amounts, accelerators, bound, finished, is_accelerator, requests
-from services.kubernetes.quantity import BadQuantity
+from services.kubernetes.resources import (
+    SHARE,
+    Amounts,
+    BadQuantity,
+    accelerators,
+    bound,
+    finished,
+    is_accelerator,
+    requests,
+)
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 NONE: Mapping[str, str] = {}

@@ -8,7 +8,7 @@ import msgspec
 from events.kube.port import Object
 from services.inventory.read.device_labels import Told
 from services.inventory.read.own_labels import MODEL, label
-from services.kubernetes.pod_requests import SHARE, Amounts, is_accelerator
+from services.kubernetes.resources import SHARE, Amounts, is_accelerator
 from services.kubernetes.scheduling import admits
 
 OWN = "kubernetes.io/hostname"

@@ -9,7 +9,7 @@ import msgspec
 from events.kube.port import Object
 from schemas.inventory import Device, Trouble
 from services.inventory.read.device_labels import model_of
-from services.kubernetes.quantity import BadQuantity, milli
+from services.kubernetes.resources import BadQuantity, milli
 
 VENDORS = {"gpu.nvidia.com": "nvidia", "gpu.amd.com": "amd"}
 """By DRA driver; another driver whose name begins with ``gpu.`` is taken for one of accelerators as well."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from events.kube.port import Object
 from schemas.inventory import StorageSeen, Trouble
-from services.kubernetes.quantity import BadQuantity, milli
+from services.kubernetes.resources import BadQuantity, milli
 
 DEFAULT = "storageclass.kubernetes.io/is-default-class"
 

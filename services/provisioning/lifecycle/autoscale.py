@@ -17,7 +17,7 @@ from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen
 from schemas.placement import Lot
 from schemas.wish import Need
-from services.colony.shortfall import by_pool, idle_since
+from services.colony.accounting import by_pool, idle_since
 from services.provisioning.lifecycle.bin_packing import Lots, grown
 from services.provisioning.lifecycle.resize import begin, rebilled, run_over, taken
 

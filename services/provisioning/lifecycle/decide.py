@@ -23,7 +23,17 @@ from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.upgrade import Rolling, Upgraded, UpgradeRefused
 from schemas.wish import Wish
 from services.provisioning.lifecycle.autoscale import ring
-from services.provisioning.lifecycle.hibernate import extend, follow, give_in, rest, stay_awake, wake, wake_larger
+from services.provisioning.lifecycle.change import (
+    add,
+    do_without,
+    extend,
+    follow,
+    give_in,
+    rest,
+    stay_awake,
+    wake,
+    wake_larger,
+)
 from services.provisioning.lifecycle.launch import (
     choose,
     complete,
@@ -36,14 +46,15 @@ from services.provisioning.lifecycle.launch import (
     rise,
 )
 from services.provisioning.lifecycle.lost_history import disown, request, take_in
-from services.provisioning.lifecycle.orphans import find, forget, keep
-from services.provisioning.lifecycle.pools import add, do_without
 from services.provisioning.lifecycle.release import (
     drop,
     drop_request,
+    find,
     finish,
     finish_seen,
+    forget,
     hold,
+    keep,
     let_go,
     let_go_place,
     try_next,

@@ -23,12 +23,10 @@ from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Attempt, Ranked
 from services.provisioning.lifecycle.autoscale import count, fit, unheard
-from services.provisioning.lifecycle.orphans import find, free_number
-from services.provisioning.lifecycle.pools import asked_for
-from services.provisioning.lifecycle.release import LOST, concerns, try_next
+from services.provisioning.lifecycle.release import LOST, concerns, find, free_number, try_next
 from services.provisioning.lifecycle.request import go_without
 from services.provisioning.lifecycle.resize import enough, settle
-from services.provisioning.lifecycle.upgrade import begin, patience
+from services.provisioning.lifecycle.upgrade import asked_for, begin, patience
 
 LAUNCH_LIMIT = timedelta(minutes=30)
 """From choosing an offer to an answering API; k0rdent itself calls a cluster failed after 30 minutes."""

@@ -15,7 +15,7 @@ from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Wish
 from services.clouds.existing_cluster import Stood
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
-from services.provisioning.lifecycle.orphans import find, keep
+from services.provisioning.lifecycle.release import find, keep
 from services.provisioning.lifecycle.resize import amend
 from services.provisioning.placement.adoption import UNPRICED, lot
 

@@ -6,18 +6,15 @@ from typing import TypeVar
 import msgspec
 
 from schemas.cluster import Founded, Provisioned, Ready, Resizing
-from schemas.entity import Due, Wake
-from schemas.founding import Look
+from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from schemas.placement import Lot
-from schemas.resize import Resize, Resized, ResizeRefused
+from schemas.resize import Resized, ResizeRefused
 from schemas.wish import Pool, Wish
-from services.colony.cost import cost
-from services.colony.shortfall import short, unmet
+from services.colony.accounting import cost, short, unmet
 from services.provisioning.lifecycle.immutable import possible
-from services.provisioning.lifecycle.lots import asked, beside, grows, lacking, undone
+from services.provisioning.lifecycle.lots import asked, beside, lacking, undone
 from services.provisioning.lifecycle.upgrade import against, aim, missing, overrun, to
-from services.runtime.machine import Command
 
 F = TypeVar("F", bound=Founded)
 RESIZE_LIMIT = timedelta(minutes=30)
@@ -103,29 +100,6 @@ def enough(state: Founded, seen: ClusterSeen) -> bool:
     """Whether what is there is all that was bought; while that changes, all that was bought before and after."""
     lacks, (nodes, accelerators) = unmet(state, seen), missing(state)
     return seen.known and lacks.nodes <= nodes and lacks.accelerators <= accelerators
-
-
-def asks_resize(state: Founded) -> tuple[Command, ...]:
-    """That the back end is told the size, until it has taken it."""
-    resizing = state.resizing
-    if resizing is None or resizing.ordered:
-        return ()
-    return (Resize(state.wish, state.attempt, state.uid, grows(resizing.before, state.attempt.placement.lots)),)
-
-
-def asks_again(state: Provisioned) -> tuple[Command, ...]:
-    """That a cluster which was whole is given its size once more: somebody may have taken nodes out by hand."""
-    if not state.was_ready or state.resizing is not None:
-        return ()
-    return (Resize(state.wish, state.attempt, state.uid, grows=False),)
-
-
-def asks_settling(state: Founded) -> tuple[Command, ...]:
-    """That, and what is there of it; people are told once if it takes long."""
-    resizing = state.resizing
-    if resizing is None or resizing.late:
-        return asks_resize(state)
-    return (*asks_resize(state), Look(state.wish, state.attempt), Wake(resizing.until))
 
 
 def begin(

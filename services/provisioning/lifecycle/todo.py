@@ -16,11 +16,15 @@ from schemas.cluster import (
 )
 from schemas.entity import State, Wake
 from schemas.founding import Launch, Look, Rank, Recall, Release
+from schemas.resize import Buy, Resize
+from schemas.upgrade import Upgrade
 from services.provisioning.lifecycle.autoscale import follows, times
-from services.provisioning.lifecycle.pools import ENOUGH, asks_pools
-from services.provisioning.lifecycle.resize import asks_again, asks_resize, asks_settling
-from services.provisioning.lifecycle.upgrade import asks_upgrade
+from services.provisioning.lifecycle.lots import beside, grows
+from services.provisioning.lifecycle.upgrade import to, wished
 from services.runtime.machine import Command, asks
+
+ENOUGH = 3
+"""Interruptions after which on-demand machines are looked for first."""
 
 
 def ask_market(state: Requested | Placing) -> tuple[Command, ...]:
@@ -42,6 +46,46 @@ def ask_until_installed(state: Stalled) -> tuple[Command, ...]:
     """What people install meanwhile is noticed; every other reason lies in the wish, and waits for another one."""
     curable = state.reason == NOT_INSTALLED and not state.wish.deleting
     return (Rank(state.wish, (), state.message),) if curable else ()
+
+
+def asks_resize(state: Founded) -> tuple[Command, ...]:
+    """That the back end is told the size, until it has taken it."""
+    resizing = state.resizing
+    if resizing is None or resizing.ordered:
+        return ()
+    return (Resize(state.wish, state.attempt, state.uid, grows(resizing.before, state.attempt.placement.lots)),)
+
+
+def asks_again(state: Provisioned) -> tuple[Command, ...]:
+    """That a cluster which was whole is given its size once more: somebody may have taken nodes out by hand."""
+    if not state.was_ready or state.resizing is not None:
+        return ()
+    return (Resize(state.wish, state.attempt, state.uid, grows=False),)
+
+
+def asks_settling(state: Founded) -> tuple[Command, ...]:
+    """That, and what is there of it; people are told once if it takes long."""
+    resizing = state.resizing
+    if resizing is None or resizing.late:
+        return asks_resize(state)
+    return (*asks_resize(state), Look(state.wish, state.attempt), Wake(resizing.until))
+
+
+def asks_upgrade(state: Founded) -> tuple[Command, ...]:
+    """That the back end is told the version, until all of it runs that; people are told once if it takes long."""
+    upgrading = state.upgrading
+    if upgrading is None or not isinstance(state, Provisioned | Ready | Hibernated):
+        return ()
+    asked = Upgrade(to(state.wish, upgrading.version), state.attempt, state.uid, upgrading.progress)
+    return (asked,) if upgrading.late or isinstance(state, Provisioned) else (asked, Wake(upgrading.until))
+
+
+def asks_pools(state: Founded) -> tuple[Command, ...]:
+    """That the market is asked for what it has not."""
+    if state.wanted is None:
+        return ()
+    steady = state.interruptions >= ENOUGH
+    return (Buy(wished(state), state.attempt.number, beside(state, state.wanted), steady),)
 
 
 def asks_settling_or_use(state: Ready) -> tuple[Command, ...]:

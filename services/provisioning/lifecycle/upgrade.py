@@ -6,12 +6,11 @@ from typing import TypeVar
 import msgspec
 
 from schemas.cluster import Founded, Hibernated, Launching, Provisioned, Ready, Upgrading
-from schemas.entity import Due, Wake
-from schemas.upgrade import Rolling, Upgrade, Upgraded, UpgradeRefused
+from schemas.entity import Due
+from schemas.upgrade import Rolling, Upgraded, UpgradeRefused
 from schemas.wish import Need, Wish
 from services.kubernetes.version_skew import skips
 from services.provisioning.lifecycle.lots import spared
-from services.runtime.machine import Command
 
 F = TypeVar("F", bound=Founded)
 R = TypeVar("R", Provisioned, Ready, Hibernated)
@@ -52,15 +51,6 @@ def begin(state: F, now: datetime) -> F:
         return state
     until = now + MACHINE_LIMIT * (1 + state.attempt.placement.nodes)
     return msgspec.structs.replace(state, upgrading=msgspec.structs.replace(state.upgrading, until=until))
-
-
-def asks_upgrade(state: Founded) -> tuple[Command, ...]:
-    """That the back end is told the version, until all of it runs that; people are told once if it takes long."""
-    upgrading = state.upgrading
-    if upgrading is None or not isinstance(state, Provisioned | Ready | Hibernated):
-        return ()
-    asked = Upgrade(to(state.wish, upgrading.version), state.attempt, state.uid, upgrading.progress)
-    return (asked,) if upgrading.late or isinstance(state, Provisioned) else (asked, Wake(upgrading.until))
 
 
 def advance(state: R, told: Rolling) -> R:
@@ -112,3 +102,13 @@ def to(wish: Wish, version: str) -> Wish:
 def _concerns(state: Founded, told: Rolling | Upgraded | UpgradeRefused) -> bool:
     goal = state.upgrading.version if state.upgrading else ""
     return (told.attempt, told.version) == (state.attempt.number, goal)
+
+
+def wished(state: Founded) -> Wish:
+    """All that is asked of it, whether it can become that or not yet."""
+    return msgspec.structs.replace(state.wish, need=state.wanted or state.wish.need)
+
+
+def asked_for(state: Founded) -> Wish:
+    """The same, in the version that it gets: what it would be founded as anew."""
+    return to(wished(state), shall_run(state))

@@ -24,10 +24,9 @@ from schemas.wish import Wish
 from services.clouds.existing_cluster import Standing
 from services.provisioning.placement.adoption import as_it_stands, taken_in
 from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.other_clusters import Holder, Holders, Neighbours, Stock, excess, holds, together
 from services.provisioning.placement.predicates import Known, Reach
 from services.provisioning.placement.rank import BEST, rank, steadied
-from services.provisioning.placement.reservations import Holder, Holders, Stock, excess, holds, together
-from services.provisioning.placement.tenant_signals import Neighbours
 from services.runtime.read_model import ReadModel, entities, levels
 
 OTHERWISE = "ask for another one, or add another cluster to the Colony"

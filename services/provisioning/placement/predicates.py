@@ -13,7 +13,7 @@ from schemas.wish import Need, Pool, Spot
 from services.market.jurisdictions import country, within
 from services.provisioning.placement.cooldowns import Mark, marks
 from services.provisioning.placement.offer_index import Entry, Place
-from services.provisioning.placement.reservations import Stock
+from services.provisioning.placement.other_clusters import Stock
 
 RESERVED_CPU, RESERVED_CPU_SHARE = 0.08, 0.01
 RESERVED_GIB, RESERVED_SHARE, EVICTION_GIB = 330 / 1024, 0.05, 100 / 1024

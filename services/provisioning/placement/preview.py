@@ -15,9 +15,9 @@ from services.market.capacity import DEARER, LOST_HOURS, interruptions, weight
 from services.provisioning.placement.adoption import taken_in
 from services.provisioning.placement.exclusions import Exclusion, exclusions
 from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.other_clusters import nodes
 from services.provisioning.placement.predicates import Ask, Known, Reach
 from services.provisioning.placement.rank import BEST, ask, counts_as, rank
-from services.provisioning.placement.reservations import nodes
 
 ITS_PRICE = "its price"
 STANDS = "it stands already"

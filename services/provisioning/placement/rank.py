@@ -17,10 +17,9 @@ from schemas.market import CapacitySeen
 from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Need, Pool, Spot, Wish
 from services.market.capacity import dearer
-from services.provisioning.placement.combinations import Combination, in_limits, in_turns
 from services.provisioning.placement.cooldowns import closed, memory, remembered
 from services.provisioning.placement.exclusions import exclusions
-from services.provisioning.placement.offer_index import Entry, Market, Place
+from services.provisioning.placement.offer_index import Combination, Entry, Market, Place, in_limits, in_turns
 from services.provisioning.placement.predicates import NOTHING, Ask, Known, Reach, fits, left, lot, out_of_reach
 
 Order = tuple[float, bool, str, str, tuple[tuple[str, str], ...]]

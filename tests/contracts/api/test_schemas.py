@@ -28,8 +28,8 @@ from schemas.limits import Limits
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Taint, Wish
 from services.clouds.capi import Capi
-from services.clouds.health_checks import SPELT, health_check
 from services.clouds.k0rdent import K0rdent
+from services.clouds.manifests import SPELT, health_check
 from services.clouds.port import Cloud
 from services.clouds.topology import topology
 from services.gateway.kubeconfig.controller import Kubeconfigs

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from schemas.cluster import Provisioned, Ready
-from services.provisioning.lifecycle.pools import ENOUGH
+from services.provisioning.lifecycle.todo import ENOUGH
 from tests.contracts.clouds.house import REGIONS
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

@@ -7,10 +7,9 @@ from events.errors import Denied, TryLater
 from events.kube.resources import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS
 from schemas.placement import Attempt, NodeGroup, Placement
 from schemas.wish import Need, ScaledBy, Taint
-from services.clouds.autoscaling import annotations
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
-from services.clouds.node_config import pool_of
+from services.clouds.node_config import annotations, pool_of
 from services.clouds.topology import topology
 from tests.samples import LOT, POOL, cluster_class
 

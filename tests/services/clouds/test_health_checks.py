@@ -8,7 +8,7 @@ import pytest
 from events.kube.resources import CLUSTERCLASSES, CONFIGMAPS, CRDS, MACHINEHEALTHCHECKS
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
-from services.clouds.health_checks import BROKEN, SPELT, START_UP, declares, health_check
+from services.clouds.manifests import BROKEN, SPELT, START_UP, declares, health_check
 from services.provisioning.lifecycle.launch import JOIN_LIMIT
 from tests.samples import LOT, cluster_class
 

@@ -11,8 +11,8 @@ from events.kube.resources import CONFIGMAPS, NAMESPACES
 from schemas.limits import Limits
 from schemas.wish import Need, Wish
 from services.clouds.capi import Capi
+from services.clouds.cluster_object import Kept
 from services.clouds.k0rdent import K0rdent
-from services.clouds.object_cache import Kept
 
 LABEL = "alate.dev/cloud"
 WISH = Wish(

@@ -11,7 +11,7 @@ from schemas.cluster import Provisioned, Resizing
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Wish
-from services.colony.shortfall import by_pool, short, unmet
+from services.colony.accounting import by_pool, short, unmet
 from tests.samples import LOT, POOL
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

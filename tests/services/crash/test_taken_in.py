@@ -12,7 +12,7 @@ from schemas import cluster
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Adopt, OnRelease, Wish
-from services.provisioning.lifecycle.orphans import UNKNOWN
+from services.provisioning.lifecycle.release import UNKNOWN
 from tests.services.crash.test_crash_anywhere import KEYS, LARGER, SERVICES, WISH, Ending, World, at_work, look
 from tests.services.crash.theirs import Taker, Theirs
 

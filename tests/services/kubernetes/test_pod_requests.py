@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.kubernetes.pod_requests import finished, held, requests
+from services.kubernetes.resources import finished, held, requests
 
 GPU = "nvidia.com/gpu"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.kubernetes.quantity import BadQuantity, milli, written
+from services.kubernetes.resources import BadQuantity, milli, written
 
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BINARY = {f"{letter}i": 10 * power for power, letter in enumerate("KMGTPE", start=1)}

@@ -17,7 +17,7 @@ from schemas.resize import Buy, NotBought, Resize, Resized
 from schemas.upgrade import Upgraded
 from schemas.wish import Adopt, Need, Wish
 from services.clouds.existing_cluster import Standing, Stood
-from services.colony.cost import so_far
+from services.colony.accounting import so_far
 from services.gateway.status.facts import Facts
 from services.gateway.status.message import message
 from services.provisioning.act import NO_CATALOG, Calls

@@ -26,7 +26,7 @@ from services.provisioning.act import Calls
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.launch import LAUNCH_LIMIT
 from services.provisioning.placement.market_view import Stall
-from services.provisioning.placement.reservations import holds, nodes
+from services.provisioning.placement.other_clusters import holds, nodes
 from services.provisioning.service import service
 from services.runtime.loop import Runtime
 

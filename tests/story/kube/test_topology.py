@@ -5,7 +5,7 @@ import yaml
 
 from events.kube.resources import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS, find
 from schemas.subjects import Key
-from services.clouds.autoscaling import CAPACITY, GROUP
+from services.clouds.node_config import CAPACITY, GROUP
 from tests.services.clouds.test_topology import told
 from tests.story.kube.factory import factory
 from tests.story.kube.test_cluster_api import KEY, NAME, colony

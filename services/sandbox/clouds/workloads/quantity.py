@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from events.kube.client import Object
-from services.kubernetes.quantity import milli
+from services.kubernetes.resources import milli
 
 Amounts = dict[str, int]
 """By resource, in thousandths of its unit."""

@@ -8,7 +8,7 @@ from schemas.founding import Gone, MadeLate
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Pool, Wish
-from services.provisioning.lifecycle.orphans import UNKNOWN, find, forget, free_number, keep
+from services.provisioning.lifecycle.release import UNKNOWN, find, forget, free_number, keep
 
 POOL = Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2)
 WISH = Wish(

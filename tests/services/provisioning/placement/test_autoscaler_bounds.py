@@ -13,13 +13,13 @@ from schemas.inventory import ClusterSeen, Demand, Offer, PoolSeen
 from schemas.placement import Attempt, NodeGroup
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, ScaledBy, Wish
-from services.colony.cost import so_far
+from services.colony.accounting import so_far
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
 from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.other_clusters import nodes
 from services.provisioning.placement.predicates import Known
 from services.provisioning.placement.rank import rank
-from services.provisioning.placement.reservations import nodes
 from tests.samples import POOL
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

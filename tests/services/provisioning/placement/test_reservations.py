@@ -10,7 +10,7 @@ from schemas.cluster import Launching, Placing, Ready, Released, Releasing, Requ
 from schemas.placement import Attempt, Lot, Placement
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
-from services.provisioning.placement.reservations import Holder, Holders, excess, holds, nodes, together
+from services.provisioning.placement.other_clusters import Holder, Holders, excess, holds, nodes, together
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 WISH = Wish(

@@ -12,8 +12,8 @@ from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.placement.cooldowns import FAILURES
 from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.other_clusters import Neighbours
 from services.provisioning.placement.rank import Known, rank
-from services.provisioning.placement.tenant_signals import Neighbours
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 ONE, TWO, OTHER = Key("cluster", "acme", "one"), Key("cluster", "acme", "two"), Key("cluster", "zeta", "one")

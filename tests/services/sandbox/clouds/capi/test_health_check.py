@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from events.kube.resources import CLUSTERS, MACHINEHEALTHCHECKS, MACHINES
-from services.clouds.health_checks import BROKEN, START_UP, health_check
+from services.clouds.manifests import BROKEN, START_UP, health_check
 from services.sandbox.clouds.model.billing import machines_ever
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

@@ -1,19 +1,23 @@
 """A cluster that hibernates gives its machines back and keeps its API; awake it has to become ready anew."""
 
 from datetime import datetime
+from typing import TypeVar
 
 import msgspec
 
 from schemas.cluster import Founded, Hibernated, Provisioned, Ready
 from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen
-from schemas.resize import Bought, ResizeRefused
+from schemas.resize import Bought, NotBought, ResizeRefused
 from schemas.wish import Wish
 from services.provisioning.lifecycle.autoscale import PAUSE
+from services.provisioning.lifecycle.immutable import too_dear
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, is_of
-from services.provisioning.lifecycle.lots import grows
-from services.provisioning.lifecycle.pools import add
-from services.provisioning.lifecycle.resize import amend, settle, take_back
+from services.provisioning.lifecycle.lots import beside, grows
+from services.provisioning.lifecycle.resize import amend, become, settle, take_back
+from services.provisioning.lifecycle.upgrade import wished
+
+F = TypeVar("F", bound=Founded)
 
 
 def follow(state: Provisioned | Ready, wish: Wish, now: datetime) -> Founded | Hibernated:
@@ -58,3 +62,25 @@ def _asleep(state: Provisioned | Ready) -> Founded | Hibernated:
 
 def _awake(state: Hibernated, now: datetime) -> Hibernated | Provisioned:
     return state if state.wish.need.hibernate else state.to(Provisioned, deadline=now + JOIN_LIMIT)
+
+
+def add(state: F, bought: Bought, now: datetime) -> F:
+    """It gets what was bought, and is what it was asked to be."""
+    if state.wanted is None or (bought.attempt, bought.need) != (state.attempt.number, state.wanted):
+        return state
+    kept = beside(state, state.wanted)
+    found = {lot.pool: lot for lot in (*kept.lots, *bought.lots)}
+    lots = tuple(found[pool.name] for pool in state.wanted.pools)
+    if state.wanted.hibernate:
+        lots = tuple(msgspec.structs.replace(lot, nodes=0) for lot in lots)
+    placement = msgspec.structs.replace(kept, lots=lots)
+    if refused := too_dear(state.wanted, placement):
+        return msgspec.structs.replace(state, wanted=None, refused=refused)
+    return become(state, wished(state), lots, now, refused=state.refused)
+
+
+def do_without(state: F, told: NotBought) -> F:
+    """It stays what it was."""
+    if state.wanted is None or (told.attempt, told.need) != (state.attempt.number, state.wanted):
+        return state
+    return msgspec.structs.replace(state, wanted=None, refused=told.message)
