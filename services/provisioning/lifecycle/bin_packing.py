@@ -15,21 +15,21 @@ CENTS = 6
 """Digits of a price that count: tenths shall add up."""
 
 
-def grown(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
+def grow_lots(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
     """The lots that hold what waits, too: never fewer nodes, never more than a pool may have or the cluster may cost.
 
     Pods that could use few pools are put before those that could use many, large ones before small ones; each counts
     for the first pool that can take it, in the order of the Colony. Asked again of what it gave, it gives the same.
     """
-    more = _packed(need, lots, seen)
+    more = _pack_once(need, lots, seen)
     while more != lots:  # with more nodes pods may be put otherwise
-        lots, more = more, _packed(need, more, seen)
+        lots, more = more, _pack_once(need, more, seen)
     return lots
 
 
-def _packed(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
+def _pack_once(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
     """The same once, with what is on those lots now."""
-    fillings, cap = _fillings(need, lots, seen), need.max_price_per_hour
+    fillings, cap = _packings(need, lots, seen), need.max_price_per_hour
     within = [([each for each in fillings if _fits(each.pool, one, lots, seen)], one) for one in seen.demand]
     for usable, one in sorted(within, key=lambda pair: (len(pair[0]), -pair[1].accelerators)):
         left = one.pods
@@ -44,7 +44,7 @@ def _packed(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
 
 
 @dataclass
-class _Filling:
+class _PoolPacking:
     """One pool's nodes in thought."""
 
     pool: Pool
@@ -79,19 +79,19 @@ class _Filling:
         return pods
 
 
-def _fillings(need: Need, lots: Lots, seen: ClusterSeen) -> list[_Filling]:
+def _packings(need: Need, lots: Lots, seen: ClusterSeen) -> list[_PoolPacking]:
     """In the order of the Colony. What is in use on nodes that do not tell their pool is on the first of its kind."""
     named, untold = {lot.pool: lot for lot in lots}, Counter(seen.used)
     used = {name: seen.pools[name].used if name in seen.pools else 0 for name in named}
     for name, lot in named.items():
         untold[lot.accelerator] -= used[name]
-    found: list[_Filling] = []
+    found: list[_PoolPacking] = []
     for pool in need.pools:
         if pool.name in named:
             lot = named[pool.name]
             more = min(max(untold[lot.accelerator], 0), max(lot.nodes - used[pool.name], 0))
             untold[lot.accelerator] -= more
-            found.append(_Filling(pool, lot.price_per_hour, lot.nodes, used[pool.name] + more))
+            found.append(_PoolPacking(pool, lot.price_per_hour, lot.nodes, used[pool.name] + more))
     for filling in found:
         if filling.pool.elastic:  # what is being given back, and is in use again
             filling.used += max(untold.pop(filling.pool.accelerator, 0), 0)
@@ -108,6 +108,6 @@ def _fits(pool: Pool, each: Demand, lots: Lots, seen: ClusterSeen) -> bool:
     return pool.name not in seen.pools and bool(set(each.pools) - {lot.pool for lot in lots})
 
 
-def _affordable(filling: _Filling, fillings: Iterable[_Filling], cap: float | None) -> bool:
+def _affordable(filling: _PoolPacking, fillings: Iterable[_PoolPacking], cap: float | None) -> bool:
     price = sum(each.nodes * each.price for each in fillings) + (filling.next - filling.nodes) * filling.price
     return cap is None or round(price, CENTS) <= cap

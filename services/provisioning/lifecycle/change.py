@@ -1,86 +1,125 @@
-"""A cluster that hibernates gives its machines back and keeps its API; awake it has to become ready anew."""
+"""The table of how a running cluster changes: its size, pools, version of Kubernetes, hibernation."""
 
 from datetime import datetime
 from typing import TypeVar
 
 import msgspec
 
-from schemas.cluster import Founded, Hibernated, Provisioned, Ready
+from schemas.cluster import Founded, Hibernated, Launching, Provisioned, Ready
+from schemas.entity import Due
 from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen
-from schemas.resize import Bought, NotBought, ResizeRefused
+from schemas.resize import Bought, NotBought, Resized, ResizeRefused
+from schemas.upgrade import Rolling, Upgraded, UpgradeRefused
 from schemas.wish import Wish
-from services.provisioning.lifecycle.autoscale import PAUSE
-from services.provisioning.lifecycle.immutable import too_dear
-from services.provisioning.lifecycle.launch import JOIN_LIMIT, is_of
-from services.provisioning.lifecycle.lots import beside, grows
-from services.provisioning.lifecycle.resize import amend, become, settle, take_back
-from services.provisioning.lifecycle.upgrade import wished
+from services.provisioning.lifecycle.autoscale import IDLE_PAUSE, on_due_ready
+from services.provisioning.lifecycle.immutable import price_cap_refusal
+from services.provisioning.lifecycle.launch import JOIN_LIMIT, is_current
+from services.provisioning.lifecycle.lots import kept_placement, needs_more_machines
+from services.provisioning.lifecycle.resize import (
+    apply_wish,
+    finish_resize,
+    follow_wish,
+    mark_late,
+    on_resized,
+    undo_resize,
+)
+from services.provisioning.lifecycle.upgrade import full_wish, on_rolling, on_upgrade_refused, on_upgraded
+from services.runtime.machine import on
 
 F = TypeVar("F", bound=Founded)
 
 
-def follow(state: Provisioned | Ready, wish: Wish, now: datetime) -> Founded | Hibernated:
-    return _asleep(amend(state, wish, now))
+def on_wish(state: Provisioned | Ready, wish: Wish, now: datetime) -> Founded | Hibernated:
+    """Follow the newest wish: resize, upgrade, or hibernate."""
+    return _hibernate_if_wished(follow_wish(state, wish, now))
 
 
-def give_in(state: Provisioned | Ready, told: ResizeRefused, now: datetime) -> Founded | Hibernated:
-    """It goes on as it was; what could not wake sleeps on, what pods ask for is asked for again after a while."""
-    back, asked = take_back(state, told, now), state.resizing
-    if back is not state and isinstance(back, Ready) and asked is not None and asked.demanded:
-        ungrown = Ungrown(reason=told.reason, message=told.message) if grows(asked.before, told.lots) else None
-        return msgspec.structs.replace(back, grows_from=now + PAUSE, ungrown=ungrown)
-    return _asleep(back)
+def on_wish_hibernated(state: Hibernated, wish: Wish, now: datetime) -> Hibernated | Provisioned:
+    """Follow the newest wish, and wake if it says so."""
+    return _wake_if_wished(follow_wish(state, wish, now), now)
 
 
-def wake(state: Hibernated, wish: Wish, now: datetime) -> Hibernated | Provisioned:
-    return _awake(amend(state, wish, now), now)
-
-
-def extend(state: Provisioned | Ready, bought: Bought, now: datetime) -> Founded | Hibernated:
-    """It gets the pools that were bought."""
-    return _asleep(add(state, bought, now))
-
-
-def wake_larger(state: Hibernated, bought: Bought, now: datetime) -> Hibernated | Provisioned:
-    """The same, for when it wakes."""
-    return _awake(add(state, bought, now), now)
-
-
-def stay_awake(state: Hibernated, told: ResizeRefused, now: datetime) -> Hibernated | Provisioned:
-    """Its machines cannot be given back."""
-    return _awake(take_back(state, told, now), now)
-
-
-def rest(state: Hibernated, seen: ClusterSeen) -> Hibernated:
-    return settle(state, seen) if is_of(state, seen) and seen.known else state
-
-
-def _asleep(state: Provisioned | Ready) -> Founded | Hibernated:
-    return state.to(Hibernated) if state.wish.need.hibernate else state
-
-
-def _awake(state: Hibernated, now: datetime) -> Hibernated | Provisioned:
-    return state if state.wish.need.hibernate else state.to(Provisioned, deadline=now + JOIN_LIMIT)
-
-
-def add(state: F, bought: Bought, now: datetime) -> F:
-    """It gets what was bought, and is what it was asked to be."""
+def add_pools(state: F, bought: Bought, now: datetime) -> F:
+    """Add the lots that were found for the new pools, unless the whole cluster would now exceed its price cap."""
     if state.wanted is None or (bought.attempt, bought.need) != (state.attempt.number, state.wanted):
         return state
-    kept = beside(state, state.wanted)
+    kept = kept_placement(state, state.wanted)
     found = {lot.pool: lot for lot in (*kept.lots, *bought.lots)}
     lots = tuple(found[pool.name] for pool in state.wanted.pools)
     if state.wanted.hibernate:
         lots = tuple(msgspec.structs.replace(lot, nodes=0) for lot in lots)
     placement = msgspec.structs.replace(kept, lots=lots)
-    if refused := too_dear(state.wanted, placement):
+    if refused := price_cap_refusal(state.wanted, placement):
         return msgspec.structs.replace(state, wanted=None, refused=refused)
-    return become(state, wished(state), lots, now, refused=state.refused)
+    return apply_wish(state, full_wish(state), lots, now, refused=state.refused)
 
 
-def do_without(state: F, told: NotBought) -> F:
-    """It stays what it was."""
+def on_pools_priced(state: Provisioned | Ready, bought: Bought, now: datetime) -> Founded | Hibernated:
+    """Add the pools; hibernate if the wish that asked for them says so as well."""
+    return _hibernate_if_wished(add_pools(state, bought, now))
+
+
+def on_pools_priced_hibernated(state: Hibernated, bought: Bought, now: datetime) -> Hibernated | Provisioned:
+    """Add the pools without machines, or wake with them."""
+    return _wake_if_wished(add_pools(state, bought, now), now)
+
+
+def on_pools_unavailable(state: F, told: NotBought) -> F:
+    """Keep the cluster as it is, and say why its new pools cannot be added."""
     if state.wanted is None or (told.attempt, told.need) != (state.attempt.number, state.wanted):
         return state
     return msgspec.structs.replace(state, wanted=None, refused=told.message)
+
+
+def on_resize_refused(state: Provisioned | Ready, told: ResizeRefused, now: datetime) -> Founded | Hibernated:
+    """Go back to the last size; a cluster that could not wake hibernates again.
+
+    If pods asked for the size, they are ignored for a pause.
+    """
+    back, asked = undo_resize(state, told, now), state.resizing
+    if back is not state and isinstance(back, Ready) and asked is not None and asked.demanded:
+        refused_growth = needs_more_machines(asked.before, told.lots)
+        ungrown = Ungrown(reason=told.reason, message=told.message) if refused_growth else None
+        return msgspec.structs.replace(back, grows_from=now + IDLE_PAUSE, ungrown=ungrown)
+    return _hibernate_if_wished(back)
+
+
+def on_resize_refused_hibernated(state: Hibernated, told: ResizeRefused, now: datetime) -> Hibernated | Provisioned:
+    """Go back to the last size; if the machines cannot be released, the cluster wakes."""
+    return _wake_if_wished(undo_resize(state, told, now), now)
+
+
+def on_cluster_seen_hibernated(state: Hibernated, seen: ClusterSeen) -> Hibernated:
+    """Finish the resize to zero nodes once none is left."""
+    return finish_resize(state, seen) if is_current(state, seen) and seen.known else state
+
+
+def _hibernate_if_wished(state: Provisioned | Ready) -> Founded | Hibernated:
+    return state.to(Hibernated) if state.wish.need.hibernate else state
+
+
+def _wake_if_wished(state: Hibernated, now: datetime) -> Hibernated | Provisioned:
+    return state if state.wish.need.hibernate else state.to(Provisioned, deadline=now + JOIN_LIMIT)
+
+
+CHANGES = (
+    on(Launching, Wish, follow_wish),
+    on((Provisioned, Ready), Wish, on_wish),
+    on(Hibernated, Wish, on_wish_hibernated),
+    on(Launching, Bought, add_pools),
+    on((Provisioned, Ready), Bought, on_pools_priced),
+    on(Hibernated, Bought, on_pools_priced_hibernated),
+    on((Launching, Provisioned, Ready, Hibernated), NotBought, on_pools_unavailable),
+    on((Launching, Provisioned, Ready, Hibernated), Resized, on_resized),
+    on(Launching, ResizeRefused, undo_resize),
+    on((Provisioned, Ready), ResizeRefused, on_resize_refused),
+    on(Hibernated, ResizeRefused, on_resize_refused_hibernated),
+    on((Provisioned, Ready, Hibernated), Rolling, on_rolling),
+    on((Provisioned, Ready, Hibernated), Upgraded, on_upgraded),
+    on((Provisioned, Ready, Hibernated), UpgradeRefused, on_upgrade_refused),
+    on(Ready, Due, on_due_ready),
+    on(Hibernated, Due, mark_late),
+    on(Hibernated, ClusterSeen, on_cluster_seen_hibernated),
+)
+"""The rows of a cluster's decision table that begin, follow or end a change of a cluster that has an attempt."""

@@ -15,17 +15,17 @@ SIZES = ("nodes", "min_nodes", "max_nodes")
 """What of a pool can change."""
 
 
-def possible(need: Need, wanted: Need, placed: Callable[[Need], Placement]) -> tuple[Need, str]:
+def possible_change(need: Need, wanted: Need, placed: Callable[[Need], Placement]) -> tuple[Need, str]:
     """What of the change from `need` to `wanted` a running cluster can follow, and why not the rest; empty: all of it.
 
     What cannot change stays as it runs, so that it holds up no other change. `placed` tells what a need would run on.
     """
     complaints = []
-    for objection, settled in RULES:
+    for objection, settled in CHANGE_RULES:
         if complaint := objection(need, wanted):
             complaints.append(complaint)
             wanted = settled(need, wanted)
-    if complaint := too_dear(wanted, placed(wanted)):
+    if complaint := price_cap_refusal(wanted, placed(wanted)):
         complaints.append(complaint)
         wanted = msgspec.structs.replace(
             wanted, pools=need.pools, max_price_per_hour=need.max_price_per_hour, hibernate=need.hibernate
@@ -33,7 +33,7 @@ def possible(need: Need, wanted: Need, placed: Callable[[Need], Placement]) -> t
     return wanted, "; ".join(complaints)
 
 
-def too_dear(wanted: Need, placement: Placement) -> str:
+def price_cap_refusal(wanted: Need, placement: Placement) -> str:
     """Why a cluster cannot have a size; empty where it costs no more than its limit."""
     price, most = placement.most_per_hour, wanted.max_price_per_hour
     if most is None or price <= most:
@@ -45,26 +45,26 @@ def too_dear(wanted: Need, placement: Placement) -> str:
     )
 
 
-def _freezes(need: Need, wanted: Need) -> str:
-    frozen = ", ".join(_frozen(need, wanted))
+def _frozen_refusal(need: Need, wanted: Need) -> str:
+    frozen = ", ".join(_frozen_fields(need, wanted))
     free = "only its pools, their nodes and kubernetesVersion can"
     return frozen and f"{frozen} cannot change while the cluster runs, {free}: {WAY}"
 
 
-def _thawed(need: Need, wanted: Need) -> Need:
+def _with_frozen_kept(need: Need, wanted: Need) -> Need:
     """With all that is frozen as it runs."""
     had = _by_name(need)
     free = {field: getattr(wanted, field) for field in FREE}
-    pools = tuple(_resized(had[pool.name], pool) if pool.name in had else pool for pool in wanted.pools)
-    adopt = wanted.adopt if _taken_in(need) == _taken_in(wanted) else need.adopt
+    pools = tuple(_with_sizes(had[pool.name], pool) if pool.name in had else pool for pool in wanted.pools)
+    adopt = wanted.adopt if _adopted(need) == _adopted(wanted) else need.adopt
     return msgspec.structs.replace(need, **(free | {"pools": pools, "adopt": adopt}))
 
 
-def _resized(had: Pool, pool: Pool) -> Pool:
+def _with_sizes(had: Pool, pool: Pool) -> Pool:
     return msgspec.structs.replace(had, **{field: getattr(pool, field) for field in SIZES})
 
 
-def _swaps(need: Need, wanted: Need) -> str:
+def _pool_swap_refusal(need: Need, wanted: Need) -> str:
     had, has = _by_name(need).keys(), _by_name(wanted).keys()
     if need.adopt is not None and had != has:
         return f"an adopted cluster keeps the pools that others gave it, only their nodes can change: {WAY}"
@@ -73,56 +73,60 @@ def _swaps(need: Need, wanted: Need) -> str:
     return ""
 
 
-def _same_pools(need: Need, wanted: Need) -> Need:
+def _with_current_pools(need: Need, wanted: Need) -> Need:
     """With the pools that it has, in the sizes that are wanted."""
     has = _by_name(wanted)
     return msgspec.structs.replace(wanted, pools=tuple(has.get(pool.name, pool) for pool in need.pools))
 
 
-def _begins(need: Need, wanted: Need) -> str:
-    fixed = ", ".join(_begun(need, wanted))
+def _start_size_refusal(need: Need, wanted: Need) -> str:
+    fixed = ", ".join(_restarted_pools(need, wanted))
     return fixed and (
         f"of pool {fixed} nodes and minNodes cannot change while the cluster runs, the autoscaler decides between "
         "minNodes and maxNodes: set them back, or change maxNodes"
     )
 
 
-def _as_begun(need: Need, wanted: Need) -> Need:
+def _with_start_sizes(need: Need, wanted: Need) -> Need:
     """With such pools as they began."""
     had = _by_name(need)
-    pools = (had.get(pool.name) if pool.name in set(_begun(need, wanted)) else None for pool in wanted.pools)
+    pools = (had.get(pool.name) if pool.name in set(_restarted_pools(need, wanted)) else None for pool in wanted.pools)
     return msgspec.structs.replace(
         wanted, pools=tuple(was or pool for was, pool in zip(pools, wanted.pools, strict=True))
     )
 
 
-RULES = ((_freezes, _thawed), (_swaps, _same_pools), (_begins, _as_begun))
+CHANGE_RULES = (
+    (_frozen_refusal, _with_frozen_kept),
+    (_pool_swap_refusal, _with_current_pools),
+    (_start_size_refusal, _with_start_sizes),
+)
 """What may be wrong with a change, each with what it is without that."""
 
 
-def _frozen(need: Need, wanted: Need) -> Iterator[str]:
+def _frozen_fields(need: Need, wanted: Need) -> Iterator[str]:
     """The fields that differ and may not, as they are written in a Colony."""
-    yield from _differing(need, wanted, FREE)
-    if _taken_in(need) != _taken_in(wanted):
+    yield from _differing_fields(need, wanted, FREE)
+    if _adopted(need) != _adopted(wanted):
         yield "adopt"
     had, has = _by_name(need), _by_name(wanted)
     for name in had.keys() & has.keys():
-        yield from (f"pools[{name}].{field}" for field in _differing(had[name], has[name], SIZES))
+        yield from (f"pools[{name}].{field}" for field in _differing_fields(had[name], has[name], SIZES))
 
 
-def _begun(need: Need, wanted: Need) -> Iterator[str]:
+def _restarted_pools(need: Need, wanted: Need) -> Iterator[str]:
     """The pools that an autoscaler has, and that shall begin anew with another size."""
     has = _by_name(wanted) if need.autoscaled else {}
     return (pool.name for pool in need.pools if pool.name in has and pool.least != has[pool.name].least)
 
 
-def _differing(one: msgspec.Struct, other: msgspec.Struct, but: tuple[str, ...]) -> Iterator[str]:
+def _differing_fields(one: msgspec.Struct, other: msgspec.Struct, but: tuple[str, ...]) -> Iterator[str]:
     for field in one.__struct_fields__:
         if field not in but and getattr(one, field) != getattr(other, field):
             yield to_camel(field).replace("Gib", "GiB")
 
 
-def _taken_in(need: Need) -> Adopt | None:
+def _adopted(need: Need) -> Adopt | None:
     """What becomes of it in the end can change at any time."""
     return need.adopt and msgspec.structs.replace(need.adopt, on_release=OnRelease.KEEP)
 

@@ -15,29 +15,29 @@ from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Wish
 from services.clouds.existing_cluster import Stood
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
-from services.provisioning.lifecycle.release import find, keep
-from services.provisioning.lifecycle.resize import amend
+from services.provisioning.lifecycle.release import add_orphan, add_seen_orphan
+from services.provisioning.lifecycle.resize import follow_wish
 from services.provisioning.placement.adoption import UNPRICED, lot
 
 
 def request(_: None, wish: Wish, now: datetime) -> Requested | Provisioned | Releasing | Released:
     """From nothing: what is left of a former life decides whether this is the first."""
     left, asked = wish.remains or Remains(), msgspec.structs.replace(wish, remains=None)
-    newest = max((seen for seen in left.found if _is_of(wish, seen)), key=lambda seen: seen.attempt, default=None)
+    newest = max((seen for seen in left.found if _is_ours(wish, seen)), key=lambda seen: seen.attempt, default=None)
     uid = newest.uid if newest else f"{wish.uid}.{wish.generation}"
     new = Requested(uid=uid, correlation=wish.uid, wish=asked, attempts=newest.attempt if newest else 0)
     if left.ended and not wish.deleting:
-        return _beside(new, left.found).to(Released, because=left.ended)
+        return _with_orphans(new, left.found).to(Released, because=left.ended)
     if newest is None:
-        known = _beside(new, left.found)
+        known = _with_orphans(new, left.found)
         return known.to(Released, because="Deleted") if wish.deleting else known
-    known = _beside(msgspec.structs.replace(new, standing=_unpriced(newest, wish.need)), left.found)
-    return end(known, newest, now) if wish.deleting else known
+    known = _with_orphans(msgspec.structs.replace(new, standing=_unpriced_attempt(newest, wish.need)), left.found)
+    return release_recalled(known, newest, now) if wish.deleting else known
 
 
-def end(state: Requested, seen: InfraSeen, now: datetime) -> Provisioned | Releasing:
+def release_recalled(state: Requested, seen: InfraSeen, now: datetime) -> Provisioned | Releasing:
     """It goes as any other: where its API answers, what runs in it is stopped and cleaned first."""
-    attempt = state.standing or _unpriced(seen, state.wish.need)
+    attempt = state.standing or _unpriced_attempt(seen, state.wish.need)
     if not seen.reachable:
         return state.to(Releasing, attempt=attempt, because="Deleted", billed_since=now)
     secret = seen.kubeconfig or f"{attempt.object_name(state.wish.name)}-kubeconfig"
@@ -51,7 +51,7 @@ def end(state: Requested, seen: InfraSeen, now: datetime) -> Provisioned | Relea
     )
 
 
-def take_in(state: Requested, told: Recalled, now: datetime) -> Requested | Launching:
+def on_recalled(state: Requested, told: Recalled, now: datetime) -> Requested | Launching:
     """It goes on where it was, and follows what was asked for since; what it cost before is not known."""
     if state.standing is None or told.attempt != state.standing.number:
         return state
@@ -59,32 +59,32 @@ def take_in(state: Requested, told: Recalled, now: datetime) -> Requested | Laun
     before = msgspec.structs.replace(state.wish, need=told.need, generation=state.wish.generation - 1)
     deadline = now + LAUNCH_LIMIT
     stood = state.to(Launching, wish=before, attempt=attempt, billed_since=now, deadline=deadline)
-    return amend(stood, state.wish, now)
+    return follow_wish(stood, state.wish, now)
 
 
-def disown(state: Requested, told: NotRecalled) -> Requested:
+def on_not_recalled(state: Requested, told: NotRecalled) -> Requested:
     """It is released beside all else, and the cluster is founded anew."""
     if state.standing is None or told.attempt != state.standing.number:
         return state
     stray = msgspec.structs.replace(
         state.standing, backend=state.wish.need.backend, reason="Lost", message=told.message
     )
-    return keep(msgspec.structs.replace(state, standing=None), MadeLate(stray))
+    return add_orphan(msgspec.structs.replace(state, standing=None), MadeLate(stray))
 
 
-def _is_of(wish: Wish, seen: InfraSeen) -> bool:
+def _is_ours(wish: Wish, seen: InfraSeen) -> bool:
     """Whether an object bears the marks of this very Colony, at the back end that the wish names."""
     return seen.uid.startswith(f"{wish.uid}.") and seen.backend == wish.need.backend
 
 
-def _beside(state: Requested, found: Iterable[InfraSeen]) -> Requested:
+def _with_orphans(state: Requested, found: Iterable[InfraSeen]) -> Requested:
     """With all that stands beside what is taken in as strays."""
     for seen in found:
-        state = find(state, seen)
+        state = add_seen_orphan(state, seen)
     return state
 
 
-def _unpriced(seen: InfraSeen, need: Need) -> Attempt:
+def _unpriced_attempt(seen: InfraSeen, need: Need) -> Attempt:
     lots = tuple(lot(pool, Stood(pool.name, pool.nodes), 0.0) for pool in need.pools)
     return Attempt(
         number=seen.attempt, placement=Placement(cloud="", region="", lots=lots), adopts=seen.adopted, message=UNPRICED

@@ -12,10 +12,10 @@ from schemas.placement import Ranked
 from schemas.wish import Wish
 from services.provisioning.placement.cooldowns import memory, remembered
 
-SHORTEST = timedelta(minutes=1)
-LONGEST = timedelta(minutes=30)
+SHORTEST_WAIT = timedelta(minutes=1)
+LONGEST_WAIT = timedelta(minutes=30)
 """The market is asked again after as long as the cluster has gone without, within these: half as often each time."""
-SETTLE = timedelta(minutes=1)
+SETTLE_TIME = timedelta(minutes=1)
 """From the first change of the market to asking it: changes come in crowds."""
 
 
@@ -30,19 +30,19 @@ def request_again(state: Released, wish: Wish) -> Released | Requested:
     return Requested(uid=_incarnation(wish), correlation=wish.uid, wish=wish, strays=state.strays)
 
 
-def reconsider(state: Requested | Placing, wish: Wish) -> Requested | Placing:
+def replace_wish(state: Requested | Placing, wish: Wish) -> Requested | Placing:
     """Nothing is founded yet: the newest wish simply counts."""
     return msgspec.structs.replace(state, wish=wish) if wish.newer_than(state.wish) else state
 
 
-def let_ask_again(state: Releasing, wish: Wish) -> Releasing:
+def on_wish_releasing(state: Releasing, wish: Wish) -> Releasing:
     """What is asked for anew is asked for once this is gone."""
     if not wish.newer_than(state.wish) or wish.asks_anew(state.wish):
         return state
     return msgspec.structs.replace(state, wish=wish)
 
 
-def try_again(state: Stalled | Waiting, wish: Wish) -> Stalled | Waiting | Requested:
+def on_wish_unplaced(state: Stalled | Waiting, wish: Wish) -> Stalled | Waiting | Requested:
     """What could not be founded as asked may be founded as asked now."""
     if not wish.newer_than(state.wish):
         return state
@@ -55,26 +55,26 @@ def _incarnation(wish: Wish) -> str:
     return f"{wish.uid}.{wish.generation}"
 
 
-def go_without(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Waiting | Stalled:
+def wait_or_stall(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Waiting | Stalled:
     """What only another wish or an installation can help stands still; all else waits."""
     if memory(market.reason).final or market.reason == NOT_INSTALLED:
         return state.to(Stalled, reason=market.reason, message=market.message)
     since = state.short_since or now
-    wait = min(max(now - since, SHORTEST), LONGEST) * _spread(state.uid)
+    wait = min(max(now - since, SHORTEST_WAIT), LONGEST_WAIT) * _jitter(state.uid)
     return state.to(Waiting, reason=market.reason, message=market.message, short_since=since, until=now + wait)
 
 
-def ask_again(state: Waiting, _: Due, now: datetime) -> Waiting | Placing:
+def place_again(state: Waiting, _: Due, now: datetime) -> Waiting | Placing:
     """What failed too long ago to count is forgotten."""
     if now < state.until or state.wish.deleting:
         return state
     return state.to(Placing, tried=tuple(attempt for attempt in state.tried if remembered(attempt, now)))
 
 
-def ask_soon(state: Waiting, _: MarketMoved, now: datetime) -> Waiting:
-    return msgspec.structs.replace(state, until=min(state.until, now + SETTLE))
+def on_market_moved(state: Waiting, _: MarketMoved, now: datetime) -> Waiting:
+    return msgspec.structs.replace(state, until=min(state.until, now + SETTLE_TIME))
 
 
-def _spread(uid: str) -> float:
+def _jitter(uid: str) -> float:
     """0.9 to 1.1, by name: those that went without at the same time do not all ask again at the same time."""
     return 0.9 + crc32(uid.encode()) % 1000 / 5000

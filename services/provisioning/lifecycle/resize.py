@@ -12,16 +12,22 @@ from schemas.placement import Lot
 from schemas.resize import Resized, ResizeRefused
 from schemas.wish import Pool, Wish
 from services.colony.accounting import cost, short, unmet
-from services.provisioning.lifecycle.immutable import possible
-from services.provisioning.lifecycle.lots import asked, beside, lacking, undone
-from services.provisioning.lifecycle.upgrade import against, aim, missing, overrun, to
+from services.provisioning.lifecycle.immutable import possible_change
+from services.provisioning.lifecycle.lots import as_ordered, kept_placement, need_before, pools_without_lot
+from services.provisioning.lifecycle.upgrade import (
+    mark_upgrade_late,
+    set_target_version,
+    tolerated_shortfall,
+    version_refusal,
+    with_version,
+)
 
 F = TypeVar("F", bound=Founded)
 RESIZE_LIMIT = timedelta(minutes=30)
 """From a new size to every node of it; what takes longer goes on, and people are told."""
 
 
-def amend(state: F, wish: Wish, now: datetime) -> F:
+def follow_wish(state: F, wish: Wish, now: datetime) -> F:
     """Limits, add-ons and the pools' nodes follow the newest wish; what else runs stays as it was founded.
 
     What cannot change is told, and holds up nothing else.
@@ -31,51 +37,53 @@ def amend(state: F, wish: Wish, now: datetime) -> F:
     kept = msgspec.structs.replace(wish, need=state.wish.need)
     if wish.deleting:
         return msgspec.structs.replace(state, wish=kept, refused="", wanted=None)
-    version = against(state, wish.need)
-    same = to(wish, state.wish.need.kubernetes_version).need
-    wanted, rest = possible(state.wish.need, same, lambda need: beside(state, need))
+    version = version_refusal(state, wish.need)
+    same = with_version(wish, state.wish.need.kubernetes_version).need
+    wanted, rest = possible_change(state.wish.need, same, lambda need: kept_placement(state, need))
     refused = "; ".join(filter(None, (version, rest)))
-    state = state if version else aim(state, wish.need, now)
-    if lacking(state, wanted):
+    state = state if version else set_target_version(state, wish.need, now)
+    if pools_without_lot(state, wanted):
         return msgspec.structs.replace(state, wish=kept, refused=refused, wanted=wanted)
-    return become(state, msgspec.structs.replace(wish, need=wanted), beside(state, wanted).lots, now, refused=refused)
+    return apply_wish(
+        state, msgspec.structs.replace(wish, need=wanted), kept_placement(state, wanted).lots, now, refused=refused
+    )
 
 
-def become(state: F, wish: Wish, lots: tuple[Lot, ...], now: datetime, *, refused: str = "") -> F:
+def apply_wish(state: F, wish: Wish, lots: tuple[Lot, ...], now: datetime, *, refused: str = "") -> F:
     """From now on it is what the wish says, on these lots; `refused` tells what of it cannot be."""
     known = msgspec.structs.replace(state, wish=wish, refused=refused, wanted=None)
     # After a refusal nobody knows what the back end has: another replica may have told it an older size meanwhile.
     if lots == state.attempt.placement.lots and not state.refused:
         return known
-    had, has = (tuple(pool.name for pool in pools) for pools in (_taken_pools(state), wish.need.pools))
-    pools = _taken_pools(state) if sorted(had) != sorted(has) else ()
-    return begin(known, lots, now, before=taken(state), pools=pools)
+    had, has = (tuple(pool.name for pool in pools) for pools in (_accepted_pools(state), wish.need.pools))
+    pools = _accepted_pools(state) if sorted(had) != sorted(has) else ()
+    return begin_resize(known, lots, now, before=accepted_lots(state), pools=pools)
 
 
-def confirm(state: F, told: Resized, now: datetime) -> F:
+def on_resized(state: F, told: Resized, now: datetime) -> F:
     """The back end took a size; if that is not the newest one any more, it has to be told again."""
     if told.attempt != state.attempt.number:
         return state
-    newest = asked(told.lots) == asked(state.attempt.placement.lots)
-    resizing = state.resizing or (None if newest else _resizing(state, state.attempt.placement.lots, now))
-    return state if resizing is None else _set(state, msgspec.structs.replace(resizing, ordered=newest))
+    newest = as_ordered(told.lots) == as_ordered(state.attempt.placement.lots)
+    resizing = state.resizing or (None if newest else _new_resizing(state, state.attempt.placement.lots, now))
+    return state if resizing is None else _with_resizing(state, msgspec.structs.replace(resizing, ordered=newest))
 
 
-def take_back(state: F, told: ResizeRefused, now: datetime) -> F:
+def undo_resize(state: F, told: ResizeRefused, now: datetime) -> F:
     """It goes on as it was; where even that is refused, it is left to people."""
     resizing, lots = state.resizing, state.attempt.placement.lots
-    newest = (told.attempt, asked(told.lots)) == (state.attempt.number, asked(lots))
+    newest = (told.attempt, as_ordered(told.lots)) == (state.attempt.number, as_ordered(lots))
     if resizing is None or resizing.ordered or not newest:
         return state
     refused = state.refused if resizing.demanded else told.message
-    if not resizing.before or asked(resizing.before) == asked(lots):
+    if not resizing.before or as_ordered(resizing.before) == as_ordered(lots):
         return msgspec.structs.replace(state, resizing=None, refused=refused)
-    need = undone(state.wish.need, resizing)
+    need = need_before(state.wish.need, resizing)
     known = msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, need=need), refused=refused)
-    return begin(known, resizing.before, now, before=())
+    return begin_resize(known, resizing.before, now, before=())
 
 
-def settle(state: F, seen: ClusterSeen) -> F:
+def finish_resize(state: F, seen: ClusterSeen) -> F:
     """It has the size that was asked for."""
     bought, resizing = state.attempt.placement, state.resizing
     reached = seen.nodes == bought.nodes and not any(short(state, seen, bought.lots))
@@ -84,33 +92,33 @@ def settle(state: F, seen: ClusterSeen) -> F:
     return msgspec.structs.replace(state, resizing=None)
 
 
-def run_late(state: F, _: Due, now: datetime) -> F:
+def mark_resize_late(state: F, _: Due, now: datetime) -> F:
     resizing = state.resizing
     if resizing is None or now < resizing.until:
         return state
     return msgspec.structs.replace(state, resizing=msgspec.structs.replace(resizing, late=True))
 
 
-def run_over(state: F, due: Due, now: datetime) -> F:
+def mark_late(state: F, due: Due, now: datetime) -> F:
     """Another size, or another version, takes longer than it should."""
-    return run_late(overrun(state, due, now), due, now)
+    return mark_resize_late(mark_upgrade_late(state, due, now), due, now)
 
 
-def enough(state: Founded, seen: ClusterSeen) -> bool:
+def is_complete(state: Founded, seen: ClusterSeen) -> bool:
     """Whether what is there is all that was bought; while that changes, all that was bought before and after."""
-    lacks, (nodes, accelerators) = unmet(state, seen), missing(state)
+    lacks, (nodes, accelerators) = unmet(state, seen), tolerated_shortfall(state)
     return seen.known and lacks.nodes <= nodes and lacks.accelerators <= accelerators
 
 
-def begin(
+def begin_resize(
     state: F, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...], pools: tuple[Pool, ...] = ()
 ) -> F:
     """From now on it has these lots: what it cost until now is billed at the old price."""
-    resizing = msgspec.structs.replace(_resizing(state, lots, now), before=before, pools=pools)
-    return _set(rebilled(state, lots, now), resizing)
+    resizing = msgspec.structs.replace(_new_resizing(state, lots, now), before=before, pools=pools)
+    return _with_resizing(rebill(state, lots, now), resizing)
 
 
-def rebilled(state: F, lots: tuple[Lot, ...], now: datetime) -> F:
+def rebill(state: F, lots: tuple[Lot, ...], now: datetime) -> F:
     """From now on it costs what these lots cost."""
     placement = state.attempt.placement
     return msgspec.structs.replace(
@@ -121,11 +129,11 @@ def rebilled(state: F, lots: tuple[Lot, ...], now: datetime) -> F:
     )
 
 
-def _resizing(state: Founded, lots: tuple[Lot, ...], now: datetime) -> Resizing:
+def _new_resizing(state: Founded, lots: tuple[Lot, ...], now: datetime) -> Resizing:
     """What never was whole has to be that first; what was, stays ready with what it keeps in any case."""
-    whole = state.resizing if _was_whole(state) else None
+    whole = state.resizing if _was_complete(state) else None
     had = (whole.least if whole else {}) or {lot.pool: lot.least for lot in state.attempt.placement.lots}
-    least = {lot.pool: min(had.get(lot.pool, 0), lot.least) if _was_whole(state) else lot.least for lot in lots}
+    least = {lot.pool: min(had.get(lot.pool, 0), lot.least) if _was_complete(state) else lot.least for lot in lots}
     nodes = sum(least.values())
     accelerators = sum(least[lot.pool] * lot.accelerators_per_node for lot in lots)
     if whole is not None and not whole.least:  # of a time when it was said of all pools together
@@ -133,23 +141,23 @@ def _resizing(state: Founded, lots: tuple[Lot, ...], now: datetime) -> Resizing:
     return Resizing(nodes=nodes, accelerators=accelerators, least=least, until=now + RESIZE_LIMIT)
 
 
-def _was_whole(state: Founded) -> bool:
+def _was_complete(state: Founded) -> bool:
     return isinstance(state, Ready) or (isinstance(state, Provisioned) and state.was_ready)
 
 
-def taken(state: Founded) -> tuple[Lot, ...]:
+def accepted_lots(state: Founded) -> tuple[Lot, ...]:
     """The lots that the back end took last."""
-    return (waits.before if (waits := _untaken(state)) else ()) or state.attempt.placement.lots
+    return (waits.before if (waits := _unordered(state)) else ()) or state.attempt.placement.lots
 
 
-def _taken_pools(state: Founded) -> tuple[Pool, ...]:
+def _accepted_pools(state: Founded) -> tuple[Pool, ...]:
     """What those are for."""
-    return (waits.pools if (waits := _untaken(state)) else ()) or state.wish.need.pools
+    return (waits.pools if (waits := _unordered(state)) else ()) or state.wish.need.pools
 
 
-def _untaken(state: Founded) -> Resizing | None:
+def _unordered(state: Founded) -> Resizing | None:
     return state.resizing if state.resizing is not None and not state.resizing.ordered else None
 
 
-def _set(state: F, resizing: Resizing) -> F:
+def _with_resizing(state: F, resizing: Resizing) -> F:
     return msgspec.structs.replace(state, resizing=resizing)

@@ -18,98 +18,102 @@ from schemas.entity import State, Wake
 from schemas.founding import Launch, Look, Rank, Recall, Release
 from schemas.resize import Buy, Resize
 from schemas.upgrade import Upgrade
-from services.provisioning.lifecycle.autoscale import follows, times
-from services.provisioning.lifecycle.lots import beside, grows
-from services.provisioning.lifecycle.upgrade import to, wished
+from services.provisioning.lifecycle.autoscale import due_times, follows_pods
+from services.provisioning.lifecycle.lots import kept_placement, needs_more_machines
+from services.provisioning.lifecycle.upgrade import full_wish, with_version
 from services.runtime.machine import Command, asks
 
 ENOUGH = 3
 """Interruptions after which on-demand machines are looked for first."""
 
 
-def ask_market(state: Requested | Placing) -> tuple[Command, ...]:
+def rank_offers(state: Requested | Placing) -> tuple[Command, ...]:
     """What shall hibernate is not founded before it is asked to wake."""
     if state.wish.deleting or state.wish.need.hibernate:
         return ()
     return (Rank(state.wish, state.tried, steady=state.interruptions >= ENOUGH),)
 
 
-def take_in_or_ask(state: Requested) -> tuple[Command, ...]:
-    return ask_market(state) if state.standing is None else (Recall(state.wish, state.standing),)
+def recall_or_rank(state: Requested) -> tuple[Command, ...]:
+    return rank_offers(state) if state.standing is None else (Recall(state.wish, state.standing),)
 
 
-def let_go_or_ask(state: Placing) -> tuple[Command, ...]:
-    return ask_market(state) if state.attempt is None else (Release(state.wish, state.attempt, state.held),)
+def release_or_rank(state: Placing) -> tuple[Command, ...]:
+    return rank_offers(state) if state.attempt is None else (Release(state.wish, state.attempt, state.held),)
 
 
-def ask_until_installed(state: Stalled) -> tuple[Command, ...]:
+def rank_until_installed(state: Stalled) -> tuple[Command, ...]:
     """What people install meanwhile is noticed; every other reason lies in the wish, and waits for another one."""
     curable = state.reason == NOT_INSTALLED and not state.wish.deleting
     return (Rank(state.wish, (), state.message),) if curable else ()
 
 
-def asks_resize(state: Founded) -> tuple[Command, ...]:
+def order_resize(state: Founded) -> tuple[Command, ...]:
     """That the back end is told the size, until it has taken it."""
     resizing = state.resizing
     if resizing is None or resizing.ordered:
         return ()
-    return (Resize(state.wish, state.attempt, state.uid, grows(resizing.before, state.attempt.placement.lots)),)
+    return (
+        Resize(
+            state.wish, state.attempt, state.uid, needs_more_machines(resizing.before, state.attempt.placement.lots)
+        ),
+    )
 
 
-def asks_again(state: Provisioned) -> tuple[Command, ...]:
+def repeat_size(state: Provisioned) -> tuple[Command, ...]:
     """That a cluster which was whole is given its size once more: somebody may have taken nodes out by hand."""
     if not state.was_ready or state.resizing is not None:
         return ()
     return (Resize(state.wish, state.attempt, state.uid, grows=False),)
 
 
-def asks_settling(state: Founded) -> tuple[Command, ...]:
+def observe_resize(state: Founded) -> tuple[Command, ...]:
     """That, and what is there of it; people are told once if it takes long."""
     resizing = state.resizing
     if resizing is None or resizing.late:
-        return asks_resize(state)
-    return (*asks_resize(state), Look(state.wish, state.attempt), Wake(resizing.until))
+        return order_resize(state)
+    return (*order_resize(state), Look(state.wish, state.attempt), Wake(resizing.until))
 
 
-def asks_upgrade(state: Founded) -> tuple[Command, ...]:
+def order_upgrade(state: Founded) -> tuple[Command, ...]:
     """That the back end is told the version, until all of it runs that; people are told once if it takes long."""
     upgrading = state.upgrading
     if upgrading is None or not isinstance(state, Provisioned | Ready | Hibernated):
         return ()
-    asked = Upgrade(to(state.wish, upgrading.version), state.attempt, state.uid, upgrading.progress)
+    asked = Upgrade(with_version(state.wish, upgrading.version), state.attempt, state.uid, upgrading.progress)
     return (asked,) if upgrading.late or isinstance(state, Provisioned) else (asked, Wake(upgrading.until))
 
 
-def asks_pools(state: Founded) -> tuple[Command, ...]:
+def buy_pools(state: Founded) -> tuple[Command, ...]:
     """That the market is asked for what it has not."""
     if state.wanted is None:
         return ()
     steady = state.interruptions >= ENOUGH
-    return (Buy(wished(state), state.attempt.number, beside(state, state.wanted), steady),)
+    return (Buy(full_wish(state), state.attempt.number, kept_placement(state, state.wanted), steady),)
 
 
-def asks_settling_or_use(state: Ready) -> tuple[Command, ...]:
+def observe_ready(state: Ready) -> tuple[Command, ...]:
     """Where its pods are listened to, also what they ask for now, and when that is looked at again."""
-    if not follows(state):
-        return asks_settling(state)
-    return (*asks_resize(state), Look(state.wish, state.attempt), *(Wake(at) for at in times(state)[:1]))
+    if not follows_pods(state):
+        return observe_resize(state)
+    return (*order_resize(state), Look(state.wish, state.attempt), *(Wake(at) for at in due_times(state)[:1]))
 
 
 _todo = asks(
     {
-        Requested: take_in_or_ask,
-        Placing: let_go_or_ask,
+        Requested: recall_or_rank,
+        Placing: release_or_rank,
         Waiting: lambda s: () if s.wish.deleting else (Wake(s.until),),
         Launching: lambda s: (
             Launch(s.wish, s.attempt, s.uid, s.held),
-            *asks_resize(s),
+            *order_resize(s),
             Look(s.wish, s.attempt),
             Wake(s.deadline),
         ),
-        Provisioned: lambda s: (*asks_resize(s), *asks_again(s), Look(s.wish, s.attempt), Wake(s.deadline)),
-        Ready: asks_settling_or_use,
-        Hibernated: asks_settling,
-        Stalled: ask_until_installed,
+        Provisioned: lambda s: (*order_resize(s), *repeat_size(s), Look(s.wish, s.attempt), Wake(s.deadline)),
+        Ready: observe_ready,
+        Hibernated: observe_resize,
+        Stalled: rank_until_installed,
         Releasing: lambda s: (Release(s.wish, s.attempt, s.held),),
     }
 )
@@ -119,13 +123,13 @@ def todo(state: State) -> tuple[Command, ...]:
     """Beside what each state asks for: pools that are to be added, and, of which nobody is told, an end of strays."""
     asked = _todo(state)
     if isinstance(state, Founded):
-        asked += (*asks_pools(state), *asks_upgrade(state))
+        asked += (*buy_pools(state), *order_upgrade(state))
     if isinstance(state, ClusterState) and state.strays:
         asked += tuple(Release(state.wish, stray, told=None) for stray in state.strays)
-    return (*(each for each in asked if not isinstance(each, Wake)), *_first(asked))
+    return (*(each for each in asked if not isinstance(each, Wake)), *_earliest_wake(asked))
 
 
-def _first(asked: tuple[Command, ...]) -> tuple[Wake, ...]:
+def _earliest_wake(asked: tuple[Command, ...]) -> tuple[Wake, ...]:
     """An entity has one timer: it stands at the next time that anything of it is due."""
     wakes = [each for each in asked if isinstance(each, Wake)]
     return (min(wakes, key=lambda each: each.at),) if wakes else ()

@@ -12,7 +12,7 @@ from schemas.crds import COLONY, read_colony
 from schemas.placement import Placement
 from services.gateway.wishes import wishes
 from services.kubernetes.version_skew import skips
-from services.provisioning.lifecycle.immutable import possible
+from services.provisioning.lifecycle.immutable import possible_change
 from tests.contracts.api import sides
 from tests.contracts.api.asking import ask, until
 from tests.contracts.api.talk import NAMESPACES
@@ -132,4 +132,4 @@ def test_nothing_is_refused_that_provisioning_would_follow(change):
     need, wanted = _need({}), _need(change)
     placement = Placement(cloud="aws", region="us-east-1", lots=(LOT,))
     version = skips(need.kubernetes_version, need.kubernetes_version, wanted.kubernetes_version)
-    assert version or possible(need, wanted, lambda _: placement)[1]
+    assert version or possible_change(need, wanted, lambda _: placement)[1]

@@ -12,7 +12,7 @@ from schemas import cluster
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Adopt, OnRelease, Wish
-from services.provisioning.lifecycle.release import UNKNOWN
+from services.provisioning.lifecycle.release import UNKNOWN_PLACEMENT
 from tests.services.crash.test_crash_anywhere import KEYS, LARGER, SERVICES, WISH, Ending, World, at_work, look
 from tests.services.crash.theirs import Taker, Theirs
 
@@ -42,7 +42,7 @@ class Beside(World):
         if seen.present:
             nodes = self.theirs.objects[name]["spec"]["nodes"]
             self.done.add(f"{nodes} nodes")
-            await self.count(seen.uid, Attempt(number=seen.attempt, placement=UNKNOWN), nodes)
+            await self.count(seen.uid, Attempt(number=seen.attempt, placement=UNKNOWN_PLACEMENT), nodes)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from schemas.inventory import ClusterSeen, Demand, PoolSeen
 from schemas.placement import Lot, Placement, Ranked
 from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Pool, Wish
-from services.provisioning.lifecycle.autoscale import PAUSE, shrunk
-from services.provisioning.lifecycle.bin_packing import grown
+from services.provisioning.lifecycle.autoscale import IDLE_PAUSE, shrink_lots
+from services.provisioning.lifecycle.bin_packing import grow_lots
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
 
@@ -67,7 +67,7 @@ IDLE = tell(READY, seen(2, idle_since=T0))
 
 
 def more(demand, used=2, lots=(LOT,), need=NEED):
-    found = grown(need, lots, ClusterSeen(cluster="a", uid="u", used={"H100": used}, demand=demand))
+    found = grow_lots(need, lots, ClusterSeen(cluster="a", uid="u", used={"H100": used}, demand=demand))
     return [lot.nodes for lot in found]
 
 
@@ -160,21 +160,21 @@ def test_what_comes_to_wait_meanwhile_is_added_and_what_a_person_asked_for_comes
 def test_nodes_that_never_come_are_asked_for_no_more_once_nobody_waits():
     growing = tell(READY, seen(2, 2, 8, 8))
     state = tell(growing, Resized(1, growing.attempt.placement.lots), seen(2, idle_since=T0))
-    assert (state.resizing is not None, state.shrinks_at) == (True, T0 + PAUSE)
-    assert Wake(T0 + PAUSE) in todo(state)
-    assert size(tell(state, Due(), now=T0 + PAUSE)) == 1
+    assert (state.resizing is not None, state.shrinks_at) == (True, T0 + IDLE_PAUSE)
+    assert Wake(T0 + IDLE_PAUSE) in todo(state)
+    assert size(tell(state, Due(), now=T0 + IDLE_PAUSE)) == 1
 
 
 def test_what_comes_to_wait_while_nodes_are_given_back_lets_it_grow_again():
-    going = tell(IDLE, Due(), now=T0 + PAUSE)
-    assert size(tell(going, seen(1, 1, 8), now=T0 + PAUSE)) == 2
+    going = tell(IDLE, Due(), now=T0 + IDLE_PAUSE)
+    assert size(tell(going, seen(1, 1, 8), now=T0 + IDLE_PAUSE)) == 2
 
 
 def test_nothing_is_given_back_while_anything_is_used_and_all_but_the_least_after_a_pause_without():
-    assert IDLE.shrinks_at == T0 + PAUSE
-    assert todo(IDLE) == (Look(WISH, IDLE.attempt), Wake(T0 + PAUSE))
-    assert tell(IDLE, Due(), now=T0 + PAUSE - timedelta(seconds=1)) is IDLE
-    less = tell(IDLE, Due(), now=T0 + PAUSE)
+    assert IDLE.shrinks_at == T0 + IDLE_PAUSE
+    assert todo(IDLE) == (Look(WISH, IDLE.attempt), Wake(T0 + IDLE_PAUSE))
+    assert tell(IDLE, Due(), now=T0 + IDLE_PAUSE - timedelta(seconds=1)) is IDLE
+    less = tell(IDLE, Due(), now=T0 + IDLE_PAUSE)
     assert (type(less), size(less)) == (Ready, 1)
     again = settled(less, idle_since=T0)
     assert (again.shrinks_at, again.resizing) == (None, None)
@@ -183,30 +183,30 @@ def test_nothing_is_given_back_while_anything_is_used_and_all_but_the_least_afte
 @pytest.mark.parametrize("word", [seen(2, 1), seen(2, idle_since=T0, known=False)], ids=["used", "not heard"])
 def test_what_is_used_or_cannot_be_heard_is_not_taken_for_idle(word):
     state = tell(IDLE, word)
-    assert (state.shrinks_at, size(tell(state, Due(), now=T0 + PAUSE))) == (None, 2)
+    assert (state.shrinks_at, size(tell(state, Due(), now=T0 + IDLE_PAUSE))) == (None, 2)
 
 
 def test_a_refusal_is_no_fault_of_the_wish_and_it_is_asked_again_after_a_pause():
     growing = tell(READY, seen(2, 2, 8))
     state = tell(growing, ResizeRefused(1, growing.attempt.placement.lots, "others hold the rest"))
-    assert (size(state), state.refused, state.wish.need, state.grows_from) == (2, "", NEED, T0 + PAUSE)
+    assert (size(state), state.refused, state.wish.need, state.grows_from) == (2, "", NEED, T0 + IDLE_PAUSE)
     state = settled(state)
     assert size(tell(state, seen(2, 2, 8))) == 2
-    assert Wake(T0 + PAUSE) in todo(state)
-    assert size(tell(state, Due(), seen(2, 2, 8), now=T0 + PAUSE)) == 3
+    assert Wake(T0 + IDLE_PAUSE) in todo(state)
+    assert size(tell(state, Due(), seen(2, 2, 8), now=T0 + IDLE_PAUSE)) == 3
 
 
 def test_fewer_nodes_that_are_refused_are_asked_for_again_after_a_pause_and_not_at_once():
-    idle = tell(READY, seen(2, idle_since=T0 - PAUSE), Due())
+    idle = tell(READY, seen(2, idle_since=T0 - IDLE_PAUSE), Due())
     assert size(idle) == 1
     refused = tell(idle, ResizeRefused(1, idle.attempt.placement.lots, "no such size"))
     assert refused.ungrown is None  # no pods wait
-    state = settled(refused, idle_since=T0 - PAUSE)
-    assert size(tell(state, Due(), seen(2, idle_since=T0 - PAUSE))) == 2
-    assert [each for each in todo(state) if isinstance(each, Wake)] == [Wake(T0 + PAUSE)]
-    again = tell(state, Due(), now=T0 + PAUSE)
+    state = settled(refused, idle_since=T0 - IDLE_PAUSE)
+    assert size(tell(state, Due(), seen(2, idle_since=T0 - IDLE_PAUSE))) == 2
+    assert [each for each in todo(state) if isinstance(each, Wake)] == [Wake(T0 + IDLE_PAUSE)]
+    again = tell(state, Due(), now=T0 + IDLE_PAUSE)
     assert size(again) == 1
-    assert tell(again, Due(), now=T0 + PAUSE).grows_from is None
+    assert tell(again, Due(), now=T0 + IDLE_PAUSE).grows_from is None
 
 
 def test_a_refusal_is_told_until_it_is_followed_or_nothing_waits_any_more():
@@ -215,7 +215,7 @@ def test_a_refusal_is_told_until_it_is_followed_or_nothing_waits_any_more():
     assert refused.ungrown == Ungrown(reason="Taken", message="others hold it")
     refused = tell(refused, Resized(1, (LOT,)), seen(2, 2, 8), seen(2, 2, 8, 8))
     assert (refused.resizing, refused.ungrown.reason) == (None, "Taken")
-    assert tell(refused, Due(), seen(2, 2, 8), now=T0 + PAUSE).ungrown is None
+    assert tell(refused, Due(), seen(2, 2, 8), now=T0 + IDLE_PAUSE).ungrown is None
     assert tell(refused, seen(2, 2)).ungrown is None
     assert (
         tell(refused, wished(2, Need(pools=(replace(POOL, min_nodes=0, max_nodes=0),))), seen(2, 2, 8)).ungrown is None
@@ -259,7 +259,7 @@ def test_pools_without_bounds_are_left_as_they_are():
     state = tell(READY, wished(2, fixed))
     assert tell(state, seen(2, 2, 8), seen(2, idle_since=T0)) is state
     assert todo(state) == ()
-    assert shrunk((LOT,), fixed, ("gpu",)) == (LOT,)
+    assert shrink_lots((LOT,), fixed, ("gpu",)) == (LOT,)
 
 
 OTHER = replace(POOL, name="other", nodes=3)
@@ -285,9 +285,9 @@ def sizes(state):
 
 def test_a_pool_of_which_nothing_is_used_goes_to_its_least_while_another_is_at_work():
     state = tell(PAIR, two(other=T0))
-    assert (state.lulls, Wake(T0 + PAUSE) in todo(state)) == ({"other": T0}, True)
-    assert tell(state, Due(), now=T0 + PAUSE - timedelta(seconds=1)) is state
-    less = tell(state, Due(), now=T0 + PAUSE)
+    assert (state.lulls, Wake(T0 + IDLE_PAUSE) in todo(state)) == ({"other": T0}, True)
+    assert tell(state, Due(), now=T0 + IDLE_PAUSE - timedelta(seconds=1)) is state
+    less = tell(state, Due(), now=T0 + IDLE_PAUSE)
     assert (type(less), sizes(less), less.lulls) == (Ready, [2, 1], {})
     settled = tell(less, Resized(1, less.attempt.placement.lots), two(other=T0, nodes=(2, 1)))
     assert (settled.resizing, settled.shrinks_at) == (None, None)
@@ -295,11 +295,11 @@ def test_a_pool_of_which_nothing_is_used_goes_to_its_least_while_another_is_at_w
 
 def test_pools_that_fall_idle_one_after_the_other_are_given_back_one_after_the_other():
     later = T0 + timedelta(minutes=4)
-    first = tell(PAIR, two(gpu=later, other=T0), Due(), now=T0 + PAUSE)
+    first = tell(PAIR, two(gpu=later, other=T0), Due(), now=T0 + IDLE_PAUSE)
     assert sizes(first) == [2, 1]
     state = tell(first, two(gpu=later, other=T0))
-    assert (state.lulls, state.shrinks_at) == ({"gpu": later}, later + PAUSE)
-    assert sizes(tell(state, Due(), now=later + PAUSE)) == [1, 1]
+    assert (state.lulls, state.shrinks_at) == ({"gpu": later}, later + IDLE_PAUSE)
+    assert sizes(tell(state, Due(), now=later + IDLE_PAUSE)) == [1, 1]
 
 
 @pytest.mark.parametrize("word", [two(), two(other=T0, untold=1), two(other=T0, known=False)],
@@ -307,13 +307,13 @@ def test_pools_that_fall_idle_one_after_the_other_are_given_back_one_after_the_o
 def test_a_pool_of_which_anything_may_be_used_keeps_its_nodes(word):
     state = tell(PAIR, two(other=T0), word)
     assert (state.lulls, state.shrinks_at) == ({}, None)
-    assert sizes(tell(state, Due(), now=T0 + PAUSE)) == [2, 3]
+    assert sizes(tell(state, Due(), now=T0 + IDLE_PAUSE)) == [2, 3]
 
 
 def test_where_nodes_do_not_tell_their_pool_the_whole_cluster_has_to_be_idle():
     state = tell(PAIR, two(untold=1, idle_since=T0))
     assert state.lulls == {"gpu": T0, "other": T0}
-    assert sizes(tell(state, Due(), now=T0 + PAUSE)) == [1, 1]
+    assert sizes(tell(state, Due(), now=T0 + IDLE_PAUSE)) == [1, 1]
 
 
 def test_what_an_earlier_release_told_of_a_lull_was_of_every_pool():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schemas.inventory import ClusterSeen, Demand, PoolSeen
 from schemas.wish import Need
-from services.provisioning.lifecycle.bin_packing import grown
+from services.provisioning.lifecycle.bin_packing import grow_lots
 from tests.samples import LOT, POOL
 
 replace = msgspec.structs.replace
@@ -43,7 +43,7 @@ def told(*demand, **used):
 
 
 def sizes(*args):
-    return {lot.pool: lot.nodes for lot in grown(*args)}
+    return {lot.pool: lot.nodes for lot in grow_lots(*args)}
 
 
 def waits(pods=1, *pools, size=SIZE):

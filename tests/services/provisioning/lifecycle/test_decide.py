@@ -19,7 +19,7 @@ from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import AddonRef, Adopt, Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
-from services.provisioning.lifecycle.request import SETTLE
+from services.provisioning.lifecycle.request import SETTLE_TIME
 from services.provisioning.lifecycle.todo import todo
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -335,7 +335,7 @@ def test_a_crowd_of_changes_on_the_market_makes_it_ask_once_and_soon():
     state = tell(waiting(), Due(), NONE, now=T0 + timedelta(hours=9))
     now = T0 + timedelta(hours=9, minutes=5)
     sooner = tell(state, MarketMoved(), now=now)
-    assert sooner.until == now + SETTLE < state.until
+    assert sooner.until == now + SETTLE_TIME < state.until
     assert tell(sooner, MarketMoved(), now=now + timedelta(seconds=9)) == sooner
 
 

@@ -6,7 +6,7 @@ import pytest
 from schemas.placement import Placement
 from schemas.wish import Adopt, Need, Network, OnRelease, Spot
 from services.kubernetes.version_skew import WAY
-from services.provisioning.lifecycle.immutable import possible
+from services.provisioning.lifecycle.immutable import possible_change
 from tests.samples import LOT, POOL
 
 NEED = Need(pools=(POOL,))
@@ -16,11 +16,11 @@ replace = msgspec.structs.replace
 
 
 def objection(need, wanted, placement):
-    return possible(need, wanted, lambda _: placement)[1]
+    return possible_change(need, wanted, lambda _: placement)[1]
 
 
 def followed(need, wanted):
-    return possible(need, wanted, lambda _: PLACEMENT)[0]
+    return possible_change(need, wanted, lambda _: PLACEMENT)[0]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,13 @@ from schemas.founding import Gone, MadeLate
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Pool, Wish
-from services.provisioning.lifecycle.release import UNKNOWN, find, forget, free_number, keep
+from services.provisioning.lifecycle.release import (
+    UNKNOWN_PLACEMENT,
+    add_orphan,
+    add_seen_orphan,
+    next_number,
+    remove_orphan,
+)
 
 POOL = Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2)
 WISH = Wish(
@@ -25,35 +31,35 @@ def seen(number, backend, adopted=""):
 
 
 def stray(number, backend, adopts=""):
-    return Attempt(number=number, placement=UNKNOWN, backend=backend, adopts=adopts, reason="Late")
+    return Attempt(number=number, placement=UNKNOWN_PLACEMENT, backend=backend, adopts=adopts, reason="Late")
 
 
 def test_one_under_the_number_of_the_current_attempt_is_a_stray_only_at_another_back_end():
-    assert find(STATE, seen(1, "capi")) == STATE
-    assert find(STATE, seen(1, "")) == STATE
-    assert find(STATE, seen(1, "k0rdent")).strays == (stray(1, "k0rdent"),)
+    assert add_seen_orphan(STATE, seen(1, "capi")) == STATE
+    assert add_seen_orphan(STATE, seen(1, "")) == STATE
+    assert add_seen_orphan(STATE, seen(1, "k0rdent")).strays == (stray(1, "k0rdent"),)
 
 
 def test_the_cluster_that_k0rdent_makes_beneath_the_current_attempt_is_no_stray():
     beneath = msgspec.structs.replace(seen(1, "k0rdent"), uid=STATE.uid)
-    assert find(STATE, beneath) == STATE
+    assert add_seen_orphan(STATE, beneath) == STATE
 
 
 def test_strays_of_one_number_at_two_back_ends_are_two_and_each_is_kept_once():
-    state = find(find(STATE, seen(3, "capi")), seen(3, "k0rdent"))
+    state = add_seen_orphan(add_seen_orphan(STATE, seen(3, "capi")), seen(3, "k0rdent"))
     assert state.strays == (stray(3, "capi"), stray(3, "k0rdent"))
-    assert keep(state, MadeLate(stray(3, "k0rdent"))) == state
-    assert free_number(state) == 4
+    assert add_orphan(state, MadeLate(stray(3, "k0rdent"))) == state
+    assert next_number(state) == 4
 
 
 def test_that_one_is_gone_says_nothing_of_its_namesake_at_another_back_end():
     state = msgspec.structs.replace(STATE, strays=(stray(3, "capi"), stray(3, "k0rdent")))
-    assert forget(state, Gone(3, "k0rdent")).strays == (stray(3, "capi"),)
-    assert forget(state, Gone(3)) == state
+    assert remove_orphan(state, Gone(3, "k0rdent")).strays == (stray(3, "capi"),)
+    assert remove_orphan(state, Gone(3)) == state
 
 
 def test_what_others_made_is_a_stray_even_under_the_number_of_the_current_attempt():
-    state = find(find(STATE, seen(1, "capi", "theirs")), seen(1, "capi", "too"))
+    state = add_seen_orphan(add_seen_orphan(STATE, seen(1, "capi", "theirs")), seen(1, "capi", "too"))
     assert state.strays == (stray(1, "capi", "theirs"), stray(1, "capi", "too"))
-    assert forget(state, Gone(1, "capi")) == state
-    assert forget(state, Gone(1, "capi", "theirs")).strays == (stray(1, "capi", "too"),)
+    assert remove_orphan(state, Gone(1, "capi")) == state
+    assert remove_orphan(state, Gone(1, "capi", "theirs")).strays == (stray(1, "capi", "too"),)
