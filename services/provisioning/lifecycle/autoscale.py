@@ -1,9 +1,8 @@
-"""How many nodes elastic pools shall have follows from the pods that found no node, and from how long nothing is used.
+"""The number of nodes of elastic pools follows the Pods that fit nowhere, and how long each pool has been idle.
 
-A pod of which the scheduler said that it fits nowhere lets a pool that it could use grow by the nodes such pods would
-fill, less those within its reach that nothing is on. Which machine of a pool goes is the back end's choice, so none is
-given back while any of it is in use: when nothing of a pool was used for `PAUSE`, it goes to the fewest it may have,
-whatever the others do.
+A Pod that the scheduler reports as unschedulable lets a pool that could run it grow by the nodes such Pods would fill,
+less the free nodes within their reach. The back end chooses which machine of a pool is removed, so a pool shrinks only
+once nothing on it has been used for `IDLE_PAUSE`: then it goes to its minimum, whatever the other pools do.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,12 +21,12 @@ from services.provisioning.lifecycle.bin_packing import Lots, grow_lots
 from services.provisioning.lifecycle.resize import accepted_lots, begin_resize, mark_late, rebill
 
 IDLE_PAUSE = timedelta(minutes=10)
-"""From the last use to fewer nodes; from a refusal to asking for more again."""
+"""From the last use of a pool to fewer nodes, and from a refused size to the next request for more."""
 IdlePools = Mapping[str, datetime]
 
 
 def follow_pods(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
-    """The size its pods ask for."""
+    """Give the cluster the size that its Pods ask for."""
     if not follows_pods(state):
         # On the way back from what was refused, that is still to be told.
         return state if state.resizing or not state.ungrown else msgspec.structs.replace(state, ungrown=None)
@@ -41,13 +40,13 @@ def follow_pods(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
 
 
 def _shrink_time(state: Ready, lulls: IdlePools) -> datetime | None:
-    """Until when it keeps its nodes; one whose back end has just refused a size asks it for none before its time."""
+    """When it may shrink: after the pause, and not before a back end that has just refused a size is asked again."""
     first = min(lulls.values(), default=None)
     return max(first + IDLE_PAUSE, state.grows_from or first) if first else None
 
 
 def on_due_ready(state: Ready, due: Due, now: datetime) -> Ready:
-    """It is time to tell that a change takes long, to have fewer nodes, or to follow its pods again."""
+    """Mark a slow change as late, shrink idle pools, or follow the Pods again after a refused size."""
     if follows_pods(state) and state.shrinks_at is not None and now >= state.shrinks_at:
         need, lots = state.wish.need, state.attempt.placement.lots
         idle = [name for name, since in state.lulls.items() if now >= since + IDLE_PAUSE]
@@ -58,38 +57,38 @@ def on_due_ready(state: Ready, due: Due, now: datetime) -> Ready:
 
 
 def keep_size(state: Ready) -> Ready:
-    """What may be in use without anyone knowing is not taken away."""
+    """Forget that pools are idle: while the cluster cannot be observed, its nodes may be in use."""
     return state if state.shrinks_at is None else msgspec.structs.replace(state, shrinks_at=None, lulls={})
 
 
 def follows_pods(state: Ready) -> bool:
-    """Whether its size is its pods' matter now: a change that a person asked for comes to its end first."""
+    """Whether Pods set the size now: a change that a person asked for ends first."""
     need = state.wish.need
     mine = any(pool.elastic for pool in need.pools) and not need.autoscaled and not state.wish.deleting
     return mine and (state.resizing is None or state.resizing.demanded)
 
 
 def due_times(state: Ready) -> tuple[datetime, ...]:
-    """When it is looked at again, the next first."""
+    """When the cluster has to be decided on again, the earliest time first."""
     resizing = state.resizing
     late_at = None if resizing is None or resizing.late else resizing.until
     return tuple(sorted(at for at in (state.shrinks_at, state.grows_from, late_at) if at is not None))
 
 
 def shrink_lots(lots: Lots, need: Need, idle: Collection[str]) -> Lots:
-    """The lots when nothing of these pools is used."""
+    """The lots with the minimum of nodes for these idle pools."""
     least = {pool.name: pool.least for pool in need.pools if pool.elastic and pool.name in idle}
     return tuple(msgspec.structs.replace(lot, nodes=min(lot.nodes, least.get(lot.pool, lot.nodes))) for lot in lots)
 
 
 def _shrinkable(need: Need, lots: Lots) -> tuple[str, ...]:
-    """The pools that could have fewer nodes."""
+    """The elastic pools that have more nodes than their minimum."""
     least = {pool.name: pool.least for pool in need.pools if pool.elastic}
     return tuple(lot.pool for lot in lots if lot.nodes > least.get(lot.pool, lot.nodes))
 
 
 def _price_cap_reason(need: Need, lots: Lots, seen: ClusterSeen) -> Ungrown | None:
-    """That only the price keeps it from growing; the same words however many pods wait."""
+    """Why it does not grow, if the price cap alone prevents it; the same text however many Pods wait."""
     wanted = grow_lots(msgspec.structs.replace(need, max_price_per_hour=None), lots, seen)
     short = next((lot for lot, more in zip(lots, wanted, strict=True) if more.nodes > lot.nodes), None)
     if short is None:
@@ -109,9 +108,9 @@ def _resize(state: Ready, lots: Lots, now: datetime) -> Ready:
 
 
 def rebill_counted(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
-    """What is there is what it costs, never less than the fewest nodes it may have: those are being made again.
+    """Bill the nodes that were counted, but at least the minimum of each pool: those are being replaced.
 
-    One that is lent is had whole, and costs what was asked for of it.
+    A lent cluster is billed as asked for: others decide how many nodes it has.
     """
     lots = state.attempt.placement.lots
     there = by_pool(state, seen, [lot.pool for lot in lots])

@@ -1,4 +1,4 @@
-"""Pods that wait are put in thought on the nodes they could use: on free ones first, then on further ones."""
+"""Packs pending Pods onto the nodes they could use: free nodes first, then additional ones."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,14 +12,14 @@ from schemas.wish import Need, Pool
 
 Lots = tuple[Lot, ...]
 CENTS = 6
-"""Digits of a price that count: tenths shall add up."""
+"""Digits of a price that are compared, so that tenths add up."""
 
 
 def grow_lots(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
-    """The lots that hold what waits, too: never fewer nodes, never more than a pool may have or the cluster may cost.
+    """The lots that have room for pending Pods: never fewer nodes, never above a pool's maximum or the price cap.
 
-    Pods that could use few pools are put before those that could use many, large ones before small ones; each counts
-    for the first pool that can take it, in the order of the Colony. Asked again of what it gave, it gives the same.
+    Pods that could use few pools are packed before those that could use many, large ones before small ones; each goes
+    to the first pool of the Colony that can take it. Applied to its own result, it returns the same lots.
     """
     more = _pack_once(need, lots, seen)
     while more != lots:  # with more nodes pods may be put otherwise
@@ -28,7 +28,7 @@ def grow_lots(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
 
 
 def _pack_once(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
-    """The same once, with what is on those lots now."""
+    """The lots after one pass, which starts from what runs on them now."""
     fillings, cap = _packings(need, lots, seen), need.max_price_per_hour
     within = [([each for each in fillings if _fits(each.pool, one, lots, seen)], one) for one in seen.demand]
     for usable, one in sorted(within, key=lambda pair: (len(pair[0]), -pair[1].accelerators)):
@@ -45,22 +45,22 @@ def _pack_once(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
 
 @dataclass
 class _PoolPacking:
-    """One pool's nodes in thought."""
+    """One pool's nodes while Pods are packed onto them."""
 
     pool: Pool
     price: float
     nodes: int
     used: int
-    """Those that something is on."""
+    """Nodes that something runs on."""
     rooms: list[int] = field(default_factory=list)
-    """Accelerators that are left on each of the others."""
+    """Free accelerators on each of the other nodes."""
 
     def __post_init__(self) -> None:
         self.rooms = [self.pool.accelerators_per_node] * (self.nodes - self.used)
 
     @property
     def next(self) -> int:
-        """How many nodes it has with one more: what is in use while it is given back counts."""
+        """The number of nodes after adding one; nodes that are in use while they are being removed count."""
         return max(self.nodes, self.used) + 1
 
     @property
@@ -72,7 +72,7 @@ class _PoolPacking:
         self.rooms.append(self.pool.accelerators_per_node)
 
     def put(self, pods: int, size: int) -> int:
-        """Put pods where there is room; gives how many found none."""
+        """Place Pods of one size where there is room; returns how many found none."""
         for at, room in enumerate(self.rooms):
             placed = min(pods, room // size)
             self.rooms[at], pods = room - placed * size, pods - placed
@@ -80,7 +80,7 @@ class _PoolPacking:
 
 
 def _packings(need: Need, lots: Lots, seen: ClusterSeen) -> list[_PoolPacking]:
-    """In the order of the Colony. What is in use on nodes that do not tell their pool is on the first of its kind."""
+    """One per pool, in the Colony's order. Use on nodes of an unknown pool counts for the first pool of its model."""
     named, untold = {lot.pool: lot for lot in lots}, Counter(seen.used)
     used = {name: seen.pools[name].used if name in seen.pools else 0 for name in named}
     for name, lot in named.items():
@@ -99,7 +99,7 @@ def _packings(need: Need, lots: Lots, seen: ClusterSeen) -> list[_PoolPacking]:
 
 
 def _fits(pool: Pool, each: Demand, lots: Lots, seen: ClusterSeen) -> bool:
-    """Whether such pods could use its nodes, by their size and by what the nodes that are there tell."""
+    """Whether such Pods could run on the pool's nodes, by their size and by the labels of the nodes that were seen."""
     if not (0 < each.accelerators <= pool.accelerators_per_node and each.model in ("", pool.accelerator)):
         return False
     if each.pools is None or pool.name in each.pools:

@@ -58,6 +58,7 @@ from services.provisioning.lifecycle.request import (
 from services.runtime.machine import machine, on
 
 EVERY = (Requested, Placing, Launching, Provisioned, Ready, Hibernated, Waiting, Stalled, Releasing, Released)
+"""Every state."""
 
 decide = machine(
     LIFECYCLE,

@@ -1,4 +1,4 @@
-"""What of a cluster can change while it runs is told from what cannot, with the way to do that instead."""
+"""Separates what a running cluster can change from what it cannot, and says what to do instead."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,15 +10,16 @@ from schemas.wish import Adopt, Need, OnRelease, Pool
 from services.kubernetes.version_skew import WAY
 
 FREE = ("pools", "max_price_per_hour", "hibernate", "adopt", "kubernetes_version")
-"""What of a need is looked at by itself."""
+"""Fields of a need that have rules of their own."""
 SIZES = ("nodes", "min_nodes", "max_nodes")
-"""What of a pool can change."""
+"""Fields of a pool that can change."""
 
 
 def possible_change(need: Need, wanted: Need, placed: Callable[[Need], Placement]) -> tuple[Need, str]:
-    """What of the change from `need` to `wanted` a running cluster can follow, and why not the rest; empty: all of it.
+    """The part of the change from `need` to `wanted` that a running cluster can follow, and why not the rest.
 
-    What cannot change stays as it runs, so that it holds up no other change. `placed` tells what a need would run on.
+    What cannot change keeps its current value, so that it blocks no other change; the text is empty if all can.
+    `placed` returns the placement of a need.
     """
     complaints = []
     for objection, settled in CHANGE_RULES:
@@ -34,7 +35,7 @@ def possible_change(need: Need, wanted: Need, placed: Callable[[Need], Placement
 
 
 def price_cap_refusal(wanted: Need, placement: Placement) -> str:
-    """Why a cluster cannot have a size; empty where it costs no more than its limit."""
+    """Why a cluster of this size would exceed its price cap; empty if it does not."""
     price, most = placement.most_per_hour, wanted.max_price_per_hour
     if most is None or price <= most:
         return ""
@@ -52,7 +53,7 @@ def _frozen_refusal(need: Need, wanted: Need) -> str:
 
 
 def _with_frozen_kept(need: Need, wanted: Need) -> Need:
-    """With all that is frozen as it runs."""
+    """The wanted need with the current values of all that cannot change."""
     had = _by_name(need)
     free = {field: getattr(wanted, field) for field in FREE}
     pools = tuple(_with_sizes(had[pool.name], pool) if pool.name in had else pool for pool in wanted.pools)
@@ -74,7 +75,7 @@ def _pool_swap_refusal(need: Need, wanted: Need) -> str:
 
 
 def _with_current_pools(need: Need, wanted: Need) -> Need:
-    """With the pools that it has, in the sizes that are wanted."""
+    """The wanted need with the current set of pools, in their wanted sizes."""
     has = _by_name(wanted)
     return msgspec.structs.replace(wanted, pools=tuple(has.get(pool.name, pool) for pool in need.pools))
 
@@ -88,7 +89,7 @@ def _start_size_refusal(need: Need, wanted: Need) -> str:
 
 
 def _with_start_sizes(need: Need, wanted: Need) -> Need:
-    """With such pools as they began."""
+    """The wanted need with the current start sizes of pools that an autoscaler sizes."""
     had = _by_name(need)
     pools = (had.get(pool.name) if pool.name in set(_restarted_pools(need, wanted)) else None for pool in wanted.pools)
     return msgspec.structs.replace(
@@ -101,11 +102,11 @@ CHANGE_RULES = (
     (_pool_swap_refusal, _with_current_pools),
     (_start_size_refusal, _with_start_sizes),
 )
-"""What may be wrong with a change, each with what it is without that."""
+"""Each rule: why a change is refused, and the change without that part."""
 
 
 def _frozen_fields(need: Need, wanted: Need) -> Iterator[str]:
-    """The fields that differ and may not, as they are written in a Colony."""
+    """The fields that differ and must not, spelled as in a Colony."""
     yield from _differing_fields(need, wanted, FREE)
     if _adopted(need) != _adopted(wanted):
         yield "adopt"
@@ -115,7 +116,7 @@ def _frozen_fields(need: Need, wanted: Need) -> Iterator[str]:
 
 
 def _restarted_pools(need: Need, wanted: Need) -> Iterator[str]:
-    """The pools that an autoscaler has, and that shall begin anew with another size."""
+    """The pools sized by an autoscaler whose start size differs."""
     has = _by_name(wanted) if need.autoscaled else {}
     return (pool.name for pool in need.pools if pool.name in has and pool.least != has[pool.name].least)
 
@@ -127,7 +128,7 @@ def _differing_fields(one: msgspec.Struct, other: msgspec.Struct, but: tuple[str
 
 
 def _adopted(need: Need) -> Adopt | None:
-    """What becomes of it in the end can change at any time."""
+    """What is adopted, without what happens to it at the end: that can change at any time."""
     return need.adopt and msgspec.structs.replace(need.adopt, on_release=OnRelease.KEEP)
 
 

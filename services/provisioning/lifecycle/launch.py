@@ -1,4 +1,4 @@
-"""A cluster is founded on what the market offers: from the choice to every accelerator, or to the next offer."""
+"""Launches a cluster on an offer, from the choice to the last accelerator or to the next offer."""
 
 from datetime import datetime, timedelta
 
@@ -29,15 +29,16 @@ from services.provisioning.lifecycle.resize import finish_resize, is_complete
 from services.provisioning.lifecycle.upgrade import begin_upgrade, ready_deadline, relaunch_wish
 
 LAUNCH_LIMIT = timedelta(minutes=30)
-"""From choosing an offer to an answering API; k0rdent itself calls a cluster failed after 30 minutes."""
+"""From choosing an offer to an API that answers; k0rdent itself calls a cluster failed after 30 minutes."""
 JOIN_LIMIT = timedelta(minutes=20)
-"""From an answering API to every accelerator usable."""
+"""From an API that answers to every accelerator usable."""
 DELETED = "the cluster was deleted by somebody else"
 
 
 def launch_best(
     state: Requested | Placing, market: Ranked, now: datetime
 ) -> Requested | Placing | Launching | Waiting | Stalled:
+    """Launch on the best offer, or wait for another one."""
     if state.wish.deleting or state.wish.need.hibernate or _has_attempt(state):
         return state
     if market.adopts != state.wish.need.adopts:
@@ -48,7 +49,7 @@ def launch_best(
 
 
 def on_ranked_stalled(state: Stalled, market: Ranked, now: datetime) -> Stalled | Waiting | Launching:
-    """What was not installed is there now; or something else is missing."""
+    """Launch if what was not installed is there now; report what else is missing otherwise."""
     if state.reason != NOT_INSTALLED or state.wish.deleting or market.adopts != state.wish.need.adopts:
         return state
     if not market.placements:
@@ -57,6 +58,7 @@ def on_ranked_stalled(state: Stalled, market: Ranked, now: datetime) -> Stalled 
 
 
 def on_launch_failed(state: Launching, failure: LaunchFailed, now: datetime) -> Launching | Placing:
+    """Fail the current attempt."""
     if failure.attempt != state.attempt.number:
         return state  # the echo of an earlier try
     return _fail(state, failure.reason, failure.message, now)
@@ -65,6 +67,7 @@ def on_launch_failed(state: Launching, failure: LaunchFailed, now: datetime) -> 
 def on_infra_launching(
     state: Launching, seen: InfraSeen, now: datetime
 ) -> ClusterState | Placing | Provisioned | Hibernated:
+    """Go on once the API answers; fail the attempt if the back end reports a failure or the object was deleted."""
     if not concerns(state, seen):
         return add_seen_orphan(state, seen)
     if seen.failure:
@@ -81,6 +84,7 @@ def on_infra_launching(
 
 
 def on_deadline(state: Launching | Provisioned, _: Due, now: datetime) -> Launching | Provisioned | Placing:
+    """Fail an attempt that has taken too long."""
     if now < state.deadline:
         return state
     if isinstance(state, Launching) and state.held:
@@ -92,7 +96,7 @@ def on_deadline(state: Launching | Provisioned, _: Due, now: datetime) -> Launch
 
 
 def on_infra_running(state: Provisioned | Ready | Hibernated, seen: InfraSeen, now: datetime) -> ClusterState | Placing:
-    """Somebody else deleted it: there is nothing to let go, and it is founded anew."""
+    """Launch again if somebody else deleted the cluster: there is nothing left to release."""
     if not concerns(state, seen):
         return add_seen_orphan(state, seen)
     if seen.present:
@@ -101,7 +105,7 @@ def on_infra_running(state: Provisioned | Ready | Hibernated, seen: InfraSeen, n
 
 
 def on_infra_provisioned(state: Provisioned, seen: InfraSeen, now: datetime) -> ClusterState | Placing:
-    """That machines are not to be had may be told only once there is an API for them to join."""
+    """Fail the attempt if machines are unavailable, which some back ends report only once there is an API to join."""
     founding = not state.was_ready and state.resizing is None
     if founding and seen.failure and concerns(state, seen):
         return _fail_refused(state, seen, now)
@@ -109,7 +113,11 @@ def on_infra_provisioned(state: Provisioned, seen: InfraSeen, now: datetime) -> 
 
 
 def become_ready(state: Provisioned, seen: ClusterSeen, now: datetime) -> Provisioned | Ready | Placing:
-    """What stands already and does not let us in never will; what is new may do so only in its first moments."""
+    """Ready once everything bought can be used.
+
+    An existing cluster that refuses our kubeconfig is given up: it will not change its mind. A new one may still refuse
+    in its first moments.
+    """
     if not is_current(state, seen):
         return state
     if state.lent and not state.was_ready and seen.refusal:
@@ -119,7 +127,7 @@ def become_ready(state: Provisioned, seen: ClusterSeen, now: datetime) -> Provis
 
 
 def check_ready(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provisioned:
-    """A cluster that is heard, and has less than was bought, is not ready; one that is not heard stays what it was."""
+    """Provisioned again if less is there than was bought; a cluster that cannot be observed keeps its state."""
     if not is_current(state, seen):
         return state
     if not seen.known:
@@ -132,18 +140,18 @@ def check_ready(state: Ready, seen: ClusterSeen, now: datetime) -> Ready | Provi
 
 
 def _apply_counts(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
-    """What it is by what is there; the nodes beside its lots are counted once its size is settled, not before."""
+    """Bill, resize and autoscale by what was counted; extra nodes count only once a resize is over."""
     settled = finish_resize(rebill_counted(state, seen, now), seen)
     return follow_pods(rebill_counted(settled, seen, now), seen, now)
 
 
 def _has_attempt(state: Requested | Placing) -> bool:
-    """Whether an attempt is still being let go, or is to be taken in again."""
+    """Whether an attempt is still being released, or is being recalled."""
     return (state.attempt if isinstance(state, Placing) else state.standing) is not None
 
 
 def _matches_pools(state: ClusterState, market: Ranked) -> bool:
-    """Whether it is for these pools: another replica may have heard of others since the market was asked."""
+    """Whether the offers are for the current pools: another replica may have received a newer wish meanwhile."""
     return [lot.pool for lot in market.placements[0].lots] == [pool.name for pool in state.wish.need.pools]
 
 
@@ -161,7 +169,7 @@ def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime)
 
 
 def _fail_refused(state: Founded, seen: InfraSeen, now: datetime) -> Placing:
-    """What failed where no zone was asked for failed in none: the region is meant."""
+    """Fail the attempt for the back end's reason; without a zone of its own, it blames the whole region."""
     at = state.attempt.placement
     lots = tuple(msgspec.structs.replace(lot, zone="") if seen.zoneless else lot for lot in at.lots)
     tried = msgspec.structs.replace(state.attempt, placement=msgspec.structs.replace(at, lots=lots))
@@ -178,5 +186,5 @@ def _on_spot(state: Founded) -> bool:
 
 
 def is_current(state: Founded, seen: ClusterSeen) -> bool:
-    """What was counted on the cluster of an earlier attempt says nothing of this one."""
+    """Whether the counts are of this attempt's cluster, not of an earlier one."""
     return seen.uid == state.uid and seen.attempt in (0, state.attempt.number)

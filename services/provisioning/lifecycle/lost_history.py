@@ -1,6 +1,6 @@
-"""A cluster whose history was lost is known by what bears its marks: it is taken in again, or let go.
+"""Recalls or releases a cluster whose history was lost, but whose objects still carry our labels.
 
-Taken in where its Colony stands and its objects tell enough; let go where the Colony goes, or where they do not.
+It is recalled if its Colony remains and its objects tell enough, and released otherwise.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from services.provisioning.placement.adoption import UNPRICED, lot
 
 
 def request(_: None, wish: Wish, now: datetime) -> Requested | Provisioned | Releasing | Released:
-    """From nothing: what is left of a former life decides whether this is the first."""
+    """The first state of a cluster, which depends on the objects that are left of an earlier life."""
     left, asked = wish.remains or Remains(), msgspec.structs.replace(wish, remains=None)
     newest = max((seen for seen in left.found if _is_ours(wish, seen)), key=lambda seen: seen.attempt, default=None)
     uid = newest.uid if newest else f"{wish.uid}.{wish.generation}"
@@ -36,7 +36,7 @@ def request(_: None, wish: Wish, now: datetime) -> Requested | Provisioned | Rel
 
 
 def release_recalled(state: Requested, seen: InfraSeen, now: datetime) -> Provisioned | Releasing:
-    """It goes as any other: where its API answers, what runs in it is stopped and cleaned first."""
+    """Release what is left: if its API answers, it is drained and cleaned first like any other cluster."""
     attempt = state.standing or _unpriced_attempt(seen, state.wish.need)
     if not seen.reachable:
         return state.to(Releasing, attempt=attempt, because="Deleted", billed_since=now)
@@ -52,7 +52,7 @@ def release_recalled(state: Requested, seen: InfraSeen, now: datetime) -> Provis
 
 
 def on_recalled(state: Requested, told: Recalled, now: datetime) -> Requested | Launching:
-    """It goes on where it was, and follows what was asked for since; what it cost before is not known."""
+    """Go on with the recalled attempt and follow the newest wish; what it cost before is unknown."""
     if state.standing is None or told.attempt != state.standing.number:
         return state
     attempt = msgspec.structs.replace(state.standing, placement=told.placement, message=told.message)
@@ -63,7 +63,7 @@ def on_recalled(state: Requested, told: Recalled, now: datetime) -> Requested | 
 
 
 def on_not_recalled(state: Requested, told: NotRecalled) -> Requested:
-    """It is released beside all else, and the cluster is founded anew."""
+    """Release the attempt as an orphan, and launch a new one."""
     if state.standing is None or told.attempt != state.standing.number:
         return state
     stray = msgspec.structs.replace(
@@ -73,12 +73,12 @@ def on_not_recalled(state: Requested, told: NotRecalled) -> Requested:
 
 
 def _is_ours(wish: Wish, seen: InfraSeen) -> bool:
-    """Whether an object bears the marks of this very Colony, at the back end that the wish names."""
+    """Whether an object carries the labels of this very Colony, at the back end that the wish names."""
     return seen.uid.startswith(f"{wish.uid}.") and seen.backend == wish.need.backend
 
 
 def _with_orphans(state: Requested, found: Iterable[InfraSeen]) -> Requested:
-    """With all that stands beside what is taken in as strays."""
+    """The state with every other object as an orphan."""
     for seen in found:
         state = add_seen_orphan(state, seen)
     return state

@@ -1,4 +1,9 @@
-"""A cluster is let go: by an order, by a failed try, or because somebody else deleted it."""
+"""Releases attempts: by order, after a failure, because others deleted them, or because they are orphans.
+
+A launch call can outlive its attempt: its process hangs, others release the attempt and find nothing, then the call
+succeeds. Its caller reports that, if it still runs; in any case the back end's object is seen. Such an orphan is
+released in parallel with everything else.
+"""
 
 from datetime import datetime
 from typing import TypeVar
@@ -29,21 +34,23 @@ from services.provisioning.lifecycle.upgrade import relaunch_wish
 
 S = TypeVar("S", bound=ClusterState)
 LATE = "Late"
-"""Why a stray came to nothing, where nothing else was wrong: what others made is only handed back, then."""
+"""The reason of an orphan that nothing else was wrong with: an adopted object is only released, never deleted."""
 UNKNOWN_PLACEMENT = Placement(cloud="", region="", lots=())
-"""Where a stray is: its release asks for its number alone."""
+"""The placement of an orphan: releasing it takes its number only."""
 
 LOST = "Lost"
 """The reason of an attempt that somebody else deleted."""
 
 
 def release(state: Launching | Provisioned | Ready | Hibernated, order: ReleaseOrdered) -> Founded | Releasing:
+    """Release the cluster."""
     if order.uid != state.uid:
         return state
     return state.to(Releasing, because=order.why, held="", wish=_final_wish(order, relaunch_wish(state)))
 
 
 def release_placing(state: Placing, order: ReleaseOrdered) -> Placing | Releasing | Released:
+    """Release the failed attempt if there still is one, and end."""
     if order.uid != state.uid:
         return state
     wish = _final_wish(order, state.wish)
@@ -53,13 +60,14 @@ def release_placing(state: Placing, order: ReleaseOrdered) -> Placing | Releasin
 
 
 def release_unplaced(state: Waiting | Stalled, order: ReleaseOrdered) -> Waiting | Stalled | Released:
+    """End: nothing was launched."""
     if order.uid != state.uid:
         return state
     return state.to(Released, because=order.why, wish=_final_wish(order, state.wish))
 
 
 def release_requested(state: Requested, order: ReleaseOrdered, now: datetime) -> Requested | Releasing | Released:
-    """What stands of a former life goes with it."""
+    """Release what is left of an earlier life, or end."""
     if order.uid != state.uid:
         return state
     wish = _final_wish(order, state.wish)
@@ -69,31 +77,33 @@ def release_requested(state: Requested, order: ReleaseOrdered, now: datetime) ->
 
 
 def _final_wish(order: ReleaseOrdered, wish: Wish) -> Wish:
-    """The wish as it ends: whoever asked for it after its end was decided asks for the next."""
+    """The wish as the cluster ends with it: a request made after the end was decided asks for the next cluster."""
     return msgspec.structs.replace(wish, asked_at=order.wish.asked_at)
 
 
 def on_attempt_blocked(state: Launching | Placing | Releasing, held: Held) -> Launching | Placing | Releasing:
-    """People are told what they have to mend; it goes on by itself then."""
+    """Keep what people have to mend before the attempt can go on."""
     if state.attempt is None or held.attempt != state.attempt.number:
         return state
     return msgspec.structs.replace(state, held=held.message)
 
 
 def finish_release(state: Releasing, gone: Gone, now: datetime) -> ClusterState | Released:
+    """End, if it is this attempt that is gone."""
     if not is_about(state.attempt, gone):
         return remove_orphan(state, gone)
     return state.to(Released, cost_usd=cost(state, state.attempt.placement, state.billed_since, now))
 
 
 def finish_release_seen(state: Releasing, seen: InfraSeen, now: datetime) -> ClusterState | Released:
+    """End once the object is seen to be gone."""
     if not concerns(state, seen):
         return add_seen_orphan(state, seen)
     return state if seen.present else finish_release(state, Gone(seen.attempt, adopts=seen.adopted), now)
 
 
 def place_next(state: Placing, gone: Gone, now: datetime) -> ClusterState:
-    """The failed try is gone: it joins the tried ones, and the market is asked again."""
+    """Ask the market again once the failed attempt is gone."""
     if state.attempt is None or not is_about(state.attempt, gone):
         return remove_orphan(state, gone)
     return state.to(
@@ -107,6 +117,7 @@ def place_next(state: Placing, gone: Gone, now: datetime) -> ClusterState:
 
 
 def place_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> ClusterState:
+    """Ask the market again once the failed attempt's object is seen to be gone."""
     if state.attempt is None or not concerns(state, seen):
         return add_seen_orphan(state, seen)
     if seen.present or state.attempt.reason == LOST:  # that is what was heard already: its release makes sure
@@ -115,14 +126,14 @@ def place_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> ClusterSt
 
 
 def concerns(state: Founded | Placing | Releasing, seen: InfraSeen) -> bool:
-    """What others made, and what was made for an attempt, may bear the same number; and so does what is beneath."""
+    """Whether the object is the current attempt's: adopted objects and those beneath it can carry the same number."""
     own, at_home = state.attempt, seen.backend in ("", state.wish.need.backend)
     same = own is not None and (seen.uid, seen.attempt, seen.adopted) == (state.uid, own.number, own.adopts)
     return same and at_home
 
 
 def add_orphan(state: S, late: MadeLate) -> S:
-    """Even where it seems to be the current one: who says so read the stream's last word, which this may not be."""
+    """Add an orphan, even if it seems to be the current attempt: its reporter read a newer state than this one."""
     if any(_same_attempt(stray, late.stray) for stray in state.strays):
         return state
     stray = msgspec.structs.replace(late.stray, reason=late.stray.reason or LATE)
@@ -130,11 +141,11 @@ def add_orphan(state: S, late: MadeLate) -> S:
 
 
 def add_seen_orphan(state: S, seen: InfraSeen) -> S:
-    """Whatever bears our name and is no attempt of now is a stray, even an earlier incarnation's; what goes is none.
+    """Add an object with our labels that is no current attempt as an orphan, unless it is being deleted already.
 
-    One in the way of the current attempt, under its very name, is none either: that one fails, and is released. Nor is
-    the Cluster that k0rdent makes beneath it, with all its marks.
-    It is released where it was seen: an earlier incarnation may have been founded by another back end.
+    Not an orphan: an object under the current attempt's name, which makes that attempt fail and be released; and the
+    Cluster that k0rdent creates beneath its own object with the same labels. An orphan is released where it was seen:
+    an earlier incarnation may have used another back end.
     """
     stray = Attempt(number=seen.attempt, placement=UNKNOWN_PLACEMENT, backend=seen.backend, adopts=seen.adopted)
     own = getattr(state, "attempt", None) or getattr(state, "standing", None)
@@ -144,12 +155,13 @@ def add_seen_orphan(state: S, seen: InfraSeen) -> S:
 
 
 def remove_orphan(state: ClusterState, gone: Gone) -> ClusterState:
+    """Forget an orphan that is gone."""
     left = tuple(stray for stray in state.strays if not is_about(stray, gone))
     return state if left == state.strays else msgspec.structs.replace(state, strays=left)
 
 
 def is_about(attempt: Attempt, gone: Gone) -> bool:
-    """Whether that is said of this attempt: a stray of another back end, or an adopted one, may bear its number."""
+    """Whether the message is about this attempt: orphans of other back ends and adopted ones can share its number."""
     return (attempt.number, attempt.backend, attempt.adopts) == (gone.attempt, gone.backend, gone.adopts)
 
 
@@ -158,5 +170,5 @@ def _same_attempt(one: Attempt, other: Attempt) -> bool:
 
 
 def next_number(state: ClusterState) -> int:
-    """The next attempt's: its objects must not be taken for those of a stray, which are deleted by name."""
+    """The number of the next attempt: never an orphan's, whose objects are deleted by name."""
     return max((state.attempts, *(stray.number for stray in state.strays))) + 1

@@ -13,14 +13,14 @@ from schemas.wish import Wish
 from services.provisioning.placement.cooldowns import memory, remembered
 
 SHORTEST_WAIT = timedelta(minutes=1)
+"""The shortest and the longest time until the market is asked again; it grows with the time spent waiting."""
 LONGEST_WAIT = timedelta(minutes=30)
-"""The market is asked again after as long as the cluster has gone without, within these: half as often each time."""
 SETTLE_TIME = timedelta(minutes=1)
-"""From the first change of the market to asking it: changes come in crowds."""
+"""From the first change of the market to asking it: changes come in bursts."""
 
 
 def request_again(state: Released, wish: Wish) -> Released | Requested:
-    """It is wanted anew: by another Colony of the name, after a deletion, or because it is asked for once more."""
+    """Request the cluster again: for another Colony of the name, after a deletion, or because a person asked."""
     if wish.uid == state.wish.uid and not wish.asks_anew(state.wish):
         # However its Colony changes, what ran out of time or work is bought again for no edit.
         deleted = wish.deleting and wish.newer_than(state.wish)
@@ -31,19 +31,19 @@ def request_again(state: Released, wish: Wish) -> Released | Requested:
 
 
 def replace_wish(state: Requested | Placing, wish: Wish) -> Requested | Placing:
-    """Nothing is founded yet: the newest wish simply counts."""
+    """Follow the newest wish: nothing has been launched yet."""
     return msgspec.structs.replace(state, wish=wish) if wish.newer_than(state.wish) else state
 
 
 def on_wish_releasing(state: Releasing, wish: Wish) -> Releasing:
-    """What is asked for anew is asked for once this is gone."""
+    """Keep the newest wish, unless it asks for the next cluster: that one is requested once this one is released."""
     if not wish.newer_than(state.wish) or wish.asks_anew(state.wish):
         return state
     return msgspec.structs.replace(state, wish=wish)
 
 
 def on_wish_unplaced(state: Stalled | Waiting, wish: Wish) -> Stalled | Waiting | Requested:
-    """What could not be founded as asked may be founded as asked now."""
+    """Request the cluster as it is asked for now."""
     if not wish.newer_than(state.wish):
         return state
     if wish.deleting:
@@ -56,7 +56,7 @@ def _incarnation(wish: Wish) -> str:
 
 
 def wait_or_stall(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Waiting | Stalled:
-    """What only another wish or an installation can help stands still; all else waits."""
+    """Stall if only another wish or an installation can help, else wait and ask the market again."""
     if memory(market.reason).final or market.reason == NOT_INSTALLED:
         return state.to(Stalled, reason=market.reason, message=market.message)
     since = state.short_since or now
@@ -65,16 +65,17 @@ def wait_or_stall(state: Requested | Placing | Stalled, market: Ranked, now: dat
 
 
 def place_again(state: Waiting, _: Due, now: datetime) -> Waiting | Placing:
-    """What failed too long ago to count is forgotten."""
+    """Ask the market again; failures from long ago no longer count."""
     if now < state.until or state.wish.deleting:
         return state
     return state.to(Placing, tried=tuple(attempt for attempt in state.tried if remembered(attempt, now)))
 
 
 def on_market_moved(state: Waiting, _: MarketMoved, now: datetime) -> Waiting:
+    """Ask the market soon."""
     return msgspec.structs.replace(state, until=min(state.until, now + SETTLE_TIME))
 
 
 def _jitter(uid: str) -> float:
-    """0.9 to 1.1, by name: those that went without at the same time do not all ask again at the same time."""
+    """0.9 to 1.1, derived from the uid: clusters that began to wait together do not all ask at the same time."""
     return 0.9 + crc32(uid.encode()) % 1000 / 5000

@@ -1,4 +1,4 @@
-"""A cluster that runs follows the size its pools are wished to have, and stays ready meanwhile."""
+"""Gives a running cluster the sizes of its newest wish while it stays ready."""
 
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -24,13 +24,13 @@ from services.provisioning.lifecycle.upgrade import (
 
 F = TypeVar("F", bound=Founded)
 RESIZE_LIMIT = timedelta(minutes=30)
-"""From a new size to every node of it; what takes longer goes on, and people are told."""
+"""From a new size to the last of its nodes; a slower resize goes on, and people are told."""
 
 
 def follow_wish(state: F, wish: Wish, now: datetime) -> F:
-    """Limits, add-ons and the pools' nodes follow the newest wish; what else runs stays as it was founded.
+    """Follow the newest wish in what can change; the rest stays as it was launched.
 
-    What cannot change is told, and holds up nothing else.
+    What cannot change is reported, and blocks nothing else.
     """
     if not wish.newer_than(state.wish):
         return state
@@ -50,7 +50,7 @@ def follow_wish(state: F, wish: Wish, now: datetime) -> F:
 
 
 def apply_wish(state: F, wish: Wish, lots: tuple[Lot, ...], now: datetime, *, refused: str = "") -> F:
-    """From now on it is what the wish says, on these lots; `refused` tells what of it cannot be."""
+    """Give the cluster this wish and these lots; `refused` says which part of the wish is not possible."""
     known = msgspec.structs.replace(state, wish=wish, refused=refused, wanted=None)
     # After a refusal nobody knows what the back end has: another replica may have told it an older size meanwhile.
     if lots == state.attempt.placement.lots and not state.refused:
@@ -61,7 +61,7 @@ def apply_wish(state: F, wish: Wish, lots: tuple[Lot, ...], now: datetime, *, re
 
 
 def on_resized(state: F, told: Resized, now: datetime) -> F:
-    """The back end took a size; if that is not the newest one any more, it has to be told again."""
+    """Keep that the back end has accepted a size; if that is no longer the newest, it is ordered again."""
     if told.attempt != state.attempt.number:
         return state
     newest = as_ordered(told.lots) == as_ordered(state.attempt.placement.lots)
@@ -70,7 +70,7 @@ def on_resized(state: F, told: Resized, now: datetime) -> F:
 
 
 def undo_resize(state: F, told: ResizeRefused, now: datetime) -> F:
-    """It goes on as it was; where even that is refused, it is left to people."""
+    """Go back to the size before; if that is refused as well, people have to decide."""
     resizing, lots = state.resizing, state.attempt.placement.lots
     newest = (told.attempt, as_ordered(told.lots)) == (state.attempt.number, as_ordered(lots))
     if resizing is None or resizing.ordered or not newest:
@@ -84,7 +84,7 @@ def undo_resize(state: F, told: ResizeRefused, now: datetime) -> F:
 
 
 def finish_resize(state: F, seen: ClusterSeen) -> F:
-    """It has the size that was asked for."""
+    """End the resize once the nodes that were asked for are there."""
     bought, resizing = state.attempt.placement, state.resizing
     reached = seen.nodes == bought.nodes and not any(short(state, seen, bought.lots))
     if resizing is None or not resizing.ordered or not reached:
@@ -93,6 +93,7 @@ def finish_resize(state: F, seen: ClusterSeen) -> F:
 
 
 def mark_resize_late(state: F, _: Due, now: datetime) -> F:
+    """Mark a resize that has taken too long."""
     resizing = state.resizing
     if resizing is None or now < resizing.until:
         return state
@@ -100,12 +101,12 @@ def mark_resize_late(state: F, _: Due, now: datetime) -> F:
 
 
 def mark_late(state: F, due: Due, now: datetime) -> F:
-    """Another size, or another version, takes longer than it should."""
+    """Mark a resize or an upgrade that has taken too long."""
     return mark_resize_late(mark_upgrade_late(state, due, now), due, now)
 
 
 def is_complete(state: Founded, seen: ClusterSeen) -> bool:
-    """Whether what is there is all that was bought; while that changes, all that was bought before and after."""
+    """Whether everything bought is there; during a change, whatever both the old and the new size have."""
     lacks, (nodes, accelerators) = unmet(state, seen), tolerated_shortfall(state)
     return seen.known and lacks.nodes <= nodes and lacks.accelerators <= accelerators
 
@@ -113,13 +114,13 @@ def is_complete(state: Founded, seen: ClusterSeen) -> bool:
 def begin_resize(
     state: F, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...], pools: tuple[Pool, ...] = ()
 ) -> F:
-    """From now on it has these lots: what it cost until now is billed at the old price."""
+    """Begin a resize to these lots: until now it is billed at the old price."""
     resizing = msgspec.structs.replace(_new_resizing(state, lots, now), before=before, pools=pools)
     return _with_resizing(rebill(state, lots, now), resizing)
 
 
 def rebill(state: F, lots: tuple[Lot, ...], now: datetime) -> F:
-    """From now on it costs what these lots cost."""
+    """Bill these lots from now on."""
     placement = state.attempt.placement
     return msgspec.structs.replace(
         state,
@@ -130,7 +131,7 @@ def rebill(state: F, lots: tuple[Lot, ...], now: datetime) -> F:
 
 
 def _new_resizing(state: Founded, lots: tuple[Lot, ...], now: datetime) -> Resizing:
-    """What never was whole has to be that first; what was, stays ready with what it keeps in any case."""
+    """A resize with the number of nodes that is enough meanwhile: all of them, if it was never complete."""
     whole = state.resizing if _was_complete(state) else None
     had = (whole.least if whole else {}) or {lot.pool: lot.least for lot in state.attempt.placement.lots}
     least = {lot.pool: min(had.get(lot.pool, 0), lot.least) if _was_complete(state) else lot.least for lot in lots}
@@ -146,12 +147,12 @@ def _was_complete(state: Founded) -> bool:
 
 
 def accepted_lots(state: Founded) -> tuple[Lot, ...]:
-    """The lots that the back end took last."""
+    """The lots that the back end accepted last."""
     return (waits.before if (waits := _unordered(state)) else ()) or state.attempt.placement.lots
 
 
 def _accepted_pools(state: Founded) -> tuple[Pool, ...]:
-    """What those are for."""
+    """The pools of the accepted lots."""
     return (waits.pools if (waits := _unordered(state)) else ()) or state.wish.need.pools
 
 

@@ -24,32 +24,34 @@ from services.provisioning.lifecycle.upgrade import full_wish, with_version
 from services.runtime.machine import Command, asks
 
 ENOUGH = 3
-"""Interruptions after which on-demand machines are looked for first."""
+"""Interruptions after which on-demand machines are tried first."""
 
 
 def rank_offers(state: Requested | Placing) -> tuple[Command, ...]:
-    """What shall hibernate is not founded before it is asked to wake."""
+    """Ask the market, unless the cluster is to hibernate: then it is launched when it wakes."""
     if state.wish.deleting or state.wish.need.hibernate:
         return ()
     return (Rank(state.wish, state.tried, steady=state.interruptions >= ENOUGH),)
 
 
 def recall_or_rank(state: Requested) -> tuple[Command, ...]:
+    """Recall the attempt that is left of an earlier life, or ask the market."""
     return rank_offers(state) if state.standing is None else (Recall(state.wish, state.standing),)
 
 
 def release_or_rank(state: Placing) -> tuple[Command, ...]:
+    """Release the failed attempt, then ask the market."""
     return rank_offers(state) if state.attempt is None else (Release(state.wish, state.attempt, state.held),)
 
 
 def rank_until_installed(state: Stalled) -> tuple[Command, ...]:
-    """What people install meanwhile is noticed; every other reason lies in the wish, and waits for another one."""
+    """Ask again until everything is installed; any other reason lies in the wish, and waits for a newer one."""
     curable = state.reason == NOT_INSTALLED and not state.wish.deleting
     return (Rank(state.wish, (), state.message),) if curable else ()
 
 
 def order_resize(state: Founded) -> tuple[Command, ...]:
-    """That the back end is told the size, until it has taken it."""
+    """Order the size until the back end has accepted it."""
     resizing = state.resizing
     if resizing is None or resizing.ordered:
         return ()
@@ -61,14 +63,14 @@ def order_resize(state: Founded) -> tuple[Command, ...]:
 
 
 def repeat_size(state: Provisioned) -> tuple[Command, ...]:
-    """That a cluster which was whole is given its size once more: somebody may have taken nodes out by hand."""
+    """Order the current size of a cluster that was complete: somebody may have removed nodes by hand."""
     if not state.was_ready or state.resizing is not None:
         return ()
     return (Resize(state.wish, state.attempt, state.uid, grows=False),)
 
 
 def observe_resize(state: Founded) -> tuple[Command, ...]:
-    """That, and what is there of it; people are told once if it takes long."""
+    """Order the resize, observe it, and set a timer that reports a slow resize once."""
     resizing = state.resizing
     if resizing is None or resizing.late:
         return order_resize(state)
@@ -76,7 +78,7 @@ def observe_resize(state: Founded) -> tuple[Command, ...]:
 
 
 def order_upgrade(state: Founded) -> tuple[Command, ...]:
-    """That the back end is told the version, until all of it runs that; people are told once if it takes long."""
+    """Order the version until everything runs it, with a timer that reports a slow upgrade once."""
     upgrading = state.upgrading
     if upgrading is None or not isinstance(state, Provisioned | Ready | Hibernated):
         return ()
@@ -85,7 +87,7 @@ def order_upgrade(state: Founded) -> tuple[Command, ...]:
 
 
 def buy_pools(state: Founded) -> tuple[Command, ...]:
-    """That the market is asked for what it has not."""
+    """Ask the market for the pools that have no lot."""
     if state.wanted is None:
         return ()
     steady = state.interruptions >= ENOUGH
@@ -93,7 +95,7 @@ def buy_pools(state: Founded) -> tuple[Command, ...]:
 
 
 def observe_ready(state: Ready) -> tuple[Command, ...]:
-    """Where its pods are listened to, also what they ask for now, and when that is looked at again."""
+    """Observe what Pods ask for if they set the size, and set a timer for the next decision."""
     if not follows_pods(state):
         return observe_resize(state)
     return (*order_resize(state), Look(state.wish, state.attempt), *(Wake(at) for at in due_times(state)[:1]))
@@ -120,7 +122,7 @@ _todo = asks(
 
 
 def todo(state: State) -> tuple[Command, ...]:
-    """Beside what each state asks for: pools that are to be added, and, of which nobody is told, an end of strays."""
+    """The commands of a state, with those for its new pools, its upgrade and its orphans, and one timer."""
     asked = _todo(state)
     if isinstance(state, Founded):
         asked += (*buy_pools(state), *order_upgrade(state))
@@ -130,6 +132,6 @@ def todo(state: State) -> tuple[Command, ...]:
 
 
 def _earliest_wake(asked: tuple[Command, ...]) -> tuple[Wake, ...]:
-    """An entity has one timer: it stands at the next time that anything of it is due."""
+    """An entity has one timer: the earliest."""
     wakes = [each for each in asked if isinstance(each, Wake)]
     return (min(wakes, key=lambda each: each.at),) if wakes else ()

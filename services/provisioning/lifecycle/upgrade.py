@@ -1,4 +1,4 @@
-"""A cluster that runs gets another version of Kubernetes, one minor version up at a time, and stays ready meanwhile."""
+"""Upgrades a running cluster's Kubernetes one minor version at a time while it stays ready."""
 
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -15,14 +15,14 @@ from services.provisioning.lifecycle.lots import rolling_allowance
 F = TypeVar("F", bound=Founded)
 R = TypeVar("R", Provisioned, Ready, Hibernated)
 MACHINE_LIMIT = timedelta(minutes=15)
-"""What each machine may take, the control plane's among them; what takes longer goes on, and people are told."""
+"""The time for each machine, including the control plane's; a slower upgrade goes on, and people are told."""
 
 
 def version_refusal(state: Founded, wanted: Need) -> str:
-    """Why it cannot get the version that is wanted; empty if it can.
+    """Why the cluster cannot have the wanted version; empty if it can.
 
-    What is on its way is not called back: the back end may have taken it a moment ago. Before there is an API to
-    upgrade, nothing is.
+    An upgrade that has begun is not called back, as the back end may just have accepted it. Before there is an API,
+    there is nothing to upgrade.
     """
     runs, version = state.wish.need.kubernetes_version, wanted.kubernetes_version
     goal = target_version(state)
@@ -32,12 +32,12 @@ def version_refusal(state: Founded, wanted: Need) -> str:
 
 
 def target_version(state: Founded) -> str:
-    """The version that all of it has in the end."""
+    """The version that everything runs in the end."""
     return state.upgrading.version if state.upgrading else state.wish.need.kubernetes_version
 
 
 def set_target_version(state: F, wanted: Need, now: datetime) -> F:
-    """From now on it gets the version that is wanted."""
+    """Begin the upgrade to the wanted version."""
     version = wanted.kubernetes_version
     if version == target_version(state):
         return state
@@ -46,7 +46,7 @@ def set_target_version(state: F, wanted: Need, now: datetime) -> F:
 
 
 def begin_upgrade(state: F, now: datetime) -> F:
-    """Its time runs from here."""
+    """Start the time limit of the upgrade."""
     if state.upgrading is None:
         return state
     until = now + MACHINE_LIMIT * (1 + state.attempt.placement.nodes)
@@ -54,13 +54,14 @@ def begin_upgrade(state: F, now: datetime) -> F:
 
 
 def on_rolling(state: R, told: Rolling) -> R:
+    """Keep the progress of the upgrade."""
     if not _is_current(state, told) or state.upgrading is None:
         return state
     return msgspec.structs.replace(state, upgrading=msgspec.structs.replace(state.upgrading, progress=told.message))
 
 
 def on_upgraded(state: R, told: Upgraded) -> R:
-    """All of it runs the version: so its wish says, and whatever is still to be bought for it."""
+    """End the upgrade: the wish, and the one for pools still to be bought, say the new version."""
     if not _is_current(state, told):
         return state
     wanted = state.wanted and msgspec.structs.replace(state.wanted, kubernetes_version=told.version)
@@ -68,13 +69,14 @@ def on_upgraded(state: R, told: Upgraded) -> R:
 
 
 def on_upgrade_refused(state: R, told: UpgradeRefused) -> R:
-    """It goes on as it is."""
+    """End the upgrade and say why it was refused."""
     if not _is_current(state, told):
         return state
     return msgspec.structs.replace(state, upgrading=None, refused=told.message)
 
 
 def mark_upgrade_late(state: F, _: Due, now: datetime) -> F:
+    """Mark an upgrade that has taken too long."""
     upgrading = state.upgrading
     if upgrading is None or upgrading.late or now < upgrading.until:
         return state
@@ -82,20 +84,20 @@ def mark_upgrade_late(state: F, _: Due, now: datetime) -> F:
 
 
 def tolerated_shortfall(state: Founded) -> tuple[int, int]:
-    """How many nodes and accelerators may be away for a while: as long as it is not late, one of each pool of several.
+    """Nodes and accelerators that may be missing during an upgrade that is not late: one of each pool of several.
 
-    Not every template has its pools make the new machine before the old one goes.
+    Not every template creates the new machine before it removes the old one.
     """
     return (0, 0) if state.upgrading is None or state.upgrading.late else rolling_allowance(state.attempt.placement)
 
 
 def ready_deadline(state: Founded, deadline: datetime) -> datetime:
-    """The deadline by which it is whole again, or one that leaves its machines time to be replaced."""
+    """The deadline to be complete again, extended while an upgrade replaces machines."""
     return deadline if state.upgrading is None else max(deadline, state.upgrading.until)
 
 
 def with_version(wish: Wish, version: str) -> Wish:
-    """The same with another version."""
+    """The wish with another version."""
     return msgspec.structs.replace(wish, need=msgspec.structs.replace(wish.need, kubernetes_version=version))
 
 
@@ -105,10 +107,10 @@ def _is_current(state: Founded, told: Rolling | Upgraded | UpgradeRefused) -> bo
 
 
 def full_wish(state: Founded) -> Wish:
-    """All that is asked of it, whether it can become that or not yet."""
+    """The wish with everything asked for, including pools that are still to be bought."""
     return msgspec.structs.replace(state.wish, need=state.wanted or state.wish.need)
 
 
 def relaunch_wish(state: Founded) -> Wish:
-    """The same, in the version that it gets: what it would be founded as anew."""
+    """The wish to launch the cluster again with: everything asked for, in the target version."""
     return with_version(full_wish(state), target_version(state))
