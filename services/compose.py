@@ -18,7 +18,7 @@ from services.inventory.market.loop import Market
 from services.inventory.read.own_labels import labels_of, no_labels
 from services.inventory.service import Inventory
 from services.kubernetes.workload_clusters import Workloads
-from services.market.catalog_sources import Source
+from services.market.catalog_sources import CatalogSource
 from services.outbound.service import NOBODY, Outbound, Receivers
 from services.provisioning.service import service as provisioning_service
 from services.roles import SERVICES as ROLES
@@ -53,7 +53,7 @@ class Ports:
     jitter: Callable[[], float]
     """0 to 1, to spread retries."""
     meters: Meters
-    sources: tuple[Source, ...]
+    sources: tuple[CatalogSource, ...]
     """Of prices."""
     backend: str
     """What founds a cluster whose Colony does not say."""

@@ -22,7 +22,6 @@ from services.clouds.cluster_object import (
     identity,
     installed,
     newest,
-    over,
     own,
     rewrite,
     served,
@@ -39,6 +38,7 @@ from services.clouds.manifests import declares, filled, health_check, render
 from services.clouds.node_config import cluster_network, floor
 from services.clouds.port import labels, owner
 from services.clouds.rollout import control_plane, running, workers
+from services.clouds.template_values import over
 from services.clouds.topology import class_of, grown, infrastructure_of, risen, topology
 
 AT_ONCE = 4

@@ -1,6 +1,6 @@
 """What both back ends do alike with the one object whose life is the attempt's life."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from events.errors import Denied, NotFound, TryLater
@@ -11,7 +11,6 @@ from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.wish import own_name
 from services.clouds.labels import ATTEMPT, CLUSTER, UID
-from services.clouds.template_values import Config
 
 BEFORE = "v1beta1"
 """What Cluster API spoke before v1beta2, and k0rdent speaks."""
@@ -152,15 +151,6 @@ def identity(seen: Object) -> InfraSeen | None:
         return None
     adopted = "" if meta["name"] == own_name(cluster, number) else meta["name"]
     return InfraSeen(cluster=cluster, uid=uid, attempt=number, going=going, adopted=adopted)
-
-
-def over(beneath: Mapping[str, object], config: Config) -> Config:
-    """A config, with what lies beneath it where it says nothing."""
-    return {**beneath, **{key: _over(beneath.get(key), value) for key, value in config.items()}}
-
-
-def _over(beneath: object, value: object) -> object:
-    return over(beneath, value) if isinstance(beneath, Mapping) and isinstance(value, dict) else value
 
 
 class Kept:

@@ -13,7 +13,7 @@ from schemas.placement import Attempt, Lot
 from schemas.wish import Wish
 from services.clouds.adoption import bearer, hand_back, standing, take_in
 from services.clouds.claims import claim, listed
-from services.clouds.cluster_object import Kept, alter, ensure, identity, installed, newest, over, own, with_keepers
+from services.clouds.cluster_object import Kept, alter, ensure, identity, installed, newest, own, with_keepers
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.existing_cluster import INSTANCE, Standing, of_deployment
 from services.clouds.leftovers import leftovers
@@ -22,7 +22,7 @@ from services.clouds.node_config import NETWORK, cluster_network, pool_of, worke
 from services.clouds.port import labels, owner
 from services.clouds.rollout import control_plane, workers
 from services.clouds.template_matching import MACHINES, POOL, Means, cloud_of, following, lacking, means, version_of
-from services.clouds.template_values import CHARTS, Config, asks_version, asks_zone, buys_spot, config, held
+from services.clouds.template_values import CHARTS, Config, asks_version, asks_zone, buys_spot, config, held, over
 
 
 class K0rdent:

@@ -11,9 +11,8 @@ from schemas.documents import documents
 from schemas.placement import Attempt, Lot
 from schemas.wish import Pool, Wish
 from services.clouds import node_config
-from services.clouds.cluster_object import over
 from services.clouds.node_config import annotations
-from services.clouds.template_values import CHARTS
+from services.clouds.template_values import CHARTS, over
 
 BROKEN = 300
 """Seconds without Ready after which a node counts as broken."""

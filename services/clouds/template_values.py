@@ -102,3 +102,12 @@ def _at(path: str, config: object) -> object:
     for name in path.split("."):
         config = config.get(name) if isinstance(config, Mapping) else None
     return config
+
+
+def over(beneath: Mapping[str, object], config: Config) -> Config:
+    """A config, with what lies beneath it where it says nothing."""
+    return {**beneath, **{key: _over(beneath.get(key), value) for key, value in config.items()}}
+
+
+def _over(beneath: object, value: object) -> object:
+    return over(beneath, value) if isinstance(beneath, Mapping) and isinstance(value, dict) else value

@@ -12,25 +12,25 @@ from schemas.inventory import Offer
 from schemas.market import CapacitySeen, Refusal
 from schemas.placement import Attempt, Lot
 
-Place = tuple[str, str]
+RegionKey = tuple[str, str]
 """Cloud and region."""
-LEARNT = ("NoCapacity", "Quota")
+MARKET_REASONS = ("NoCapacity", "Quota")
 """The reasons of a failed attempt that say something of the market; others say something of the request."""
-DEARER = 3.0
+REFUSAL_FACTOR = 3.0
 """An offer refused just now counts as so many times its price dearer. It is never left out: where nothing else
 fits, asking again is better than stalling."""
 INTERRUPTED = "Interrupted"
-LONGER = 12
+INTERRUPTION_HALF_LIVES = 12
 """Half-lives of a refusal that one of an interruption has: spot machines are bought for hours, not for a moment."""
-LOST_HOURS = 1.0
+INTERRUPTION_HOURS = 1.0
 """What one interruption costs, in hours of the cluster: founding it again, and the work since its last checkpoint."""
-FORGOTTEN = 8
+FORGET_AFTER = 8
 """Half-lives after which a refusal weighs nothing any more (less than 1 in 250)."""
-MOST = 200
+MOST_REFUSALS = 200
 """Refusals kept per region: the newest."""
 
 
-def refusals(state: State) -> Iterator[tuple[Place, Refusal]]:
+def refusals(state: State) -> Iterator[tuple[RegionKey, Refusal]]:
     """What the last failed attempt tells of the market, by place; told again until the next one has failed.
 
     So does a cluster on spot machines that was whole, and is not.
@@ -39,12 +39,12 @@ def refusals(state: State) -> Iterator[tuple[Place, Refusal]]:
         yield from _interruptions(state)
     failed = (*state.tried, *filter(None, (state.attempt,)))[-1:] if isinstance(state, Placing) else ()
     for attempt in failed:
-        for lot in blamed(attempt) if attempt.reason in LEARNT else ():
+        for lot in blamed_lots(attempt) if attempt.reason in MARKET_REASONS else ():
             place = (attempt.placement.cloud, attempt.placement.region)
             yield place, _refusal(attempt.reason, lot, state, f"{state.uid}/{attempt.number}")
 
 
-def _interruptions(state: Provisioned) -> Iterator[tuple[Place, Refusal]]:
+def _interruptions(state: Provisioned) -> Iterator[tuple[RegionKey, Refusal]]:
     place = (state.attempt.placement.cloud, state.attempt.placement.region)
     told = f"{state.uid}/{state.attempt.number}/{state.interruptions}"
     for lot in state.attempt.placement.lots:
@@ -64,7 +64,7 @@ def _refusal(reason: str, lot: Lot, state: State, attempt: str) -> Refusal:
     )
 
 
-def blamed(attempt: Attempt) -> tuple[Lot, ...]:
+def blamed_lots(attempt: Attempt) -> tuple[Lot, ...]:
     """The lots that the message means, by the machine, the zone and the market it names; all, if it names none.
 
     Clouds say spot where they mean it: of a machine that was asked for both ways, the other is closed by its own word.
@@ -78,42 +78,42 @@ def blamed(attempt: Attempt) -> tuple[Lot, ...]:
 
 def learn(seen: CapacitySeen, told: Iterable[Refusal], now: datetime) -> CapacitySeen:
     """With what is new, each attempt's lot once; then without what weighs nothing any more."""
-    known = {_mark(refusal) for refusal in seen.refusals}
-    new = {_mark(r): r for r in told if r.at > _oldest(seen, r, now) and _mark(r) not in known}
+    known = {_refusal_key(refusal) for refusal in seen.refusals}
+    new = {_refusal_key(r): r for r in told if r.at > _oldest(seen, r, now) and _refusal_key(r) not in known}
     if not new:
         return seen
     fresh = (r for r in (*seen.refusals, *new.values()) if r.at > _oldest(seen, r, now))
-    ordered = sorted(fresh, key=lambda r: (r.at, _mark(r)))
-    return msgspec.structs.replace(seen, refusals=tuple(ordered[-MOST:]))
+    ordered = sorted(fresh, key=lambda r: (r.at, _refusal_key(r)))
+    return msgspec.structs.replace(seen, refusals=tuple(ordered[-MOST_REFUSALS:]))
 
 
 def _oldest(seen: CapacitySeen, refusal: Refusal, now: datetime) -> datetime:
-    return now - FORGOTTEN * timedelta(seconds=_half_life(seen, refusal.reason))
+    return now - FORGET_AFTER * timedelta(seconds=_half_life(seen, refusal.reason))
 
 
 def _half_life(seen: CapacitySeen, reason: str) -> float:
-    return seen.half_life * (LONGER if reason == INTERRUPTED else 1)
+    return seen.half_life * (INTERRUPTION_HALF_LIVES if reason == INTERRUPTED else 1)
 
 
-def absolve(seen: CapacitySeen, ready: Ready) -> CapacitySeen:
+def forgive(seen: CapacitySeen, ready: Ready) -> CapacitySeen:
     """Without the refusals that a cluster on the very same machines has since proved wrong; interruptions stay."""
     lots = ready.attempt.placement.lots
     left = [
         r
         for r in seen.refusals
-        if r.at >= ready.since or r.reason == INTERRUPTED or not any(hits(r, lot, spot=lot.spot) for lot in lots)
+        if r.at >= ready.since or r.reason == INTERRUPTED or not any(concerns(r, lot, spot=lot.spot) for lot in lots)
     ]
     return msgspec.structs.replace(seen, refusals=tuple(left))
 
 
-def weight(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:
+def refusal_weight(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:
     """How much there is against buying it: 1 for a refusal just now, half of it a half-life later, all added up."""
-    return _weigh(seen, (r for r in seen.refusals if r.reason != INTERRUPTED and hits(r, machine, spot=spot)), now)
+    return _weigh(seen, (r for r in seen.refusals if r.reason != INTERRUPTED and concerns(r, machine, spot=spot)), now)
 
 
 def interruptions(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:
     """How many an hour are to be expected: a count that halves every half-life H stands for count * ln 2 / H."""
-    against = (r for r in seen.refusals if r.reason == INTERRUPTED and hits(r, machine, spot=spot))
+    against = (r for r in seen.refusals if r.reason == INTERRUPTED and concerns(r, machine, spot=spot))
     return _weigh(seen, against, now) * math.log(2) * 3600 / _half_life(seen, INTERRUPTED)
 
 
@@ -122,17 +122,17 @@ def _weigh(seen: CapacitySeen, against: Iterable[Refusal], now: datetime) -> flo
     return math.fsum(math.exp2(-age / half_life) for age, half_life in aged)
 
 
-def dearer(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:
+def price_factor(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:
     """What the price of an offer is multiplied with before it is compared with others; what is paid stays the price.
 
     (1 + DEARER * refusals) * (1 + LOST_HOURS * interruptions an hour): an hour of work on machines that are taken
     away r times an hour costs what 1 + LOST_HOURS * r hours on them cost.
     """
-    refused = 1.0 + DEARER * weight(seen, machine, spot=spot, now=now)
-    return refused * (1.0 + LOST_HOURS * interruptions(seen, machine, spot=spot, now=now))
+    refused = 1.0 + REFUSAL_FACTOR * refusal_weight(seen, machine, spot=spot, now=now)
+    return refused * (1.0 + INTERRUPTION_HOURS * interruptions(seen, machine, spot=spot, now=now))
 
 
-def hits(refusal: Refusal, machine: Lot | Offer, *, spot: bool) -> bool:
+def concerns(refusal: Refusal, machine: Lot | Offer, *, spot: bool) -> bool:
     """No room is a matter of one zone's machines, an interruption of a region's; a quota of a region's accelerators.
 
     Where no zone was asked for, there is no room in any.
@@ -146,5 +146,5 @@ def hits(refusal: Refusal, machine: Lot | Offer, *, spot: bool) -> bool:
     return refusal.zone in ("", machine.zone) and refusal.instance == machine.instance
 
 
-def _mark(refusal: Refusal) -> tuple[str, str, str, bool]:
+def _refusal_key(refusal: Refusal) -> tuple[str, str, str, bool]:
     return (refusal.attempt, refusal.zone, refusal.instance, refusal.spot)

@@ -10,7 +10,7 @@ from datetime import datetime
 from schemas.accelerators import canonical
 from schemas.inventory import Offer, Offers
 
-Row = Mapping[str, str]
+CatalogRow = Mapping[str, str]
 NONE: Mapping[str, float] = {}
 
 # GCP prices the host and its GPUs in rows of their own; which GPU goes with which machine type is not in the file.
@@ -49,7 +49,7 @@ FROM_THE_SECOND = range(2, sys.maxsize)
 
 
 @dataclass(frozen=True)
-class Catalog:
+class PriceCatalog:
     """What was read of one cloud's prices."""
 
     offers: tuple[Offer, ...]
@@ -59,11 +59,13 @@ class Catalog:
     """What is wrong with the text as a whole, in one sentence; its good rows are read all the same."""
 
 
-class Nonsense(ValueError):
+class InvalidRow(ValueError):
     """A row that cannot be an offer."""
 
 
-def read(cloud: str, rows: Iterable[Row], numbers: Iterable[int] = FROM_THE_SECOND, called: str = "row") -> Catalog:
+def read(
+    cloud: str, rows: Iterable[CatalogRow], numbers: Iterable[int] = FROM_THE_SECOND, called: str = "row"
+) -> PriceCatalog:
     """Read one cloud's rows: prices are USD per hour for the whole machine, memory is GiB, `Limit` is nodes.
 
     What is wrong is said of the row by its number, and by what the text calls it. A machine without
@@ -71,26 +73,26 @@ def read(cloud: str, rows: Iterable[Row], numbers: Iterable[int] = FROM_THE_SECO
     """
     offers: dict[tuple[str, str, str], tuple[int, Offer]] = {}
     refused = {}
-    whole: list[tuple[int, Row]] = []
+    whole: list[tuple[int, CatalogRow]] = []
     for number, row in zip(numbers, rows, strict=False):
-        if why := _misshapen(row):
+        if why := _shape_error(row):
             refused[number] = why
         else:
             whole.append((number, row))
-    for number, row in _gcp(whole) if cloud == "gcp" else filter(_accelerated, whole):
+    for number, row in _with_gcp_gpus(whole) if cloud == "gcp" else filter(_accelerated, whole):
         try:
             offer = _offer(cloud, row)
-        except Nonsense as why:
+        except InvalidRow as why:
             refused[number] = str(why)
         else:
             first, _ = offers.setdefault((offer.region, offer.zone, offer.instance), (number, offer))
             if first != number:
                 refused[number] = f"{offer.instance} of {_where(offer)} is in {called} {first} already, which counts"
     said = tuple(f"{cloud} {called} {number}: {refused[number]}" for number in sorted(refused))
-    return Catalog(tuple(offer for _, offer in offers.values()), said)
+    return PriceCatalog(tuple(offer for _, offer in offers.values()), said)
 
 
-def _misshapen(row: Row) -> str:
+def _shape_error(row: CatalogRow) -> str:
     """What is wrong with the row before anything of it is read; empty if nothing is."""
     given: dict[str | None, object] = dict(row.items())
     if None in given:  # as csv.DictReader marks what is beyond the first line's columns
@@ -101,7 +103,7 @@ def _misshapen(row: Row) -> str:
     return "" if any(given.values()) else "is empty"
 
 
-def _accelerated(numbered: tuple[int, Row]) -> bool:
+def _accelerated(numbered: tuple[int, CatalogRow]) -> bool:
     row = numbered[1]
     return bool(row.get("AcceleratorName") or row.get("AcceleratorCount") or not row.get("InstanceType"))
 
@@ -127,7 +129,7 @@ def regions(
         )
 
 
-def _gcp(rows: list[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
+def _with_gcp_gpus(rows: list[tuple[int, CatalogRow]]) -> Iterator[tuple[int, CatalogRow]]:
     """Each host row with its GPUs' row of the same zone, prices added up."""
     gpus = {
         (row["AcceleratorName"], row["AcceleratorCount"].removesuffix(".0"), row.get("AvailabilityZone")): row
@@ -142,7 +144,7 @@ def _gcp(rows: list[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
             yield number, {**row, "AcceleratorName": name, "AcceleratorCount": str(count)} | prices
 
 
-def _sum(host: Row, gpu: Row, column: str) -> str:
+def _sum(host: CatalogRow, gpu: CatalogRow, column: str) -> str:
     parts = (host.get(column) or "", gpu.get(column) or "")
     try:
         return str(round(sum(map(float, parts)), 6)) if all(parts) else ""
@@ -150,16 +152,16 @@ def _sum(host: Row, gpu: Row, column: str) -> str:
         return " + ".join(parts)
 
 
-def _offer(cloud: str, row: Row) -> Offer:
+def _offer(cloud: str, row: CatalogRow) -> Offer:
     accelerator = canonical(row.get("AcceleratorName") or "")
     if accelerator is None:
-        raise Nonsense(f"AcceleratorName {row.get('AcceleratorName')!r} is no accelerator that is known")
+        raise InvalidRow(f"AcceleratorName {row.get('AcceleratorName')!r} is no accelerator that is known")
     limit = _whole(row, "Limit", 1, MOST_NODES) if row.get("Limit") else None
     spot = _number(row, "SpotPrice") if row.get("SpotPrice") else 0.0
     return Offer(
         cloud=cloud,
         region=_name(row, "Region"),
-        zone=_printed(row, "AvailabilityZone"),
+        zone=_printable(row, "AvailabilityZone"),
         instance=_name(row, "InstanceType"),
         accelerator=accelerator,
         accelerators=_whole(row, "AcceleratorCount", 1, MOST_ACCELERATORS),
@@ -169,45 +171,45 @@ def _offer(cloud: str, row: Row) -> Offer:
         spot_price=spot if spot > 0 else None,
         limit=limit,
         disk_gib=_number(row, "DiskGiB") if row.get("DiskGiB") else None,
-        country=_printed(row, "Country"),
+        country=_printable(row, "Country"),
     )
 
 
-def _price(row: Row, *, free: bool) -> float:
+def _price(row: CatalogRow, *, free: bool) -> float:
     """Own nodes may cost nothing, and there are only so many; a cloud's free machine is a gap in its list."""
     price = _number(row, "Price")
     if price <= 0 and not free:
-        raise Nonsense(f"Price {row['Price']!r} must be more than 0 where no Limit is given")
+        raise InvalidRow(f"Price {row['Price']!r} must be more than 0 where no Limit is given")
     return price
 
 
-def _whole(row: Row, column: str, least: int, most: int) -> int:
+def _whole(row: CatalogRow, column: str, least: int, most: int) -> int:
     number = _number(row, column)
     if not least <= number <= most or number != int(number):
-        raise Nonsense(f"{column} {row[column]!r} must be a whole number from {least} to {most}")
+        raise InvalidRow(f"{column} {row[column]!r} must be a whole number from {least} to {most}")
     return int(number)
 
 
-def _number(row: Row, column: str) -> float:
+def _number(row: CatalogRow, column: str) -> float:
     """A number that is not negative; units, signs of currency and separators are nobody's guess."""
     value = row.get(column)
     if value is None or not NUMBER.fullmatch(value.strip()) or not math.isfinite(float(value)):
         unit = f" ({UNITS[column]}, without the unit)" if UNITS[column] and value else ""
-        raise Nonsense(f"{column} {value!r} must be a number{unit}")
+        raise InvalidRow(f"{column} {value!r} must be a number{unit}")
     if float(value) < 0:
-        raise Nonsense(f"{column} {value!r} must not be negative")
+        raise InvalidRow(f"{column} {value!r} must not be negative")
     return float(value)
 
 
-def _name(row: Row, column: str) -> str:
+def _name(row: CatalogRow, column: str) -> str:
     if not row.get(column):
-        raise Nonsense(f"{column} {row.get(column)!r} must be given")
-    return _printed(row, column)
+        raise InvalidRow(f"{column} {row.get(column)!r} must be given")
+    return _printable(row, column)
 
 
-def _printed(row: Row, column: str) -> str:
+def _printable(row: CatalogRow, column: str) -> str:
     """As it is given: what prints nothing, or moves the cursor, would go on to every terminal, object and log."""
     name = row.get(column) or ""
     if not name.isprintable():
-        raise Nonsense(f"{column} {name!r} holds what cannot be printed")
+        raise InvalidRow(f"{column} {name!r} holds what cannot be printed")
     return name

@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 
 from schemas.documents import Unreadable, document
-from services.market.catalog import Catalog, Row, read
+from services.market.catalog import CatalogRow, PriceCatalog, read
 
 COLUMNS = ("InstanceType", "AcceleratorName", "AcceleratorCount", "vCPUs", "MemoryGiB", "Price", "Region")
 """Of SkyPilot's schema, what an offer cannot do without; SpotPrice, AvailabilityZone and our own Limit may lack."""
-OWN = {
+OWN_COLUMNS = {
     "name": "InstanceType",
     "accelerator": "AcceleratorName",
     "accelerators": "AcceleratorCount",
@@ -42,21 +42,21 @@ LONGEST = 1024
 """Characters of what a pool says in a field, and of what is said of it."""
 
 
-def parse(cloud: str, data: bytes, ending: str = ".csv") -> Catalog:
+def parse(cloud: str, data: bytes, ending: str = ".csv") -> PriceCatalog:
     """Read a catalog: SkyPilot's CSV, or our own nodes in YAML (``pools: [{name, accelerator, nodes, …}]``)."""
     if len(data) > LARGEST:
-        return Catalog((), damaged=f"{cloud}: is larger than {LARGEST} bytes: leave out what is of no use")
+        return PriceCatalog((), damaged=f"{cloud}: is larger than {LARGEST} bytes: leave out what is of no use")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
-        return Catalog((), damaged=f"{cloud}: byte {wrong.start} is not UTF-8: the file is damaged or no text")
-    catalog = _own(cloud, text) if ending in YAML else _csv(cloud, text)
+        return PriceCatalog((), damaged=f"{cloud}: byte {wrong.start} is not UTF-8: the file is damaged or no text")
+    catalog = _own_nodes(cloud, text) if ending in YAML else _csv(cloud, text)
     if not catalog.offers and not catalog.damaged:
         return replace(catalog, damaged=f"{cloud}: holds no offer")
     return catalog
 
 
-def read_folder(folder: Path) -> dict[str, Catalog]:
+def read_folder(folder: Path) -> dict[str, PriceCatalog]:
     """Every catalog of a folder, by cloud: the name of its file. Raises OSError."""
     return {path.stem: parse(path.stem, path.read_bytes(), path.suffix) for path in files(folder)}
 
@@ -66,9 +66,9 @@ def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix in ENDINGS)
 
 
-def _csv(cloud: str, text: str) -> Catalog:
+def _csv(cloud: str, text: str) -> PriceCatalog:
     named: tuple[str, ...] = ()
-    rows: list[Row] = []
+    rows: list[CatalogRow] = []
     damaged = ""
     reader = csv.DictReader(StringIO(text, newline=""), strict=True)
     try:
@@ -80,42 +80,42 @@ def _csv(cloud: str, text: str) -> Catalog:
         damaged = f"{cloud}: has {MOST_ROWS} rows or more: what is beyond them is not read"
     if missing := [column for column in COLUMNS if column not in named]:
         there = ", ".join(named) or "nothing"
-        return Catalog((), damaged=f"{cloud}: the first line must name {', '.join(missing)}; it names {there}")
+        return PriceCatalog((), damaged=f"{cloud}: the first line must name {', '.join(missing)}; it names {there}")
     if rows and None in rows[-1].values() and not text.endswith("\n"):
         damaged = f"{cloud}: the last row is cut off: the file is not whole"
     return replace(read(cloud, rows), damaged=damaged)
 
 
-def _own(cloud: str, text: str) -> Catalog:
+def _own_nodes(cloud: str, text: str) -> PriceCatalog:
     try:
         written = document(text, LARGEST_YAML)
     except Unreadable as wrong:
-        return Catalog((), damaged=f"{cloud}: is no YAML: {wrong}")
+        return PriceCatalog((), damaged=f"{cloud}: is no YAML: {wrong}")
     pools = written.get("pools") if isinstance(written, Mapping) else None
     if not isinstance(pools, list) or not all(isinstance(pool, Mapping) for pool in pools):
-        return Catalog((), damaged=f"{cloud}: must hold a list of pools, each with {', '.join(OWN)}")
-    known = {number: _row(pool) for number, pool in enumerate(pools, start=1) if not set(pool) - set(OWN)}
+        return PriceCatalog((), damaged=f"{cloud}: must hold a list of pools, each with {', '.join(OWN_COLUMNS)}")
+    known = {number: _row(pool) for number, pool in enumerate(pools, start=1) if not set(pool) - set(OWN_COLUMNS)}
     strange = (f"{cloud} pool {n}: {_unknown(pool)}" for n, pool in enumerate(pools, start=1) if n not in known)
     catalog = read(cloud, known.values(), known, "pool")
     return replace(catalog, refused=(*strange, *catalog.refused))
 
 
-def _row(pool: Mapping[str, object]) -> Row:
-    return DEFAULTS | {OWN[field]: _said(value) for field, value in pool.items() if value is not None}
+def _row(pool: Mapping[str, object]) -> CatalogRow:
+    return DEFAULTS | {OWN_COLUMNS[field]: _as_text(value) for field, value in pool.items() if value is not None}
 
 
-def _said(value: object) -> str:
+def _as_text(value: object) -> str:
     """A field as text: what should be one value may be aliases of aliases, which written out have no end."""
     return str(value) if isinstance(value, str | int | float | date) else type(value).__name__
 
 
 def _unknown(pool: Mapping[str, object]) -> str:
-    fields = sorted(str(field)[:LONGEST] for field in set(pool) - set(OWN))
-    return f"{', '.join(fields)} is not known: use {', '.join(OWN)}"
+    fields = sorted(str(field)[:LONGEST] for field in set(pool) - set(OWN_COLUMNS))
+    return f"{', '.join(fields)} is not known: use {', '.join(OWN_COLUMNS)}"
 
 
 @dataclass(frozen=True)
-class Text:
+class CatalogText:
     """One cloud's catalog, as it is."""
 
     cloud: str
@@ -127,7 +127,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Unread:
+class UnreadCatalog:
     """A catalog that could not be read."""
 
     cloud: str
@@ -137,4 +137,4 @@ class Unread:
     """One sentence."""
 
 
-Found = Text | Unread
+CatalogReading = CatalogText | UnreadCatalog

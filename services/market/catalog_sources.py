@@ -11,16 +11,16 @@ from urllib.parse import urlsplit
 from events.errors import TryLater
 from events.http.addresses import Reach
 from events.http.fetch import fetch
-from services.market.catalog_parser import LARGEST, Found, Text, Unread, files
+from services.market.catalog_parser import LARGEST, CatalogReading, CatalogText, UnreadCatalog, files
 
 SAMPLE = Path(__file__).parent / "sample_prices"
 """The prices that are shipped: a sample, for the laptop."""
 
 
-class Source(Protocol):
+class CatalogSource(Protocol):
     """One entry of the setting."""
 
-    async def read(self) -> tuple[Found, ...]:
+    async def read(self) -> tuple[CatalogReading, ...]:
         """Everything there is."""
         ...
 
@@ -30,14 +30,14 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Files:
+class CatalogFiles:
     """A catalog in a file, or every catalog of a folder."""
 
     path: Path
     cloud: str = ""
     """Empty: the file's name says it."""
 
-    async def read(self) -> tuple[Found, ...]:
+    async def read(self) -> tuple[CatalogReading, ...]:
         return await asyncio.to_thread(self._read)
 
     def mark(self) -> object:
@@ -47,26 +47,26 @@ class Files:
             return str(gone)
         return [(path, stat.st_mtime_ns, stat.st_size, stat.st_ino) for path, stat in seen]
 
-    def _read(self) -> tuple[Found, ...]:
+    def _read(self) -> tuple[CatalogReading, ...]:
         try:
             return tuple(map(self._text, self._listed()))
         except OSError as gone:
-            return (Unread("", str(self.path), f"{self.path} cannot be read: {gone.strerror}"),)
+            return (UnreadCatalog("", str(self.path), f"{self.path} cannot be read: {gone.strerror}"),)
 
     def _listed(self) -> list[Path]:
         return files(self.path) if self.path.is_dir() or not self.path.suffix else [self.path]
 
-    def _text(self, path: Path) -> Found:
+    def _text(self, path: Path) -> CatalogReading:
         cloud = self.cloud or _cloud(path)
         try:
             written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-            return Text(cloud, str(path), _bytes(path), path.suffix, written)
+            return CatalogText(cloud, str(path), _bytes(path), path.suffix, written)
         except OSError as gone:
-            return Unread(cloud, str(path), f"{path} cannot be read: {gone.strerror}")
+            return UnreadCatalog(cloud, str(path), f"{path} cannot be read: {gone.strerror}")
 
 
 @dataclass(frozen=True)
-class Url:
+class CatalogUrl:
     """A catalog at a URL."""
 
     url: str
@@ -75,29 +75,33 @@ class Url:
     reach: Reach | None = None
     """Where it may be; None: anywhere."""
 
-    async def read(self) -> tuple[Found, ...]:
+    async def read(self) -> tuple[CatalogReading, ...]:
         path = PurePosixPath(urlsplit(self.url).path)
         cloud = self.cloud or _cloud(path)
         try:
             fetched = await fetch(self.url, reach=self.reach)
         except TryLater as away:
-            return (Unread(cloud, self.url, away.message),)
-        return (Text(cloud, self.url, fetched.data, path.suffix, fetched.modified),)
+            return (UnreadCatalog(cloud, self.url, away.message),)
+        return (CatalogText(cloud, self.url, fetched.data, path.suffix, fetched.modified),)
 
     def mark(self) -> object:
         return None
 
 
-def sources(setting: str, reach: Reach | None = None) -> tuple[Source, ...]:
+def sources(setting: str, reach: Reach | None = None) -> tuple[CatalogSource, ...]:
     """The entries of the setting, with commas between; ``<cloud>=`` may stand before each. `reach` is of the URLs."""
     return tuple(_source(entry, reach) for entry in filter(None, map(str.strip, setting.split(","))))
 
 
-def _source(entry: str, reach: Reach | None) -> Source:
+def _source(entry: str, reach: Reach | None) -> CatalogSource:
     cloud, named, place = entry.partition("=")
     if not named or not re.fullmatch("[a-z][a-z0-9-]*", cloud):
         cloud, place = "", entry
-    return Url(place, cloud, reach) if place.startswith(("http://", "https://")) else Files(Path(place), cloud)
+    return (
+        CatalogUrl(place, cloud, reach)
+        if place.startswith(("http://", "https://"))
+        else CatalogFiles(Path(place), cloud)
+    )
 
 
 def _bytes(path: Path) -> bytes:

@@ -32,33 +32,32 @@ from schemas.wish import Adopt, Need
 from services.clouds import backend_for, elsewhere
 from services.clouds.cluster_object import uninstalled
 from services.clouds.port import Cloud
-from services.provisioning.placement.adoption import nothing
+from services.provisioning.placement.adoption import nothing_to_adopt
 from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT
-from services.provisioning.placement.market_view import Stall
 from services.provisioning.placement.rank import NOTHING_FITS
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event
 from services.runtime.read_model import ReadModel
 
-STILL_GOING = 5.0
+RELEASE_RECHECK = 5.0
 """Seconds until a release is looked at again, should the word that it is done get lost."""
-STILL_ROLLING = 10.0
+ROLLOUT_RECHECK = 10.0
 """Seconds at most until it is looked again how many machines run another version: sooner after one more does."""
 NO_CATALOG = (
     "no price catalog is set, so nothing can be bought: name your clouds' prices in ALATE_CATALOG (folders, files or "
     "URLs), for the inventory and for provisioning"
 )
-UNTIL_INSTALLED = 15.0
+INSTALL_RECHECK = 15.0
 """Seconds until it is looked again for what was not installed."""
 
 
-class Calls:
+class ProvisioningCalls:
     """What each command comes to; the ports are the back ends, the market and what is seen of clusters."""
 
     def __init__(
         self,
         clouds: Mapping[str, Cloud],
-        stall: Stall,
+        stall: MarketView,
         infra: ReadModel[str, InfraSeen],
         inventory: ReadModel[str, ClusterSeen],
         *,
@@ -81,7 +80,7 @@ class Calls:
                 return (Ranked((), "NoCatalog", NO_CATALOG),)
             reach = await backend_for(wish, self._clouds).reach(wish)
         except Denied as denied:
-            _wait_if_told(denied, command.told)
+            _wait_if_reported(denied, command.told)
             return (Ranked((), denied.reason, denied.message, wish.need.adopts),)
         self._wait_for_offers(wish.need)
         ranked = self._stall.ranked(command, reach)
@@ -100,7 +99,7 @@ class Calls:
         try:
             there = await backend_for(command.wish, self._clouds).standing(command.wish.tenant, adopt.name)
         except NotFound as missing:
-            return nothing(adopt, missing.message)
+            return nothing_to_adopt(adopt, missing.message)
         self._wait_for_offers(command.wish.need)
         return msgspec.structs.replace(self._stall.taken_in(command, there), adopts=adopt.name)
 
@@ -112,7 +111,7 @@ class Calls:
         except NotFound as missing:
             return (NotRecalled(command.attempt.number, missing.message),)
         except Denied as denied:
-            raise TryLater(denied.message, UNTIL_INSTALLED) from denied
+            raise TryLater(denied.message, INSTALL_RECHECK) from denied
         self._wait_for_offers(wish.need)
         return (self._stall.as_it_stands(command, there),)
 
@@ -126,7 +125,7 @@ class Calls:
         except NoCapacity as none:
             return (LaunchFailed(number, "NoCapacity", none.message),)
         except Denied as denied:
-            return (_refused(command, denied),)
+            return (_launch_refused(command, denied),)
         if not await self._stall.stands(command):
             return (MadeLate(msgspec.structs.replace(command.attempt, backend=command.wish.need.backend)),)
         return (Held(number),) if command.told else ()
@@ -145,7 +144,7 @@ class Calls:
         number, lots = command.attempt.number, command.attempt.placement.lots
         try:
             await self._stall.room(command)
-            with _until_there():
+            with _retry_until_found():
                 await backend_for(command.wish, self._clouds).resize(command.wish, command.attempt, command.uid)
         except Denied as denied:
             _wait_if_curable(denied)
@@ -157,14 +156,14 @@ class Calls:
         number, version = command.attempt.number, command.wish.need.kubernetes_version
         key = (command.wish.tenant, command.wish.name)
         try:
-            with _until_there():
+            with _retry_until_found():
                 backend = backend_for(command.wish, self._clouds)
                 progress = await backend.upgrade(command.wish, command.attempt, command.uid)
         except Denied as denied:
             _wait_if_curable(denied)
             return (UpgradeRefused(number, version, denied.message),)
         if progress and progress == command.told:
-            raise TryLater(progress, min(STILL_ROLLING, self._rolling.next_delay(key)))
+            raise TryLater(progress, min(ROLLOUT_RECHECK, self._rolling.next_delay(key)))
         self._rolling.forget(key)
         return (Rolling(number, version, progress) if progress else Upgraded(number, version),)
 
@@ -188,14 +187,14 @@ class Calls:
         try:
             await backend.release(command.wish, command.attempt)
         except NotServed:  # that its objects are gone with the kind would be a guess, and may cost what still runs
-            return _release_held(command, uninstalled(backend.watched.api_version, backend.watched.kind))
+            return _release_blocked(command, uninstalled(backend.watched.api_version, backend.watched.kind))
         except NotFound:
             return (Gone(number, where, command.attempt.adopts),)
         except Denied as denied:
-            return _release_held(command, denied)
+            return _release_blocked(command, denied)
         if command.told:
             return (Held(number),)
-        raise TryLater(f"{command.attempt.object_name(command.wish.name)} is still going", STILL_GOING)
+        raise TryLater(f"{command.attempt.object_name(command.wish.name)} is still going", RELEASE_RECHECK)
 
     async def look(self, command: Look) -> tuple[Event, ...]:
         """What was last seen of the attempt, from above and from within.
@@ -214,14 +213,14 @@ class Calls:
 
 def act(
     clouds: Mapping[str, Cloud],
-    stall: Stall,
+    stall: MarketView,
     infra: ReadModel[str, InfraSeen],
     inventory: ReadModel[str, ClusterSeen],
     *,
     priced: bool = True,
 ) -> Act:
     """The one place where provisioning meets the world."""
-    calls = Calls(clouds, stall, infra, inventory, priced=priced)
+    calls = ProvisioningCalls(clouds, stall, infra, inventory, priced=priced)
     return acts(
         {
             Rank: calls.rank,
@@ -237,38 +236,38 @@ def act(
 
 
 @contextmanager
-def _until_there() -> Iterator[None]:
+def _retry_until_found() -> Iterator[None]:
     """What is not served, or is not there, is looked for again in a while: others see that it is gone."""
     try:
         yield
     except NotServed as unserved:
-        raise TryLater(unserved.message, UNTIL_INSTALLED) from unserved
+        raise TryLater(unserved.message, INSTALL_RECHECK) from unserved
     except NotFound as missing:
-        raise TryLater(missing.message, STILL_GOING) from missing
+        raise TryLater(missing.message, RELEASE_RECHECK) from missing
 
 
-def _refused(command: Launch, denied: Denied) -> LaunchFailed | Held:
+def _launch_refused(command: Launch, denied: Denied) -> LaunchFailed | Held:
     """The next offer is taken, unless no offer would help."""
     if denied.reason != NOT_INSTALLED:
         return LaunchFailed(command.attempt.number, denied.reason, denied.message)
-    _wait_if_told(denied, command.told)
+    _wait_if_reported(denied, command.told)
     return Held(command.attempt.number, denied.message)
 
 
-def _release_held(command: Release, denied: Denied) -> tuple[Event, ...]:
+def _release_blocked(command: Release, denied: Denied) -> tuple[Event, ...]:
     """Raises TryLater where people know already, or there is nobody to tell."""
     if command.told in (None, denied.message):
-        raise TryLater(denied.message, UNTIL_INSTALLED) from denied
+        raise TryLater(denied.message, INSTALL_RECHECK) from denied
     return (Held(command.attempt.number, denied.message),)
 
 
 def _wait_if_curable(denied: Denied) -> None:
     """Raises TryLater where something is not installed: that has no size's fault."""
     if denied.reason == NOT_INSTALLED:
-        raise TryLater(denied.message, UNTIL_INSTALLED) from denied
+        raise TryLater(denied.message, INSTALL_RECHECK) from denied
 
 
-def _wait_if_told(denied: Denied, told: str) -> None:
+def _wait_if_reported(denied: Denied, told: str) -> None:
     """Raises TryLater where people know already what is not installed."""
     if denied.message == told:
-        raise TryLater(denied.message, UNTIL_INSTALLED) from denied
+        raise TryLater(denied.message, INSTALL_RECHECK) from denied

@@ -16,7 +16,7 @@ from services.clouds.port import Cloud
 from services.provisioning.act import act
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
-from services.provisioning.placement.market_view import Stall
+from services.provisioning.placement.market_view import MarketView
 from services.runtime.loop import Service
 from services.runtime.read_model import ReadModel, levels
 from services.runtime.subscriptions import subscribe
@@ -33,7 +33,7 @@ def service(
     bus: Bus, clouds: Mapping[str, Cloud], clock: Callable[[], datetime], meters: Meters, *, priced: bool = True
 ) -> tuple[Service, tuple[ReadModel[Any, Any], ...]]:
     """The service, and the views that must run beside it; without price catalogs (not `priced`) it buys nothing."""
-    stall = Stall(bus, clock, meters)
+    stall = MarketView(bus, clock, meters)
     infra, inventory = levels(bus, InfraSeen, meters), levels(bus, ClusterSeen, meters)
     neighbours = stall.neighbours
     moves = (

@@ -9,7 +9,7 @@ from events.bus import Stored
 from schemas.inventory import Offer
 from schemas.market import CapacitySeen
 from schemas.registry import declared
-from services.market.capacity import dearer, hits
+from services.market.capacity import concerns, price_factor
 from services.queries.item import Item
 
 CAPACITY = declared(CapacitySeen).at("", "").rstrip(".")
@@ -48,11 +48,11 @@ def _with(item: Item, seen: CapacitySeen | None, now: datetime) -> Item:
     if seen is None:
         return item
     offer = msgspec.convert({k: v for k, v in item.items() if k != "as_of"}, Offer)
-    hit = [r for r in seen.refusals for spot in (False, True) if hits(r, offer, spot=spot)]
+    hit = [r for r in seen.refusals for spot in (False, True) if concerns(r, offer, spot=spot)]
     if not hit:
         return item
     counts = {
-        "on_demand": round(dearer(seen, offer, spot=False, now=now), 3),
-        "spot": round(dearer(seen, offer, spot=True, now=now), 3),
+        "on_demand": round(price_factor(seen, offer, spot=False, now=now), 3),
+        "spot": round(price_factor(seen, offer, spot=True, now=now), 3),
     }
     return item | {"refusals": msgspec.to_builtins(hit), "counts_times": counts}

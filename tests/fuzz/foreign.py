@@ -14,7 +14,7 @@ from events.kube.resources import CONFIGMAPS, find, served
 from events.kube.watch import Watch
 from schemas.crds.manifests import objects
 from services.clouds.template_matching import Means
-from services.kubernetes.workload_clusters import opens
+from services.kubernetes.kubeconfig import opens
 from services.market.catalog_parser import ENDINGS, parse
 
 

@@ -10,7 +10,7 @@ from events.kube.resources import COLONIES, SECRETS
 from services.cli.connection import Where
 from services.cli.output.render import Write, dumped
 from services.errors import Failed
-from services.kubernetes.workload_clusters import context, opens, written
+from services.kubernetes.kubeconfig import context, opens, written
 from services.process.secret_file import write_private
 
 

@@ -16,19 +16,19 @@ from services.clouds import backends
 from services.clouds.port import Cloud
 from services.errors import BadInput, Failed
 from services.inventory.market.catalog_checks import judge
-from services.market.catalog_parser import Found, Unread
+from services.market.catalog_parser import CatalogReading, UnreadCatalog
 from services.market.catalog_sources import sources
-from services.provisioning.placement.market_view import Stall
-from services.provisioning.placement.offer_index import Market
-from services.provisioning.placement.predicates import NOTHING, Known
+from services.provisioning.placement.market_view import MarketView
+from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.predicates import NOTHING_KNOWN, MarketKnowledge
 
 
 @dataclass(frozen=True)
 class Stand:
     """All that a plan is made from."""
 
-    market: Market
-    known: Callable[[Wish], Known]
+    market: OfferIndex
+    known: Callable[[Wish], MarketKnowledge]
     """What to hold against the prices."""
     clouds: Mapping[str, Cloud] | None
     """The back ends; None: no management cluster is asked."""
@@ -57,13 +57,13 @@ async def stand(where: Where, catalogs: Sequence[str]) -> AsyncIterator[Stand]:
 async def of_catalogs(entries: Sequence[str]) -> Stand:
     """From files alone; of what is held or refused nothing is known. Raises BadInput."""
     offers, troubles = await offered(entries)
-    return Stand(Market.of(offers), lambda _: NOTHING, None, ",".join(entries), troubles)
+    return Stand(OfferIndex.of(offers), lambda _: NOTHING_KNOWN, None, ",".join(entries), troubles)
 
 
 async def offered(entries: Sequence[str]) -> tuple[list[Offer], tuple[str, ...]]:
     """What catalogs offer, and what is wrong with them, a sentence each. Raises BadInput."""
     setting = ",".join(entries)
-    found: dict[str, list[Found]] = {}
+    found: dict[str, list[CatalogReading]] = {}
     for source in sources(setting):
         for each in await source.read():
             found.setdefault(each.cloud, []).append(each)
@@ -72,7 +72,7 @@ async def offered(entries: Sequence[str]) -> tuple[list[Offer], tuple[str, ...]]
     for cloud, several in found.items():
         seen, catalog = judge(CatalogSeen(cloud=cloud), several, datetime.now(UTC))
         if catalog is None or catalog.damaged:
-            why = several[0].why if isinstance(several[0], Unread) else seen.degraded[-1].message
+            why = several[0].why if isinstance(several[0], UnreadCatalog) else seen.degraded[-1].message
             raise BadInput(f"--catalog {setting}: {why}")
         offers += catalog.offers
         troubles += [trouble.message for trouble in seen.degraded]
@@ -87,9 +87,9 @@ async def _of_stack(where: Where) -> Stand:
     return Stand(stall.market, stall.known, None, "the running stack")
 
 
-async def heard(bus: Bus) -> Stall:
+async def heard(bus: Bus) -> MarketView:
     """What provisioning itself knows of the market, once all of it is heard."""
-    stall = Stall(bus, lambda: datetime.now(UTC), Meters())
+    stall = MarketView(bus, lambda: datetime.now(UTC), Meters())
     async with asyncio.TaskGroup() as group:
         following = [group.create_task(view.run()) for view in stall.views]
         for view in stall.views:

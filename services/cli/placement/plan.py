@@ -17,9 +17,9 @@ from services.clouds import backend_for, elsewhere
 from services.errors import BadInput
 from services.gateway.wishes import wishes
 from services.process.settings import BadSetting, load
-from services.provisioning.placement.adoption import nothing
-from services.provisioning.placement.predicates import Reach
-from services.provisioning.placement.preview import Plan, beside, plan, taking_in, unfounded
+from services.provisioning.placement.adoption import nothing_to_adopt
+from services.provisioning.placement.predicates import CloudReach
+from services.provisioning.placement.preview import Plan, adoption_plan, impossible_plan, knowledge_after, plan
 
 EGRESS = "prices are those of the machines: moving data to them (egress) is in no catalog, and is left out"
 ASKED = "the management cluster was asked which clouds its back ends can found on"
@@ -55,7 +55,7 @@ async def plans(here: Stand, wanted: Sequence[Wish]) -> list[Plan]:
         try:
             found.append(await _planned(here, wish, found))
         except Denied as denied:
-            found.append(unfounded(wish, denied.reason, denied.message))
+            found.append(impossible_plan(wish, denied.reason, denied.message))
     return found
 
 
@@ -64,20 +64,20 @@ async def _planned(here: Stand, wish: Wish, before: Sequence[Plan]) -> Plan:
     if wish.need.adopt is not None:
         return await _taken_in(here, wish, wish.need.adopt, before)
     others = await elsewhere(wish, here.clouds or {})
-    known = replace(beside(here.known(wish), before), elsewhere=others)
+    known = replace(knowledge_after(here.known(wish), before), elsewhere=others)
     return plan(wish, here.market, await _reach(here, wish), known)
 
 
 async def _taken_in(here: Stand, wish: Wish, adopt: Adopt, before: Sequence[Plan]) -> Plan:
     if here.clouds is None:
-        return unfounded(wish, "NotAsked", f"whether {adopt.name} stands was not asked: give --kubeconfig")
+        return impossible_plan(wish, "NotAsked", f"whether {adopt.name} stands was not asked: give --kubeconfig")
     try:
         there = await backend_for(wish, here.clouds).standing(wish.tenant, adopt.name)
     except NotFound as missing:
-        told = nothing(adopt, missing.message)
-        return unfounded(wish, told.reason, told.message)
+        told = nothing_to_adopt(adopt, missing.message)
+        return impossible_plan(wish, told.reason, told.message)
     same = (each.name for each in before if each.choices and _same(each, wish))
-    return taking_in(wish, there._replace(taken_by=next(same, there.taken_by)), here.market)
+    return adoption_plan(wish, there._replace(taken_by=next(same, there.taken_by)), here.market)
 
 
 def _same(one: Plan, wish: Wish) -> bool:
@@ -86,7 +86,7 @@ def _same(one: Plan, wish: Wish) -> bool:
     return (one.tenant, one.need.backend, one.need.adopts) == asked
 
 
-async def _reach(here: Stand, wish: Wish) -> Reach:
+async def _reach(here: Stand, wish: Wish) -> CloudReach:
     if here.clouds is None:
         return dict.fromkeys(here.market.clouds, True)
     return await backend_for(wish, here.clouds).reach(wish)

@@ -14,7 +14,7 @@ from schemas.cluster import Ready
 from schemas.entity import State
 from schemas.market import CapacitySeen
 from schemas.subjects import Key
-from services.market.capacity import Place, absolve, learn, refusals
+from services.market.capacity import RegionKey, forgive, learn, refusals
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import ReadModel, entities
 
@@ -36,7 +36,7 @@ class Rooms:
         self._meters = meters
         self._clusters: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
         self._heard: asyncio.Queue[State] = asyncio.Queue()
-        self._seen: dict[Place, CapacitySeen] = {}
+        self._seen: dict[RegionKey, CapacitySeen] = {}
 
     async def run(self) -> None:
         """Take in what is kept of every cluster, say what that means, then follow; for ever."""
@@ -53,7 +53,7 @@ class Rooms:
                 await self._say_all()
 
     async def _say_all(self) -> None:
-        touched: set[Place] = set()
+        touched: set[RegionKey] = set()
         while not self._heard.empty():
             touched |= self._take(self._heard.get_nowait())
         for place in sorted(touched):
@@ -67,19 +67,19 @@ class Rooms:
             for _ in set(seen.refusals).difference(before):
                 self._meters.count(CAPACITY_SIGNALS, seen.cloud)
 
-    def _take(self, state: State) -> set[Place]:
+    def _take(self, state: State) -> set[RegionKey]:
         """Learn from one state; gives the places it tells of."""
-        touched: set[Place] = set()
+        touched: set[RegionKey] = set()
         for place, refusal in refusals(state):
             self._seen[place] = learn(self._at(place), (refusal,), self._clock())
             touched.add(place)
         if isinstance(state, Ready):
             place = (state.attempt.placement.cloud, state.attempt.placement.region)
-            self._seen[place] = absolve(self._at(place), state)
+            self._seen[place] = forgive(self._at(place), state)
             touched.add(place)
         return touched
 
-    def _at(self, place: Place) -> CapacitySeen:
+    def _at(self, place: RegionKey) -> CapacitySeen:
         new = CapacitySeen(cloud=place[0], region=place[1], half_life=self._half_life)
         return msgspec.structs.replace(self._seen.get(place, new), half_life=self._half_life)
 

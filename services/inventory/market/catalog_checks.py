@@ -8,23 +8,23 @@ import msgspec
 
 from schemas.inventory import Trouble
 from schemas.market import CatalogSeen
-from services.market.catalog import Catalog
-from services.market.catalog_parser import Found, Text, Unread, parse
+from services.market.catalog import PriceCatalog
+from services.market.catalog_parser import CatalogReading, CatalogText, UnreadCatalog, parse
 
 TOLD = 20
 """Bad rows of one catalog that are told one by one."""
-Judgement = tuple[CatalogSeen, Catalog | None]
+Judgement = tuple[CatalogSeen, PriceCatalog | None]
 """How the catalog is now, and what replaces the offers; None: they stay."""
 
 
-def judge(last: CatalogSeen, found: Sequence[Found], now: datetime) -> Judgement:
+def judge(last: CatalogSeen, found: Sequence[CatalogReading], now: datetime) -> Judgement:
     """The first of what was found for one cloud counts; it replaces what is served unless it is damaged or unread."""
     first, *others = found
     twice = tuple(
         Trouble(reason="Twice", message=f"{each.source} is another catalog of {last.cloud}: {first.source} counts")
         for each in others
     )
-    if isinstance(first, Unread):
+    if isinstance(first, UnreadCatalog):
         return _kept(last, first, Trouble(reason="Unread", message=first.why), twice, now), None
     catalog, digest = parse(last.cloud, first.data, first.ending), blake2b(first.data, digest_size=16).hexdigest()
     damage = (Trouble(reason="Damaged", message=catalog.damaged),) if catalog.damaged else ()
@@ -46,15 +46,17 @@ def judge(last: CatalogSeen, found: Sequence[Found], now: datetime) -> Judgement
 def gone(last: CatalogSeen, now: datetime) -> Judgement:
     """Nothing that is read is a catalog of this cloud any more."""
     seen = CatalogSeen(cloud=last.cloud, source=last.source, observed_at=last.observed_at, freshness="gone")
-    return _stamped(last, seen, now), Catalog(())
+    return _stamped(last, seen, now), PriceCatalog(())
 
 
-def _as_of(last: CatalogSeen, text: Text, digest: str, now: datetime) -> datetime | None:
+def _as_of(last: CatalogSeen, text: CatalogText, digest: str, now: datetime) -> datetime | None:
     """Where nobody says when it was written: when it was first read so."""
     return text.as_of or (last.observed_at if last.digest == digest else now)
 
 
-def _kept(last: CatalogSeen, found: Found, trouble: Trouble, others: tuple[Trouble, ...], now: datetime) -> CatalogSeen:
+def _kept(
+    last: CatalogSeen, found: CatalogReading, trouble: Trouble, others: tuple[Trouble, ...], now: datetime
+) -> CatalogSeen:
     served = (
         f"the prices of {last.observed_at:%Y-%m-%d %H:%M} UTC stay served" if last.observed_at else "none are known"
     )
@@ -63,7 +65,7 @@ def _kept(last: CatalogSeen, found: Found, trouble: Trouble, others: tuple[Troub
     return _stamped(last, stale, now)
 
 
-def _rows(catalog: Catalog) -> tuple[Trouble, ...]:
+def _rows(catalog: PriceCatalog) -> tuple[Trouble, ...]:
     told = [Trouble(reason="BadRow", message=why) for why in catalog.refused[:TOLD]]
     if more := len(catalog.refused) - len(told):
         told.append(Trouble(reason="BadRow", message=f"{more} more rows are left out"))

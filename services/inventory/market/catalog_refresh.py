@@ -11,8 +11,8 @@ from schemas.inventory import Offers
 from schemas.market import CatalogSeen
 from services.inventory.market.catalog_checks import Judgement, gone, judge
 from services.market.catalog import regions
-from services.market.catalog_parser import Found
-from services.market.catalog_sources import Source
+from services.market.catalog_parser import CatalogReading
+from services.market.catalog_sources import CatalogSource
 from services.runtime.level_publisher import LevelPublisher
 
 log = structlog.get_logger()
@@ -29,7 +29,7 @@ class Prices:
     def __init__(  # noqa: PLR0913 - its ports and its settings
         self,
         levels: LevelPublisher,
-        sources: Sequence[Source],
+        sources: Sequence[CatalogSource],
         *,
         every: timedelta,
         clock: Callable[[], datetime],
@@ -61,7 +61,7 @@ class Prices:
     async def refresh(self) -> None:
         """Read every source once, and say what differs from what was said last."""
         read = await asyncio.gather(*(source.read() for source in self._sources))
-        found: dict[str, list[Found]] = {}
+        found: dict[str, list[CatalogReading]] = {}
         for each in (each for several in read for each in several):
             found.setdefault(each.cloud, []).append(each)
         unread = found.pop("", [])  # a folder: whose catalogs it holds is not known, so nothing is gone
@@ -74,7 +74,7 @@ class Prices:
             if cloud not in found and last.freshness != "gone":
                 await self._say(last, gone(last, self._clock()))
 
-    async def _take(self, cloud: str, found: Sequence[Found]) -> None:
+    async def _take(self, cloud: str, found: Sequence[CatalogReading]) -> None:
         """What breaks over one cloud's catalog keeps no other from being served."""
         try:
             last = self._levels.last(CatalogSeen, cloud) or CatalogSeen(cloud=cloud)

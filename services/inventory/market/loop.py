@@ -11,7 +11,7 @@ from schemas.market import CapacitySeen, CatalogSeen
 from services.inventory.market.capacity import Rooms
 from services.inventory.market.catalog_refresh import Prices
 from services.market.catalog import NONE
-from services.market.catalog_sources import Source
+from services.market.catalog_sources import CatalogSource
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.retrying_bus import RetryingBus
 
@@ -22,7 +22,7 @@ class Market:
     def __init__(  # noqa: PLR0913 - its ports and its two settings
         self,
         bus: Bus,
-        sources: Sequence[Source],
+        sources: Sequence[CatalogSource],
         *,
         refresh: timedelta,
         half_life: timedelta,

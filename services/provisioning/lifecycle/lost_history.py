@@ -17,7 +17,7 @@ from services.clouds.existing_cluster import Stood
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
 from services.provisioning.lifecycle.release import add_orphan, add_seen_orphan
 from services.provisioning.lifecycle.resize import follow_wish
-from services.provisioning.placement.adoption import UNPRICED, lot
+from services.provisioning.placement.adoption import UNPRICED, existing_lot
 
 
 def request(_: None, wish: Wish, now: datetime) -> Requested | Provisioned | Releasing | Released:
@@ -85,7 +85,7 @@ def _with_orphans(state: Requested, found: Iterable[InfraSeen]) -> Requested:
 
 
 def _unpriced_attempt(seen: InfraSeen, need: Need) -> Attempt:
-    lots = tuple(lot(pool, Stood(pool.name, pool.nodes), 0.0) for pool in need.pools)
+    lots = tuple(existing_lot(pool, Stood(pool.name, pool.nodes), 0.0) for pool in need.pools)
     return Attempt(
         number=seen.attempt, placement=Placement(cloud="", region="", lots=lots), adopts=seen.adopted, message=UNPRICED
     )

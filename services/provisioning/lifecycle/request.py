@@ -10,7 +10,7 @@ from schemas.entity import Due
 from schemas.founding import MarketMoved
 from schemas.placement import Ranked
 from schemas.wish import Wish
-from services.provisioning.placement.cooldowns import memory, remembered
+from services.provisioning.placement.cooldowns import cooldown, still_counts
 
 SHORTEST_WAIT = timedelta(minutes=1)
 """The shortest and the longest time until the market is asked again; it grows with the time spent waiting."""
@@ -57,7 +57,7 @@ def _incarnation(wish: Wish) -> str:
 
 def wait_or_stall(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Waiting | Stalled:
     """Stall if only another wish or an installation can help, else wait and ask the market again."""
-    if memory(market.reason).final or market.reason == NOT_INSTALLED:
+    if cooldown(market.reason).final or market.reason == NOT_INSTALLED:
         return state.to(Stalled, reason=market.reason, message=market.message)
     since = state.short_since or now
     wait = min(max(now - since, SHORTEST_WAIT), LONGEST_WAIT) * _jitter(state.uid)
@@ -68,7 +68,7 @@ def place_again(state: Waiting, _: Due, now: datetime) -> Waiting | Placing:
     """Ask the market again; failures from long ago no longer count."""
     if now < state.until or state.wish.deleting:
         return state
-    return state.to(Placing, tried=tuple(attempt for attempt in state.tried if remembered(attempt, now)))
+    return state.to(Placing, tried=tuple(attempt for attempt in state.tried if still_counts(attempt, now)))
 
 
 def on_market_moved(state: Waiting, _: MarketMoved, now: datetime) -> Waiting:

@@ -10,36 +10,40 @@ from schemas.inventory import Offer
 from schemas.placement import Attempt, Lot, NodeGroup, Placement, Ranked
 from schemas.wish import Adopt, Need, Pool, Wish
 from services.clouds.existing_cluster import Standing, Stood
+from services.market.capacity import RegionKey
 from services.market.jurisdictions import within
-from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT, remembered
-from services.provisioning.placement.offer_index import Market, Place
+from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT, still_counts
+from services.provisioning.placement.offer_index import OfferIndex
 
 UNPRICED = "its price is unknown since its history was lost"
 
 UNKNOWN = "unknown"
 """The cloud or region of a cluster that tells neither, where the Colony does not name the only one."""
-MISFIT = "DoesNotFit"
+DOES_NOT_FIT = "DoesNotFit"
 
 
-def nothing(adopt: Adopt, message: str) -> Ranked:
+def nothing_to_adopt(adopt: Adopt, message: str) -> Ranked:
     """The answer where there is none; `message` says what there is not."""
     told = f"{message}: adopt one that is there, or leave adopt out"
     return Ranked((), NOTHING_TO_ADOPT, told, adopt.name)
 
 
-def taken_in(wish: Wish, there: Standing, market: Market, tried: Sequence[Attempt], now: datetime) -> Ranked:
+def rank_existing(wish: Wish, there: Standing, market: OfferIndex, tried: Sequence[Attempt], now: datetime) -> Ranked:
     """What stands, as the only placement there is; or why it cannot be taken in (now)."""
-    if failed := [attempt for attempt in tried if remembered(attempt, now)]:
+    if failed := [attempt for attempt in tried if still_counts(attempt, now)]:
         return Ranked((), failed[-1].reason, f"it could not be taken in: {failed[-1].message or failed[-1].reason}")
-    place = (only(there.cloud, wish.need.clouds), only(there.region, wish.need.regions))
+    place = (only_or_unknown(there.cloud, wish.need.clouds), only_or_unknown(there.region, wish.need.regions))
     if there.taken_by not in ("", wish.name):
         return Ranked((), "AlreadyExists", f"{wish.need.adopts} is taken in already, as {there.taken_by}")
-    if missed := next(_misses(wish.need, there, place), ""):
-        return Ranked((), MISFIT, missed)
-    priced = [(pool, stood, price_of(wish.need, pool, stood, market, place)) for pool, stood in pairs(wish.need, there)]
+    if missed := next(_mismatches(wish.need, there, place), ""):
+        return Ranked((), DOES_NOT_FIT, missed)
+    priced = [
+        (pool, stood, node_price(wish.need, pool, stood, market, place))
+        for pool, stood in paired_pools(wish.need, there)
+    ]
     if unknown := [stood for _, stood, price in priced if price is None]:
         return Ranked((), "NoPrice", _unpriced(unknown[0], place))
-    lots = tuple(lot(pool, stood, price) for pool, stood, price in priced if price is not None)
+    lots = tuple(existing_lot(pool, stood, price) for pool, stood, price in priced if price is not None)
     found = Placement(cloud=place[0], region=place[1], lots=lots)
     cap = wish.need.max_price_per_hour
     if cap is not None and found.price_per_hour > cap:
@@ -47,34 +51,34 @@ def taken_in(wish: Wish, there: Standing, market: Market, tried: Sequence[Attemp
     return Ranked((found,))
 
 
-def _misses(need: Need, there: Standing, place: Place) -> Iterator[str]:
+def _mismatches(need: Need, there: Standing, place: RegionKey) -> Iterator[str]:
     """How what is asked for is not what stands, for people."""
     cloud, region = place
     if cloud not in (need.clouds or (cloud,)) or region not in (need.regions or (region,)):
         yield f"it is in {cloud} {region}, which is not asked for"
-    if need.residency and not within(_machine(place), need.residency):
+    if need.residency and not within(_offer_at(place), need.residency):
         yield f"it is in {cloud} {region}, which is not known to be in {', '.join(need.residency)}"
     wanted = need.kubernetes_version
     if there.version not in ("", wanted):
         yield f"it has Kubernetes {there.version}, not {wanted}: write that version, and upgrade it then"
     asked, stand = {pool.name for pool in need.pools}, {stood.pool for stood in there.pools}
     if there.pools and (len(asked) != len(there.pools) or stand not in ({""}, asked)):
-        yield f"it has {_listed(there)}: write these pools"
-    for pool, stood in pairs(need, there):
+        yield f"it has {_pool_names(there)}: write these pools"
+    for pool, stood in paired_pools(need, there):
         if stood.nodes != pool.nodes:
             yield f"its pool {pool.name} has {stood.nodes} nodes, not {pool.nodes}: write so many, and scale it then"
     if there.nodes not in (None, sum(pool.nodes for pool in need.pools)):
         yield f"it has {there.nodes} workers, not {sum(pool.nodes for pool in need.pools)}: write pools of so many"
 
 
-def pairs(need: Need, there: Standing) -> Iterator[tuple[Pool, Stood]]:
+def paired_pools(need: Need, there: Standing) -> Iterator[tuple[Pool, Stood]]:
     """Each pool with what stands of it: what is asked for, where that is not told."""
     for pool in need.pools:
         found = [stood for stood in there.pools if stood.pool in ("", pool.name)]
         yield pool, found[0] if found else Stood(pool.name, pool.nodes)
 
 
-def price_of(need: Need, pool: Pool, stood: Stood, market: Market, place: Place) -> float | None:
+def node_price(need: Need, pool: Pool, stood: Stood, market: OfferIndex, place: RegionKey) -> float | None:
     """Of one node (USD per hour); None where nobody has said it."""
     if need.adopt is not None and need.adopt.node_price_per_hour is not None:
         return need.adopt.node_price_per_hour
@@ -83,7 +87,7 @@ def price_of(need: Need, pool: Pool, stood: Stood, market: Market, place: Place)
     return next((entry.price for entry in fit), None)
 
 
-def lot(pool: Pool, stood: Stood, price: float) -> Lot:
+def existing_lot(pool: Pool, stood: Stood, price: float) -> Lot:
     return Lot(
         pool=pool.name,
         instance=stood.instance,
@@ -96,39 +100,39 @@ def lot(pool: Pool, stood: Stood, price: float) -> Lot:
     )
 
 
-def only(told: str, asked: tuple[str, ...]) -> str:
+def only_or_unknown(told: str, asked: tuple[str, ...]) -> str:
     return told or (asked[0] if len(asked) == 1 else UNKNOWN)
 
 
-def _machine(place: Place) -> Offer:
+def _offer_at(place: RegionKey) -> Offer:
     return Offer(cloud=place[0], region=place[1], instance="", accelerator="", accelerators=0, price=0.0)
 
 
-def _unpriced(stood: Stood, place: Place) -> str:
+def _unpriced(stood: Stood, place: RegionKey) -> str:
     machine = f"{stood.instance}{' spot' if stood.spot else ''} in {' '.join(place)}" if stood.instance else "its nodes"
     return f"no catalog has a price for {machine} with these accelerators: say adopt.nodePricePerHour, or mend the pool"
 
 
-def _listed(there: Standing) -> str:
+def _pool_names(there: Standing) -> str:
     named = ", ".join(stood.pool for stood in there.pools if stood.pool)
     return f"the pools {named}" if named else "one pool"
 
 
-def as_it_stands(wish: Wish, attempt: int, there: Standing, market: Market) -> Recalled | NotRecalled:
+def recall(wish: Wish, attempt: int, there: Standing, market: OfferIndex) -> Recalled | NotRecalled:
     """What an attempt was founded for, by what its object tells, and at the price of now."""
     unknown = sorted({stood.pool for stood in there.pools} - {pool.name for pool in wish.need.pools} - {""})
     if unknown:
         return NotRecalled(attempt, f"it has the pool {', '.join(unknown)}, which is not asked for")
-    need = _sized(wish.need, there)
-    place = (only(there.cloud, need.clouds), only(there.region, need.regions))
-    lots = tuple(_lot(need, pool, stood, market, place) for pool, stood in pairs(need, there))
+    need = _existing_need(wish.need, there)
+    place = (only_or_unknown(there.cloud, need.clouds), only_or_unknown(there.region, need.regions))
+    lots = tuple(_recalled_lot(need, pool, stood, market, place) for pool, stood in paired_pools(need, there))
     fixed = market.control_plane(place)
     placement = Placement(cloud=place[0], region=place[1], lots=lots, control_plane_per_hour=fixed)
     message = "" if all(each.price_per_hour for each in lots) else UNPRICED
     return Recalled(attempt, placement, need, message)
 
 
-def _sized(need: Need, there: Standing) -> Need:
+def _existing_need(need: Need, there: Standing) -> Need:
     """With the pools, the nodes and the version that stand."""
     standing = {stood.pool for stood in there.pools} or {""}
     pools = tuple(pool for pool in need.pools if standing == {""} or pool.name in standing)
@@ -138,16 +142,16 @@ def _sized(need: Need, there: Standing) -> Need:
     )
     if asleep:
         return known
-    sized = tuple(_pool(need, pool, stood) for pool, stood in pairs(known, there))
+    sized = tuple(_existing_pool(need, pool, stood) for pool, stood in paired_pools(known, there))
     return msgspec.structs.replace(known, pools=sized)
 
 
-def _pool(need: Need, pool: Pool, stood: Stood) -> Pool:
+def _existing_pool(need: Need, pool: Pool, stood: Stood) -> Pool:
     """Of what grows and shrinks by itself the size says nothing of what was asked for."""
     return pool if pool.elastic or need.autoscaled else msgspec.structs.replace(pool, nodes=stood.nodes)
 
 
-def _lot(need: Need, pool: Pool, stood: Stood, market: Market, place: Place) -> Lot:
-    made = lot(pool, stood, price_of(need, pool, stood, market, place) or 0.0)
+def _recalled_lot(need: Need, pool: Pool, stood: Stood, market: OfferIndex, place: RegionKey) -> Lot:
+    made = existing_lot(pool, stood, node_price(need, pool, stood, market, place) or 0.0)
     group = NodeGroup(least=pool.least, most=pool.most) if need.autoscaled else None
     return msgspec.structs.replace(made, group=group)

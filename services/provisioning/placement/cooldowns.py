@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from schemas.cluster import NOT_INSTALLED
 from schemas.placement import Attempt, Lot
-from services.market.capacity import blamed
+from services.market.capacity import blamed_lots
 
 
-class Width(Enum):
+class Scope(Enum):
     """How much of the market a failed attempt closes; the number of names it takes to say where."""
 
     CLOUD = 1
@@ -23,11 +23,11 @@ class Width(Enum):
     """One machine type in one zone, bought that way."""
 
 
-class Memory(NamedTuple):
+class Cooldown(NamedTuple):
     """What one kind of failure means for the next choice."""
 
     lasts: timedelta
-    width: Width
+    width: Scope
     final: bool = False
     """Nothing but another wish helps."""
     shared: bool = False
@@ -36,52 +36,52 @@ class Memory(NamedTuple):
 
 NOTHING_TO_ADOPT = "NothingToAdopt"
 """What should be taken in does not stand."""
-REFUSED = Memory(timedelta(minutes=15), Width.CLOUD)
-BAD_CONFIGURATION = Memory(timedelta.max, Width.CLOUD, final=True)
-FAILURES: dict[str, Memory] = {
-    "NoCapacity": Memory(timedelta(minutes=15), Width.MACHINE),
-    "Interrupted": Memory(timedelta(minutes=30), Width.MACHINE),
-    "Lost": Memory(timedelta(minutes=30), Width.MACHINE),
-    "Taken": Memory(timedelta(minutes=1), Width.MACHINE),
-    "AlreadyExists": Memory(timedelta(minutes=1), Width.MACHINE),
-    "Quota": Memory(timedelta(hours=1), Width.KIND),
-    "NeverReady": Memory(timedelta(hours=1), Width.TYPE),
-    "TimeOut": Memory(timedelta(hours=1), Width.REGION),
-    "Failed": Memory(timedelta(hours=1), Width.REGION),
-    "Denied": REFUSED._replace(shared=True),
-    NOT_INSTALLED: Memory(timedelta(0), Width.CLOUD),
-    "BadConfiguration": BAD_CONFIGURATION,
-    "BadTemplate": BAD_CONFIGURATION,
-    "Invalid": BAD_CONFIGURATION,
-    "OnePool": BAD_CONFIGURATION,
-    "UnknownBackend": BAD_CONFIGURATION,
-    NOTHING_TO_ADOPT: BAD_CONFIGURATION,
-    "DoesNotFit": BAD_CONFIGURATION,
-    "NoPrice": BAD_CONFIGURATION,
+DEFAULT_COOLDOWN = Cooldown(timedelta(minutes=15), Scope.CLOUD)
+PERMANENT = Cooldown(timedelta.max, Scope.CLOUD, final=True)
+COOLDOWNS: dict[str, Cooldown] = {
+    "NoCapacity": Cooldown(timedelta(minutes=15), Scope.MACHINE),
+    "Interrupted": Cooldown(timedelta(minutes=30), Scope.MACHINE),
+    "Lost": Cooldown(timedelta(minutes=30), Scope.MACHINE),
+    "Taken": Cooldown(timedelta(minutes=1), Scope.MACHINE),
+    "AlreadyExists": Cooldown(timedelta(minutes=1), Scope.MACHINE),
+    "Quota": Cooldown(timedelta(hours=1), Scope.KIND),
+    "NeverReady": Cooldown(timedelta(hours=1), Scope.TYPE),
+    "TimeOut": Cooldown(timedelta(hours=1), Scope.REGION),
+    "Failed": Cooldown(timedelta(hours=1), Scope.REGION),
+    "Denied": DEFAULT_COOLDOWN._replace(shared=True),
+    NOT_INSTALLED: Cooldown(timedelta(0), Scope.CLOUD),
+    "BadConfiguration": PERMANENT,
+    "BadTemplate": PERMANENT,
+    "Invalid": PERMANENT,
+    "OnePool": PERMANENT,
+    "UnknownBackend": PERMANENT,
+    NOTHING_TO_ADOPT: PERMANENT,
+    "DoesNotFit": PERMANENT,
+    "NoPrice": PERMANENT,
 }
 """By the reason that is said; one that is not here is `REFUSED`: it is tried elsewhere first."""
-Mark = tuple[str | bool, ...]
+MarketSlice = tuple[str | bool, ...]
 """A piece of the market; by how many names it has one tells its width."""
 
 
-def memory(reason: str) -> Memory:
+def cooldown(reason: str) -> Cooldown:
     """What a reason means."""
-    return FAILURES.get(reason, REFUSED)
+    return COOLDOWNS.get(reason, DEFAULT_COOLDOWN)
 
 
-def remembered(attempt: Attempt, now: datetime) -> bool:
+def still_counts(attempt: Attempt, now: datetime) -> bool:
     """Whether a failed attempt still counts."""
-    return now - attempt.failed_at < memory(attempt.reason).lasts
+    return now - attempt.failed_at < cooldown(attempt.reason).lasts
 
 
-def closed(attempt: Attempt) -> Iterator[Mark]:
+def closed_slices(attempt: Attempt) -> Iterator[MarketSlice]:
     """What a failed attempt closes: where its message names a machine, no more than that machine's share."""
-    at, width = attempt.placement, memory(attempt.reason).width
-    for lot in blamed(attempt):
-        yield next(mark for mark in marks(at.cloud, at.region, lot) if len(mark) == width.value)
+    at, width = attempt.placement, cooldown(attempt.reason).width
+    for lot in blamed_lots(attempt):
+        yield next(mark for mark in market_slices(at.cloud, at.region, lot) if len(mark) == width.value)
 
 
-def marks(cloud: str, region: str, lot: Lot) -> tuple[Mark, ...]:
+def market_slices(cloud: str, region: str, lot: Lot) -> tuple[MarketSlice, ...]:
     """Every piece of the market that a machine is in; without a zone, it is in the region's whichever."""
     return (
         (cloud,),

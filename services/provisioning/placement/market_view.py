@@ -22,34 +22,42 @@ from schemas.resize import Bought, Buy, NotBought, Resize
 from schemas.subjects import Key
 from schemas.wish import Wish
 from services.clouds.existing_cluster import Standing
-from services.provisioning.placement.adoption import as_it_stands, taken_in
-from services.provisioning.placement.offer_index import Market
-from services.provisioning.placement.other_clusters import Holder, Holders, Neighbours, Stock, excess, holds, together
-from services.provisioning.placement.predicates import Known, Reach
-from services.provisioning.placement.rank import BEST, rank, steadied
+from services.provisioning.placement.adoption import rank_existing, recall
+from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.other_clusters import (
+    MachineKey,
+    Reservation,
+    Reservations,
+    TenantSignals,
+    exceeded,
+    held_attempt,
+    total_machines,
+)
+from services.provisioning.placement.predicates import CloudReach, MarketKnowledge
+from services.provisioning.placement.rank import MOST_RANKED, on_demand_first, rank
 from services.runtime.read_model import ReadModel, entities, levels
 
-OTHERWISE = "ask for another one, or add another cluster to the Colony"
+ALTERNATIVE = "ask for another one, or add another cluster to the Colony"
 """What to do instead."""
 
 SOON = 0.1
 """Seconds until it is looked again whether our own choice has come back on the bus."""
 
 
-class _Holding(msgspec.Struct):
+class _ClusterHead(msgspec.Struct):
     """Of any state of a cluster: whose it is, and what it holds."""
 
     uid: str
     attempt: Attempt | None = None
 
 
-class Stall:
+class MarketView:
     """Read models of the market and of who holds what."""
 
     def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters) -> None:
-        self.market = Market()
-        self.neighbours = Neighbours()
-        self._holders = Holders()
+        self.market = OfferIndex()
+        self.neighbours = TenantSignals()
+        self._holders = Reservations()
         self._bus = bus
         self._clock = clock
         self._offers: ReadModel[str, Offers] = levels(bus, Offers, meters)
@@ -67,31 +75,31 @@ class Stall:
         return any(True for _ in self._offers)
 
     def ranked(
-        self, command: Rank, reach: Reach, *, keeps: bool = False, elsewhere: Mapping[str, str] | None = None
+        self, command: Rank, reach: CloudReach, *, keeps: bool = False, elsewhere: Mapping[str, str] | None = None
     ) -> Ranked:
         """What the market offers a wish now; what must be steady is looked for without spot before it is with it."""
         wish, known = command.wish, replace(self.known(command.wish, keeps=keeps), elsewhere=elsewhere or {})
-        asks = (steadied(wish), wish) if command.steady else (wish,)
-        answers = [rank(each, self.market, reach, command.tried, known=known, most=BEST) for each in asks]
+        asks = (on_demand_first(wish), wish) if command.steady else (wish,)
+        answers = [rank(each, self.market, reach, command.tried, known=known, most=MOST_RANKED) for each in asks]
         return next((answer for answer in answers if answer.placements), answers[-1])
 
-    def bought(self, command: Buy, reach: Reach) -> Bought | NotBought:
+    def bought(self, command: Buy, reach: CloudReach) -> Bought | NotBought:
         """What the market offers now for the pools that are to be added, where the cluster is."""
-        asked = Rank(addition(command), (), steady=command.steady)
+        asked = Rank(wish_for_new_pools(command), (), steady=command.steady)
         found = self.ranked(asked, reach, keeps=True)
         if found.placements:
             return Bought(command.attempt, command.wish.need, found.placements[0].lots)
-        return NotBought(command.attempt, command.wish.need, in_vain(asked.wish, found.message))
+        return NotBought(command.attempt, command.wish.need, pools_unavailable_message(asked.wish, found.message))
 
     def taken_in(self, command: Rank, there: Standing) -> Ranked:
         """What stands already, if it is what the wish asks for."""
-        return taken_in(command.wish, there, self.market, command.tried, self._clock())
+        return rank_existing(command.wish, there, self.market, command.tried, self._clock())
 
     def as_it_stands(self, command: Recall, there: Standing) -> Recalled | NotRecalled:
         """What an attempt is whose history was lost."""
-        return as_it_stands(command.wish, command.attempt.number, there, self.market)
+        return recall(command.wish, command.attempt.number, there, self.market)
 
-    def known(self, asking: Wish, *, keeps: bool = False) -> Known:
+    def known(self, asking: Wish, *, keeps: bool = False) -> MarketKnowledge:
         """What to hold against the prices now.
 
         Who asks holds nothing, unless it keeps what it has: that its last try was released may not have come back yet.
@@ -100,7 +108,7 @@ class Stall:
         taken = self._holders.beside(None if keeps else own) if self.market.limited else {}
         signals = {(seen.cloud, seen.region): seen for _, seen in self._signals if seen.refusals}
         now = self._clock()
-        return Known(taken, signals, now, self.neighbours.denied(own, now))
+        return MarketKnowledge(taken, signals, now, self.neighbours.denied(own, now))
 
     async def claim(self, command: Launch) -> None:
         """See that nobody else chose the attempt's limited machines first. Raises Denied("Taken") if so.
@@ -112,14 +120,14 @@ class Stall:
             return
         key = Key("cluster", command.wish.tenant, command.wish.name)
         mine = self._clusters.get(key)
-        chosen = None if mine is None or mine.uid != command.uid else holds(mine)
+        chosen = None if mine is None or mine.uid != command.uid else held_attempt(mine)
         if mine is None or chosen is None or chosen.number != command.attempt.number:
             raise TryLater("it is not known yet who else has chosen these machines", SOON)
-        if excess(limits, self._holders.taken) is None:
+        if exceeded(limits, self._holders.taken) is None:
             return
         rivals = self._holders.of(limits)
         began = {k: await self._began(k, rival) for k, rival in rivals.items()}
-        stock = excess(limits, together(rival.attempt for k, rival in rivals.items() if began[k] <= began[key]))
+        stock = exceeded(limits, total_machines(rival.attempt for k, rival in rivals.items() if began[k] <= began[key]))
         if stock is not None:
             raise Denied(f"of {stock[3]} in {stock[1]} there are {limits[stock]}, and others chose them first", "Taken")
 
@@ -131,9 +139,9 @@ class Stall:
         limits = self._limits(command.attempt) if command.grows else {}
         key = Key("cluster", command.wish.tenant, command.wish.name)
         mine = self._clusters.get(key)
-        if limits and (mine is None or holds(mine) != command.attempt):
+        if limits and (mine is None or held_attempt(mine) != command.attempt):
             raise TryLater("it is not known yet who else has chosen these machines", SOON)
-        stock = excess(limits, self._holders.taken)
+        stock = exceeded(limits, self._holders.taken)
         if stock is not None:
             others = self._holders.beside(key)[stock]
             told = f"of {stock[3]} in {stock[1]} there are {limits[stock]}, of which others hold {others}"
@@ -142,11 +150,11 @@ class Stall:
     async def stands(self, command: Launch) -> bool:
         """Whether the attempt is still the cluster's own, by the stream's last word."""
         last = await self._bus.last(Stream.EVENTS, Key("cluster", command.wish.tenant, command.wish.name).history)
-        mine = msgspec.json.decode(last.data, type=_Holding) if last else None
+        mine = msgspec.json.decode(last.data, type=_ClusterHead) if last else None
         held = mine.attempt if mine is not None and mine.uid == command.uid else None
         return held is not None and held.number == command.attempt.number
 
-    def _limits(self, attempt: Attempt) -> dict[Stock, int]:
+    def _limits(self, attempt: Attempt) -> dict[MachineKey, int]:
         place = (attempt.placement.cloud, attempt.placement.region)
         found = {
             (*place, lot.zone, lot.instance): self.market.offer(
@@ -157,7 +165,7 @@ class Stall:
         }
         return {stock: offer.limit for stock, offer in found.items() if offer is not None and offer.limit is not None}
 
-    async def _began(self, key: Key, holder: Holder) -> int:
+    async def _began(self, key: Key, holder: Reservation) -> int:
         """Where in the stream an attempt began: a wish that was amended since has said it again, later.
 
         0, before all others, where that is not kept any more.
@@ -169,7 +177,7 @@ class Stall:
         return 0
 
 
-def addition(command: Buy) -> Wish:
+def wish_for_new_pools(command: Buy) -> Wish:
     """A wish for the new pools alone: where the cluster is, at what its limit leaves beside the others."""
     need, beside = command.wish.need, command.beside
     there, most = {lot.pool for lot in beside.lots}, need.max_price_per_hour
@@ -186,8 +194,8 @@ def addition(command: Buy) -> Wish:
     return msgspec.structs.replace(command.wish, need=alone)
 
 
-def in_vain(asked: Wish, why: str) -> str:
+def pools_unavailable_message(asked: Wish, why: str) -> str:
     """What people are told when the market has nothing for such a wish."""
     need = asked.need
     named, place = ", ".join(pool.name for pool in need.pools), " ".join((*need.clouds, *need.regions))
-    return f"pool {named} cannot be added in {place} beside what is there ({why}): {OTHERWISE}"
+    return f"pool {named} cannot be added in {place} beside what is there ({why}): {ALTERNATIVE}"

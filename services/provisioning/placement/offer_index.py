@@ -6,12 +6,10 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from schemas.inventory import Offer, Offers
-
-Place = tuple[str, str]
-"""Cloud and region."""
+from services.market.capacity import RegionKey
 
 
-class Entry(NamedTuple):
+class PricedOffer(NamedTuple):
     """One way to buy an offer; entries of one place are sorted by price, then on demand first, then by name."""
 
     price: float
@@ -21,25 +19,25 @@ class Entry(NamedTuple):
     offer: Offer
 
 
-Shelf = Mapping[Place, list[Entry]]
+OffersByRegion = Mapping[RegionKey, list[PricedOffer]]
 """Where one kind of machine is to be had."""
 
 
-Combination = tuple[Entry, ...]
+Combination = tuple[PricedOffer, ...]
 """One entry for each pool, in the order of the pools."""
-Room = Callable[[Entry], int | None]
+FreeMachines = Callable[[PricedOffer], int | None]
 """How many machines of an entry are left; None: as many as one likes."""
 
 
-class Market:
+class OfferIndex:
     """Every offer, by accelerator and how many of them, then by place, cheapest first."""
 
     def __init__(self) -> None:
-        self.limited: set[Place] = set()
+        self.limited: set[RegionKey] = set()
         """Where at least one offer has a limit."""
-        self._shelves: dict[tuple[str, int], dict[Place, list[Entry]]] = defaultdict(dict)
-        self._kinds: dict[Place, set[tuple[str, int]]] = {}
-        self._control_planes: dict[Place, float] = {}
+        self._shelves: dict[tuple[str, int], dict[RegionKey, list[PricedOffer]]] = defaultdict(dict)
+        self._kinds: dict[RegionKey, set[tuple[str, int]]] = {}
+        self._control_planes: dict[RegionKey, float] = {}
 
     @property
     def clouds(self) -> frozenset[str]:
@@ -47,9 +45,9 @@ class Market:
         return frozenset(cloud for cloud, _ in self._kinds)
 
     @classmethod
-    def of(cls, offers: Iterable[Offer]) -> "Market":
+    def of(cls, offers: Iterable[Offer]) -> "OfferIndex":
         """A market of these offers."""
-        places: dict[Place, list[Offer]] = defaultdict(list)
+        places: dict[RegionKey, list[Offer]] = defaultdict(list)
         for offer in offers:
             places[offer.cloud, offer.region].append(offer)
         market = cls()
@@ -62,9 +60,9 @@ class Market:
         self.replace((said.cloud, said.region), said.offers)
         self._control_planes[said.cloud, said.region] = said.control_plane_per_hour
 
-    def replace(self, place: Place, offers: Iterable[Offer]) -> None:
+    def replace(self, place: RegionKey, offers: Iterable[Offer]) -> None:
         """From now on, a place offers these and nothing else."""
-        kinds: dict[tuple[str, int], list[Entry]] = defaultdict(list)
+        kinds: dict[tuple[str, int], list[PricedOffer]] = defaultdict(list)
         limited = False
         for offer in offers:
             limited |= offer.limit is not None
@@ -76,11 +74,11 @@ class Market:
         self._kinds[place] = set(kinds)
         (self.limited.add if limited else self.limited.discard)(place)
 
-    def shelf(self, accelerator: str, accelerators: int) -> Shelf:
+    def shelf(self, accelerator: str, accelerators: int) -> OffersByRegion:
         """Where machines with so many of an accelerator are to be had."""
         return self._shelves.get((accelerator, accelerators), {})
 
-    def control_plane(self, place: Place) -> float:
+    def control_plane(self, place: RegionKey) -> float:
         """USD per hour of a cluster's control plane there."""
         return self._control_planes.get(place, 0.0)
 
@@ -88,19 +86,19 @@ class Market:
         """How many of an accelerator single machines have, fewest first."""
         return tuple(sorted(held for kind, held in self._shelves if kind == accelerator and self._shelves[kind, held]))
 
-    def offer(self, place: Place, accelerator: str, accelerators: int, zone: str, instance: str) -> Offer | None:
+    def offer(self, place: RegionKey, accelerator: str, accelerators: int, zone: str, instance: str) -> Offer | None:
         """One offer by its name."""
         entries = self.shelf(accelerator, accelerators).get(place, ())
         return next((entry.offer for entry in entries if (entry.zone, entry.instance) == (zone, instance)), None)
 
 
-def _entries(offer: Offer) -> Iterable[Entry]:
-    yield Entry(offer.price, False, offer.zone, offer.instance, offer)  # noqa: FBT003 - a tuple's place has no name
+def _entries(offer: Offer) -> Iterable[PricedOffer]:
+    yield PricedOffer(offer.price, False, offer.zone, offer.instance, offer)  # noqa: FBT003 - a tuple's place has no name
     if offer.spot_price is not None:
-        yield Entry(offer.spot_price, True, offer.zone, offer.instance, offer)  # noqa: FBT003 - same
+        yield PricedOffer(offer.spot_price, True, offer.zone, offer.instance, offer)  # noqa: FBT003 - same
 
 
-def in_turns(pools: Sequence[Iterable[Entry]]) -> Iterator[Combination]:
+def cheapest_first(pools: Sequence[Iterable[PricedOffer]]) -> Iterator[Combination]:
     """The cheapest of every pool together, then the second cheapest of each, and so on; a pool that has no more stays.
 
     Nothing is taken from a pool before it is asked for.
@@ -118,19 +116,23 @@ def in_turns(pools: Sequence[Iterable[Entry]]) -> Iterator[Combination]:
         now = [new or old for new, old in zip(following, now, strict=True)]
 
 
-def in_limits(pools: Sequence[Sequence[Entry]], nodes: Sequence[int], room: Room) -> list[Combination]:
+def within_limits(
+    pools: Sequence[Sequence[PricedOffer]], nodes: Sequence[int], room: FreeMachines
+) -> list[Combination]:
     """The same where machines are limited, and pools may compete for them; in no order.
 
     The pool with the fewest kinds to choose from chooses first, each the cheapest that still has room. So whatever
     the pools' order, the same comes out; it need not be the cheapest of all ways to share limited machines.
     """
-    found = (_filled(pools, nodes, room, turn) for turn in range(max(map(len, pools))))
+    found = (_fill(pools, nodes, room, turn) for turn in range(max(map(len, pools))))
     return list(dict.fromkeys(combination for combination in found if combination is not None))
 
 
-def _filled(pools: Sequence[Sequence[Entry]], nodes: Sequence[int], room: Room, turn: int) -> Combination | None:
+def _fill(
+    pools: Sequence[Sequence[PricedOffer]], nodes: Sequence[int], room: FreeMachines, turn: int
+) -> Combination | None:
     """Every pool's first entry from its `turn`-th on that has room, if there is one for each."""
-    chosen: dict[int, Entry] = {}
+    chosen: dict[int, PricedOffer] = {}
     left: dict[tuple[str, str], int] = {}
     for pool in sorted(range(len(pools)), key=lambda index: (len(pools[index]), -nodes[index])):
         for entry in pools[pool][min(turn, len(pools[pool]) - 1) :]:

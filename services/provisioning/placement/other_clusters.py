@@ -18,85 +18,85 @@ from schemas.entity import State
 from schemas.founding import MarketMoved
 from schemas.placement import Attempt
 from schemas.subjects import Key
-from services.provisioning.placement.cooldowns import memory, remembered
+from services.provisioning.placement.cooldowns import cooldown, still_counts
 
-Stock = tuple[str, str, str, str]
+MachineKey = tuple[str, str, str, str]
 """Cloud, region, zone, instance type."""
 
 
-def holds(state: State) -> Attempt | None:
+def held_attempt(state: State) -> Attempt | None:
     """The attempt whose machines a cluster has, or may have."""
     return state.attempt if isinstance(state, Placing | Founded | Releasing) else None
 
 
-def nodes(attempt: Attempt) -> Counter[Stock]:
+def machines_of(attempt: Attempt) -> Counter[MachineKey]:
     """How many machines of each kind an attempt takes, or may take any moment."""
-    taken: Counter[Stock] = Counter()
+    taken: Counter[MachineKey] = Counter()
     for lot in attempt.placement.lots:
         taken[attempt.placement.cloud, attempt.placement.region, lot.zone, lot.instance] += lot.most
     return taken
 
 
-def together(attempts: Iterable[Attempt]) -> Counter[Stock]:
+def total_machines(attempts: Iterable[Attempt]) -> Counter[MachineKey]:
     """How many machines of each kind these take together."""
-    taken: Counter[Stock] = Counter()
+    taken: Counter[MachineKey] = Counter()
     for attempt in attempts:
-        taken.update(nodes(attempt))
+        taken.update(machines_of(attempt))
     return taken
 
 
-def excess(limits: Mapping[Stock, int], taken: Mapping[Stock, int]) -> Stock | None:
+def exceeded(limits: Mapping[MachineKey, int], taken: Mapping[MachineKey, int]) -> MachineKey | None:
     """A kind of machine of which more are taken than there are; None: there are enough of all."""
     return next((stock for stock, limit in limits.items() if taken.get(stock, 0) > limit), None)
 
 
-class Holder(NamedTuple):
+class Reservation(NamedTuple):
     """One incarnation of a cluster, and what it holds."""
 
     uid: str
     attempt: Attempt
 
 
-class Holders:
+class Reservations:
     """Kept from state to state, so that asking costs nothing that grows with the number of clusters."""
 
     def __init__(self) -> None:
-        self.taken: Counter[Stock] = Counter()
+        self.taken: Counter[MachineKey] = Counter()
         """How many machines of each kind all clusters have together; not to be changed."""
-        self._holders: dict[Key, Holder] = {}
-        self._of: dict[Stock, dict[Key, Holder]] = {}
+        self._holders: dict[Key, Reservation] = {}
+        self._of: dict[MachineKey, dict[Key, Reservation]] = {}
 
     def note(self, key: Key, state: State) -> None:
         """A cluster's newest state."""
         self.drop(key)
-        attempt = holds(state)
+        attempt = held_attempt(state)
         if attempt is not None:
-            self._holders[key] = holder = Holder(state.uid, attempt)
-            self.taken.update(nodes(attempt))
-            for stock in nodes(attempt):
+            self._holders[key] = holder = Reservation(state.uid, attempt)
+            self.taken.update(machines_of(attempt))
+            for stock in machines_of(attempt):
                 self._of.setdefault(stock, {})[key] = holder
 
     def drop(self, key: Key) -> None:
         """Nothing is kept of a cluster any more."""
         before = self._holders.pop(key, None)
         if before is not None:
-            self.taken.subtract(nodes(before.attempt))
-            for stock in nodes(before.attempt):
+            self.taken.subtract(machines_of(before.attempt))
+            for stock in machines_of(before.attempt):
                 del self._of[stock][key]
 
-    def beside(self, key: Key | None) -> Counter[Stock]:
+    def beside(self, key: Key | None) -> Counter[MachineKey]:
         """How many machines of each kind all clusters (but one) have together now."""
         rest, own = self.taken.copy(), self._holders.get(key) if key is not None else None
         if own is not None:
-            rest.subtract(nodes(own.attempt))
+            rest.subtract(machines_of(own.attempt))
         return rest
 
-    def of(self, stocks: Iterable[Stock]) -> dict[Key, Holder]:
+    def of(self, stocks: Iterable[MachineKey]) -> dict[Key, Reservation]:
         """Who holds any of these."""
         return {key: holder for stock in stocks for key, holder in self._of.get(stock, {}).items()}
 
 
-class Neighbours:
+class TenantSignals:
     """Kept from state to state, so that asking costs nothing that grows with the number of clusters."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class Neighbours:
         self.drop(key)
         if isinstance(state, Waiting):
             self._waiting[key] = frozenset(pool.accelerator for pool in state.wish.need.pools)
-        if refused := tuple(attempt for attempt in _failed(state) if memory(attempt.reason).shared):
+        if refused := tuple(attempt for attempt in _failed_attempts(state) if cooldown(attempt.reason).shared):
             self._refused.setdefault(key.tenant, {})[key] = refused
 
     def drop(self, key: Key) -> None:
@@ -127,7 +127,7 @@ class Neighbours:
             attempt.placement.cloud
             for other, attempts in told.items()
             for attempt in attempts
-            if other != key and remembered(attempt, now)
+            if other != key and still_counts(attempt, now)
         )
 
     def moved(self, accelerators: Iterable[str]) -> Iterator[tuple[Key, MarketMoved]]:
@@ -140,7 +140,7 @@ class Neighbours:
         return self.moved(pool.accelerator for pool in state.wish.need.pools)
 
 
-def _failed(state: State) -> tuple[Attempt, ...]:
+def _failed_attempts(state: State) -> tuple[Attempt, ...]:
     if not isinstance(state, ClusterState) or isinstance(state, Released):
         return ()
     current = state.attempt if isinstance(state, Placing) else None

@@ -10,10 +10,11 @@ from schemas.inventory import Offer
 from schemas.market import CapacitySeen
 from schemas.placement import Lot, NodeGroup
 from schemas.wish import Need, Pool, Spot
+from services.market.capacity import RegionKey
 from services.market.jurisdictions import country, within
-from services.provisioning.placement.cooldowns import Mark, marks
-from services.provisioning.placement.offer_index import Entry, Place
-from services.provisioning.placement.other_clusters import Stock
+from services.provisioning.placement.cooldowns import MarketSlice, market_slices
+from services.provisioning.placement.offer_index import PricedOffer
+from services.provisioning.placement.other_clusters import MachineKey
 
 RESERVED_CPU, RESERVED_CPU_SHARE = 0.08, 0.01
 RESERVED_GIB, RESERVED_SHARE, EVICTION_GIB = 330 / 1024, 0.05, 100 / 1024
@@ -22,18 +23,18 @@ DAEMONS_CPU, DAEMONS_GIB = 0.5, 1.0
 """What the daemons of a GPU node ask for together: network, proxy, storage, device plugin, metrics. An allowance."""
 
 
-Reach = Mapping[str, bool]
+CloudReach = Mapping[str, bool]
 """The clouds that can be had, and whether as spot."""
-KINDS = {Spot.NEVER: (False,), Spot.PREFERRED: (False, True), Spot.ONLY: (True,)}
+SPOT_CHOICES = {Spot.NEVER: (False,), Spot.PREFERRED: (False, True), Spot.ONLY: (True,)}
 
 
 @dataclass(frozen=True)
-class Known:
+class MarketKnowledge:
     """What is known of the market beyond its prices."""
 
-    held: Mapping[Stock, int] = field(default_factory=dict)
+    held: Mapping[MachineKey, int] = field(default_factory=dict)
     """Machines that clusters have already, of those that are limited."""
-    signals: Mapping[Place, CapacitySeen] = field(default_factory=dict)
+    signals: Mapping[RegionKey, CapacitySeen] = field(default_factory=dict)
     """Where there was no room lately: it counts as dearer, what is paid stays what is said."""
     now: datetime = EPOCH
     denied: frozenset[str] = frozenset()
@@ -42,33 +43,33 @@ class Known:
     """Clouds that other back ends reach, each with one that does."""
 
 
-NOTHING = Known()
+NOTHING_KNOWN = MarketKnowledge()
 
 
 @dataclass(frozen=True)
-class Ask:
+class OfferQuery:
     """One question to the market."""
 
     need: Need
-    reach: Reach
+    reach: CloudReach
     cap: float | None
-    closed: frozenset[Mark] = frozenset()
+    closed: frozenset[MarketSlice] = frozenset()
     """What the need's own failures have closed."""
-    known: Known = NOTHING
+    known: MarketKnowledge = NOTHING_KNOWN
 
 
-class Rule(NamedTuple):
+class OfferRule(NamedTuple):
     """One thing an offer must be."""
 
     reason: str
-    holds: Callable[[Ask, Pool, Entry], bool]
-    missed: Callable[[Ask, Pool, Entry], str]
+    holds: Callable[[OfferQuery, Pool, PricedOffer], bool]
+    missed: Callable[[OfferQuery, Pool, PricedOffer], str]
     """How it misses, for people."""
-    by: Callable[[Pool, Entry], float] = lambda _, entry: entry.price
+    by: Callable[[Pool, PricedOffer], float] = lambda _, entry: entry.price
     """How far, to find the nearest: in the rule's own measure."""
 
 
-def out_of_reach(ask: Ask, cloud: str) -> str:
+def out_of_reach(ask: OfferQuery, cloud: str) -> str:
     """That the back end does not reach a cloud, and which does; empty if it does."""
     if cloud in ask.reach:
         return ""
@@ -77,33 +78,33 @@ def out_of_reach(ask: Ask, cloud: str) -> str:
 
 
 RULES = (
-    Rule(
+    OfferRule(
         "Cloud",
         lambda ask, _, e: e.offer.cloud in ask.reach and e.offer.cloud in (ask.need.clouds or ask.reach),
         lambda ask, _, e: out_of_reach(ask, e.offer.cloud) or f"{e.offer.cloud} is not asked for",
     ),
-    Rule(
+    OfferRule(
         "Region",
         lambda ask, _, e: not ask.need.regions or e.offer.region in ask.need.regions,
         lambda _ask, _, e: f"{e.offer.region} is not asked for",
     ),
-    Rule(
+    OfferRule(
         "Residency",
         lambda ask, _, e: not ask.need.residency or within(e.offer, ask.need.residency),
         lambda _ask, _, e: f"it is in {country(e.offer) or 'a country that is not known'}",
     ),
-    Rule(
+    OfferRule(
         "Zone",
         lambda _, pool, e: not pool.zones or e.zone in pool.zones,
         lambda _ask, _, e: f"it is in {f'zone {e.zone}' if e.zone else 'a zone that is not known'}",
     ),
-    Rule(
+    OfferRule(
         "Cpu",
         lambda _, pool, e: e.offer.cpu >= pool.cpu and (not pool.pod_cpu or cpu_for_pods(e.offer) >= pool.pod_cpu),
         lambda _ask, _, e: f"it has {e.offer.cpu:g} vCPUs, about {cpu_for_pods(e.offer):.1f} for pods",
         lambda _, e: -e.offer.cpu,
     ),
-    Rule(
+    OfferRule(
         "Memory",
         lambda _, pool, e: (
             e.offer.memory_gib >= pool.memory_gib
@@ -112,50 +113,52 @@ RULES = (
         lambda _ask, _, e: f"it has {e.offer.memory_gib:g} GiB, about {gib_for_pods(e.offer):.1f} for pods",
         lambda _, e: -e.offer.memory_gib,
     ),
-    Rule(
+    OfferRule(
         "Disk",
         lambda _, pool, e: e.offer.disk_gib is None or e.offer.disk_gib >= pool.disk_gib,
         lambda _ask, _, e: f"its disk has {e.offer.disk_gib:g} GiB",
         lambda _, e: -(e.offer.disk_gib or 0.0),
     ),
-    Rule(
+    OfferRule(
         "Spot",
-        lambda ask, pool, e: e.spot in KINDS[pool.spot] and (ask.reach.get(e.offer.cloud, False) or not e.spot),
-        lambda _ask, pool, e: f"spot is {pool.spot}" if e.spot not in KINDS[pool.spot] else "the back end buys no spot",
+        lambda ask, pool, e: e.spot in SPOT_CHOICES[pool.spot] and (ask.reach.get(e.offer.cloud, False) or not e.spot),
+        lambda _ask, pool, e: (
+            f"spot is {pool.spot}" if e.spot not in SPOT_CHOICES[pool.spot] else "the back end buys no spot"
+        ),
     ),
-    Rule(
+    OfferRule(
         "Denied",
         lambda ask, _, e: e.offer.cloud not in ask.known.denied,
         lambda _ask, _, e: f"{e.offer.cloud} refused the tenant's credential lately",
     ),
-    Rule(
+    OfferRule(
         "Tried",
-        lambda ask, pool, e: not ask.closed or ask.closed.isdisjoint(_marks(pool, e)),
+        lambda ask, pool, e: not ask.closed or ask.closed.isdisjoint(_slices(pool, e)),
         lambda _ask, _pool, _e: "a try failed there lately",
     ),
-    Rule(
+    OfferRule(
         "Taken",
-        lambda ask, pool, e: (room := left(ask, e)) is None or room >= pool.nodes,
-        lambda ask, _, e: f"{left(ask, e)} of {e.offer.limit} are free",
+        lambda ask, pool, e: (room := free_machines(ask, e)) is None or room >= pool.nodes,
+        lambda ask, _, e: f"{free_machines(ask, e)} of {e.offer.limit} are free",
         lambda _, e: -float(e.offer.limit or 0),
     ),
 )
 """In the order in which an offer is said to miss them. Its accelerators are right before any of these is asked."""
 
 
-def fits(ask: Ask, pool: Pool, entry: Entry) -> bool:
+def fits(ask: OfferQuery, pool: Pool, entry: PricedOffer) -> bool:
     """Whether a pool can be made of an entry."""
     return all(rule.holds(ask, pool, entry) for rule in RULES)
 
 
-def left(ask: Ask, entry: Entry) -> int | None:
+def free_machines(ask: OfferQuery, entry: PricedOffer) -> int | None:
     """How many of a machine are free; None: as many as one likes."""
     offer = entry.offer
     stock = (offer.cloud, offer.region, entry.zone, entry.instance)
     return None if offer.limit is None else offer.limit - ask.known.held.get(stock, 0)
 
 
-def lot(pool: Pool, entry: Entry, *, scaled: bool = False) -> Lot:
+def new_lot(pool: Pool, entry: PricedOffer, *, scaled: bool = False) -> Lot:
     """What is bought for a pool; where an autoscaler sets its size, the fewest nodes it may have."""
     return Lot(
         pool=pool.name,
@@ -166,15 +169,15 @@ def lot(pool: Pool, entry: Entry, *, scaled: bool = False) -> Lot:
         nodes=pool.least if scaled else pool.nodes,
         price_per_hour=entry.price,
         spot=entry.spot,
-        group=group(pool, entry.offer) if scaled else None,
+        group=node_group(pool, entry.offer) if scaled else None,
     )
 
 
-def _marks(pool: Pool, entry: Entry) -> tuple[Mark, ...]:
-    return marks(entry.offer.cloud, entry.offer.region, lot(pool, entry))
+def _slices(pool: Pool, entry: PricedOffer) -> tuple[MarketSlice, ...]:
+    return market_slices(entry.offer.cloud, entry.offer.region, new_lot(pool, entry))
 
 
-def group(pool: Pool, offer: Offer) -> NodeGroup:
+def node_group(pool: Pool, offer: Offer) -> NodeGroup:
     """What an autoscaler is told of a pool on machines of this offer."""
     return NodeGroup(least=pool.least, most=pool.most, cpu=offer.cpu, memory_gib=offer.memory_gib)
 

@@ -11,19 +11,19 @@ from schemas.market import CapacitySeen, Refusal
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Wish
 from services.clouds.existing_cluster import Standing
-from services.market.capacity import DEARER, LOST_HOURS, interruptions, weight
-from services.provisioning.placement.adoption import taken_in
+from services.market.capacity import INTERRUPTION_HOURS, REFUSAL_FACTOR, interruptions, refusal_weight
+from services.provisioning.placement.adoption import rank_existing
 from services.provisioning.placement.exclusions import Exclusion, exclusions
-from services.provisioning.placement.offer_index import Market
-from services.provisioning.placement.other_clusters import nodes
-from services.provisioning.placement.predicates import Ask, Known, Reach
-from services.provisioning.placement.rank import BEST, ask, counts_as, rank
+from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.other_clusters import machines_of
+from services.provisioning.placement.predicates import CloudReach, MarketKnowledge, OfferQuery
+from services.provisioning.placement.rank import MOST_RANKED, compared_price, offer_query, rank
 
 ITS_PRICE = "its price"
-STANDS = "it stands already"
+EXISTS_ALREADY = "it stands already"
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class PlacementChoice(msgspec.Struct, frozen=True, kw_only=True):
     """One placement that would do."""
 
     placement: Placement
@@ -35,7 +35,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """Why it counts as that."""
 
 
-class Holding(msgspec.Struct, frozen=True, kw_only=True):
+class HeldMachines(msgspec.Struct, frozen=True, kw_only=True):
     """Machines of a limited kind that other clusters have."""
 
     cloud: str
@@ -46,7 +46,7 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
     limit: int
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True):
+class RecentRefusal(msgspec.Struct, frozen=True, kw_only=True):
     """What a place did not give, or took away, lately."""
 
     cloud: str
@@ -54,7 +54,7 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
     refusal: Refusal
 
 
-class StoodPool(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedPool(msgspec.Struct, frozen=True, kw_only=True):
     """Workers that stand; empty where it is not told."""
 
     pool: str
@@ -64,14 +64,14 @@ class StoodPool(msgspec.Struct, frozen=True, kw_only=True):
     spot: bool
 
 
-class Stands(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedAdoption(msgspec.Struct, frozen=True, kw_only=True):
     """What others made and shall be taken in, as it tells it itself; empty where it does not."""
 
     name: str
     cloud: str
     region: str
     kubernetes_version: str
-    pools: tuple[StoodPool, ...]
+    pools: tuple[PlannedPool, ...]
     nodes: int | None
     """Of all pools, where those are not told."""
     taken_by: str
@@ -84,23 +84,23 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str
     name: str
     need: Need
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[PlacementChoice, ...] = ()
     """Best first."""
     reason: str = ""
     """Why there is none."""
     message: str = ""
     excluded: tuple[Exclusion, ...] = ()
-    held: tuple[Holding, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    held: tuple[HeldMachines, ...] = ()
+    refused: tuple[RecentRefusal, ...] = ()
     denied: tuple[str, ...] = ()
     """Clouds that refused the tenant's credential to another cluster lately."""
-    stands: Stands | None = None
+    stands: PlannedAdoption | None = None
     """What would be taken in, where that is asked for and it is there."""
 
 
-def plan(wish: Wish, market: Market, reach: Reach, known: Known) -> Plan:
+def plan(wish: Wish, market: OfferIndex, reach: CloudReach, known: MarketKnowledge) -> Plan:
     """What the wish would get, by the very ranking that founds it."""
-    ranked, asked = rank(wish, market, reach, known=known, most=BEST), ask(wish, reach, known=known)
+    ranked, asked = rank(wish, market, reach, known=known, most=MOST_RANKED), offer_query(wish, reach, known=known)
     return Plan(
         tenant=wish.tenant,
         name=wish.name,
@@ -109,83 +109,88 @@ def plan(wish: Wish, market: Market, reach: Reach, known: Known) -> Plan:
         reason=ranked.reason,
         message=ranked.message,
         excluded=exclusions(asked, market),
-        held=tuple(_held(asked, market)),
-        refused=tuple(_refused(asked)),
+        held=tuple(_held_machines(asked, market)),
+        refused=tuple(_recent_refusals(asked)),
         denied=tuple(sorted(known.denied)),
     )
 
 
-def taking_in(wish: Wish, there: Standing, market: Market) -> Plan:
+def adoption_plan(wish: Wish, there: Standing, market: OfferIndex) -> Plan:
     """What of a cluster that stands would be taken in, by the very comparison that does it."""
-    ranked = taken_in(wish, there, market, (), EPOCH)
+    ranked = rank_existing(wish, there, market, (), EPOCH)
     return Plan(
         tenant=wish.tenant,
         name=wish.name,
         need=wish.need,
         choices=tuple(
-            Choice(placement=each, price_per_hour=each.price_per_hour, counts_as=each.price_per_hour, because=STANDS)
+            PlacementChoice(
+                placement=each,
+                price_per_hour=each.price_per_hour,
+                counts_as=each.price_per_hour,
+                because=EXISTS_ALREADY,
+            )
             for each in ranked.placements
         ),
         reason=ranked.reason,
         message=ranked.message,
-        stands=_stands(wish.need.adopts, there),
+        stands=_planned_adoption(wish.need.adopts, there),
     )
 
 
-def _stands(name: str, there: Standing) -> Stands:
-    return Stands(
+def _planned_adoption(name: str, there: Standing) -> PlannedAdoption:
+    return PlannedAdoption(
         name=name,
         cloud=there.cloud,
         region=there.region,
         kubernetes_version=there.version,
-        pools=tuple(StoodPool(**each._asdict()) for each in there.pools),
+        pools=tuple(PlannedPool(**each._asdict()) for each in there.pools),
         nodes=there.nodes,
         taken_by=there.taken_by,
     )
 
 
-def unfounded(wish: Wish, reason: str, message: str) -> Plan:
+def impossible_plan(wish: Wish, reason: str, message: str) -> Plan:
     """The plan of a wish that nothing here can found."""
     return Plan(tenant=wish.tenant, name=wish.name, need=wish.need, reason=reason, message=message)
 
 
-def beside(known: Known, planned: Iterable[Plan]) -> Known:
+def knowledge_after(known: MarketKnowledge, planned: Iterable[Plan]) -> MarketKnowledge:
     """The same, once each of these has got its first choice."""
     taken = Counter(known.held)
     for each in planned:
         for choice in each.choices[:1]:
-            taken += nodes(Attempt(number=1, placement=choice.placement))
+            taken += machines_of(Attempt(number=1, placement=choice.placement))
     return replace(known, held=taken)
 
 
-def _choice(asked: Ask, placement: Placement) -> Choice:
+def _choice(asked: OfferQuery, placement: Placement) -> PlacementChoice:
     seen = asked.known.signals.get((placement.cloud, placement.region))
-    told = (each for lot in placement.lots for each in _dearer(asked, seen, lot)) if seen else ()
-    return Choice(
+    told = (each for lot in placement.lots for each in _price_factors(asked, seen, lot)) if seen else ()
+    return PlacementChoice(
         placement=placement,
         price_per_hour=placement.price_per_hour,
-        counts_as=counts_as(asked, placement),
+        counts_as=compared_price(asked, placement),
         because="; ".join(told) or ITS_PRICE,
     )
 
 
-def _dearer(asked: Ask, seen: CapacitySeen, lot: Lot) -> Iterator[str]:
+def _price_factors(asked: OfferQuery, seen: CapacitySeen, lot: Lot) -> Iterator[str]:
     """What makes one lot count as dearer than it is, for people."""
     named = f"{lot.instance} spot" if lot.spot else lot.instance
-    if against := weight(seen, lot, spot=lot.spot, now=asked.known.now):
-        yield f"{named} was refused lately: {1 + DEARER * against:.2f} times"
+    if against := refusal_weight(seen, lot, spot=lot.spot, now=asked.known.now):
+        yield f"{named} was refused lately: {1 + REFUSAL_FACTOR * against:.2f} times"
     if often := interruptions(seen, lot, spot=lot.spot, now=asked.known.now):
-        yield f"{named} is taken away {often:.3f} times an hour: {1 + LOST_HOURS * often:.2f} times"
+        yield f"{named} is taken away {often:.3f} times an hour: {1 + INTERRUPTION_HOURS * often:.2f} times"
 
 
-def _held(asked: Ask, market: Market) -> Iterator[Holding]:
+def _held_machines(asked: OfferQuery, market: OfferIndex) -> Iterator[HeldMachines]:
     for pool in {(each.accelerator, each.accelerators_per_node): each for each in asked.need.pools}.values():
         shelf = market.shelf(pool.accelerator, pool.accelerators_per_node)
         offers = {entry.offer: None for place in sorted(shelf) for entry in shelf[place] if entry.offer.limit}
         for offer in offers:
             held = asked.known.held.get((offer.cloud, offer.region, offer.zone, offer.instance), 0)
             if held and offer.limit:
-                yield Holding(
+                yield HeldMachines(
                     cloud=offer.cloud,
                     region=offer.region,
                     zone=offer.zone,
@@ -195,9 +200,9 @@ def _held(asked: Ask, market: Market) -> Iterator[Holding]:
                 )
 
 
-def _refused(asked: Ask) -> Iterator[Refused]:
+def _recent_refusals(asked: OfferQuery) -> Iterator[RecentRefusal]:
     wanted = {pool.accelerator for pool in asked.need.pools}
     for cloud, region in sorted(asked.known.signals):
         for refusal in asked.known.signals[cloud, region].refusals:
             if refusal.accelerator in wanted:
-                yield Refused(cloud=cloud, region=region, refusal=refusal)
+                yield RecentRefusal(cloud=cloud, region=region, refusal=refusal)

@@ -16,43 +16,60 @@ import msgspec
 from schemas.market import CapacitySeen
 from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Need, Pool, Spot, Wish
-from services.market.capacity import dearer
-from services.provisioning.placement.cooldowns import closed, memory, remembered
+from services.market.capacity import RegionKey, price_factor
+from services.provisioning.placement.cooldowns import closed_slices, cooldown, still_counts
 from services.provisioning.placement.exclusions import exclusions
-from services.provisioning.placement.offer_index import Combination, Entry, Market, Place, in_limits, in_turns
-from services.provisioning.placement.predicates import NOTHING, Ask, Known, Reach, fits, left, lot, out_of_reach
+from services.provisioning.placement.offer_index import (
+    Combination,
+    OfferIndex,
+    PricedOffer,
+    cheapest_first,
+    within_limits,
+)
+from services.provisioning.placement.predicates import (
+    NOTHING_KNOWN,
+    CloudReach,
+    MarketKnowledge,
+    OfferQuery,
+    fits,
+    free_machines,
+    new_lot,
+    out_of_reach,
+)
 
-Order = tuple[float, bool, str, str, tuple[tuple[str, str], ...]]
-Found = tuple[Order, Combination]
+SortKey = tuple[float, bool, str, str, tuple[tuple[str, str], ...]]
+SortedCombination = tuple[SortKey, Combination]
 NOTHING_FITS = "NoOfferFits"
 """The reason where no offer is what was asked for, whatever it costs and whoever has it."""
-BEST = 10
+MOST_RANKED = 10
 """Placements that are looked at: the best is taken, the next tells what it saved."""
-UNIT_PRICE: Callable[[Entry], float] = itemgetter(0)
+UNIT_PRICE: Callable[[PricedOffer], float] = itemgetter(0)
 
 
-def ask(wish: Wish, reach: Reach, tried: Sequence[Attempt] = (), *, known: Known = NOTHING) -> Ask:
+def offer_query(
+    wish: Wish, reach: CloudReach, tried: Sequence[Attempt] = (), *, known: MarketKnowledge = NOTHING_KNOWN
+) -> OfferQuery:
     """What a wish asks the market, with what its failures have closed to it."""
-    counting = (mark for attempt in tried if remembered(attempt, known.now) for mark in closed(attempt))
-    return Ask(at_largest(wish.need), reach, wish.need.max_price_per_hour, frozenset(counting), known)
+    counting = (mark for attempt in tried if still_counts(attempt, known.now) for mark in closed_slices(attempt))
+    return OfferQuery(at_largest_size(wish.need), reach, wish.need.max_price_per_hour, frozenset(counting), known)
 
 
 def rank(  # noqa: PLR0913 - the wish, and everything it is held against
     wish: Wish,
-    market: Market,
-    reach: Reach,
+    market: OfferIndex,
+    reach: CloudReach,
     tried: Sequence[Attempt] = (),
     *,
-    known: Known = NOTHING,
+    known: MarketKnowledge = NOTHING_KNOWN,
     most: int | None = None,
 ) -> Ranked:
     """The placements that satisfy the wish (`most` of them), best first, ties broken by name; or why there is none."""
-    asked = ask(wish, reach, tried, known=known)
-    found = tuple(islice(_best(asked, market), most))
-    return Ranked(found) if found else Ranked((), *_why_none(asked, market, tried))
+    asked = offer_query(wish, reach, tried, known=known)
+    found = tuple(islice(_best_first(asked, market), most))
+    return Ranked(found) if found else Ranked((), *_why_nothing_fits(asked, market, tried))
 
 
-def steadied(wish: Wish) -> Wish:
+def on_demand_first(wish: Wish) -> Wish:
     """The same on machines that the cloud does not take back, where spot is not all that is asked for."""
     pools = tuple(
         msgspec.structs.replace(pool, spot=Spot.NEVER) if pool.spot is Spot.PREFERRED else pool
@@ -61,26 +78,26 @@ def steadied(wish: Wish) -> Wish:
     return msgspec.structs.replace(wish, need=msgspec.structs.replace(wish.need, pools=pools))
 
 
-def counts_as(asked: Ask, placement: Placement) -> float:
+def compared_price(asked: OfferQuery, placement: Placement) -> float:
     """What a placement is compared by: its price, dearer for what was refused or taken away there lately (USD/h)."""
     seen = asked.known.signals.get((placement.cloud, placement.region))
     if seen is None:
         return placement.price_per_hour
-    times = [dearer(seen, each, spot=each.spot, now=asked.known.now) for each in placement.lots]
+    times = [price_factor(seen, each, spot=each.spot, now=asked.known.now) for each in placement.lots]
     each_pool = [t * each.price_per_hour * each.nodes for t, each in zip(times, placement.lots, strict=True)]
     return round(sum(each_pool, placement.control_plane_per_hour), 6)
 
 
-def _best(asked: Ask, market: Market) -> Iterator[Placement]:
+def _best_first(asked: OfferQuery, market: OfferIndex) -> Iterator[Placement]:
     """What satisfies the ask, best first, made as it is asked for."""
-    heap: list[tuple[Order, int, Iterator[Found] | None, Place, Combination]] = [
-        (bound, number, None, place, ()) for number, (bound, place) in enumerate(_places(asked, market))
+    heap: list[tuple[SortKey, int, Iterator[SortedCombination] | None, RegionKey, Combination]] = [
+        (bound, number, None, place, ()) for number, (bound, place) in enumerate(_candidate_regions(asked, market))
     ]
     heapify(heap)
     while heap:
         _, number, stream, place, entries = heap[0]
         if stream is None:
-            stream = _at(place, asked, market)
+            stream = _combinations_in(place, asked, market)
         else:
             yield _placement(asked, place, entries, market)
         following = next(stream, None)
@@ -90,13 +107,13 @@ def _best(asked: Ask, market: Market) -> Iterator[Placement]:
             heapreplace(heap, (following[0], number, stream, place, following[1]))
 
 
-def _placement(asked: Ask, place: Place, entries: Combination, market: Market) -> Placement:
+def _placement(asked: OfferQuery, place: RegionKey, entries: Combination, market: OfferIndex) -> Placement:
     scaled = asked.need.autoscaled
-    lots = tuple(lot(pool, entry, scaled=scaled) for pool, entry in zip(asked.need.pools, entries, strict=True))
+    lots = tuple(new_lot(pool, entry, scaled=scaled) for pool, entry in zip(asked.need.pools, entries, strict=True))
     return Placement(cloud=place[0], region=place[1], lots=lots, control_plane_per_hour=market.control_plane(place))
 
 
-def _places(asked: Ask, market: Market) -> Iterator[tuple[Order, Place]]:
+def _candidate_regions(asked: OfferQuery, market: OfferIndex) -> Iterator[tuple[SortKey, RegionKey]]:
     """Where every pool's kind of machine is offered, and may be bought; with what no combination there comes before."""
     clouds = {cloud for cloud in asked.need.clouds or asked.reach if cloud in asked.reach} - asked.known.denied
     regions, cap = asked.need.regions, math.inf if asked.cap is None else asked.cap
@@ -109,76 +126,76 @@ def _places(asked: Ask, market: Market) -> Iterator[tuple[Order, Place]]:
                 yield (least, False, "", "", ()), place
 
 
-def _at(place: Place, asked: Ask, market: Market) -> Iterator[Found]:
+def _combinations_in(place: RegionKey, asked: OfferQuery, market: OfferIndex) -> Iterator[SortedCombination]:
     """One place's combinations, best first."""
     pools, fixed = asked.need.pools, market.control_plane(place)
     cap = None if asked.cap is None else asked.cap - fixed
-    columns = [_fitting(place, pool, asked, market) for pool in pools]
+    columns = [_fitting_offers(place, pool, asked, market) for pool in pools]
     seen = asked.known.signals.get(place)
     if seen is None and place not in market.limited:
-        for entries in in_turns(columns):
+        for entries in cheapest_first(columns):
             if cap is not None and _total(pools, entries, UNIT_PRICE) > cap:
                 return  # all that follow cost as much or more
-            yield _order(place, pools, entries, UNIT_PRICE, fixed), entries
+            yield _sort_key(place, pools, entries, UNIT_PRICE, fixed), entries
         return
-    weigh = UNIT_PRICE if seen is None else _weigher(asked, seen)
+    weigh = UNIT_PRICE if seen is None else _compared_offer_price(asked, seen)
     listed = [sorted(column, key=lambda entry: (weigh(entry), *entry[1:4])) for column in columns]
-    found = in_limits(listed, [pool.nodes for pool in pools], partial(left, asked)) if all(listed) else ()
+    found = within_limits(listed, [pool.nodes for pool in pools], partial(free_machines, asked)) if all(listed) else ()
     within = (e for e in found if cap is None or _total(pools, e, UNIT_PRICE) <= cap)
-    ordered = ((_order(place, pools, entries, weigh, fixed), entries) for entries in within)
+    ordered = ((_sort_key(place, pools, entries, weigh, fixed), entries) for entries in within)
     yield from sorted(ordered, key=itemgetter(0))
 
 
-def _fitting(place: Place, pool: Pool, asked: Ask, market: Market) -> Iterator[Entry]:
+def _fitting_offers(place: RegionKey, pool: Pool, asked: OfferQuery, market: OfferIndex) -> Iterator[PricedOffer]:
     """What one pool can be made of, cheapest first, without what was tried."""
     entries = market.shelf(pool.accelerator, pool.accelerators_per_node)[place]
     return (entry for entry in entries if fits(asked, pool, entry))
 
 
-def _weigher(asked: Ask, seen: CapacitySeen) -> Callable[[Entry], float]:
+def _compared_offer_price(asked: OfferQuery, seen: CapacitySeen) -> Callable[[PricedOffer], float]:
     now = asked.known.now
-    return lambda entry: entry.price * dearer(seen, entry.offer, spot=entry.spot, now=now)
+    return lambda entry: entry.price * price_factor(seen, entry.offer, spot=entry.spot, now=now)
 
 
-def _total(pools: Sequence[Pool], entries: Combination, price: Callable[[Entry], float]) -> float:
+def _total(pools: Sequence[Pool], entries: Combination, price: Callable[[PricedOffer], float]) -> float:
     return round(sum(price(entry) * pool.nodes for pool, entry in zip(pools, entries, strict=True)), 6)
 
 
-def _order(
-    place: Place, pools: Sequence[Pool], entries: Combination, price: Callable[[Entry], float], fixed: float
-) -> Order:
+def _sort_key(
+    place: RegionKey, pools: Sequence[Pool], entries: Combination, price: Callable[[PricedOffer], float], fixed: float
+) -> SortKey:
     names = tuple(entry[2:4] for entry in entries)
     return round(_total(pools, entries, price) + fixed, 6), entries[0].spot, *place, names
 
 
-def _why_none(asked: Ask, market: Market, tried: Sequence[Attempt]) -> tuple[str, str]:
+def _why_nothing_fits(asked: OfferQuery, market: OfferIndex, tried: Sequence[Attempt]) -> tuple[str, str]:
     """Which of the things that stand in the way, taken away, would let something through."""
     dearest = replace(asked, cap=None)
-    if (costs := [placement.most_per_hour for placement in _best(dearest, market)]) and asked.cap is not None:
+    if (costs := [placement.most_per_hour for placement in _best_first(dearest, market)]) and asked.cap is not None:
         size = " at its largest size" if asked.need.autoscaled else ""
         return "PriceCap", f"the cheapest offer costs ${min(costs):.2f} an hour{size}, the cap is ${asked.cap:.2f}"
     again = replace(dearest, closed=frozenset())
     if asked.closed and _any(again, market):
-        last = _most_hopeful([attempt for attempt in tried if remembered(attempt, asked.known.now)])
+        last = _most_hopeful([attempt for attempt in tried if still_counts(attempt, asked.known.now)])
         return last.reason, f"every offer that fits was tried; the last said: {last.message or last.reason}"
     trusted = replace(again, known=replace(asked.known, denied=frozenset()))
     if asked.known.denied and _any(trusted, market):
         return "Denied", f"the credentials of {', '.join(sorted(asked.known.denied))} were refused to another cluster"
-    if _any(replace(again, known=NOTHING), market):
+    if _any(replace(again, known=NOTHING_KNOWN), market):
         return "Taken", "every machine that fits is held by another cluster: it is free when that one is released"
-    return NOTHING_FITS, _nothing(asked.need, asked.reach) + _instead(asked, market)
+    return NOTHING_FITS, _asked_for(asked.need, asked.reach) + _alternatives(asked, market)
 
 
 def _most_hopeful(tried: Sequence[Attempt]) -> Attempt:
     """The last failure that time can mend; if none can be, the last."""
-    return next((attempt for attempt in reversed(tried) if not memory(attempt.reason).final), tried[-1])
+    return next((attempt for attempt in reversed(tried) if not cooldown(attempt.reason).final), tried[-1])
 
 
-def _any(asked: Ask, market: Market) -> bool:
-    return next(_best(asked, market), None) is not None
+def _any(asked: OfferQuery, market: OfferIndex) -> bool:
+    return next(_best_first(asked, market), None) is not None
 
 
-def _instead(asked: Ask, market: Market) -> str:
+def _alternatives(asked: OfferQuery, market: OfferIndex) -> str:
     """What there is instead: other clouds, machines with another number of accelerators, or what came nearest."""
     if asked.need.clouds and asked.reach.keys().isdisjoint(asked.need.clouds):
         other = [f"{out_of_reach(asked, cloud)}; " for cloud in asked.need.clouds if cloud in asked.known.elsewhere]
@@ -188,10 +205,10 @@ def _instead(asked: Ask, market: Market) -> str:
         sold = market.counts(pool.accelerator)
         if sold and pool.accelerators_per_node not in sold:
             return f": machines with {pool.accelerator} have {', '.join(map(str, sold))} of them"
-    return _nearest(asked, market)
+    return _left_out(asked, market)
 
 
-def _nearest(asked: Ask, market: Market) -> str:
+def _left_out(asked: OfferQuery, market: OfferIndex) -> str:
     """How many ways to buy each rule left out, and the one that came furthest."""
     left_out = exclusions(asked, market)
     if not left_out:
@@ -200,7 +217,7 @@ def _nearest(asked: Ask, market: Market) -> str:
     return f"; left out were {counts}; nearest came {left_out[-1].nearest}"
 
 
-def _nothing(need: Need, reach: Reach) -> str:
+def _asked_for(need: Need, reach: CloudReach) -> str:
     wanted = ", ".join(
         f"{p.nodes} node{'s'[: p.nodes > 1]} of {p.accelerators_per_node} {p.accelerator} ({p.spot} spot)"
         for p in need.pools
@@ -209,7 +226,7 @@ def _nothing(need: Need, reach: Reach) -> str:
     return f"no offer has {wanted} on {where}{' in ' + ', '.join(need.regions) if need.regions else ''}"
 
 
-def at_largest(need: Need) -> Need:
+def at_largest_size(need: Need) -> Need:
     """What such a cluster may come to: every pool as large as it may be."""
     if not need.autoscaled:
         return need

@@ -6,8 +6,7 @@ import pytest
 from events.errors import Denied
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Network, Wish
-from services.clouds.cluster_object import over
-from services.clouds.template_values import CHARTS, buys_spot, config
+from services.clouds.template_values import CHARTS, buys_spot, config, over
 from services.sandbox.seeds.templates import K0RDENT
 from tests.samples import LOT, POOL
 

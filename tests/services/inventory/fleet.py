@@ -22,7 +22,7 @@ from schemas.wish import Need, Wish
 from services.inventory.market.loop import Market
 from services.inventory.service import Inventory
 from services.kubernetes.workload_clusters import Workloads
-from services.market.catalog_sources import Source
+from services.market.catalog_sources import CatalogSource
 from services.runtime.entity_store import EntityStore
 from tests.foreign import Foreign, at_work
 from tests.samples import LOT
@@ -43,7 +43,7 @@ class Fleet:
     bus: MemoryBus = field(default_factory=MemoryBus)
     meters: Meters = field(default_factory=Meters)
     management: Foreign = field(default_factory=lambda: Foreign(secrets=[], nodes=[], pods=[]))
-    sources: tuple[Source, ...] = ()
+    sources: tuple[CatalogSource, ...] = ()
     task: asyncio.Task[None] | None = None
 
     async def opened(self, kubeconfig: str):

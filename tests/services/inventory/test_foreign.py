@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.market.catalog_parser import Text
+from services.market.catalog_parser import CatalogText
 from tests.foreign import Foreign
 from tests.fuzz.odd import bent
 from tests.services.inventory.fleet import Fleet
@@ -145,7 +145,7 @@ class Catalog:
     data: bytes
 
     async def read(self):
-        return (Text(self.cloud, self.cloud, self.data),)
+        return (CatalogText(self.cloud, self.cloud, self.data),)
 
     def mark(self):
         return None

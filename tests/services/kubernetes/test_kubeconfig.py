@@ -7,8 +7,8 @@ import yaml
 
 from events.errors import Denied
 from events.kube.kubeconfig import chosen
-from services.kubernetes import workload_clusters as contexts
-from services.kubernetes.workload_clusters import context, opens, written
+from services.kubernetes import kubeconfig as contexts
+from services.kubernetes.kubeconfig import context, opens, written
 from services.sandbox.api.server.kubeconfig import kubeconfig
 
 

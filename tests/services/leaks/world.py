@@ -17,7 +17,7 @@ from schemas.inventory import ClusterSeen, Offer, Offers
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import OnRelease, Wish
-from services.provisioning.placement.other_clusters import holds
+from services.provisioning.placement.other_clusters import held_attempt
 from tests.services.crash.conftest import clock
 from tests.services.crash.theirs import Theirs
 from tests.services.leaks.history import CLUSTERS, THEIRS
@@ -138,7 +138,7 @@ class World:
             if thing.since == now:
                 continue
             state = await self.state(thing.cluster)
-            held = None if state is None or state.uid != thing.uid else holds(state)
+            held = None if state is None or state.uid != thing.uid else held_attempt(state)
             known = (*(state.strays if state is not None else ()), *((held,) if held is not None else ()))
             if not thing.going and (name, thing.number) not in {
                 (one.object_name(thing.cluster), one.number) for one in known

@@ -10,7 +10,17 @@ from schemas.cluster import Placing, Provisioned, Ready
 from schemas.market import CapacitySeen
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Wish
-from services.market.capacity import FORGOTTEN, LONGER, LOST_HOURS, MOST, absolve, dearer, learn, refusals, weight
+from services.market.capacity import (
+    FORGET_AFTER,
+    INTERRUPTION_HALF_LIVES,
+    INTERRUPTION_HOURS,
+    MOST_REFUSALS,
+    forgive,
+    learn,
+    price_factor,
+    refusal_weight,
+    refusals,
+)
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -43,33 +53,33 @@ def told(state) -> CapacitySeen:
 
 def test_a_failed_attempt_weighs_one_and_half_of_it_a_half_life_later():
     seen = told(placing(attempt()))
-    weights = [weight(seen, lot(), spot=False, now=T0 + hours * HOUR) for hours in (0, 1, 2)]
+    weights = [refusal_weight(seen, lot(), spot=False, now=T0 + hours * HOUR) for hours in (0, 1, 2)]
     assert weights == [1.0, 0.5, 0.25]
-    assert [dearer(seen, lot(), spot=False, now=T0 + hours * HOUR) for hours in (0, 1)] == [4.0, 2.5]
-    assert dearer(seen, lot("p4"), spot=False, now=T0) == 1.0
+    assert [price_factor(seen, lot(), spot=False, now=T0 + hours * HOUR) for hours in (0, 1)] == [4.0, 2.5]
+    assert price_factor(seen, lot("p4"), spot=False, now=T0) == 1.0
 
 
 def test_a_clock_that_goes_back_makes_nothing_weigh_more_than_it_did():
-    assert weight(told(placing(attempt())), lot(), spot=False, now=T0 - HOUR) == 1.0
+    assert refusal_weight(told(placing(attempt())), lot(), spot=False, now=T0 - HOUR) == 1.0
 
 
 def test_no_capacity_is_a_matter_of_one_zone_one_machine_and_one_way_to_buy():
     seen = told(placing(attempt()))
     others = ((lot(zone="b"), False), (lot("p4"), False), (lot(), True))
-    assert [weight(seen, other, spot=spot, now=T0) for other, spot in others] == [0.0, 0.0, 0.0]
+    assert [refusal_weight(seen, other, spot=spot, now=T0) for other, spot in others] == [0.0, 0.0, 0.0]
 
 
 def test_no_capacity_where_no_zone_was_asked_for_is_a_matter_of_all_zones():
     seen = told(placing(attempt(lot(zone=""))))
     others = ((lot(zone="b"), False), (lot("p4"), False), (lot(), True))
-    assert [weight(seen, other, spot=spot, now=T0) for other, spot in others] == [1.0, 0.0, 0.0]
+    assert [refusal_weight(seen, other, spot=spot, now=T0) for other, spot in others] == [1.0, 0.0, 0.0]
 
 
 def test_a_quota_is_a_matter_of_the_whole_region():
     seen = told(placing(attempt(reason="Quota")))
-    assert weight(seen, lot("p4", "b"), spot=False, now=T0) == 1.0
-    assert weight(seen, lot("p4", "b", accelerator="L4"), spot=False, now=T0) == 0.0
-    assert weight(seen, lot(), spot=True, now=T0) == 0.0
+    assert refusal_weight(seen, lot("p4", "b"), spot=False, now=T0) == 1.0
+    assert refusal_weight(seen, lot("p4", "b", accelerator="L4"), spot=False, now=T0) == 0.0
+    assert refusal_weight(seen, lot(), spot=True, now=T0) == 0.0
 
 
 @pytest.mark.parametrize("reason", ["NeverReady", "Denied", "Taken", "Lost", ""])
@@ -87,7 +97,7 @@ def test_an_attempt_told_while_it_is_released_and_after_counts_once():
 
 def test_attempts_of_two_clusters_add_up():
     seen = learn(told(placing(attempt())), (r for _, r in refusals(placing(attempt(), uid="u2"))), T0)
-    assert weight(seen, lot(), spot=False, now=T0) == 2.0
+    assert refusal_weight(seen, lot(), spot=False, now=T0) == 2.0
 
 
 def test_only_the_last_of_what_was_tried_is_news():
@@ -113,10 +123,10 @@ def test_of_one_machine_bought_both_ways_only_the_one_that_was_refused_is_blamed
 def test_a_cluster_that_is_ready_on_the_same_machines_proves_older_refusals_wrong():
     seen = told(placing(attempt()))
     ready = Ready(uid="u2", wish=WISH, attempt=attempt(reason=""), billed_since=T0, kubeconfig="k", since=T0 + HOUR)
-    assert absolve(seen, ready).refusals == ()
-    assert absolve(seen, msgspec.structs.replace(ready, since=T0)) == seen
+    assert forgive(seen, ready).refusals == ()
+    assert forgive(seen, msgspec.structs.replace(ready, since=T0)) == seen
     elsewhere = msgspec.structs.replace(ready, attempt=attempt(lot(zone="b"), reason=""))
-    assert absolve(seen, elsewhere) == seen
+    assert forgive(seen, elsewhere) == seen
 
 
 def interrupted(number=1, *lots) -> Provisioned:
@@ -128,13 +138,15 @@ def interrupted(number=1, *lots) -> Provisioned:
 
 def test_an_interruption_makes_spot_of_its_kind_dearer_in_the_whole_region_for_a_long_time():
     seen = told(interrupted())
-    rate = math.log(2) / LONGER  # an hour; the half-life is twelve hours here
-    factor = 1 + LOST_HOURS * rate
+    rate = math.log(2) / INTERRUPTION_HALF_LIVES  # an hour; the half-life is twelve hours here
+    factor = 1 + INTERRUPTION_HOURS * rate
     at = T0 + HOUR
-    assert dearer(seen, lot(zone="b"), spot=True, now=at) == pytest.approx(factor)
-    assert dearer(seen, lot(), spot=True, now=at + LONGER * HOUR) == pytest.approx(1 + LOST_HOURS * rate / 2)
-    assert dearer(seen, lot(), spot=False, now=at) == dearer(seen, lot("p4"), spot=True, now=at) == 1.0
-    assert weight(seen, lot(), spot=True, now=at) == 0.0
+    assert price_factor(seen, lot(zone="b"), spot=True, now=at) == pytest.approx(factor)
+    assert price_factor(seen, lot(), spot=True, now=at + INTERRUPTION_HALF_LIVES * HOUR) == pytest.approx(
+        1 + INTERRUPTION_HOURS * rate / 2
+    )
+    assert price_factor(seen, lot(), spot=False, now=at) == price_factor(seen, lot("p4"), spot=True, now=at) == 1.0
+    assert refusal_weight(seen, lot(), spot=True, now=at) == 0.0
 
 
 def test_each_interruption_counts_once_and_being_whole_again_does_not_undo_it():
@@ -143,13 +155,13 @@ def test_each_interruption_counts_once_and_being_whole_again_does_not_undo_it():
     assert learn(twice, (r for _, r in refusals(amended)), amended.since) == twice
     assert len(twice.refusals) == 2
     whole = interrupted(2).to(Ready)
-    assert absolve(twice, msgspec.structs.replace(whole, since=T0 + 9 * HOUR)) == twice
+    assert forgive(twice, msgspec.structs.replace(whole, since=T0 + 9 * HOUR)) == twice
     assert told(interrupted(1, lot())).refusals == ()
 
 
 def test_what_weighs_nothing_any_more_is_forgotten_when_something_new_is_learnt():
     seen = told(placing(attempt()))
-    late = T0 + (FORGOTTEN + 1) * HOUR
+    late = T0 + (FORGET_AFTER + 1) * HOUR
     assert learn(seen, (), late) == seen
     assert learn(EMPTY, seen.refusals, late) == EMPTY
     newer = learn(seen, (r for _, r in refusals(placing(attempt(), since=late, uid="u2"))), late)
@@ -158,8 +170,8 @@ def test_what_weighs_nothing_any_more_is_forgotten_when_something_new_is_learnt(
 
 def test_no_more_than_so_many_are_kept_the_newest():
     seen = EMPTY
-    for number in range(MOST + 5):
+    for number in range(MOST_REFUSALS + 5):
         state = placing(attempt(number=number), since=T0 + timedelta(seconds=number))
         seen = learn(seen, (refusal for _, refusal in refusals(state)), state.since)
-    assert len(seen.refusals) == MOST
+    assert len(seen.refusals) == MOST_REFUSALS
     assert seen.refusals[0].at == T0 + timedelta(seconds=5)

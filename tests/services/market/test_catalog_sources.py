@@ -6,23 +6,25 @@ from pathlib import Path
 
 from aiohttp import web
 
-from services.market.catalog_parser import Text, Unread
-from services.market.catalog_sources import Files, Url, sources
+from services.market.catalog_parser import CatalogText, UnreadCatalog
+from services.market.catalog_sources import CatalogFiles, CatalogUrl, sources
 
 
 def test_a_setting_names_several_sources_and_whose_they_are():
     assert sources(" prices, aws=https://h/v8/vms.csv,on-prem=/etc/own.yaml,/a=b/c.csv,") == (
-        Files(Path("prices")), Url("https://h/v8/vms.csv", "aws"), Files(Path("/etc/own.yaml"), "on-prem"),
-        Files(Path("/a=b/c.csv")),
-    )  # fmt: skip
+        CatalogFiles(Path("prices")),
+        CatalogUrl("https://h/v8/vms.csv", "aws"),
+        CatalogFiles(Path("/etc/own.yaml"), "on-prem"),
+        CatalogFiles(Path("/a=b/c.csv")),
+    )
 
 
 async def test_a_folder_holds_a_catalog_per_file_and_other_files_are_none(tmp_path):
     for name in ("aws.csv", "own.yaml", "README.md"):
         (tmp_path / name).write_text("x")
     os.utime(tmp_path / "aws.csv", (0, 0))
-    aws, own = await Files(tmp_path).read()
-    assert aws == Text("aws", str(tmp_path / "aws.csv"), b"x", ".csv", datetime.fromtimestamp(0, UTC))
+    aws, own = await CatalogFiles(tmp_path).read()
+    assert aws == CatalogText("aws", str(tmp_path / "aws.csv"), b"x", ".csv", datetime.fromtimestamp(0, UTC))
     assert (own.cloud, own.ending) == ("own", ".yaml")
 
 
@@ -33,7 +35,7 @@ async def test_a_configmap_whose_links_are_swapped_is_another_catalog_and_never_
         (tmp_path / version / "aws.csv").write_text(version)
     (tmp_path / "..data").symlink_to("old")
     (tmp_path / "aws.csv").symlink_to("..data/aws.csv")
-    source = Files(tmp_path / "aws.csv")
+    source = CatalogFiles(tmp_path / "aws.csv")
     before = source.mark()
     (tmp_path / "..next").symlink_to("new")
     (tmp_path / "..next").replace(tmp_path / "..data")
@@ -42,27 +44,29 @@ async def test_a_configmap_whose_links_are_swapped_is_another_catalog_and_never_
 
 
 async def test_a_file_that_is_not_there_is_told_with_whose_it_is(tmp_path):
-    (found,) = await Files(tmp_path / "aws.csv").read()
-    assert found == Unread(
+    (found,) = await CatalogFiles(tmp_path / "aws.csv").read()
+    assert found == UnreadCatalog(
         "aws", str(tmp_path / "aws.csv"), f"{tmp_path}/aws.csv cannot be read: No such file or directory"
     )
 
 
 async def test_a_folder_that_is_not_there_is_told_and_whose_it_held_is_not_known(tmp_path):
-    (found,) = await Files(tmp_path / "prices").read()
-    assert found == Unread("", str(tmp_path / "prices"), f"{tmp_path}/prices cannot be read: No such file or directory")
+    (found,) = await CatalogFiles(tmp_path / "prices").read()
+    assert found == UnreadCatalog(
+        "", str(tmp_path / "prices"), f"{tmp_path}/prices cannot be read: No such file or directory"
+    )
 
 
 async def test_skypilots_own_file_names_say_the_cloud_by_their_folder(tmp_path):
     (tmp_path / "gcp").mkdir()
     (tmp_path / "gcp" / "vms.csv").write_text("x")
-    (found,) = await Files(tmp_path / "gcp" / "vms.csv").read()
+    (found,) = await CatalogFiles(tmp_path / "gcp" / "vms.csv").read()
     assert found.cloud == "gcp"
 
 
 def test_a_mark_differs_once_a_file_has_changed_come_or_gone(tmp_path):
     file, marks = tmp_path / "aws.csv", []
-    source = Files(tmp_path)
+    source = CatalogFiles(tmp_path)
     for step in (lambda: None, lambda: file.write_text("x"), lambda: os.utime(file, (0, 0)), file.unlink):
         step()
         marks.append(source.mark())
@@ -83,9 +87,9 @@ async def test_a_url_is_read_and_a_dead_one_is_told():
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         base = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        (good,) = await Url(f"{base}/catalogs/v8/aws/vms.csv").read()
-        (dead,) = await Url(f"{base}/nebius.csv").read()
+        (good,) = await CatalogUrl(f"{base}/catalogs/v8/aws/vms.csv").read()
+        (dead,) = await CatalogUrl(f"{base}/nebius.csv").read()
     finally:
         await runner.cleanup()
     assert (good.cloud, good.data, good.as_of) == ("aws", b"x", datetime(2026, 1, 1, tzinfo=UTC))
-    assert dead == Unread("nebius", f"{base}/nebius.csv", f"{base}/nebius.csv answers 404 Not Found")
+    assert dead == UnreadCatalog("nebius", f"{base}/nebius.csv", f"{base}/nebius.csv answers 404 Not Found")

@@ -26,7 +26,7 @@ from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.upgrade import Rolling, Upgrade
 from schemas.wish import Need, Pool, Wish
 from services.clouds import backends
-from services.provisioning.act import STILL_ROLLING, UNTIL_INSTALLED, Calls
+from services.provisioning.act import INSTALL_RECHECK, ROLLOUT_RECHECK, ProvisioningCalls
 from services.provisioning.lifecycle.launch import LAUNCH_LIMIT
 from services.provisioning.service import service
 from services.runtime.loop import Runtime
@@ -152,7 +152,7 @@ async def test_a_back_end_that_is_not_installed_is_told_once_and_taken_up_when_i
     _, stalled = await house.history()
     assert (stalled.reason, stalled.message) == (cluster.NOT_INSTALLED, missing(house.resource))
     await house.serve(served=True)
-    await asyncio.sleep(UNTIL_INSTALLED * 1.2)
+    await asyncio.sleep(INSTALL_RECHECK * 1.2)
     *_, launching = await house.history()
     assert names(await house.history()) == ["Requested", "Stalled", "Launching"]
     assert launching.attempt.placement.lots[0].instance == "cheap"
@@ -164,11 +164,11 @@ async def test_a_kind_that_is_away_for_a_moment_is_waited_for_with_the_same_offe
     house.kube.discovered.clear()
     house.reachable()
     await house.ask()
-    await asyncio.sleep(UNTIL_INSTALLED * 4)
+    await asyncio.sleep(INSTALL_RECHECK * 4)
     assert names(await house.history()) == ["Requested", "Launching", "Launching"]
     assert (await house.history())[-1].held == missing(house.resource)
     await house.serve(served=True)
-    await asyncio.sleep(UNTIL_INSTALLED * 1.2)
+    await asyncio.sleep(INSTALL_RECHECK * 1.2)
     first, *_, last = (await house.history())[1:]
     assert (last.held, last.attempt) == ("", first.attempt)
     assert await house.there() == ["train-a-1"]
@@ -257,7 +257,7 @@ async def test_what_an_object_of_others_showed_for_an_earlier_attempt_is_not_see
             cluster="train-a", uid="c1.1", attempt=1, adopted="theirs"
         )
     }
-    calls = Calls({}, None, shown, {})
+    calls = ProvisioningCalls({}, None, shown, {})
     wish = Wish(
         tenant="default", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=POOLS, backend="capi")
     )
@@ -287,11 +287,11 @@ async def looked_again(calls, command, times):
 
 async def test_an_upgrade_is_looked_at_less_and_less_often_until_it_gets_on():
     cloud, need = Rolls(), Need(pools=POOLS, backend="fake", kubernetes_version="v1.35.0")
-    calls = Calls({"fake": cloud}, None, {}, {})
+    calls = ProvisioningCalls({"fake": cloud}, None, {}, {})
     wish = Wish(tenant="default", colony="train", cluster="a", uid="c1", generation=1, need=need)
     attempt = Attempt(number=1, placement=Placement(cloud="aws", region="r", lots=()))
     command = Upgrade(wish, attempt, "c1.1", told=Rolls.progress)
-    assert await looked_again(calls, command, 6) == [1.0, 2.0, 4.0, 8.0, STILL_ROLLING, STILL_ROLLING]
+    assert await looked_again(calls, command, 6) == [1.0, 2.0, 4.0, 8.0, ROLLOUT_RECHECK, ROLLOUT_RECHECK]
     cloud.progress = "1 of 2 machines"
     assert await calls.upgrade(command) == (Rolling(1, "v1.35.0", cloud.progress),)
     assert await looked_again(calls, msgspec.structs.replace(command, told=cloud.progress), 2) == [1.0, 2.0]

@@ -10,8 +10,8 @@ from schemas.entity import EPOCH
 from schemas.inventory import Offer
 from schemas.market import CapacitySeen, Refusal
 from schemas.wish import Need, Pool, Spot, Wish
-from services.provisioning.placement.offer_index import Market
-from services.provisioning.placement.rank import Known, rank
+from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.rank import MarketKnowledge, rank
 
 REACH = {"own": False, "aws": True}
 HERE = ("own", "r")
@@ -34,8 +34,8 @@ def wish(*pools, **limits) -> Wish:
 
 
 def ranked(pools, offers, **held):
-    known = Known(held={(*HERE, "", instance): count for instance, count in held.items()})
-    return rank(wish(*pools), Market.of(offers), REACH, known=known)
+    known = MarketKnowledge(held={(*HERE, "", instance): count for instance, count in held.items()})
+    return rank(wish(*pools), OfferIndex.of(offers), REACH, known=known)
 
 
 FOUR = tuple(node(f"n{cpu}", float(cpu)) for cpu in (68780, 68800, 119525, 119495))
@@ -98,8 +98,8 @@ def test_own_nodes_that_are_taken_give_way_to_a_cloud():
 
 def test_an_offer_without_a_limit_is_never_taken():
     cloud = Offer(cloud="aws", region="r", instance="p5", accelerator="H100", accelerators=8, price=30.0)
-    known = Known(held={("aws", "r", "", "p5"): ABSURD})
-    assert rank(wish(), Market.of((cloud,)), REACH, known=known).placements
+    known = MarketKnowledge(held={("aws", "r", "", "p5"): ABSURD})
+    assert rank(wish(), OfferIndex.of((cloud,)), REACH, known=known).placements
 
 
 @settings(max_examples=200, deadline=None)
@@ -138,7 +138,7 @@ def refused(instance, reason="NoCapacity") -> Refusal:
 def signalled(offers, *refusals, **limits):
     seen = CapacitySeen(cloud="aws", region="r", half_life=1800.0, refusals=refusals)
     asked = wish(pool("gpu"), **limits)
-    return rank(asked, Market.of(offers), REACH, known=Known(signals={("aws", "r"): seen}))
+    return rank(asked, OfferIndex.of(offers), REACH, known=MarketKnowledge(signals={("aws", "r"): seen}))
 
 
 def cloud(instance, price, region="r") -> Offer:

@@ -20,12 +20,12 @@ from services.clouds.existing_cluster import Standing, Stood
 from services.colony.accounting import so_far
 from services.gateway.status.facts import Facts
 from services.gateway.status.message import message
-from services.provisioning.act import NO_CATALOG, Calls
+from services.provisioning.act import NO_CATALOG, ProvisioningCalls
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
 from services.provisioning.placement.adoption import UNPRICED
-from services.provisioning.placement.market_view import Stall
-from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.market_view import MarketView
+from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.rank import rank
 from tests.samples import POOL
 
@@ -40,7 +40,7 @@ WISH = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, 
 
 
 def ranked(asked=WISH, cost=0.1):
-    market = Market()
+    market = OfferIndex()
     market.hear(Offers(cloud="aws", region="r", offers=(OFFER,), control_plane_per_hour=cost))
     return rank(asked, market, {"aws": True})
 
@@ -78,7 +78,7 @@ def test_the_limit_counts_the_control_plane():
 
 
 def test_one_cloud_is_cheaper_than_another_for_its_control_plane_too():
-    market = Market()
+    market = OfferIndex()
     for cloud, cost in (("aws", 2.0), ("gcp", 0.5)):
         offers = (replace(OFFER, cloud=cloud),)
         market.hear(Offers(cloud=cloud, region="r", offers=offers, control_plane_per_hour=cost))
@@ -126,7 +126,7 @@ def test_a_machine_beside_its_successor_is_nothing_added_by_hand():
 
 
 async def test_without_a_catalog_nothing_is_bought_and_the_setting_is_named():
-    calls = Calls({}, None, None, None, priced=False)
+    calls = ProvisioningCalls({}, None, None, None, priced=False)
     (answer,) = await calls.rank(Rank(WISH, ()))
     assert (answer.placements, answer.reason, "ALATE_CATALOG" in NO_CATALOG) == ((), "NoCatalog", True)
     state = tell(None, WISH, answer)
@@ -141,8 +141,8 @@ class Stands:
 
 
 def unpriced():
-    stall = Stall(MemoryBus(), lambda: T0, Meters())
-    return Calls({"capi": Stands()}, stall, {}, {}, priced=False)
+    stall = MarketView(MemoryBus(), lambda: T0, Meters())
+    return ProvisioningCalls({"capi": Stands()}, stall, {}, {}, priced=False)
 
 
 def adopts(price):
@@ -172,7 +172,7 @@ async def test_without_a_catalog_no_pool_is_added_and_the_setting_is_named():
 
 
 async def test_what_the_market_may_price_waits_until_it_has_spoken_and_an_owners_price_does_not():
-    calls = Calls({"capi": Stands()}, Stall(MemoryBus(), lambda: T0, Meters()), {}, {})
+    calls = ProvisioningCalls({"capi": Stands()}, MarketView(MemoryBus(), lambda: T0, Meters()), {}, {})
     with pytest.raises(TryLater, match="what the market offers"):
         await calls.rank(Rank(adopts(None), ()))
     (answer,) = await calls.rank(Rank(adopts(0.5), ()))

@@ -17,8 +17,8 @@ from services.market.capacity import learn
 from services.market.catalog_parser import read_folder
 from services.market.catalog_sources import SAMPLE as SHIPPED
 from services.market.jurisdictions import EU, country
-from services.provisioning.placement.offer_index import Market
-from services.provisioning.placement.predicates import Known
+from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.predicates import MarketKnowledge
 from services.provisioning.placement.rank import rank
 
 REQUESTS = 500
@@ -94,7 +94,7 @@ def cheapest(wish: Wish, offers: list[Offer], reach: dict[str, bool], gone: set[
 
 
 def test_for_random_requests_what_is_bought_is_the_true_minimum(offers):
-    dice, market, found = Random(4711), Market.of(offers), 0
+    dice, market, found = Random(4711), OfferIndex.of(offers), 0
     for _ in range(REQUESTS):
         wish, reach = request_of(dice, offers)
         best = next(iter(rank(wish, market, reach, most=1).placements), None)
@@ -111,8 +111,8 @@ class Memory:
         self.signals: dict[tuple[str, str], CapacitySeen] = {}
 
     @property
-    def known(self) -> Known:
-        return Known(signals=self.signals, now=NOW)
+    def known(self) -> MarketKnowledge:
+        return MarketKnowledge(signals=self.signals, now=NOW)
 
     def learn(self, at: Placement, refused: list[Lot], attempt: str) -> None:
         place = (at.cloud, at.region)
@@ -128,7 +128,7 @@ class Memory:
 
 
 def bought(
-    wish: Wish, market: Market, reach: dict[str, bool], gone: set[tuple[str, ...]], memory: Memory
+    wish: Wish, market: OfferIndex, reach: dict[str, bool], gone: set[tuple[str, ...]], memory: Memory
 ) -> tuple[float | None, int]:
     """What the wish costs in the end, offer after offer, where some have no room; and after how many tries."""
     tried: list[Attempt] = []
@@ -151,7 +151,7 @@ def sold_out(dice: Random, offers: list[Offer]) -> set[Way]:
 @pytest.mark.parametrize("together", [False, True], ids=["each on a market of its own", "all on one market"])
 def test_where_offers_are_sold_out_the_cost_is_within_one_percent_of_the_best_still_to_be_had(offers, together):
     """On one market each heeds what the others were refused, which must make nobody pay more."""
-    dice, market, tries = Random(42), Market.of(offers), 0
+    dice, market, tries = Random(42), OfferIndex.of(offers), 0
     gone, memory = sold_out(dice, offers), Memory()
     for number in range(REQUESTS):
         if not together:

@@ -22,11 +22,11 @@ from schemas.registry import declared
 from schemas.resize import Resize, ResizeRefused
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
-from services.provisioning.act import Calls
+from services.provisioning.act import ProvisioningCalls
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.launch import LAUNCH_LIMIT
-from services.provisioning.placement.market_view import Stall
-from services.provisioning.placement.other_clusters import holds, nodes
+from services.provisioning.placement.market_view import MarketView
+from services.provisioning.placement.other_clusters import held_attempt, machines_of
 from services.provisioning.service import service
 from services.runtime.loop import Runtime
 
@@ -179,7 +179,7 @@ async def test_the_hold_of_a_dead_attempt_ends_with_its_time_limit():
         await house.ask(wish("dead"))
         await asyncio.sleep(10)
         assert isinstance(await house.state("dead"), Launching)
-        assert nodes(holds(await house.state("dead")))[STOCK] == 2
+        assert machines_of(held_attempt(await house.state("dead")))[STOCK] == 2
         await asyncio.sleep(LAUNCH_LIMIT.total_seconds() + 60)
         assert (await house.state("dead")).reason == "TimeOut"
         assert house.cloud.standing == {}
@@ -221,7 +221,7 @@ async def stalls():
     await say(bus, Offers(cloud="own", region="r", offers=(DGX,)), "own", "r")
 
     async def stand():
-        stall = Stall(bus.again(), clock, Meters())
+        stall = MarketView(bus.again(), clock, Meters())
         for view in stall.views:
             tasks.append(asyncio.create_task(view.run()))
             await view.ready.wait()
@@ -308,7 +308,7 @@ async def test_what_was_let_go_while_it_was_being_made_is_told(stalls, becomes, 
     await write(bus, state)
     cloud, stall = Slow(bus, becomes(state)), await stand()
     await asyncio.sleep(1)
-    told = await Calls({"fake": cloud}, stall, None, None).launch(command(state))
+    told = await ProvisioningCalls({"fake": cloud}, stall, None, None).launch(command(state))
     assert told == (() if stands else (MadeLate(msgspec.structs.replace(state.attempt, backend="fake")),))
 
 
@@ -326,7 +326,7 @@ def resize(state, *, grows=True):
 async def test_one_that_grows_gets_no_machine_that_another_holds(stalls):
     bus, stand = stalls
     stall, small = await stand(), grown(launching("one"), 1)
-    calls = Calls({"fake": Cloud(bus)}, stall, None, None)
+    calls = ProvisioningCalls({"fake": Cloud(bus)}, stall, None, None)
     for state in (small, grown(launching("two"), 1), grown(small, 2)):
         await write(bus, state)
     await asyncio.sleep(1)
@@ -364,5 +364,5 @@ async def test_a_failed_try_is_held_until_it_is_gone():
     state = launching("one")
     failed = decide.decide(state, Due(), START + LAUNCH_LIMIT)
     assert isinstance(failed, Placing)
-    assert nodes(holds(state)) == nodes(holds(failed)) == {STOCK: 2}
-    assert holds(decide.decide(failed, Gone(1), START)) is None
+    assert machines_of(held_attempt(state)) == machines_of(held_attempt(failed)) == {STOCK: 2}
+    assert held_attempt(decide.decide(failed, Gone(1), START)) is None

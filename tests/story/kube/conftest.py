@@ -18,7 +18,7 @@ from services.cli.demo.run import COLONY
 from services.cli.demo.story import Story
 from services.cli.request.colony import from_file
 from services.market.catalog_parser import read_folder
-from services.market.catalog_sources import SAMPLE, Files
+from services.market.catalog_sources import SAMPLE, CatalogFiles
 from services.sandbox.clouds.engine.manager import Clouds
 from services.sandbox.clouds.model.pace import Pace
 from services.sandbox.clouds.model.shapes import shapes
@@ -78,7 +78,7 @@ async def stage(management: ControlPlane, world: RealWorld, nats_server: NatsSer
             at_end.push_async_callback(world.close)
             await _at_work(Clouds(await _kube(management.transport(), at_end), world, _laws(), now).run(), at_end)
             way = lambda: Between(management.transport(), weather)  # noqa: E731 - one line says it
-            services = Services(nats_server.url, way, (Files(SAMPLE),), backend, kube, skew)
+            services = Services(nats_server.url, way, (CatalogFiles(SAMPLE),), backend, kube, skew)
             await at_end.enter_async_context(services)
             play = Play(services.bus, kube, Story())
             await _at_work(play.follow(), at_end)

@@ -14,7 +14,7 @@ from schemas.subjects import Key
 from services.cli.demo.leftovers import Objects
 from services.cli.demo.play import Play
 from services.cli.demo.story import Story
-from services.market.catalog_sources import Files
+from services.market.catalog_sources import CatalogFiles
 from tests.kube.fixtures import needs
 from tests.kube.managers import NAMES, Managers
 from tests.story.kube.count import counted, settled
@@ -119,7 +119,7 @@ async def factory(management, tmp_path, nats_server):
         await prepared(kube)
         at_end.enter_context(Managers(management))
         before = await settled(kube)
-        services = Services(nats_server.url, management.transport, (Files(tmp_path / "dev.csv"),), "capi", kube)
+        services = Services(nats_server.url, management.transport, (CatalogFiles(tmp_path / "dev.csv"),), "capi", kube)
         await at_end.enter_async_context(services)
         found = Factory(services, Play(services.bus, kube, Story()), before)
         at_work = (

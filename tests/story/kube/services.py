@@ -15,7 +15,7 @@ from events.kube.client import Kube, Transport
 from events.telemetry import Meters
 from services.clouds import backends
 from services.compose import SERVICES, Ports
-from services.market.catalog_sources import Source
+from services.market.catalog_sources import CatalogSource
 
 T = TypeVar("T")
 LOOK = 0.2
@@ -46,7 +46,7 @@ class Services:
     nats: str
     way: Callable[[], Transport]
     """A way of the services' own into the management cluster."""
-    sources: tuple[Source, ...]
+    sources: tuple[CatalogSource, ...]
     backend: str
     kube: Kube
     skew: timedelta = timedelta()

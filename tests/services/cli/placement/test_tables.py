@@ -10,8 +10,8 @@ from services.cli.placement.tables import accounted, planned
 from services.cli.request.colony import from_file
 from services.clouds.existing_cluster import Standing, Stood
 from services.eventlog.explain import account
-from services.provisioning.placement.offer_index import Market
-from services.provisioning.placement.preview import taking_in
+from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.preview import adoption_plan
 from tests.services.eventlog.test_explain import LIFE, at
 
 POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
@@ -65,7 +65,7 @@ def test_what_would_be_taken_in_reads_as_a_sentence(there, end, told):
     adopt = Adopt(name="theirs", on_release=OnRelease(end))
     need = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),), adopt=adopt)
     wish = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=need)
-    made = msgspec.to_builtins(taking_in(wish, there, Market()))
+    made = msgspec.to_builtins(adoption_plan(wish, there, OfferIndex()))
     assert told in planned({"clusters": [made], "offers_from": "here", "notes": []})
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from schemas.market import CatalogSeen
 from services.inventory.market.catalog_checks import TOLD, gone, judge
-from services.market.catalog_parser import Text, Unread
+from services.market.catalog_parser import CatalogText, UnreadCatalog
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = T0 + timedelta(hours=6)
@@ -16,8 +16,8 @@ GOOD = "p5,H100,8,192,2048,98.32,21.5,us-east-1,a\n"
 NONE = CatalogSeen(cloud="aws")
 
 
-def text(rows=GOOD, as_of=T0, source="aws.csv", head=HEAD) -> Text:
-    return Text("aws", source, (head + rows).encode(), ".csv", as_of)
+def text(rows=GOOD, as_of=T0, source="aws.csv", head=HEAD) -> CatalogText:
+    return CatalogText("aws", source, (head + rows).encode(), ".csv", as_of)
 
 
 def served(last=NONE, *found, now=T0):
@@ -52,7 +52,7 @@ def test_where_nobody_says_when_it_was_written_it_is_as_old_as_when_it_was_first
 @pytest.mark.parametrize(
     ("found", "reason", "message"),
     [
-        (Unread("aws", "u", "u answers 404 Not Found"), "Unread", "u answers 404 Not Found"),
+        (UnreadCatalog("aws", "u", "u answers 404 Not Found"), "Unread", "u answers 404 Not Found"),
         (text(GOOD + "p4,H100"), "Damaged", "aws: the last row is cut off: the file is not whole"),
         (text(""), "Damaged", "aws: holds no offer"),
     ],
@@ -70,7 +70,7 @@ def test_what_cannot_be_read_or_is_damaged_leaves_the_last_good_served_and_tells
 
 
 def test_a_catalog_that_can_be_read_again_is_known_again_since_then():
-    stale, _ = served(FIRST, Unread("aws", "u", "dead"), now=LATER)
+    stale, _ = served(FIRST, UnreadCatalog("aws", "u", "dead"), now=LATER)
     seen, offers = served(stale, text(), now=LATER + timedelta(hours=1))
     assert (seen.freshness, seen.fresh_since, seen.revision, offers) == ("known", LATER + timedelta(hours=1), 3, 1)
 
@@ -83,7 +83,7 @@ def test_a_damaged_catalog_is_better_than_none_and_stays_served_when_it_is_read_
 
 
 def test_nothing_at_all_is_told_too():
-    seen, offers = served(NONE, Unread("aws", "u", "dead"))
+    seen, offers = served(NONE, UnreadCatalog("aws", "u", "dead"))
     assert (offers, seen.freshness, seen.offers) == (None, "stale", 0)
     assert seen.degraded[0].message == "dead; none are known"
 

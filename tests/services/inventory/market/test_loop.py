@@ -19,7 +19,7 @@ from schemas.wish import Need, Pool, Wish
 from services.inventory.market.capacity import REFUSED
 from services.inventory.market.catalog_refresh import AS_OF
 from services.inventory.market.loop import Market
-from services.market.catalog_parser import Text, Unread
+from services.market.catalog_parser import CatalogText, UnreadCatalog
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
@@ -27,7 +27,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 HEAD = "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,Price,SpotPrice,Region,AvailabilityZone\n"
 EAST = "p5,H100,8,192,2048,98.32,21.5,us-east-1,a\n"
 WEST = "p5,H100,8,192,2048,99.0,,us-west-2,b\n"
-DEAD = Unread("aws", "u", "u answers 404 Not Found")
+DEAD = UnreadCatalog("aws", "u", "u answers 404 Not Found")
 WISH = Wish(
     tenant="acme", colony="train", cluster="a", uid="c1", generation=1,
     need=Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),)),
@@ -38,8 +38,8 @@ def clock() -> datetime:
     return START + timedelta(seconds=asyncio.get_running_loop().time())
 
 
-def text(*rows, cloud="aws") -> Text:
-    return Text(cloud, f"{cloud}.csv", (HEAD + "".join(rows)).encode(), ".csv", START)
+def text(*rows, cloud="aws") -> CatalogText:
+    return CatalogText(cloud, f"{cloud}.csv", (HEAD + "".join(rows)).encode(), ".csv", START)
 
 
 class Source:
@@ -164,7 +164,7 @@ async def test_a_region_or_a_cloud_that_is_in_no_catalog_any_more_offers_nothing
 
 async def test_a_folder_that_cannot_be_read_takes_nothing_away(house):
     await house.start()
-    house.source.found, house.source.marked = (Unread("", "prices", "prices cannot be read"),), 1
+    house.source.found, house.source.marked = (UnreadCatalog("", "prices", "prices cannot be read"),), 1
     await asyncio.sleep(5)
     assert await house.prices() == [98.32]
     assert dict(house.meters.counts(CATALOG_FAILURES)) == {"folder": 1}

@@ -9,7 +9,7 @@ import pytest
 
 from events.meters import CATALOG_FAILURES
 from services.inventory.watch.watcher import VIOLATIONS
-from services.market.catalog_parser import Text
+from services.market.catalog_parser import CatalogText
 from services.runtime.failures import FAILURES
 from tests.foreign import Foreign
 from tests.services.inventory.fleet import Fleet, fleet
@@ -179,7 +179,7 @@ class Catalog:
 
     async def read(self):
         rows = "\n".join(f"{'p' * 100}{place},H100,8,192,2048,98.32,us-east-1" for place in range(self.rows))
-        return (Text(self.cloud, self.cloud, f"{COLUMNS}\n{rows}\n".encode()),)
+        return (CatalogText(self.cloud, self.cloud, f"{COLUMNS}\n{rows}\n".encode()),)
 
     def mark(self):
         return None

@@ -14,8 +14,8 @@ from schemas.wish import Need, Pool, Wish
 from services.clouds.existing_cluster import Standing, Stood
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
-from services.provisioning.placement.adoption import UNPRICED, as_it_stands
-from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.adoption import UNPRICED, recall
+from services.provisioning.placement.offer_index import OfferIndex
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 POOL = Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=3)
@@ -27,7 +27,7 @@ THERE = Standing("aws", "us-east-1", (Stood("gpu", 3, "p5", "az1"),), version="v
 
 
 def market(price=40.0, cost=0.0):
-    known = Market()
+    known = OfferIndex()
     offer = Offer(
         cloud="aws", region="us-east-1", zone="az1", instance="p5", accelerator="H100", accelerators=8, price=price
     )
@@ -42,7 +42,7 @@ def asked(*found, ended="", **more):
 
 def after(there, state=None, known=None):
     state = state or asked(OWN)
-    return decide.decide(state, as_it_stands(state.wish, 2, there, known or market()), NOW)
+    return decide.decide(state, recall(state.wish, 2, there, known or market()), NOW)
 
 
 def test_what_stands_of_a_colony_that_stands_is_taken_in_again_under_its_own_marks():
@@ -92,7 +92,7 @@ def test_what_pods_had_grown_keeps_its_size():
 @pytest.mark.parametrize("told", [NotRecalled(2, "there is no Cluster"), None])
 def test_what_tells_too_little_is_let_go_and_the_cluster_is_founded_anew(told):
     state, foreign = asked(OWN), THERE._replace(pools=(Stood("other", 3),))
-    anew = decide.decide(state, told or as_it_stands(WISH, 2, foreign, market()), NOW)
+    anew = decide.decide(state, told or recall(WISH, 2, foreign, market()), NOW)
     assert (type(anew), anew.standing) == (Requested, None)
     assert [(stray.number, stray.reason) for stray in anew.strays] == [(2, "Lost")]
     assert any(isinstance(each, Release) for each in todo(anew))

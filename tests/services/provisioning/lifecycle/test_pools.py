@@ -15,7 +15,7 @@ from schemas.teardown import Releasing as ReleaseOrdered
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
-from services.provisioning.placement.market_view import addition, in_vain
+from services.provisioning.placement.market_view import pools_unavailable_message, wish_for_new_pools
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -197,7 +197,7 @@ def test_one_that_was_interrupted_often_is_told_to_buy_on_demand_first():
 
 def buying(need):
     (buy,) = asked(tell(ready(), wish(need)), Buy)
-    return addition(buy)
+    return wish_for_new_pools(buy)
 
 
 def test_the_market_is_asked_for_the_new_pool_alone_where_the_others_are():
@@ -211,7 +211,7 @@ def test_what_the_limit_leaves_beside_the_others_is_all_it_may_cost(most, left):
 
 
 def test_what_cannot_be_bought_is_told_in_one_sentence_with_the_way():
-    assert in_vain(buying(BOTH), "no offer") == (
+    assert pools_unavailable_message(buying(BOTH), "no offer") == (
         "pool more cannot be added in aws r beside what is there (no offer): "
         "ask for another one, or add another cluster to the Colony"
     )

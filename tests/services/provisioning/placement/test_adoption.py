@@ -9,13 +9,13 @@ from schemas.inventory import Offer
 from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Adopt, Need, Pool, Wish
 from services.clouds.existing_cluster import Standing, Stood
-from services.provisioning.placement.adoption import taken_in
-from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.adoption import rank_existing
+from services.provisioning.placement.offer_index import OfferIndex
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 POOLS = tuple(Pool(name=name, accelerator="H100", accelerators_per_node=8, nodes=2) for name in ("a", "b"))
 NEED = Need(pools=POOLS[:1], adopt=Adopt(name="theirs"))
-MARKET = Market.of(
+MARKET = OfferIndex.of(
     Offer(
         cloud="aws", region="eu-west-1", zone=zone, instance="x8", accelerator="H100", accelerators=8,
         price=price, spot_price=1.0,
@@ -29,7 +29,7 @@ OWN = Adopt(name="theirs", node_price_per_hour=0.5)
 def answer(there=THERE, tried=(), now=NOW, **more):
     need = msgspec.structs.replace(NEED, **more)
     wish = Wish(tenant="acme", colony="train", cluster="gpu", uid="c1", generation=1, need=need)
-    return taken_in(wish, there, MARKET, tried, now)
+    return rank_existing(wish, there, MARKET, tried, now)
 
 
 def prices(found):

@@ -16,9 +16,9 @@ from schemas.wish import Need, ScaledBy, Wish
 from services.colony.accounting import so_far
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
-from services.provisioning.placement.offer_index import Market
-from services.provisioning.placement.other_clusters import nodes
-from services.provisioning.placement.predicates import Known
+from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.other_clusters import machines_of
+from services.provisioning.placement.predicates import MarketKnowledge
 from services.provisioning.placement.rank import rank
 from tests.samples import POOL
 
@@ -42,7 +42,7 @@ def wish(generation=1, *, most=5, least=1, cap=None, names=("a",)):
 
 
 def ranked(asked, *offers, held=None):
-    return rank(asked, Market.of(offers or (OFFER,)), {"aws": True}, known=Known(held=held or {}))
+    return rank(asked, OfferIndex.of(offers or (OFFER,)), {"aws": True}, known=MarketKnowledge(held=held or {}))
 
 
 def seen(*there, **shown):
@@ -88,7 +88,7 @@ def test_what_its_largest_size_would_cost_must_be_allowed():
 def test_limited_machines_are_held_for_its_largest_size():
     limited = replace(OFFER, limit=5)
     (placement,) = ranked(wish(), limited).placements
-    held = nodes(Attempt(number=1, placement=placement))
+    held = machines_of(Attempt(number=1, placement=placement))
     assert held == {("aws", "r", "z", "x8"): 5}
     assert ranked(wish(least=1, most=2), limited, held=held).reason == "Taken"
 

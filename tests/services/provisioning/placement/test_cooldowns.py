@@ -8,9 +8,9 @@ import pytest
 from schemas.inventory import Offer
 from schemas.placement import Attempt
 from schemas.wish import Need, Pool, Spot, Wish
-from services.provisioning.placement.cooldowns import FAILURES, memory, remembered
-from services.provisioning.placement.offer_index import Market
-from services.provisioning.placement.rank import Known, rank
+from services.provisioning.placement.cooldowns import COOLDOWNS, cooldown, still_counts
+from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.rank import MarketKnowledge, rank
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 REACH = {"aws": True, "gcp": True}
@@ -30,7 +30,7 @@ def offer(cloud, region, zone, instance) -> Offer:
     )  # fmt: skip
 
 
-MARKET = Market.of(offer(*names) for names in NAMES.values())
+MARKET = OfferIndex.of(offer(*names) for names in NAMES.values())
 
 
 def ask(spot=Spot.ONLY) -> Wish:
@@ -44,7 +44,7 @@ def failed(reason) -> Attempt:
 
 
 def left(reason, spot=Spot.ONLY, after=timedelta(0), of=failed) -> set[str]:
-    ranked = rank(ask(spot), MARKET, REACH, (of(reason),), known=Known(now=T0 + after))
+    ranked = rank(ask(spot), MARKET, REACH, (of(reason),), known=MarketKnowledge(now=T0 + after))
     places = {(p.cloud, p.region, p.lots[0].zone, p.lots[0].instance) for p in ranked.placements}
     return {name for name, place in NAMES.items() if place in places}
 
@@ -87,19 +87,19 @@ def test_what_spot_machines_met_closes_those_on_demand_only_where_buying_is_not_
     assert ("same" in left(reason, Spot.NEVER)) == on_demand
 
 
-@pytest.mark.parametrize("reason", sorted(FAILURES))
+@pytest.mark.parametrize("reason", sorted(COOLDOWNS))
 def test_a_failure_is_forgotten_when_its_time_is_over_and_not_before(reason):
-    lasts = memory(reason).lasts
-    if memory(reason).final:
-        assert remembered(failed(reason), T0 + timedelta(days=3650))
+    lasts = cooldown(reason).lasts
+    if cooldown(reason).final:
+        assert still_counts(failed(reason), T0 + timedelta(days=3650))
         return
     assert not lasts or "same" not in left(reason, after=lasts - timedelta(seconds=1))
     assert "same" in left(reason, after=lasts)
 
 
 def test_where_one_failure_can_be_mended_by_time_that_is_what_is_told():
-    only = Market.of([offer(*NAMES["same"]), offer(*NAMES["cloud"])])
-    tried, known = (), Known(now=T0)
+    only = OfferIndex.of([offer(*NAMES["same"]), offer(*NAMES["cloud"])])
+    tried, known = (), MarketKnowledge(now=T0)
     for reason in ("NoCapacity", "BadTemplate"):
         best = rank(ask(), only, REACH, tried, known=known).placements[0]
         tried += (Attempt(number=1, placement=best, reason=reason, message="no", failed_at=T0),)
@@ -111,12 +111,12 @@ def test_of_two_pools_only_the_one_whose_machine_had_no_room_looks_elsewhere():
         Pool(name=n, accelerator=n, accelerators_per_node=8, nodes=1, spot=Spot.NEVER) for n in ("H100", "A100")
     )
     two = Wish(tenant="t", colony="c", cluster="a", uid="u", generation=1, need=Need(pools=pools))
-    market = Market.of(
+    market = OfferIndex.of(
         Offer(cloud="aws", region="r1", instance=f"{kind}-{n}", accelerator=kind, accelerators=8, price=float(n))
         for kind in ("H100", "A100")
         for n in (1, 2)
     )
     best = rank(two, market, REACH).placements[0]
     tried = (Attempt(number=1, placement=best, reason="NoCapacity", message="no H100-1 left", failed_at=T0),)
-    following = rank(two, market, REACH, tried, known=Known(now=T0)).placements[0]
+    following = rank(two, market, REACH, tried, known=MarketKnowledge(now=T0)).placements[0]
     assert [lot.instance for lot in following.lots] == ["H100-2", "A100-1"]

@@ -5,9 +5,9 @@ import msgspec
 from schemas.inventory import Offer
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.placement.exclusions import exclusions
-from services.provisioning.placement.offer_index import Market
-from services.provisioning.placement.predicates import Known
-from services.provisioning.placement.rank import ask, rank
+from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.predicates import MarketKnowledge
+from services.provisioning.placement.rank import offer_query, rank
 
 REACH = {"aws": True, "gcp": True}
 
@@ -18,7 +18,7 @@ def offer(cloud, region, instance, price, **more) -> Offer:
     )  # fmt: skip
 
 
-MARKET = Market.of(
+MARKET = OfferIndex.of(
     [
         offer("azure", "eastus", "nd", 1.0, cpu=96.0),
         offer("aws", "us-east-1", "p5", 20.0, cpu=192.0, spot_price=9.0),
@@ -35,7 +35,7 @@ def wish(cap=None, **more) -> Wish:
 
 
 def told(asked) -> list[tuple[str, int, str]]:
-    return [(each.reason, each.count, each.nearest) for each in exclusions(ask(asked, REACH), MARKET)]
+    return [(each.reason, each.count, each.nearest) for each in exclusions(offer_query(asked, REACH), MARKET)]
 
 
 def test_each_way_to_buy_counts_once_and_the_nearest_miss_is_told_in_the_rules_own_measure():
@@ -47,8 +47,8 @@ def test_each_way_to_buy_counts_once_and_the_nearest_miss_is_told_in_the_rules_o
 
 
 def test_a_cloud_that_another_back_end_reaches_is_told_with_its_name():
-    known = Known(elsewhere={"azure": "k0rdent", "aws": "k0rdent"})
-    found = exclusions(ask(wish(), REACH, known=known), MARKET)
+    known = MarketKnowledge(elsewhere={"azure": "k0rdent", "aws": "k0rdent"})
+    found = exclusions(offer_query(wish(), REACH, known=known), MARKET)
     assert found[0].nearest == "azure eastus nd at $1.00 a node: azure is reached with backend: k0rdent"
 
 

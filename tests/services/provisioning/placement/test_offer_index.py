@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from schemas.inventory import Offer, Offers
 from schemas.wish import Need, Pool, Spot, Wish
-from services.provisioning.placement.offer_index import Market
+from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.rank import rank
 
 REACH = {"aws": True, "gcp": False}
@@ -32,8 +32,8 @@ def offers(place, goods) -> tuple[Offer, ...]:
     )  # fmt: skip
 
 
-def heard(news) -> tuple[Market, list[Offer]]:
-    market, last = Market(), {}
+def heard(news) -> tuple[OfferIndex, list[Offer]]:
+    market, last = OfferIndex(), {}
     for place, goods in news:
         last[place] = offers(place, goods)
         market.hear(Offers(cloud=place[0], region=place[1], offers=last[place]))
@@ -91,7 +91,7 @@ def test_the_index_answers_as_an_exhaustive_search_does(news, asked, most):
 @given(NEWS)
 def test_a_market_that_changed_is_the_market_that_was_there_from_the_start(news):
     market, listed = heard(news)
-    fresh = Market.of(listed)
+    fresh = OfferIndex.of(listed)
     for accelerator in ("H100", "A100"):
         for count in (4, 8):
             assert market.shelf(accelerator, count) == fresh.shelf(accelerator, count)
@@ -112,7 +112,7 @@ def test_an_offer_is_found_by_its_name():
 
 def test_where_something_is_limited_is_known_and_forgotten():
     limited = Offer(cloud="own", region="r", instance="dgx", accelerator="H100", accelerators=8, price=0.0, limit=4)
-    market = Market.of((limited,))
+    market = OfferIndex.of((limited,))
     assert market.limited == {("own", "r")}
     market.replace(("own", "r"), ())
     assert market.limited == set()

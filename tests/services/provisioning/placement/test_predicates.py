@@ -4,24 +4,32 @@ import pytest
 
 from schemas.inventory import Offer
 from schemas.wish import Need, Pool, Spot
-from services.provisioning.placement.cooldowns import marks
-from services.provisioning.placement.offer_index import Entry
-from services.provisioning.placement.predicates import RULES, Ask, Known, cpu_for_pods, fits, gib_for_pods, lot
+from services.provisioning.placement.cooldowns import market_slices
+from services.provisioning.placement.offer_index import PricedOffer
+from services.provisioning.placement.predicates import (
+    RULES,
+    MarketKnowledge,
+    OfferQuery,
+    cpu_for_pods,
+    fits,
+    gib_for_pods,
+    new_lot,
+)
 
 REACH = {"aws": True, "own": False}
 
 
-def entry(price=1.0, *, spot=False, zone="a", **more) -> Entry:
+def entry(price=1.0, *, spot=False, zone="a", **more) -> PricedOffer:
     fields = {"cloud": "aws", "region": "eu-west-1", "instance": "x", "accelerator": "H100", "accelerators": 8} | more
-    return Entry(price, spot, zone, fields["instance"], Offer(price=price, zone=zone, **fields))
+    return PricedOffer(price, spot, zone, fields["instance"], Offer(price=price, zone=zone, **fields))
 
 
 def pool(**more) -> Pool:
     return Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2, **more)
 
 
-def ask(reach=REACH, closed=frozenset(), known=None, **need) -> Ask:
-    return Ask(Need(pools=(pool(),), **need), reach, None, closed, known or Known())
+def ask(reach=REACH, closed=frozenset(), known=None, **need) -> OfferQuery:
+    return OfferQuery(Need(pools=(pool(),), **need), reach, None, closed, known or MarketKnowledge())
 
 
 HERE = entry(cpu=96.0, memory_gib=1024.0)
@@ -34,11 +42,12 @@ CASES = {
     "Memory": (ask(), pool(memory_gib=1025), HERE, "it has 1024 GiB, about 971.4 for pods"),
     "Disk": (ask(), pool(disk_gib=100), entry(disk_gib=99.0), "its disk has 99 GiB"),
     "Spot": (ask(), pool(spot=Spot.ONLY), HERE, "spot is only"),
-    "Denied": (ask(known=Known(denied=frozenset({"aws"}))), pool(), HERE,
+    "Denied": (ask(known=MarketKnowledge(denied=frozenset({"aws"}))), pool(), HERE,
                "aws refused the tenant's credential lately"),
-    "Tried": (ask(closed=frozenset(marks("aws", "eu-west-1", lot(pool(), HERE))[:1])), pool(), HERE,
+    "Tried": (ask(closed=frozenset(market_slices("aws", "eu-west-1", new_lot(pool(), HERE))[:1])), pool(), HERE,
               "a try failed there lately"),
-    "Taken": (ask(known=Known(held={("aws", "eu-west-1", "a", "x"): 3})), pool(), entry(limit=4), "1 of 4 are free"),
+    "Taken": (ask(known=MarketKnowledge(held={("aws", "eu-west-1", "a", "x"): 3})), pool(), entry(limit=4),
+              "1 of 4 are free"),
 }  # fmt: skip
 
 

@@ -11,14 +11,14 @@ from schemas.inventory import Offer
 from schemas.placement import Attempt
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.placement import rank as placement
-from services.provisioning.placement.offer_index import Market
-from services.provisioning.placement.predicates import Known
+from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.predicates import MarketKnowledge
 
 REACH = {"aws": True, "gcp": False}
 
 
 def rank(asked, offers, reach, failed=(), **more):
-    return placement.rank(asked, Market.of(offers), reach, failed, **more)
+    return placement.rank(asked, OfferIndex.of(offers), reach, failed, **more)
 
 
 def offer(cloud="aws", region="r1", instance="x8", price=10.0, spot=None, **more) -> Offer:
@@ -165,7 +165,7 @@ def test_a_cloud_within_reach_that_offers_nothing_is_not_named_instead():
 
 
 def test_of_clouds_that_were_asked_for_those_that_another_back_end_reaches_are_told_with_its_name():
-    known = Known(elsewhere={"azure": "k0rdent", "gcp": "k0rdent"})
+    known = MarketKnowledge(elsewhere={"azure": "k0rdent", "gcp": "k0rdent"})
     ranked = rank(wish(clouds=("azure", "ibm")), (), REACH, known=known)
     assert ranked.message.endswith("azure is reached with backend: k0rdent; within reach are aws, gcp")
 

@@ -10,7 +10,14 @@ from schemas.cluster import Launching, Placing, Ready, Released, Releasing, Requ
 from schemas.placement import Attempt, Lot, Placement
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
-from services.provisioning.placement.other_clusters import Holder, Holders, excess, holds, nodes, together
+from services.provisioning.placement.other_clusters import (
+    Reservation,
+    Reservations,
+    exceeded,
+    held_attempt,
+    machines_of,
+    total_machines,
+)
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 WISH = Wish(
@@ -49,20 +56,20 @@ def state(kind, *bought):
 
 @given(st.lists(st.tuples(st.sampled_from([Key("cluster", "acme", name) for name in "abc"]), states), max_size=30))
 def test_what_is_held_is_what_the_newest_states_hold(told):
-    holders = Holders()
+    holders = Reservations()
     for key, newest in told:
         holders.note(key, newest)
-    held = {key: attempt for key, newest in dict(told).items() if (attempt := holds(newest)) is not None}
-    assert +holders.taken == together(held.values())
+    held = {key: attempt for key, newest in dict(told).items() if (attempt := held_attempt(newest)) is not None}
+    assert +holders.taken == total_machines(held.values())
     for key in dict(told):
-        assert +holders.beside(key) == together(attempt for other, attempt in held.items() if other != key)
+        assert +holders.beside(key) == total_machines(attempt for other, attempt in held.items() if other != key)
     for stock in STOCKS:
-        wanted = {key: Holder("u", attempt) for key, attempt in held.items() if stock in nodes(attempt)}
+        wanted = {key: Reservation("u", attempt) for key, attempt in held.items() if stock in machines_of(attempt)}
         assert holders.of([stock]) == wanted
 
 
 def test_what_is_told_of_the_rest_does_not_change_with_the_next_state():
-    holders = Holders()
+    holders = Reservations()
     holders.note(ONE, state(Ready, LOT))
     before = holders.beside(TWO)
     holders.note(ONE, Released(uid="u", wish=WISH, because="Deleted"))
@@ -71,6 +78,6 @@ def test_what_is_told_of_the_rest_does_not_change_with_the_next_state():
 
 
 def test_there_are_enough_until_more_are_taken_than_there_are():
-    assert excess({STOCKS[0]: 2}, {STOCKS[0]: 2, STOCKS[1]: 9}) is None
-    assert excess({STOCKS[0]: 1}, {STOCKS[0]: 2}) == STOCKS[0]
-    assert excess({STOCKS[0]: 0}, {}) is None
+    assert exceeded({STOCKS[0]: 2}, {STOCKS[0]: 2, STOCKS[1]: 9}) is None
+    assert exceeded({STOCKS[0]: 1}, {STOCKS[0]: 2}) == STOCKS[0]
+    assert exceeded({STOCKS[0]: 0}, {}) is None

@@ -10,10 +10,10 @@ from schemas.inventory import Offer
 from schemas.placement import Attempt, Lot, Placement
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
-from services.provisioning.placement.cooldowns import FAILURES
-from services.provisioning.placement.offer_index import Market
-from services.provisioning.placement.other_clusters import Neighbours
-from services.provisioning.placement.rank import Known, rank
+from services.provisioning.placement.cooldowns import COOLDOWNS
+from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.other_clusters import TenantSignals
+from services.provisioning.placement.rank import MarketKnowledge, rank
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 ONE, TWO, OTHER = Key("cluster", "acme", "one"), Key("cluster", "acme", "two"), Key("cluster", "zeta", "one")
@@ -38,12 +38,12 @@ def waiting() -> Waiting:
 
 @pytest.fixture
 def neighbours():
-    return Neighbours()
+    return TenantSignals()
 
 
 def test_a_refused_credential_is_known_to_the_tenants_other_clusters_for_a_while(neighbours):
     neighbours.note(ONE, placing())
-    lasts = FAILURES["Denied"].lasts
+    lasts = COOLDOWNS["Denied"].lasts
     assert neighbours.denied(TWO, T0) == {"aws"}
     assert neighbours.denied(TWO, T0 + lasts) == frozenset()
     assert neighbours.denied(ONE, T0) == neighbours.denied(OTHER, T0) == frozenset()
@@ -72,6 +72,8 @@ def test_who_waits_for_an_accelerator_is_told_when_one_is_offered_or_given_back(
 
 
 def test_a_cloud_that_refused_the_tenant_is_left_out_and_named_where_nothing_else_fits():
-    market = Market.of([Offer(cloud="aws", region="r", instance="x", accelerator="H100", accelerators=8, price=1.0)])
-    ranked = rank(WISH, market, {"aws": False}, known=Known(denied=frozenset({"aws"})))
+    market = OfferIndex.of(
+        [Offer(cloud="aws", region="r", instance="x", accelerator="H100", accelerators=8, price=1.0)]
+    )
+    ranked = rank(WISH, market, {"aws": False}, known=MarketKnowledge(denied=frozenset({"aws"})))
     assert (ranked.reason, ranked.message) == ("Denied", "the credentials of aws were refused to another cluster")
