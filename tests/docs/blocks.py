@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "guides").glob("*.md")))
+PAGES = (ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "guides").glob("*.md")))
 """Whose snippets are run."""
 SHOWN = {"text", "mermaid", "promql", "json"}
 """Languages of what is only looked at."""

@@ -66,29 +66,29 @@ async def has(stack: Stack, name: str) -> bool:
     return (await stack.alate("get", "colony", name)).code == 0
 
 
-async def readme(stack: Stack, cwd: Path):
-    """What comes of the README's publisher, exactly as printed, run in a folder."""
-    text = (Path(__file__).parents[2] / "README.md").read_text()
+async def guide(stack: Stack, cwd: Path):
+    """What comes of the guide's publisher, exactly as printed, run in a folder."""
+    text = (Path(__file__).parents[2] / "docs" / "guides" / "publish.md").read_text()
     (code,) = (block for block in text.split("```python\n")[1:] if "nats.connect" in block.partition("```")[0])
     file = stack.cwd / "publisher.py"
     file.write_text(code.partition("```")[0])
     return await run(sys.executable, file, cwd=cwd, within=20)
 
 
-async def test_the_readmes_publisher_asks_for_a_cluster_as_it_is_printed(stack):
-    done = await readme(stack, stack.cwd)
+async def test_the_guides_publisher_asks_for_a_cluster_as_it_is_printed(stack):
+    done = await guide(stack, stack.cwd)
     assert (done.code, done.err) == (0, "")
     await until(lambda: has(stack, "burst"))
 
 
-async def test_the_readmes_publisher_says_in_one_sentence_that_nobody_listens(stack, tmp_path):
-    absent = await readme(stack, tmp_path)
+async def test_the_guides_publisher_says_in_one_sentence_that_nobody_listens(stack, tmp_path):
+    absent = await guide(stack, tmp_path)
     assert (absent.code, absent.err.count("\n")) == (1, 1)
     assert "is `alate up` running?" in absent.err
     (tmp_path / ".alate" / "keys").mkdir(parents=True)
     (tmp_path / ".alate" / "stack.json").write_text('{"nats_url": "nats://127.0.0.1:9"}')
     (tmp_path / ".alate" / "keys" / "publisher.nk").write_bytes(stack.key("publisher").read_bytes())
-    away = await readme(stack, tmp_path)
+    away = await guide(stack, tmp_path)
     assert away.code == 1
     assert away.err.splitlines()[-1].startswith("no NATS takes the request: is `alate up` running?")
     assert "Traceback" not in away.err

@@ -17,7 +17,7 @@ from services.cli.placement.plan import ASKED
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "lifecycle.md"
 FLAGS = ("--gpus", "16", "--accelerator", "H100", "--per-node", "8", "--max-price", "60", "--ttl", "1h")
 COLONY = """
 apiVersion: alate.dev/v1alpha1
@@ -44,8 +44,8 @@ EVENT = {
 
 
 def waits_for_one_cluster(colony, cluster):
-    """What the README tells kubectl to wait for, of another Colony."""
-    (line,) = (line for line in README.read_text().splitlines() if line.startswith("kubectl wait --for=jsonpath"))
+    """What the page on the life of a cluster tells kubectl to wait for, of another Colony."""
+    (line,) = (line for line in PAGE.read_text().splitlines() if line.startswith("kubectl wait --for=jsonpath"))
     return [
         each.replace("colony/train", f"colony/{colony}").replace('"gpu"', f'"{cluster}"')
         for each in shlex.split(line)[1:]

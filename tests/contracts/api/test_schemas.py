@@ -223,11 +223,16 @@ async def test_cluster_apis_real_schemas_take_a_topology_in_each_version_that_is
 
 
 def _examples() -> list[tuple[str, Any]]:
-    fenced = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    texts = [("README.md", text) for text in fenced]
+    pages = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    texts = [
+        (page.name, text)
+        for page in pages
+        for text in re.findall(r"^```yaml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    ]
     texts += [(file.name, file.read_text()) for file in sorted((ROOT / "deploy").rglob("*.yaml"))]
     found = [(name, each) for name, text in texts for each in yaml.safe_load_all(text)]
-    return [(name, each) for name, each in found if isinstance(each, dict) and each.get("kind") == COLONIES.kind]
+    ours = (COLONIES.api_version, COLONIES.kind)
+    return [(name, each) for name, each in found if (each.get("apiVersion"), each.get("kind")) == ours]
 
 
 @pytest.mark.parametrize(("name", "example"), _examples(), ids=lambda value: value if isinstance(value, str) else "")
@@ -266,4 +271,4 @@ async def test_the_kubeconfig_of_a_whole_colony_is_taken_changed_and_deleted(str
 
 
 def test_there_are_examples():
-    assert {name for name, _ in _examples()} >= {"README.md", "colony.yaml"}
+    assert {name for name, _ in _examples()} >= {"README.md", "tutorial.md", "colony.yaml"}
