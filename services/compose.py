@@ -15,7 +15,7 @@ from services.clouds.port import Cloud
 from services.edge.service import CLOSED, Door, Edge
 from services.gateway.service import Gateway
 from services.inventory.market.loop import Market
-from services.inventory.read.own_labels import labels_of, no_labels
+from services.inventory.read.labels import labels_of, no_labels
 from services.inventory.service import Inventory
 from services.kubernetes.workload_clusters import Workloads
 from services.market.catalog_sources import CatalogSource

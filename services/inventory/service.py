@@ -11,7 +11,7 @@ from events.kube.client import Kube
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from services.inventory.market.loop import Market
-from services.inventory.read.own_labels import Wanted, no_labels
+from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.responder import desk
 from services.inventory.watch.cleanup import Sweep
 from services.inventory.watch.clusters import Clusters
@@ -35,7 +35,7 @@ class Inventory:
         meters: Meters,
         jitter: Callable[[], float],
         management: Kube | None = None,
-        labels: Wanted = no_labels,
+        labels: LabelPolicy = no_labels,
     ) -> None:
         """`management`: watched as well, if given; `labels`: what the nodes of founded clusters shall bear."""
         self.ready = asyncio.Event()

@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from events.kube.port import Object
+
 Text = str | None
 Labels = dict[str, str] | None
 Quantities = dict[str, Any] | None
@@ -128,3 +130,20 @@ class Pod(Shape):
     metadata: Meta
     spec: PodSpec
     status: PodStatus | None = None
+
+
+ObjectPath = tuple[str, str]
+"""Namespace and name."""
+
+
+def identity(item: Object) -> str:
+    """The UID of an object, or its path if the API gives it none.
+
+    Cluster API's in-memory provider (v1.12.3) serves Nodes and Pods without a UID.
+    """
+    return str(item["metadata"].get("uid") or "/".join(object_path(item)))
+
+
+def object_path(item: Object) -> ObjectPath:
+    """Where an object is."""
+    return item["metadata"].get("namespace", ""), item["metadata"]["name"]

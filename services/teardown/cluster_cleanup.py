@@ -6,13 +6,12 @@ from events.errors import Fault, NotFound
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import NODES, PODS, PVCS, SERVICES, find
 from services.clouds.labels import MANAGER
+from services.kubernetes.name_list import MOST, first_names
 from services.kubernetes.resources import BadQuantity, bound, finished, held
 from services.teardown.controllers import controller, end, named, stop
 
 MIRROR = "kubernetes.io/config.mirror"
 """On a pod that its node runs from a file: nobody can end it but with the node."""
-NAMED = 3
-"""So many of a kind are named; of more, their number is told."""
 
 
 async def drain(kube: Kube, pods: Sequence[Object]) -> str:
@@ -102,8 +101,8 @@ def _waits(pods: Iterable[Object], does: tuple[str, str]) -> list[str]:
         owner = controller(pod)
         by.setdefault(named(owner, pod) if owner else "", []).append(pod)
     told = [_still(owner, by[owner], does) for owner in sorted(by)]
-    more = [f"and pods of {len(told) - NAMED} more"] if len(told) > NAMED else []
-    return [*told[:NAMED], *more]
+    more = [f"and pods of {len(told) - MOST} more"] if len(told) > MOST else []
+    return [*told[:MOST], *more]
 
 
 def _still(owner: str, pods: list[Object], does: tuple[str, str]) -> str:
@@ -120,7 +119,7 @@ def _going(items: list[Object], what: str) -> str:
 
 def _names(items: Iterable[Object]) -> str:
     names = sorted(_name(item) + _held_by(item["metadata"]) for item in items)
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    return first_names(names)
 
 
 def _name(item: Object) -> str:

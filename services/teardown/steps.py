@@ -28,6 +28,7 @@ from schemas.teardown import (
     Verifying,
     Warned,
 )
+from services.kubernetes.name_list import first_names
 
 STEP_LIMIT = timedelta(minutes=15)
 """How long giving back, and the proof of it, may take before people are told."""
@@ -36,8 +37,6 @@ RETRY_AFTER = timedelta(minutes=10)
 NEWS_EVERY = timedelta(seconds=5)
 """What a step waits for is told once it has waited so long, and a change of it no sooner after the last one."""
 LOST = "the cluster was lost meanwhile"
-NAMED = 3
-"""So many add-ons are named; of more, their number is told."""
 
 E = TypeVar("E", bound=TeardownState)
 Going = TypeVar("Going", Draining, Cleaning)
@@ -199,9 +198,7 @@ def _addons(state: TeardownState) -> tuple[str, ...]:
 
 
 def _named(addons: tuple[str, ...]) -> str:
-    shown = ", ".join(addons[:NAMED])
-    more = f" and {len(addons) - NAMED} more" if len(addons) > NAMED else ""
-    return f"{'add-on' if len(addons) == 1 else 'add-ons'} {shown}{more}"
+    return f"{'add-on' if len(addons) == 1 else 'add-ons'} {first_names(addons)}"
 
 
 def _awaits(addons: tuple[str, ...]) -> str:

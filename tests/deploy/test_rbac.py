@@ -11,7 +11,7 @@ from events.kube.client import Kube, Request, Response
 from events.kube.resources import STORAGECLASSES
 from events.memory.bus import MemoryBus
 from services.compose import SERVICES
-from services.inventory.read.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
+from services.inventory.read.object_types import CAPACITIES, CLAIMS, SLICES, VOLUMES
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal

@@ -1,4 +1,4 @@
-"""One node's level is made here, from the node, the pods on it, and what its devices are said to be."""
+"""The level of a node: computed from the node, the pods on it, and its devices."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -8,12 +8,18 @@ import msgspec
 from events.kube.port import Object
 from schemas.inventory import UNREADABLE, Amount, Device, NodeSeen, Trouble
 from services.clouds.node_config import pool_told
-from services.inventory.read.amounts import added, allocatable, balance, pieced, pieces
-from services.inventory.read.device_counts import by_model
-from services.inventory.read.device_labels import Told, told
-from services.inventory.read.own_labels import MODEL, borne
-from services.inventory.read.reachable_pools import NOTHING, Kind, Wants, kind, wants
-from services.inventory.watch.object_store import identity
+from services.inventory.read.amounts import (
+    allocatable,
+    balance,
+    by_model,
+    checked_requests,
+    in_accelerators,
+    offered_accelerators,
+    sum_amounts,
+)
+from services.inventory.read.labels import MODEL, DeviceReport, own_labels_of, report_devices
+from services.inventory.read.reachable_pools import NO_NEEDS, NodeTemplate, PodNeeds, node_template, pod_needs
+from services.kubernetes.object_types import identity
 from services.kubernetes.resources import (
     SHARE,
     Amounts,
@@ -27,8 +33,6 @@ from services.kubernetes.resources import (
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 NONE: Mapping[str, str] = {}
-MOST = 2**63
-"""Thousandths that a pod may ask for of anything: more are no number that is meant."""
 
 
 class NodeRead(NamedTuple):
@@ -39,18 +43,18 @@ class NodeRead(NamedTuple):
     schedulable: bool
     control_plane: bool
     offered: Amounts
-    told: Told
+    report: DeviceReport
     troubles: tuple[Trouble, ...]
     devices: tuple[Device, ...] = ()
-    """As labels and counts tell of them, before any pod does: made once, not at every pod's change."""
-    disagreeing: tuple[Trouble, ...] = ()
-    """The same where there are no ResourceSlices."""
+    """From labels and counts alone, without pods: computed once, not at every change of a pod."""
+    disagreements: tuple[Trouble, ...] = ()
+    """The disagreements between sources if there are no ResourceSlices."""
     uid: str = ""
-    borne: Mapping[str, str] = NONE
-    """Labels of ours on it."""
+    own_labels: Mapping[str, str] = NONE
+    """The labels of alate on it."""
     pool: str = ""
-    """Empty: it bears none of the labels that tell it."""
-    kind: Kind = Kind()
+    """Empty if no label names it."""
+    template: NodeTemplate = NodeTemplate()
 
 
 class PodRead(NamedTuple):
@@ -68,48 +72,48 @@ class PodRead(NamedTuple):
     """Id and health of each device its kubelet says it has (KEP-4680)."""
     trouble: Trouble | None = None
     stuck: bool = False
-    """Its scheduler said that it fits on no node."""
+    """Its scheduler reported that it fits on no node."""
     model: str = ""
-    """Which accelerator it asks for by our label; empty: any."""
-    wants: Wants = NOTHING
+    """The model it asks for by alate's label; empty: any."""
+    needs: PodNeeds = NO_NEEDS
 
 
 def read_node(node: Object) -> NodeRead:
-    """Read a Node; what makes no sense in it is a trouble."""
+    """Read a Node; impossible values become troubles."""
     offered, troubles = allocatable(node)
     meta, status = node["metadata"], node.get("status", {})
     labels = meta.get("labels") or {}
-    whole = pieces(status, offered)
-    devices, pool = told(labels, whole), pool_told(labels)
+    whole = offered_accelerators(status, offered)
+    devices, pool = report_devices(labels, whole), pool_told(labels)
     read = NodeRead(
         name=meta["name"],
         ready=any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions") or ()),
         schedulable=not (node.get("spec") or {}).get("unschedulable", False),
         control_plane=CONTROL_PLANE in labels,
         offered=offered,
-        told=devices,
+        report=devices,
         troubles=troubles,
         uid=meta.get("uid") or "",
-        borne=borne(node) or NONE,
+        own_labels=own_labels_of(node) or NONE,
         pool=pool,
-        kind=kind(node, pool, devices, whole),
+        template=node_template(node, pool, devices, whole),
     )
-    return read._replace(devices=_alive(read, []), disagreeing=tuple(_disagreeing(read, ())))
+    return read._replace(devices=_with_health(read, []), disagreements=tuple(_disagreements(read, ())))
 
 
-def unread_node(node: Object, why: str) -> NodeRead:
-    """One that cannot be read: it is there, and nothing can be had of it."""
+def unreadable_node(node: Object, why: str) -> NodeRead:
+    """A Node that cannot be read: it exists and offers nothing."""
     trouble = Trouble(reason=UNREADABLE, message=f"the node cannot be read: {why}")
-    return NodeRead(node["metadata"]["name"], False, False, False, {}, Told(), (trouble,))  # noqa: FBT003 - its facts
+    return NodeRead(node["metadata"]["name"], False, False, False, {}, DeviceReport(), (trouble,))  # noqa: FBT003 - its facts
 
 
 def read_pod(pod: Object) -> PodRead:
-    """Read a Pod; one whose requests cannot be read holds its place on the node, and is a trouble."""
+    """Read a Pod; one whose requests cannot be read counts as a pod on its node, and is a trouble."""
     meta = pod["metadata"]
     name = f"{meta['namespace']}/{meta['name']}"
     trouble, amounts = None, Amounts()
     try:
-        amounts = _positive(requests(pod))
+        amounts = checked_requests(requests(pod))
     except BadQuantity as bad:
         trouble = Trouble(reason="BadPod", message=f"pod {name}: {bad}")
     return PodRead(
@@ -123,21 +127,13 @@ def read_pod(pod: Object) -> PodRead:
         trouble=trouble,
         stuck=_stuck(pod),
         model=(pod["spec"].get("nodeSelector") or {}).get(MODEL, ""),
-        wants=wants(pod, amounts),
+        needs=pod_needs(pod, amounts),
     )
 
 
 def _stuck(pod: Object) -> bool:
     conditions = (pod.get("status") or {}).get("conditions") or ()
     return not bound(pod) and any((c["type"], c.get("reason")) == ("PodScheduled", "Unschedulable") for c in conditions)
-
-
-def _positive(amounts: Amounts) -> Amounts:
-    if below := [name for name, amount in amounts.items() if amount < 0]:
-        raise BadQuantity(f"it asks for less than 0 of {', '.join(below)}")
-    if above := [name for name, amount in amounts.items() if amount > MOST]:
-        raise BadQuantity(f"it asks for more of {', '.join(above)} than any machine has")
-    return amounts
 
 
 def _devices(pod: Object) -> Iterable[tuple[str, str]]:
@@ -163,10 +159,10 @@ def node_seen(
     resources, troubles = _resources(node, live)
     slices = tuple(dra)
     models, more = _models(node, resources, slices)
-    devices = slices or (_alive(node, live) if any(pod.devices for pod in live) else node.devices)
+    devices = slices or (_with_health(node, live) if any(pod.devices for pod in live) else node.devices)
     there = by_model(models, devices)
     first, claimants = next(iter(devices), None), {name for each in slices for name in each.allocated_to}
-    troubles += [*node.troubles, *node.told.troubles, *more, *pools, *(pod.trouble for pod in live if pod.trouble)]
+    troubles += [*node.troubles, *node.report.troubles, *more, *pools, *(pod.trouble for pod in live if pod.trouble)]
     return NodeSeen(
         uid=uid,
         node=node.name,
@@ -184,7 +180,7 @@ def node_seen(
         devices=devices,
         degraded=tuple(
             sorted(
-                [*troubles, *(_disagreeing(node, slices) if slices else node.disagreeing)],
+                [*troubles, *(_disagreements(node, slices) if slices else node.disagreements)],
                 key=lambda one: (one.reason, one.message),
             )
         ),
@@ -208,14 +204,16 @@ def _resources(node: NodeRead, live: list[PodRead]) -> tuple[dict[str, Amount], 
 def _models(
     node: NodeRead, resources: Mapping[str, Amount], slices: tuple[Device, ...]
 ) -> tuple[dict[str, Amount], list[Trouble]]:
-    """Accelerators by model: as the node offers them, else (where no device plugin is) as ResourceSlices do."""
+    """Accelerators by model: as the node offers them, or without a device plugin as ResourceSlices do."""
     offered = [name for name in resources if is_accelerator(name)]
     if slices and not any(node.offered.get(name) for name in offered):
         return _by_device(slices)
     found: dict[str, list[Amount]] = {}
     for name in offered:
-        found.setdefault(_model_of(name, node.told.devices or slices), []).append(pieced(name, resources[name]))
-    return {model: added(amounts) for model, amounts in sorted(found.items())}, []
+        found.setdefault(_model_of(name, node.report.devices or slices), []).append(
+            in_accelerators(name, resources[name])
+        )
+    return {model: sum_amounts(amounts) for model, amounts in sorted(found.items())}, []
 
 
 def _by_device(slices: tuple[Device, ...]) -> tuple[dict[str, Amount], list[Trouble]]:
@@ -229,7 +227,7 @@ def _by_device(slices: tuple[Device, ...]) -> tuple[dict[str, Amount], list[Trou
 
 
 def _model_of(resource: str, devices: Iterable[Device]) -> str:
-    """What is behind a resource's name; two models behind one name are told together."""
+    """The model behind a resource; several models are joined by ``+``."""
     vendor = resource.partition(".com/")[0]
     mig = _mig(resource)
     behind = [each for each in devices if (each.mig == mig if mig else _is_whole(each, vendor))]
@@ -237,7 +235,7 @@ def _model_of(resource: str, devices: Iterable[Device]) -> str:
 
 
 def _is_whole(device: Device, vendor: str) -> bool:
-    """Whether it is offered under the plain name: no MIG instance with a name of its own (``profile-place``)."""
+    """Whether it is offered under the plain resource: not a MIG instance with its own name (``profile-number``)."""
     of_vendor = vendor == "amd" if device.source == "amd" else True
     return of_vendor and not (device.mig and device.id.startswith(f"{device.mig}-"))
 
@@ -251,17 +249,17 @@ def _key(model: str, mig: str) -> str:
     return f"{model} {mig}" if mig else model
 
 
-def _alive(node: NodeRead, live: list[PodRead]) -> tuple[Device, ...]:
-    """What labels tell of, with the ids and holders kubelets know; as many healthy as the node offers."""
+def _with_health(node: NodeRead, live: list[PodRead]) -> tuple[Device, ...]:
+    """The devices of the labels with the ids and holders that kubelets know; as many healthy as the node offers."""
     known: dict[str, tuple[str, list[str]]] = {}
     for pod in live:
         for device, health in pod.devices:
             known.setdefault(device, (health, []))[1].append(pod.name)
     named = iter(sorted(known.items()))
-    left = dict.fromkeys({_name_of(each, node.offered) for each in node.told.devices}, 0)
+    left = dict.fromkeys({_name_of(each, node.offered) for each in node.report.devices}, 0)
     left = {name: node.offered.get(name, 0) for name in left}
     devices = []
-    for each in node.told.devices:
+    for each in node.report.devices:
         name = _name_of(each, node.offered)
         unit = (1_000_000 if name == SHARE else 1000) * each.shares
         health = (
@@ -283,8 +281,8 @@ def _name_of(device: Device, offered: Amounts) -> str:
     return "amd.com/gpu" if device.source == "amd" and "amd.com/gpu" in whole else next(iter(sorted(whole)), "")
 
 
-def _disagreeing(node: NodeRead, slices: tuple[Device, ...]) -> list[Trouble]:
-    """Each pair of sources that name different numbers of accelerators."""
+def _disagreements(node: NodeRead, slices: tuple[Device, ...]) -> list[Trouble]:
+    """A trouble if sources count different numbers of accelerators."""
     whole = accelerators(node.offered) // 1000
     offers = any(is_accelerator(name) for name in node.offered)
     said = {}
@@ -292,8 +290,8 @@ def _disagreeing(node: NodeRead, slices: tuple[Device, ...]) -> list[Trouble]:
         said["status.allocatable"] = whole
     if slices:
         said["ResourceSlices"] = sum(each.health != "unhealthy" for each in slices)
-    if node.told.what:
-        said[node.told.what] = node.told.units
+    if node.report.count_source:
+        said[node.report.count_source] = node.report.count
     if len(set(said.values())) < 2:
         return []
     text = ", ".join(f"{source} says {count}" for source, count in said.items())

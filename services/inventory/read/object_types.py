@@ -1,4 +1,4 @@
-"""What is read of each watched kind has these types: whatever has others is set aside by itself, and told."""
+"""The kinds that are watched in a cluster, and the types of the fields that are read from their objects."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -7,8 +7,23 @@ import msgspec
 
 from events.kube.port import Object, Resource
 from events.kube.resources import NODES, PODS, STORAGECLASSES
-from services.inventory.read.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
 from services.kubernetes.object_types import Meta, Node, Pod, Quantities, Shape, Taint, Text
+
+VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+CAPACITIES = Resource("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity")
+SLICES = Resource("resource.k8s.io", "v1", "resourceslices", "ResourceSlice", namespaced=False)
+CLAIMS = Resource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim")
+
+CORE = (NODES, PODS)
+"""Without both nothing is known of a cluster."""
+DEVICES = (SLICES, CLAIMS)
+"""Watched if the API server serves them: some accelerators are reported only here."""
+STORAGE = (STORAGECLASSES, VOLUMES, CAPACITIES)
+"""Watched if the API server serves them, without waiting for them."""
+BESIDE = (*DEVICES, *STORAGE)
+BROUGHT = {NODES: DEVICES}
+"""The kinds that a change of a kind may bring, if not all of `BESIDE`: storage comes with the pods of its driver."""
+
 
 T = TypeVar("T")
 
@@ -28,7 +43,7 @@ class Volume(Shape):
     spec: VolumeSpec | None = None
 
 
-class Capacity(Shape):
+class StorageCapacity(Shape):
     metadata: Meta
     storage_class_name: Text = None
 
@@ -39,7 +54,7 @@ class SlicePool(Shape):
     resource_slice_count: int | None = None
 
 
-class Device(Shape):
+class DraDevice(Shape):
     name: str
     node_name: Text = None
     attributes: dict[str, dict[str, Any]] | None = None
@@ -51,7 +66,7 @@ class SliceSpec(Shape):
     driver: str
     pool: SlicePool
     node_name: Text = None
-    devices: list[Device] | None = None
+    devices: list[DraDevice] | None = None
 
 
 class Slice(Shape):
@@ -59,22 +74,22 @@ class Slice(Shape):
     spec: SliceSpec
 
 
-class Result(Shape):
+class AllocationResult(Shape):
     driver: str
     pool: str
     device: str
     admin_access: bool | None = None
 
 
-class Results(Shape):
-    results: list[Result] | None = None
+class AllocationResults(Shape):
+    results: list[AllocationResult] | None = None
 
 
 class Allocation(Shape):
-    devices: Results | None = None
+    devices: AllocationResults | None = None
 
 
-class Reserved(Shape):
+class ReservedFor(Shape):
     uid: str
     name: str
     resource: Text = None
@@ -82,25 +97,25 @@ class Reserved(Shape):
 
 class ClaimStatus(Shape):
     allocation: Allocation | None = None
-    reserved_for: list[Reserved] | None = None
+    reserved_for: list[ReservedFor] | None = None
 
 
-class Choice(Shape):
+class DeviceChoice(Shape):
     device_class_name: str = ""
 
 
-class Wanted(Shape):
+class DeviceRequest(Shape):
     device_class_name: str = ""
-    exactly: Choice | None = None
-    first_available: list[Choice] | None = None
+    exactly: DeviceChoice | None = None
+    first_available: list[DeviceChoice] | None = None
 
 
-class Requests(Shape):
-    requests: list[Wanted] | None = None
+class DeviceRequests(Shape):
+    requests: list[DeviceRequest] | None = None
 
 
 class ClaimSpec(Shape):
-    devices: Requests | None = None
+    devices: DeviceRequests | None = None
 
 
 class Claim(Shape):
@@ -114,14 +129,14 @@ SHAPES: Mapping[Resource, type[Shape]] = {
     PODS: Pod,
     STORAGECLASSES: StorageClass,
     VOLUMES: Volume,
-    CAPACITIES: Capacity,
+    CAPACITIES: StorageCapacity,
     SLICES: Slice,
     CLAIMS: Claim,
 }
 
 
-def reading(resource: Resource, read: Callable[[Object], T]) -> Callable[[Object], T]:
-    """The same reader, before which msgspec.ValidationError is raised if anything that is read has another type."""
+def checked_reader(resource: Resource, read: Callable[[Object], T]) -> Callable[[Object], T]:
+    """A reader that first raises msgspec.ValidationError if a field has another type."""
     shape = SHAPES[resource]
 
     def checked(item: Object) -> T:

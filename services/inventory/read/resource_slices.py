@@ -1,4 +1,4 @@
-"""ResourceSlices and ResourceClaims tell of each device and who holds it; half a pool tells nothing."""
+"""Devices and their holders from ResourceSlices and ResourceClaims; an incomplete pool counts for nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ import msgspec
 
 from events.kube.port import Object
 from schemas.inventory import Device, Trouble
-from services.inventory.read.device_labels import model_of
+from services.inventory.read.labels import model_of
 from services.kubernetes.resources import BadQuantity, milli
 
 VENDORS = {"gpu.nvidia.com": "nvidia", "gpu.amd.com": "amd"}
-"""By DRA driver; another driver whose name begins with ``gpu.`` is taken for one of accelerators as well."""
+"""By DRA driver; any other driver whose name begins with ``gpu.`` counts as one of accelerators, too."""
 LOST = ("gpu-lost", "xid")
 """Taints (their last part) under which a device does not work."""
 WHOLE = ("gpu", "amdgpu", "")
@@ -20,8 +20,8 @@ NUMA_NODES = 1024
 """As many as Linux can have (CONFIG_NODES_SHIFT is at most 10)."""
 
 
-class Place(NamedTuple):
-    """Where a device is, as claims name it."""
+class DevicePath(NamedTuple):
+    """The name of a device, as claims use it."""
 
     driver: str
     pool: str
@@ -29,24 +29,24 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pool:
+class DevicePool:
     """All devices of one pool at one generation."""
 
     generation: int
-    devices: Mapping[Place, tuple[str, Device]]
-    """With the node each is on."""
+    devices: Mapping[DevicePath, tuple[str, Device]]
+    """Each with the node it is on."""
 
 
 @dataclass
-class Pools:
-    """The newest complete generation of each pool; a newer one counts only once all of it is published."""
+class DevicePools:
+    """The newest complete generation of each pool; a newer one counts once it is published completely."""
 
-    _whole: dict[tuple[str, str], Pool] = field(default_factory=dict)
+    _whole: dict[tuple[str, str], DevicePool] = field(default_factory=dict)
     _partial: dict[tuple[str, str], Trouble] = field(default_factory=dict)
     _nodes: dict[tuple[str, str], set[str]] = field(default_factory=dict)
 
     def take(self, slices: Iterable[Object]) -> None:
-        """Look at every slice there is."""
+        """Replace everything by these slices."""
         published: dict[tuple[str, str], list[Object]] = {}
         for each in slices:
             spec = each["spec"]
@@ -63,14 +63,14 @@ class Pools:
         parts = [spec for spec in specs if spec["pool"].get("generation", 0) == newest]
         expected = parts[0]["pool"].get("resourceSliceCount", len(parts))
         if len(parts) == expected:
-            self._whole[name] = Pool(newest, dict(_devices(name, parts)))
+            self._whole[name] = DevicePool(newest, dict(_devices(name, parts)))
             return
         text = (
             f"pool {name[1]} of {name[0]}: {len(parts)} of {expected} ResourceSlices of generation {newest} are there"
         )
         self._partial[name] = Trouble(reason="PoolIncomplete", message=text)
 
-    def on(self, node: str) -> dict[Place, Device]:
+    def on(self, node: str) -> dict[DevicePath, Device]:
         """The devices on one node."""
         return {
             place: device
@@ -80,12 +80,12 @@ class Pools:
         }
 
     def troubles(self, node: str) -> tuple[Trouble, ...]:
-        """What is half published of it."""
+        """The incomplete pools of a node."""
         return tuple(trouble for name, trouble in sorted(self._partial.items()) if node in self._nodes[name])
 
     @property
     def nodes(self) -> frozenset[str]:
-        """Every node that is spoken of."""
+        """Every node that has a device in some slice."""
         whole = {where for pool in self._whole.values() for where, _ in pool.devices.values()}
         return frozenset(whole.union(*self._nodes.values()))
 
@@ -103,12 +103,12 @@ def _nodes(spec: Object) -> Iterator[str]:
             yield device["nodeName"]
 
 
-def _devices(pool: tuple[str, str], specs: list[Object]) -> Iterator[tuple[Place, tuple[str, Device]]]:
+def _devices(pool: tuple[str, str], specs: list[Object]) -> Iterator[tuple[DevicePath, tuple[str, Device]]]:
     for spec in specs:
         for each in spec.get("devices") or ():
             where = each.get("nodeName") or spec.get("nodeName")
             if where:
-                yield Place(*pool, each["name"]), (where, _device(pool[0], each))
+                yield DevicePath(*pool, each["name"]), (where, _device(pool[0], each))
 
 
 def _device(driver: str, written: Object) -> Device:
@@ -151,22 +151,22 @@ def _health(written: Object) -> Literal["healthy", "unhealthy", "unknown"]:
     return "unknown" if "unmonitored" in taints else "healthy"
 
 
-class Holder(NamedTuple):
-    """What one ResourceClaim gives to whom."""
+class ClaimHolder(NamedTuple):
+    """The devices that one ResourceClaim allocates, and the pods that have them."""
 
-    places: tuple[Place, ...]
+    places: tuple[DevicePath, ...]
     pods: tuple[str, ...]
-    """UIDs of those that have it or wait for it."""
+    """UIDs of the pods that have it or wait for it."""
     names: tuple[str, ...]
-    """``namespace/name`` of those that have it."""
+    """``namespace/name`` of the pods that have it."""
 
 
-def holder(claim: Object) -> Holder | None:
-    """Who holds or waits for accelerators through a claim; None if it is of something else."""
+def claim_holder(claim: Object) -> ClaimHolder | None:
+    """The pods that hold or wait for accelerators through a claim; None if it is for something else."""
     status, meta = claim.get("status") or {}, claim["metadata"]
     results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
     places = tuple(
-        Place(each["driver"], each["pool"], each["device"])
+        DevicePath(each["driver"], each["pool"], each["device"])
         for each in results
         if is_accelerators(each["driver"]) and not each.get("adminAccess")
     )
@@ -175,24 +175,24 @@ def holder(claim: Object) -> Holder | None:
     reserved = [each for each in status.get("reservedFor") or () if each.get("resource") == "pods"]
     owners = [each["uid"] for each in meta.get("ownerReferences") or () if each.get("kind") == "Pod"]
     names = tuple(f"{meta['namespace']}/{each['name']}" for each in reserved)
-    return Holder(places, tuple(dict.fromkeys([*(each["uid"] for each in reserved), *owners])), names)
+    return ClaimHolder(places, tuple(dict.fromkeys([*(each["uid"] for each in reserved), *owners])), names)
 
 
 def _wants(claim: Object) -> bool:
-    """It is not allocated yet, and asks for a class of accelerators."""
+    """Whether it asks for a class of accelerators."""
     asked = ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
     classes = [(each.get("exactly") or each).get("deviceClassName", "") for each in asked]
     classes += [one.get("deviceClassName", "") for each in asked for one in each.get("firstAvailable") or ()]
     return any(name in VENDORS or name.startswith(("gpu.", "mig.")) for name in classes)
 
 
-def held(devices: Mapping[Place, Device], holders: Iterable[Holder]) -> dict[Place, Device]:
-    """The devices with those who hold them.
+def with_holders(devices: Mapping[DevicePath, Device], holders: Iterable[ClaimHolder]) -> dict[DevicePath, Device]:
+    """The devices with the pods that hold them.
 
-    A part of a whole that is listed too is only what could be cut out of it: it is there once somebody holds it, and
-    then the whole is not to be had any more.
+    A partition of a listed device is only possible until somebody holds it: then the partition counts and the whole
+    device does not.
     """
-    by_place: dict[Place, list[str]] = {}
+    by_place: dict[DevicePath, list[str]] = {}
     for each in holders:
         for place in each.places:
             by_place.setdefault(place, []).extend(each.names or ("",))

@@ -1,4 +1,4 @@
-"""A storage class's level is made here, from its volumes and from what its driver says can still be had."""
+"""The level of a storage class: computed from its volumes and the capacity that its driver publishes."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from services.kubernetes.resources import BadQuantity, milli
 DEFAULT = "storageclass.kubernetes.io/is-default-class"
 
 
-class ClassRead(NamedTuple):
+class StorageClassRead(NamedTuple):
     """What matters of a StorageClass."""
 
     name: str
@@ -23,10 +23,10 @@ class VolumeRead(NamedTuple):
 
     storage_class: str
     size: int | None
-    """Bytes; None if what it says is no size."""
+    """Bytes; None if it is not a size."""
 
 
-class RoomRead(NamedTuple):
+class CapacityRead(NamedTuple):
     """What matters of a CSIStorageCapacity."""
 
     storage_class: str
@@ -34,9 +34,11 @@ class RoomRead(NamedTuple):
     largest: int | None
 
 
-def read_class(item: Object) -> ClassRead:
+def read_class(item: Object) -> StorageClassRead:
     meta = item["metadata"]
-    return ClassRead(meta["name"], item.get("provisioner", ""), (meta.get("annotations") or {}).get(DEFAULT) == "true")
+    return StorageClassRead(
+        meta["name"], item.get("provisioner", ""), (meta.get("annotations") or {}).get(DEFAULT) == "true"
+    )
 
 
 def read_volume(item: Object) -> VolumeRead:
@@ -44,13 +46,15 @@ def read_volume(item: Object) -> VolumeRead:
     return VolumeRead(spec.get("storageClassName") or "", _size((spec.get("capacity") or {}).get("storage")))
 
 
-def read_room(item: Object) -> RoomRead:
+def read_capacity(item: Object) -> CapacityRead:
     available = _size(item.get("capacity"))
     largest = _size(item.get("maximumVolumeSize"))
-    return RoomRead(item.get("storageClassName") or "", available, available if largest is None else largest)
+    return CapacityRead(item.get("storageClassName") or "", available, available if largest is None else largest)
 
 
-def storage_seen(uid: str, one: ClassRead, volumes: Iterable[VolumeRead], rooms: Iterable[RoomRead]) -> StorageSeen:
+def storage_seen(
+    uid: str, one: StorageClassRead, volumes: Iterable[VolumeRead], rooms: Iterable[CapacityRead]
+) -> StorageSeen:
     """The level of one class; `uid` is the cluster's incarnation, the rest is that class's own."""
     listed, told = list(volumes), [room for room in rooms if room.available is not None]
     bad = sum(volume.size is None for volume in listed)
@@ -67,17 +71,17 @@ def storage_seen(uid: str, one: ClassRead, volumes: Iterable[VolumeRead], rooms:
     )
 
 
-def _troubles(one: ClassRead, bad: int, told: bool) -> Iterable[Trouble]:  # noqa: FBT001 - one fact of it
+def _troubles(one: StorageClassRead, bad: int, told: bool) -> Iterable[Trouble]:  # noqa: FBT001 - one fact of it
     if bad:
         text = f"{bad} volumes of class {one.name} have no size that could be read"
         yield Trouble(reason="BadQuantity", message=text, raw={"volumes": bad})
     if not told:
-        text = f"driver {one.provisioner} publishes no CSIStorageCapacity: what can still be had is not known"
+        text = f"driver {one.provisioner} publishes no CSIStorageCapacity: the free capacity is unknown"
         yield Trouble(reason="CapacityUnknown", message=text)
 
 
 def _size(said: object) -> int | None:
-    """Bytes; None for what is no size."""
+    """Bytes; None if it is not a size."""
     try:
         size = milli(str(said)) // 1000
     except BadQuantity:

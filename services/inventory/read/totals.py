@@ -1,74 +1,79 @@
-"""What a cluster has and uses is counted from its nodes, never by adding and subtracting what changed."""
+"""The level of a cluster: totals over its nodes, always counted from the nodes and never by differences."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import chain, islice
 from typing import NamedTuple
 
 import msgspec
 
-from schemas.inventory import Amount, ClusterSeen, Demand, ModelAmount, NodeSeen, PoolSeen, Trouble
-from services.inventory.read.device_counts import held
+from events.kube.port import Resource
+from schemas.inventory import UNREADABLE, Amount, ClusterSeen, Demand, ModelAmount, NodeSeen, PoolSeen, Trouble
+from services.inventory.read.amounts import held_accelerators
+from services.kubernetes.malformed import place
+from services.kubernetes.name_list import first_names
 
 NOTHING = (0, 0, 0)
 NO_POOL = PoolSeen()
-NAMED = 3
-"""How many of the nodes that are not right are named."""
 POOLS = 32
-"""How many pools are told apart: twice as many as a Colony's cluster may have, as one goes while another comes."""
+"""How many pools are published: twice as many as a cluster of a Colony may have, as some are being replaced."""
 
 
-class Takers(msgspec.Struct, frozen=True):
-    """How many pods hold accelerators or wait for them, and how many did and have finished."""
+class PodCounts(msgspec.Struct, frozen=True):
+    """How many pods hold accelerators, wait for them, or have finished."""
 
     live: int = 0
     finished: int = 0
     demand: tuple[Demand, ...] = ()
-    """What those ask for that found no node."""
+    """What the pods that fit on no node ask for."""
     waiting: int = 0
-    """How many have no node, whether it was looked for or not yet."""
+    """How many have no node, tried by the scheduler or not."""
     unread: int = 0
-    """Pods and claims that cannot be read: each may hold accelerators, for all that is known."""
+    """Pods and claims that cannot be read: each may hold accelerators."""
     awaited: frozenset[str] = frozenset()
-    """The pools that those could use."""
+    """The pools that the waiting pods could use."""
 
 
-class Part(NamedTuple):
-    """What some of the nodes come to, or all of them."""
+class NodeTotals(NamedTuple):
+    """Totals over some of the nodes, or all of them."""
 
     nodes: int
-    """Ready ones, those of the control plane aside."""
+    """Ready nodes without those of the control plane."""
     by_model: Mapping[str, int]
     resources: dict[str, Amount]
     models: dict[str, ModelAmount]
     wrong: tuple[tuple[str, str], ...]
-    """Nodes that are not right, each with its first reason."""
+    """Nodes with troubles, each with its first reason."""
     used: Mapping[str, int] = {}
     """Ready nodes on which accelerators are held, by model."""
     pools: Mapping[str, PoolSeen] = {}
-    """By name, of the nodes that say it."""
+    """By name, over the nodes that bear the label of a pool."""
 
 
-def part(nodes: Iterable[NodeSeen]) -> Part:
-    """Some nodes together: amounts of the ready ones, troubles of all."""
+def node_totals(nodes: Iterable[NodeSeen]) -> NodeTotals:
+    """Totals over some nodes: amounts of the ready ones, troubles of all."""
     everyone = list(nodes)
     ready = [node for node in everyone if node.ready and node.present]
-    return Part(
+    return NodeTotals(
         nodes=sum(not node.control_plane for node in ready),
         by_model=_counted(node.by_model for node in ready),
         resources=_added(node.resources for node in ready),
         models=_models([{name: _one(amount) for name, amount in node.models.items()} for node in ready]),
         wrong=tuple((node.node, node.degraded[0].reason) for node in everyone if node.degraded),
-        used=Counter(node.accelerator for node in ready if any(held.allocated for held in node.models.values())),
+        used=Counter(
+            node.accelerator
+            for node in ready
+            if any(held_accelerators.allocated for held_accelerators in node.models.values())
+        ),
         pools=_pools((node.pool, _of_pool(node)) for node in everyone if node.pool and not node.control_plane),
     )
 
 
-def whole(parts: Iterable[Part]) -> Part:
-    """All parts together."""
+def sum_totals(parts: Iterable[NodeTotals]) -> NodeTotals:
+    """The sum of totals."""
     every = list(parts)
-    return Part(
+    return NodeTotals(
         nodes=sum(each.nodes for each in every),
         by_model=_counted(each.by_model for each in every),
         resources=_added(each.resources for each in every),
@@ -79,8 +84,8 @@ def whole(parts: Iterable[Part]) -> Part:
     )
 
 
-def demanded(pods: Iterable[tuple[int, str, tuple[str, ...]]]) -> tuple[Demand, ...]:
-    """What pods wait for, each by its accelerators, their model and the pools it could use; the largest first."""
+def demand_of(pods: Iterable[tuple[int, str, tuple[str, ...]]]) -> tuple[Demand, ...]:
+    """Demand of pending pods by accelerators, model and usable pools; the largest first."""
     alike = sorted(Counter(pods).items(), key=lambda item: (-item[0][0], *item[0][1:]))
     return tuple(
         Demand(accelerators=size, pods=number, model=model, pools=pools) for (size, model, pools), number in alike
@@ -88,11 +93,11 @@ def demanded(pods: Iterable[tuple[int, str, tuple[str, ...]]]) -> tuple[Demand, 
 
 
 def cluster_seen(
-    blank: ClusterSeen, nodes: Part, takers: Takers, before: ClusterSeen | None, now: datetime
+    blank: ClusterSeen, nodes: NodeTotals, counts: PodCounts, before: ClusterSeen | None, now: datetime
 ) -> ClusterSeen:
     """The level of the cluster that `blank` names.
 
-    `before` is what was said last: idle since then, if it was idle then, and the same attempt's.
+    `before` is what was published last: a cluster that was idle then has been idle since.
     """
     same = before is not None and (before.uid, before.attempt) == (blank.uid, blank.attempt)
     was_idle = before.idle_since if before is not None and same else None
@@ -101,32 +106,32 @@ def cluster_seen(
         nodes=nodes.nodes,
         accelerators=sum(nodes.by_model.values()),
         by_model=dict(nodes.by_model),
-        allocated=held(nodes.models, nodes.by_model),
-        pods=takers.live,
-        finished=takers.finished,
-        idle_since=None if takers.live or takers.unread or not any(nodes.by_model.values()) else was_idle or now,
+        allocated=held_accelerators(nodes.models, nodes.by_model),
+        pods=counts.live,
+        finished=counts.finished,
+        idle_since=None if counts.live or counts.unread or not any(nodes.by_model.values()) else was_idle or now,
         resources=nodes.resources,
         models=nodes.models,
         used=dict(sorted(nodes.used.items())),
-        demand=takers.demand,
-        pools=_lulled(nodes.pools, takers, before.pools if before is not None and same else {}, now),
+        demand=counts.demand,
+        pools=_with_idle_times(nodes.pools, counts, before.pools if before is not None and same else {}, now),
         degraded=tuple(_troubles(sorted(nodes.wrong))),
     )
 
 
-def _lulled(
-    pools: Mapping[str, PoolSeen], takers: Takers, before: Mapping[str, PoolSeen], now: datetime
+def _with_idle_times(
+    pools: Mapping[str, PoolSeen], counts: PodCounts, before: Mapping[str, PoolSeen], now: datetime
 ) -> dict[str, PoolSeen]:
-    """Each pool, idle since then if it was idle then; none is, while some pod may be on any."""
-    placed = not takers.unread and takers.live == takers.waiting + sum(pool.pods for pool in pools.values())
+    """Each pool with the time since when it is idle; none is idle while a pod may be on any."""
+    placed = not counts.unread and counts.live == counts.waiting + sum(pool.pods for pool in pools.values())
 
-    def lulled(name: str, pool: PoolSeen) -> PoolSeen:
-        idle = placed and pool.accelerators and not pool.pods and name not in takers.awaited
+    def with_idle_time(name: str, pool: PoolSeen) -> PoolSeen:
+        idle = placed and pool.accelerators and not pool.pods and name not in counts.awaited
         since = before.get(name, NO_POOL).idle_since or now
         return msgspec.structs.replace(pool, idle_since=since if idle else None)
 
     there = ((name, pool) for name, pool in sorted(pools.items()) if pool != NO_POOL)
-    return {name: lulled(name, pool) for name, pool in islice(there, POOLS)}
+    return {name: with_idle_time(name, pool) for name, pool in islice(there, POOLS)}
 
 
 def _of_pool(node: NodeSeen) -> PoolSeen:
@@ -166,11 +171,11 @@ def _added(many: Iterable[Mapping[str, Amount]]) -> dict[str, Amount]:
     found: dict[str, tuple[int, int, int]] = {}
     for amounts in many:
         for name, amount in amounts.items():
-            total, held, free = found.get(name, NOTHING)
-            found[name] = (total + amount.allocatable, held + amount.allocated, free + amount.available)
+            total, held_accelerators, free = found.get(name, NOTHING)
+            found[name] = (total + amount.allocatable, held_accelerators + amount.allocated, free + amount.available)
     return {
-        name: Amount(allocatable=total, allocated=held, available=free)
-        for name, (total, held, free) in sorted(found.items())
+        name: Amount(allocatable=total, allocated=held_accelerators, available=free)
+        for name, (total, held_accelerators, free) in sorted(found.items())
     }
 
 
@@ -188,6 +193,18 @@ def _models(many: list[dict[str, ModelAmount]]) -> dict[str, ModelAmount]:
 
 def _troubles(wrong: list[tuple[str, str]]) -> Iterable[Trouble]:
     if wrong:
-        named = ", ".join(f"{name} ({reason})" for name, reason in wrong[:NAMED])
-        more = f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else ""
-        yield Trouble(reason="NodesDegraded", message=f"{named}{more}", raw={"nodes": len(wrong)})
+        named = first_names([f"{name} ({reason})" for name, reason in wrong])
+        yield Trouble(reason="NodesDegraded", message=named, raw={"nodes": len(wrong)})
+
+
+def unreadable_objects(found: Mapping[Resource, Iterable[str]]) -> Iterator[Trouble]:
+    """One trouble for all objects that cannot be read; nothing if there are none."""
+    every = tuple(chain.from_iterable(found.values()))
+    if every:
+        text = f"{len(every)} not counted, as it cannot be read: {first_names(every, '; ')}"
+        yield Trouble(reason=UNREADABLE, message=text, raw={"objects": len(every)})
+
+
+def watch_failed(error: BaseException) -> Trouble:
+    """The trouble of a cluster over which our own code failed."""
+    return Trouble(reason=UNREADABLE, message=f"{place(error)}; it is watched again after a growing delay")

@@ -11,21 +11,20 @@ import msgspec
 from events.kube.port import Changed, Listed, Object, Resource
 from events.kube.resources import NODES, PODS, STORAGECLASSES
 from schemas.inventory import REFUSED, ClusterSeen, NodeSeen, StorageSeen, Trouble
-from services.inventory.read.kinds import CAPACITIES, CLAIMS, SLICES, VOLUMES
-from services.inventory.read.node import NodeRead, PodRead, node_seen, read_node, read_pod, unread_node
-from services.inventory.read.object_types import reading
-from services.inventory.read.reachable_pools import Wants, reached
-from services.inventory.read.resource_slices import Holder, Pools, held, holder
+from services.inventory.read.node import NodeRead, PodRead, node_seen, read_node, read_pod, unreadable_node
+from services.inventory.read.object_types import CAPACITIES, CLAIMS, SLICES, VOLUMES, checked_reader
+from services.inventory.read.reachable_pools import PodNeeds, reachable_pools
+from services.inventory.read.resource_slices import ClaimHolder, DevicePools, claim_holder, with_holders
 from services.inventory.read.storage import (
-    ClassRead,
-    RoomRead,
+    CapacityRead,
+    StorageClassRead,
     VolumeRead,
+    read_capacity,
     read_class,
-    read_room,
     read_volume,
     storage_seen,
 )
-from services.inventory.read.totals import Part, Takers, cluster_seen, demanded, part, whole
+from services.inventory.read.totals import NodeTotals, PodCounts, cluster_seen, demand_of, node_totals, sum_totals
 from services.inventory.watch.object_store import Shelf, Turn
 
 Told = Listed | Changed
@@ -39,24 +38,24 @@ class Book:
 
     def __init__(self, blank: ClusterSeen) -> None:
         self._blank = blank
-        self._nodes: Shelf[NodeRead] = Shelf(reading(NODES, read_node), unread_node)
-        self._pods: Shelf[PodRead] = Shelf(reading(PODS, read_pod))
-        self._slices: Shelf[Object] = Shelf(reading(SLICES, lambda item: item))
-        self._claims: Shelf[Holder | None] = Shelf(reading(CLAIMS, holder))
-        self._classes: Shelf[ClassRead] = Shelf(reading(STORAGECLASSES, read_class))
-        self._volumes: Shelf[VolumeRead] = Shelf(reading(VOLUMES, read_volume))
-        self._rooms: Shelf[RoomRead] = Shelf(reading(CAPACITIES, read_room))
+        self._nodes: Shelf[NodeRead] = Shelf(checked_reader(NODES, read_node), unreadable_node)
+        self._pods: Shelf[PodRead] = Shelf(checked_reader(PODS, read_pod))
+        self._slices: Shelf[Object] = Shelf(checked_reader(SLICES, lambda item: item))
+        self._claims: Shelf[ClaimHolder | None] = Shelf(checked_reader(CLAIMS, claim_holder))
+        self._classes: Shelf[StorageClassRead] = Shelf(checked_reader(STORAGECLASSES, read_class))
+        self._volumes: Shelf[VolumeRead] = Shelf(checked_reader(VOLUMES, read_volume))
+        self._rooms: Shelf[CapacityRead] = Shelf(checked_reader(CAPACITIES, read_capacity))
         self._on: dict[str, dict[str, PodRead]] = {}
         self._live: dict[str, PodRead] = {}
         self._finished: dict[str, PodRead] = {}
         self._stuck: dict[str, PodRead] = {}
-        self._reach: dict[Wants, tuple[str, ...]] = {}
+        self._reach: dict[PodNeeds, tuple[str, ...]] = {}
         self._claimants: frozenset[str] = frozenset()
-        self._pools = Pools()
+        self._pools = DevicePools()
         self._dirty: set[str] = set()
         self._seen: dict[str, NodeSeen] = {}
         self._shards: dict[int, set[str]] = {}
-        self._parts: dict[int, Part] = {}
+        self._parts: dict[int, NodeTotals] = {}
         self._storage: dict[str, StorageSeen] | None = None
         self._left = False
         self._shelves: Mapping[Resource, tuple[Shelf[Any], Callable[[list[Turn[Any]]], None]]] = {
@@ -122,17 +121,17 @@ class Book:
         """The level of each node that is there, as of the last `changed`."""
         return self._seen
 
-    def borne(self, name: str) -> tuple[str, Mapping[str, str]]:
+    def own_labels(self, name: str) -> tuple[str, Mapping[str, str]]:
         """A node's UID, and the labels of ours that it bears."""
         node = self._nodes.named(name)
-        return (node.uid, node.borne) if node else ("", {})
+        return (node.uid, node.own_labels) if node else ("", {})
 
     def cluster(self, before: ClusterSeen | None, now: datetime) -> ClusterSeen:
         """The level of the cluster, as of the last `changed`."""
         for shard, names in self._shards.items():
             if shard not in self._parts:
-                self._parts[shard] = part(self._seen[name] for name in names)
-        return cluster_seen(self._blank, whole(self._parts.values()), self._count(), before, now)
+                self._parts[shard] = node_totals(self._seen[name] for name in names)
+        return cluster_seen(self._blank, sum_totals(self._parts.values()), self._count(), before, now)
 
     def refused(self, why: str) -> ClusterSeen:
         """The level of a cluster that does not let us in: nothing is known of it but that."""
@@ -159,36 +158,38 @@ class Book:
 
     def _node(self, node: NodeRead) -> NodeSeen:
         places = self._pools.on(node.name)
-        devices = held(places, self._holders()) if places else {}
+        devices = with_holders(places, self._holders()) if places else {}
         pods = self._on.get(node.name, {}).values()
         return node_seen(self._blank.uid, node, pods, devices.values(), self._pools.troubles(node.name))
 
-    def _holders(self) -> Iterator[Holder]:
+    def _holders(self) -> Iterator[ClaimHolder]:
         return (each for _, each in self._claims if each is not None)
 
-    def _count(self) -> Takers:
+    def _count(self) -> PodCounts:
         """By UID: a pod that asks for accelerators and holds a claim of some is one pod."""
         others = [uid for uid in self._claimants if uid not in self._live and uid not in self._finished]
         beside = [pod.finished for uid in others if (pod := self._pods.get(uid)) is not None]
         waiting = [pod for pod in self._on.get("", {}).values() if pod.accelerators and not pod.finished]
-        self._reach = self._reached({pod.wants for pod in waiting})
+        self._reach = self._reached({pod.needs for pod in waiting})
         stuck = self._stuck.values()
-        return Takers(
+        return PodCounts(
             live=len(self._live) + beside.count(False),
             finished=len(self._finished) + beside.count(True),
-            demand=demanded((-(-pod.accelerators // 1000), pod.model, self._reach[pod.wants]) for pod in stuck),
+            demand=demand_of((-(-pod.accelerators // 1000), pod.model, self._reach[pod.needs]) for pod in stuck),
             waiting=len(waiting),
             unread=sum(len(odd) for resource, odd in self.unread().items() if resource in (PODS, CLAIMS)),
             awaited=frozenset(chain.from_iterable(self._reach.values())),
         )
 
-    def _reached(self, asked: set[Wants]) -> dict[Wants, tuple[str, ...]]:
+    def _reached(self, asked: set[PodNeeds]) -> dict[PodNeeds, tuple[str, ...]]:
         """The pools within reach of each; what was found stays true until a node is of another kind."""
-        kinds = [node.kind for _, node in self._nodes if not node.control_plane] if asked - self._reach.keys() else []
-        return {one: self._reach[one] if one in self._reach else reached(one, kinds) for one in asked}
+        kinds = (
+            [node.template for _, node in self._nodes if not node.control_plane] if asked - self._reach.keys() else []
+        )
+        return {one: self._reach[one] if one in self._reach else reachable_pools(one, kinds) for one in asked}
 
     def _turn_nodes(self, turns: list[Turn[NodeRead]]) -> None:
-        if any(before is None or now is None or before.kind != now.kind for before, now in turns):
+        if any(before is None or now is None or before.template != now.template for before, now in turns):
             self._reach = {}
         self._dirty.update(node.name for node in chain.from_iterable(turns) if node is not None)
         self._left |= any(now is None for _, now in turns)
@@ -215,7 +216,7 @@ class Book:
             self._pools.take(item for _, item in self._slices)
             self._dirty |= spoken_of | self._pools.nodes
 
-    def _turn_claims(self, turns: list[Turn[Holder | None]]) -> None:
+    def _turn_claims(self, turns: list[Turn[ClaimHolder | None]]) -> None:
         if any(each is not None for turn in turns for each in turn):
             self._dirty |= self._pools.nodes
             self._claimants = frozenset(uid for each in self._holders() for uid in each.pods)

@@ -14,7 +14,7 @@ from schemas.cluster import Founded, Hibernated, Provisioned, Ready, Released
 from schemas.entity import State
 from schemas.inventory import UNREADABLE, ClusterSeen
 from schemas.subjects import Key
-from services.inventory.read.own_labels import Wanted, no_labels
+from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.watch.cleanup import forget
 from services.inventory.watch.failure_domain import Domain
 from services.inventory.watch.publisher import Voice
@@ -43,7 +43,7 @@ class Clusters:
         meters: Meters,
         jitter: Callable[[], float],
         management: Kube | None = None,
-        labels: Wanted = no_labels,
+        labels: LabelPolicy = no_labels,
     ) -> None:
         self._workloads = workloads
         self._levels = levels

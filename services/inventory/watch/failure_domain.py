@@ -7,7 +7,7 @@ import msgspec
 
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
-from services.inventory.read.unreadable import broken
+from services.inventory.read.totals import watch_failed
 from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import Open, Watcher
 from services.runtime.failures import Failures
@@ -56,6 +56,6 @@ class Domain:
         whole = msgspec.structs.replace(self._voice.last(ClusterSeen) or self._blank, known=False)
         try:
             await self._voice.say_all([(name, msgspec.structs.replace(one, freshness="stale")) for name, one in levels])
-            await self._voice.say(msgspec.structs.replace(whole, freshness="stale", degraded=(broken(error),)))
+            await self._voice.say(msgspec.structs.replace(whole, freshness="stale", degraded=(watch_failed(error),)))
         except Exception as again:  # noqa: BLE001 - it is logged, and the cluster is watched anew all the same
             self._failures.record(self._key, again)

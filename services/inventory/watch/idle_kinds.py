@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from events.backoff import Backoff
 from events.kube.port import Resource
-from services.inventory.read.kinds import BESIDE, BROUGHT
+from services.inventory.read.object_types import BESIDE, BROUGHT
 
 SOON, LATE = 1.0, 30.0
 """Seconds from a change in a cluster to the look at what it may have brought; doubled while it brings nothing."""

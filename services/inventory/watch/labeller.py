@@ -10,7 +10,7 @@ from events.kube.client import Kube
 from events.kube.resources import NODES
 from schemas.inventory import Trouble
 from schemas.subjects import Key
-from services.inventory.read.own_labels import MANAGER
+from services.inventory.read.labels import MANAGER
 
 PACE = 1.0
 """Seconds between two rounds: whoever writes the same labels can never make us write without end."""

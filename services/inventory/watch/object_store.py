@@ -5,19 +5,18 @@ from typing import Generic, NamedTuple, TypeVar
 
 from events.kube.port import Object
 from services.kubernetes.malformed import MALFORMED, why
+from services.kubernetes.object_types import ObjectPath, identity, object_path
 
 T = TypeVar("T")
 REMEMBERED = 10_000
 """How many of those that are gone are remembered, to know their late words; a list makes all of that moot."""
-Path = tuple[str, str]
-"""Namespace and name."""
 
 
 class Kept(NamedTuple, Generic[T]):
     """One object, read."""
 
     version: int
-    path: Path
+    path: ObjectPath
     value: T
 
 
@@ -25,7 +24,7 @@ class Unread(NamedTuple):
     """One that its reader could not make out."""
 
     version: int
-    path: Path
+    path: ObjectPath
     why: str
 
 
@@ -46,7 +45,7 @@ class Shelf(Generic[T]):
         self._otherwise = otherwise
         self._unread: dict[str, Unread] = {}
         self._kept: dict[str, Kept[T]] = {}
-        self._uids: dict[Path, str] = {}
+        self._uids: dict[ObjectPath, str] = {}
         self._gone: dict[str, None] = {}
         self.nameless = 0
         """How many of the last list had no name to keep them by."""
@@ -105,7 +104,7 @@ class Shelf(Generic[T]):
         return self._put(item, old)
 
     def _put(self, item: Object, old: Kept[T] | None) -> list[Turn[T]]:
-        path, uid = _path(item), identity(item)
+        path, uid = object_path(item), identity(item)
         turns: list[Turn[T]] = []
         twin = self._uids.get(path)
         if twin is not None and twin != uid:
@@ -117,7 +116,7 @@ class Shelf(Generic[T]):
 
     def _keep(self, item: Object) -> Kept[T] | None:
         """None: it cannot be read."""
-        path, uid, version = _path(item), identity(item), _number(item["metadata"].get("resourceVersion", ""))
+        path, uid, version = object_path(item), identity(item), _number(item["metadata"].get("resourceVersion", ""))
         try:
             value = self._read(item)
         except MALFORMED as error:
@@ -146,18 +145,6 @@ class Shelf(Generic[T]):
 def _turned(old: Kept[T] | None, new: Kept[T] | None) -> list[Turn[T]]:
     before, now = old.value if old else None, new.value if new else None
     return [] if before == now and (old is None) == (new is None) else [(before, now)]
-
-
-def identity(item: Object) -> str:
-    """What tells an object from its namesakes: its UID, or its path where an API gives it none.
-
-    Cluster API's in-memory provider (v1.12.3) serves Nodes and Pods without a UID.
-    """
-    return str(item["metadata"].get("uid") or "/".join(_path(item)))
-
-
-def _path(item: Object) -> Path:
-    return item["metadata"].get("namespace", ""), item["metadata"]["name"]
 
 
 def _number(version: str) -> int:

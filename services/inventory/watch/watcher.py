@@ -16,9 +16,9 @@ from events.kube.resources import find
 from events.telemetry import Meters
 from schemas.inventory import UNREADABLE, ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
 from schemas.subjects import Key
-from services.inventory.read.kinds import BESIDE, CORE, DEVICES, STORAGE
-from services.inventory.read.own_labels import Wanted, no_labels
-from services.inventory.read.unreadable import unread
+from services.inventory.read.labels import LabelPolicy, no_labels
+from services.inventory.read.object_types import BESIDE, CORE, DEVICES, STORAGE
+from services.inventory.read.totals import unreadable_objects
 from services.inventory.watch.cluster_state import Book
 from services.inventory.watch.gauge_updates import Measures
 from services.inventory.watch.idle_kinds import Lulls
@@ -54,7 +54,7 @@ class Watcher:
         clock: Callable[[], datetime],
         meters: Meters,
         tries: Backoff,
-        labels: Wanted = no_labels,
+        labels: LabelPolicy = no_labels,
         settled: asyncio.Event | None = None,
     ) -> None:
         """`blank` names the cluster's incarnation; its nodes shall bear `labels`; `tries` spreads openings."""
@@ -219,7 +219,7 @@ class Watcher:
         """Nodes first: whoever hears the cluster's level can find them."""
         changed = self._book.changed()
         for name, node in changed.items():
-            uid, borne = self._book.borne(name)
+            uid, borne = self._book.own_labels(name)
             self._labeller.want(name, uid, self._labels(node), borne)
         if not self._book.nodes and self._voice.last(ClusterSeen) is None and self._key.tenant == NOBODY:
             return  # a management cluster whose nodes are hosted elsewhere has nothing to tell of
@@ -289,7 +289,7 @@ class Watcher:
                 yield name, msgspec.structs.replace(gone, ready=False) if isinstance(gone, NodeSeen) else gone
 
     def _troubles(self) -> Iterable[Trouble]:
-        yield from unread(self._book.unread())
+        yield from unreadable_objects(self._book.unread())
         if self._labeller.trouble is not None:
             yield self._labeller.trouble
         for resource, reason in sorted(self._silences.lasting.items(), key=lambda each: each[0].plural):

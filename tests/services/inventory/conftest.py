@@ -21,7 +21,7 @@ from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from schemas.subjects import Key
-from services.inventory.read.own_labels import no_labels
+from services.inventory.read.labels import no_labels
 from services.inventory.watch.cluster_state import Book
 from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher

@@ -17,7 +17,7 @@ from events.memory.bus import MemoryBus
 from events.telemetry import Meters
 from schemas.inventory import Amount, ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
-from services.inventory.read.own_labels import labels_of, no_labels
+from services.inventory.read.labels import labels_of, no_labels
 from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
 from services.runtime.level_publisher import LevelPublisher

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.kube.resources import NODES, PODS
-from services.inventory.read.reachable_pools import Kind, Wants, reached
+from services.inventory.read.reachable_pools import NodeTemplate, PodNeeds, reachable_pools
 
 POOL = "alate.dev/pool"
 TAINT = {"key": "dedicated", "value": "train", "effect": "NoSchedule"}
@@ -91,7 +91,7 @@ def test_a_pod_that_no_scheduler_has_looked_at_yet_keeps_what_it_could_use(make,
 
 
 kinds = st.builds(
-    Kind,
+    NodeTemplate,
     pool=st.sampled_from(("", "a", "b", "c")),
     labels=st.dictionaries(st.sampled_from("xy"), st.sampled_from("12"), max_size=2),
     taints=st.sets(st.sampled_from("pq"), max_size=2).map(
@@ -111,7 +111,7 @@ kinds = st.builds(
 )
 def test_whatever_nodes_there_are_every_one_that_would_take_it_puts_its_pool_within_reach(nodes, labels, keys, size):
     spec = {"nodeSelector": labels, "tolerations": [{"key": key, "operator": "Exists"} for key in keys]}
-    asked = Wants(json.dumps(spec), (("nvidia.com/gpu", 1000 * size),))
+    asked = PodNeeds(json.dumps(spec), (("nvidia.com/gpu", 1000 * size),))
     takers = {
         node.pool
         for node in nodes
@@ -119,4 +119,4 @@ def test_whatever_nodes_there_are_every_one_that_would_take_it_puts_its_pool_wit
         and {taint["key"] for taint in node.taints} <= keys
         and (not node.pieces or node.pieces.get("nvidia.com/gpu", 0) >= 1000 * size)
     }
-    assert reached(asked, nodes) == tuple(sorted(takers))
+    assert reachable_pools(asked, nodes) == tuple(sorted(takers))

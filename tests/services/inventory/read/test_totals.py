@@ -7,7 +7,7 @@ import pytest
 
 from events.kube.resources import NODES, PODS
 from schemas.inventory import ClusterSeen, Demand, PoolSeen
-from services.inventory.read.totals import POOLS, Part, Takers, cluster_seen
+from services.inventory.read.totals import POOLS, NodeTotals, PodCounts, cluster_seen
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = T0 + timedelta(hours=1)
@@ -15,8 +15,8 @@ BLANK = ClusterSeen(cluster="train-a", uid="c1.1", attempt=1)
 
 
 def counted(accelerators, takers=0, before=BLANK, now=LATER):
-    part = Part(nodes=accelerators // 8, by_model={"H100": accelerators}, resources={}, models={}, wrong=())
-    return cluster_seen(BLANK, part, Takers(live=takers), before, now)
+    part = NodeTotals(nodes=accelerators // 8, by_model={"H100": accelerators}, resources={}, models={}, wrong=())
+    return cluster_seen(BLANK, part, PodCounts(live=takers), before, now)
 
 
 @pytest.mark.parametrize(("accelerators", "takers", "idle"), [(8, 0, LATER), (8, 1, None), (0, 0, None), (0, 1, None)])

@@ -160,7 +160,7 @@ async def test_a_cluster_over_which_our_own_code_fails_is_told_and_asked_later_a
         evil = await made.seen("evil")
         assert (evil.known, evil.freshness, evil.accelerators) == (False, "stale", 8)
         assert re.fullmatch(
-            r"AssertionError in test_domain\.py:\d+; it is asked again, later and later", evil.unreadable
+            r"AssertionError in test_failure_domain\.py:\d+; it is watched again after a growing delay", evil.unreadable
         )
         assert 5 < len(tries) < 30
         assert dict(made.meters.counts(FAILURES)) == {"cluster.watch": len(tries)}

@@ -5,7 +5,7 @@ import pytest
 from events.kube.client import Resource
 from events.kube.resources import NODES, PODS, STORAGECLASSES
 from schemas.inventory import NodeSeen, StorageSeen
-from services.inventory.read.kinds import BESIDE, CLAIMS, SLICES
+from services.inventory.read.object_types import BESIDE, CLAIMS, SLICES
 from services.inventory.watch.idle_kinds import AT_LAST, LATE
 
 pytestmark = [pytest.mark.looptime]

@@ -5,7 +5,7 @@ import pytest
 from events.errors import Denied
 from events.kube.resources import NODES
 from schemas.inventory import ClusterSeen
-from services.inventory.read.own_labels import labels_of
+from services.inventory.read.labels import labels_of
 from services.inventory.watch.labeller import REFUSED
 
 pytestmark = [pytest.mark.looptime]

@@ -10,7 +10,7 @@ from events.errors import Denied, TryLater
 from events.kube.client import Kube
 from events.kube.resources import NODES, PODS, STORAGECLASSES
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
-from services.inventory.read.kinds import CLAIMS, SLICES
+from services.inventory.read.object_types import CLAIMS, SLICES
 from services.inventory.watch.outages import AT_START, LATER
 from services.sandbox.api.server.local import LocalTransport
 

@@ -3,7 +3,7 @@
 import pytest
 
 from schemas.inventory import Amount, Device
-from services.inventory.read.device_counts import by_model, held
+from services.inventory.read.amounts import by_model, held_accelerators
 
 
 def amount(pieces, taken=0):
@@ -52,4 +52,4 @@ def test_a_device_counts_once(models, devices, counted):
     ],
 )
 def test_what_pods_hold_is_told_in_devices(models, there, taken):
-    assert held(models, there) == taken
+    assert held_accelerators(models, there) == taken
