@@ -1,4 +1,4 @@
-"""Every error that can reach the command line has its exit code here."""
+"""The sentence and the exit code for every error that can reach the command line."""
 
 import os
 import sys
@@ -8,14 +8,16 @@ from events.bus import Unavailable
 from events.errors import Denied, Fault
 from events.jetstream.server import NotStarted as NatsNotStarted
 from schemas.crds import Refused
+from services.cli.wait import TimedOut
 from services.errors import BadInput, Failed
 from services.local.folder import Absent, Taken
 from services.local.probe import Busy
 from services.local.program import NotStarted
 
-FAILED, BAD_INPUT = 1, 2
+FAILED, BAD_INPUT, TIMED_OUT = 1, 2, 3
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (BadInput, BAD_INPUT),
+    (TimedOut, TIMED_OUT),
     (Refused, BAD_INPUT),
     (Taken, BAD_INPUT),
     (Absent, BAD_INPUT),
@@ -27,18 +29,18 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (NatsNotStarted, FAILED),
 )
 REASONS = ("BadKubeconfig", "BadCredentials", "Invalid", "BadRequest")
-"""What is refused because of what somebody wrote."""
+"""Reasons for a refusal that are the fault of what a person wrote."""
 
 
 def nobody_reads(error: BaseException) -> bool:
-    """Whether it is only that the reader of our output has left, as `head` does; then nothing more is written."""
+    """Whether the reader of our output has closed it, as `head` does; then nothing more is written."""
     if not isinstance(_first(error), BrokenPipeError):
         return False
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in the buffer goes there at the end
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest of the buffer goes there at the end
     return True
 
 
-def told(error: BaseException) -> tuple[str, int]:
+def described(error: BaseException) -> tuple[str, int]:
     """One sentence and an exit code."""
     error = _first(error)
     if isinstance(error, Denied) and error.reason in REASONS:
@@ -46,7 +48,7 @@ def told(error: BaseException) -> tuple[str, int]:
     for kind, code in CODES:
         if isinstance(error, kind):
             return _line(error), code
-    return f"this is a fault of alate itself, at {_place(error)}: {type(error).__name__}: {_line(error)}", FAILED
+    return f"this is a bug of alate, at {_place(error)}: {type(error).__name__}: {_line(error)}", FAILED
 
 
 def _first(error: BaseException) -> BaseException:

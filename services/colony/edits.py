@@ -63,13 +63,11 @@ def extending(colony: Object, cluster: str, life: timedelta) -> Patch:
     ]
 
 
-def again(colony: Object, cluster: str, now: datetime) -> Patch:
-    """The JSON patch that has a cluster founded again whose own end has come. Raises NoSuchPool, Untimely."""
+def recreating(colony: Object, cluster: str, now: datetime) -> Patch:
+    """The JSON patch that creates a cluster again which has ended. Raises NoSuchPool, Untimely."""
     place = _cluster(colony, cluster)
     if not _ends(colony, cluster):
-        raise Untimely(
-            f"cluster {cluster} of Colony {colony['metadata']['name']} has not ended: there is nothing to do"
-        )
+        raise Untimely(f"{colony['metadata']['name']}/{cluster} has not ended: there is nothing to do")
     at, written = f"/spec/clusters/{place}", _spec(colony, place).get("askedAt")
     later = max(now, datetime.fromisoformat(written) + timedelta(seconds=1)) if written else now
     return [
@@ -84,7 +82,7 @@ def _ends(colony: Object, name: str) -> str:
     if shown.get("phase") == "Released":
         return "has ended"
     going = shown.get("teardown", {}).get("phase", "Armed") not in ("Armed", "Warned")
-    return "is on its way out" if going or shown.get("phase") == "Releasing" else ""
+    return "is being released" if going or shown.get("phase") == "Releasing" else ""
 
 
 def _living(colony: Object, name: str) -> int:
@@ -92,7 +90,7 @@ def _living(colony: Object, name: str) -> int:
     place = _cluster(colony, name)
     if ends := _ends(colony, name):
         of = colony["metadata"]["name"]
-        raise Untimely(f"cluster {name} of Colony {of} {ends}: `alate again {of}/{name}` founds it again")
+        raise Untimely(f"{of}/{name} {ends}: `alate recreate {of}/{name}` creates it again")
     return place
 
 

@@ -10,7 +10,7 @@ from events.kube.client import Changed, Kube, Object
 from events.kube.resources import COLONIES
 from services.cli.connection import management
 from services.cli.request.colony import from_file
-from services.cli.up import running
+from services.cli.up.stack import running
 from services.local.folder import Folder
 from services.local.probe import http
 from services.local.programs import SERVICES

@@ -10,7 +10,7 @@ from events.kube.client import Kube
 from events.kube.resources import COLONIES
 from schemas.registry import Stream
 from services.cli.connection import joined, management, operator
-from services.cli.up import OPERATOR, running
+from services.cli.up.stack import OPERATOR, running
 from services.local.folder import Folder
 from services.local.supervisor import Supervisor
 from tests.bench.figure import Figure, Goal

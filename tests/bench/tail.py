@@ -59,7 +59,7 @@ async def _ours(url: str) -> float:
             over.set()
 
     began = perf_counter()
-    task = asyncio.create_task(tail(bus, Which(), EPOCH, as_json=True, out=Out(write, NOWHERE.flush)))
+    task = asyncio.create_task(tail(bus, Which(), EPOCH, form="json", out=Out(write, NOWHERE.flush)))
     await over.wait()
     seconds = perf_counter() - began
     task.cancel()

@@ -15,7 +15,7 @@ from events.jetstream.server import NatsServer
 from events.kube.client import Changed, Kube, Object
 from events.kube.resources import TRIGGERS
 from services.cli.connection import management, operator
-from services.cli.up import OPERATOR
+from services.cli.up.stack import OPERATOR
 from services.local.folder import Folder
 from services.local.programs import EDGE, Wiring, choose_ports, stages
 from services.local.supervisor import Supervisor

@@ -22,7 +22,7 @@ from services.cli.demo import leftovers
 from services.cli.demo.leftovers import Objects
 from services.cli.demo.play import entities, insist
 from services.cli.demo.proof import Counter, Proof
-from services.cli.up import OPERATOR, running
+from services.cli.up.stack import OPERATOR, running
 from services.local.folder import Folder
 from services.local.programs import Wiring
 from services.local.supervisor import Supervisor

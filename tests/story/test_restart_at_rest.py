@@ -20,7 +20,7 @@ from events.jetstream.credentials import Credentials
 from events.kube.resources import COLONIES
 from schemas.subjects import names_of
 from services.cli.connection import management
-from services.cli.up import running
+from services.cli.up.stack import running
 from services.local.folder import Folder
 from services.local.probe import HOST
 from services.local.programs import Wiring, stages

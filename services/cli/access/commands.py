@@ -1,4 +1,4 @@
-"""`alate kubeconfig`: its options and its help; what it does is loaded when it runs."""
+"""The command `alate kubeconfig`: its options and its help."""
 # ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
 
 import sys
@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from services.cli.options import HERE, Dir, Kubeconfig, Namespace
+from services.cli.completion import cluster_names
+from services.cli.options import Dir, Kubeconfig, Namespace
 
 
-class Form(StrEnum):
+class KubeconfigFormat(StrEnum):
     """How a kubeconfig is written."""
 
     YAML = "yaml"
@@ -19,27 +20,35 @@ class Form(StrEnum):
 
 
 def kubeconfig(  # noqa: PLR0913 - what a person can say of it
-    target: Annotated[str, typer.Argument(metavar="COLONY[/CLUSTER]", help="Whose clusters.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="COLONY[/CLUSTER]", help="A Colony, or one of its clusters.", autocompletion=cluster_names
+        ),
+    ],
     *,
     file: Annotated[
-        Path | None, typer.Option("-f", "--file", help="Write it here, for its owner alone. [default: standard output]")
+        Path | None,
+        typer.Option("-f", "--file", help="File to write, readable by you alone. [default: standard output]"),
     ] = None,
-    output: Annotated[Form, typer.Option("-o", "--output", help="How it is written.")] = Form.YAML,
+    output: Annotated[
+        KubeconfigFormat, typer.Option("-o", "--output", help="Output format: yaml or json.")
+    ] = KubeconfigFormat.YAML,
     namespace: Namespace = "default",
-    folder: Dir = HERE,
+    folder: Dir = None,
     kubeconfig: Kubeconfig = None,
 ) -> None:
-    """Make one kubeconfig with a context for every cluster of a Colony, as their Secrets are now.
+    """Write a kubeconfig with a context for every cluster of a Colony, from their Secrets.
 
     \b
       alate kubeconfig train -f train.kubeconfig
       kubectl --kubeconfig train.kubeconfig --context train/gpu get nodes
       alate kubeconfig train/gpu > gpu.kubeconfig
     """
-    from services.cli.access.kubeconfig import Wanted, make
-    from services.cli.connection import Where
+    from services.cli.access.kubeconfig import KubeconfigRequest, make
+    from services.cli.connection import Connection
     from services.cli.loop import run
 
     colony, _, cluster = target.partition("/")
-    wanted = Wanted(namespace, colony, cluster, file, as_json=output is Form.JSON)
-    run(make(Where(folder, kubeconfig), wanted, write=sys.stdout.write, tell=sys.stderr.write))
+    wanted = KubeconfigRequest(namespace, colony, cluster, file, as_json=output is KubeconfigFormat.JSON)
+    run(make(Connection(folder, kubeconfig), wanted, write=sys.stdout.write, tell=sys.stderr.write))

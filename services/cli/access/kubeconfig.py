@@ -1,4 +1,4 @@
-"""`alate kubeconfig` makes one kubeconfig of a Colony's clusters, as their Secrets are now."""
+"""`alate kubeconfig` writes one kubeconfig for the clusters of a Colony, from their Secrets."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -7,15 +7,15 @@ from events.errors import NotFound
 from events.kube.client import Kube, Object
 from events.kube.kubeconfig import Chosen, together
 from events.kube.resources import COLONIES, SECRETS
-from services.cli.connection import Where
-from services.cli.output.render import Write, dumped
+from services.cli.connection import Connection
+from services.cli.output.render import Writer, json_text
 from services.errors import Failed
 from services.kubernetes.kubeconfig import context, opens, written
 from services.process.secret_file import write_private
 
 
-class Wanted(NamedTuple):
-    """Whose kubeconfig is asked for, and where it goes."""
+class KubeconfigRequest(NamedTuple):
+    """Whose kubeconfig is written, and where to."""
 
     namespace: str
     colony: str
@@ -26,19 +26,19 @@ class Wanted(NamedTuple):
     as_json: bool
 
 
-async def make(where: Where, wanted: Wanted, *, write: Write, tell: Write) -> None:
-    """Write it; `tell` what is left out. Raises Failed if none is there yet, Denied("BadKubeconfig") if one is none."""
+async def make(where: Connection, wanted: KubeconfigRequest, *, write: Writer, tell: Writer) -> None:
+    """Write it; `tell` which are left out. Raises Failed if none exists, Denied("BadKubeconfig") if one is invalid."""
     found: dict[str, Chosen] = {}
     async with where.kube() as kube:
         for name, shown in (await _clusters(kube, wanted)).items():
-            called, one = context(wanted.colony, name), await _held(kube, wanted.namespace, shown)
+            called, one = context(wanted.colony, name), await _kubeconfig_of(kube, wanted.namespace, shown)
             if one is None:
-                tell(f"{called} is left out: {shown.get('phase', 'Pending')}, without a kubeconfig yet\n")
+                tell(f"{called} is left out: it is {shown.get('phase', 'Pending')} and has no kubeconfig yet\n")
             else:
                 found[called] = one
     if not found:
-        raise Failed(f"no kubeconfig of colony/{wanted.colony} is there yet: `alate get colonies -w` shows when it is")
-    text = dumped(together(found)) if wanted.as_json else written(found)
+        raise Failed(f"colony/{wanted.colony} has no kubeconfig yet: `alate get colonies -w` shows when it is ready")
+    text = json_text(together(found)) if wanted.as_json else written(found)
     if wanted.file is None:
         write(text)
     else:
@@ -46,8 +46,8 @@ async def make(where: Where, wanted: Wanted, *, write: Write, tell: Write) -> No
         tell(f"{wanted.file} has {', '.join(found)}\n")
 
 
-async def _clusters(kube: Kube, wanted: Wanted) -> dict[str, Object]:
-    """What the Colony's status shows of those that are asked for."""
+async def _clusters(kube: Kube, wanted: KubeconfigRequest) -> dict[str, Object]:
+    """The status of the clusters that are asked for, by name."""
     try:
         colony = await kube.get(COLONIES, wanted.colony, wanted.namespace)
     except NotFound as absent:
@@ -61,8 +61,8 @@ async def _clusters(kube: Kube, wanted: Wanted) -> dict[str, Object]:
     return {name: each for name, each in every.items() if wanted.cluster in ("", name)}
 
 
-async def _held(kube: Kube, namespace: str, shown: Object) -> Chosen | None:
-    """What a cluster's Secret holds; None while there is none."""
+async def _kubeconfig_of(kube: Kube, namespace: str, shown: Object) -> Chosen | None:
+    """The kubeconfig in a cluster's Secret; None while it has none."""
     name = shown.get("kubeconfigSecret")
     try:
         secret = await kube.get(SECRETS, name, namespace) if name else {}

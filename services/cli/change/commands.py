@@ -1,4 +1,4 @@
-"""The commands that change clusters or end them, their options and their help; what they do is loaded when they run."""
+"""The commands that change a cluster: their options and their help."""
 # ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
 
 import sys
@@ -8,45 +8,99 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Output, Plain, Wait
+from services.cli.options import ClusterArgument, Dir, Format, Kubeconfig, Namespace, Output, Timeout, Wait
 
 if TYPE_CHECKING:
-    from services.cli.change.edit import Change
-
-Target = Annotated[str, typer.Argument(metavar="COLONY/CLUSTER", help="Which cluster of which Colony.")]
+    from services.cli.change.edit import ClusterChange
 
 
 def scale(  # noqa: PLR0913 - what a person can say of it
-    target: Target,
-    sizes: Annotated[list[str], typer.Argument(metavar="POOL=NODES...", help="How many nodes each pool shall have.")],
+    cluster: ClusterArgument,
+    sizes: Annotated[list[str], typer.Argument(metavar="POOL=NODES...", help="The new number of nodes of each pool.")],
     *,
-    output: Output = Plain.TABLE,
+    output: Output = Format.TABLE,
     wait: Wait = False,
+    timeout: Timeout = None,
     namespace: Namespace = "default",
-    folder: Dir = HERE,
+    folder: Dir = None,
     kubeconfig: Kubeconfig = None,
 ) -> None:
-    """Give pools of a running cluster another number of nodes; it stays ready meanwhile.
+    """Change the number of nodes of a running cluster's pools; it stays ready meanwhile.
 
     \b
-      alate scale train/main gpu=3 --wait
+      alate scale train/main gpu=3 --wait --timeout 15m
       alate scale train/main gpu=1 cpu=4 -o json
     """
     from services.cli.change import edit
 
-    _run(edit.sizes(namespace, target, sizes), folder, kubeconfig, output, wait=wait)
+    change = edit.scale(namespace, cluster, sizes)
+    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
+
+
+def extend(  # noqa: PLR0913 - what a person can say of it
+    cluster: ClusterArgument,
+    life: Annotated[
+        str, typer.Argument(metavar="DURATION", help="The new time to live, counted from when it was first ready.")
+    ],
+    *,
+    output: Output = Format.TABLE,
+    wait: Wait = False,
+    timeout: Timeout = None,
+    namespace: Namespace = "default",
+    folder: Dir = None,
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Let a cluster live longer; a warning that it ends is withdrawn.
+
+    \b
+      alate extend train/main 12h --wait
+      alate extend train/main 36h -o json
+    A cluster that lives as long already, or without limit, stays as it is.
+    Exit code 1 if it is being released already, 2 for bad input.
+    """
+    from services.cli.change import edit
+
+    change = edit.extend(namespace, cluster, life)
+    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
+
+
+def upgrade(  # noqa: PLR0913 - what a person can say of it
+    cluster: ClusterArgument,
+    version: Annotated[
+        str, typer.Argument(metavar="VERSION", help="Version of Kubernetes, at most one minor version later.")
+    ],
+    *,
+    output: Output = Format.TABLE,
+    wait: Wait = False,
+    timeout: Timeout = None,
+    namespace: Namespace = "default",
+    folder: Dir = None,
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Upgrade a running cluster to a later version of Kubernetes, machine by machine; it stays ready meanwhile.
+
+    \b
+      alate upgrade train/main v1.35.1 --wait
+      alate upgrade train/main v1.35.1 -o json
+    It goes up one minor version at a time, and never down. Exit code 1 if that is refused, 2 for bad input.
+    """
+    from services.cli.change import edit
+
+    change = edit.upgrade(namespace, cluster, version)
+    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
 
 
 def hibernate(  # noqa: PLR0913 - what a person can say of it
-    target: Target,
+    cluster: ClusterArgument,
     *,
-    output: Output = Plain.TABLE,
+    output: Output = Format.TABLE,
     wait: Wait = False,
+    timeout: Timeout = None,
     namespace: Namespace = "default",
-    folder: Dir = HERE,
+    folder: Dir = None,
     kubeconfig: Kubeconfig = None,
 ) -> None:
-    """Give all machines of a cluster back and keep the rest, until it is woken: its control plane alone is billed.
+    """Release all machines of a cluster and keep its control plane, which alone is billed then, until it is woken.
 
     \b
       alate hibernate train/main --wait
@@ -54,127 +108,69 @@ def hibernate(  # noqa: PLR0913 - what a person can say of it
     """
     from services.cli.change import edit
 
-    _run(edit.sleep(namespace, target), folder, kubeconfig, output, wait=wait)
+    change = edit.hibernate(namespace, cluster)
+    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
 
 
 def wake(  # noqa: PLR0913 - what a person can say of it
-    target: Target,
+    cluster: ClusterArgument,
     *,
-    output: Output = Plain.TABLE,
+    output: Output = Format.TABLE,
     wait: Wait = False,
+    timeout: Timeout = None,
     namespace: Namespace = "default",
-    folder: Dir = HERE,
+    folder: Dir = None,
     kubeconfig: Kubeconfig = None,
 ) -> None:
-    """Give a cluster that hibernates its machines again.
+    """Give a hibernated cluster its machines again.
 
     \b
       alate wake train/main --wait
-    If they are not to be had within 20 minutes, it is founded anew elsewhere.
+    If they cannot be had within 20 minutes, the cluster is created again elsewhere.
     """
     from services.cli.change import edit
 
-    _run(edit.wake(namespace, target), folder, kubeconfig, output, wait=wait)
+    change = edit.wake(namespace, cluster)
+    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
 
 
-def upgrade(  # noqa: PLR0913 - what a person can say of it
-    target: Target,
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="Of Kubernetes: one minor version up at most.")],
+def recreate(  # noqa: PLR0913 - what a person can say of it
+    cluster: ClusterArgument,
     *,
-    output: Output = Plain.TABLE,
+    output: Output = Format.TABLE,
     wait: Wait = False,
+    timeout: Timeout = None,
     namespace: Namespace = "default",
-    folder: Dir = HERE,
+    folder: Dir = None,
     kubeconfig: Kubeconfig = None,
 ) -> None:
-    """Give a running cluster a later version of Kubernetes, machine by machine; it stays ready meanwhile.
+    """Create a cluster again that has ended because its time was over or it was idle.
 
     \b
-      alate upgrade train/main v1.35.1 --wait
-      alate upgrade train/main v1.35.1 -o json
-    It goes up one minor version at a time, and never down. Exit code 1 if that is refused while it is waited for,
-    2 for bad input.
+      alate recreate train/main --wait
+      alate recreate train/main -o json
+    No edit of a Colony does that, but a later askedAt in it, or another request with one.
+    Exit code 1 if the cluster has not ended, 2 for bad input.
     """
     from services.cli.change import edit
 
-    _run(edit.risen(namespace, target, version), folder, kubeconfig, output, wait=wait)
+    change = edit.recreate(namespace, cluster, datetime.now(UTC))
+    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
 
 
-def extend(  # noqa: PLR0913 - what a person can say of it
-    target: Target,
-    life: Annotated[str, typer.Argument(metavar="TIME", help="Its time to live, from when it was first ready.")],
+def _run(  # noqa: PLR0913 - what all of these commands take
+    asked: "ClusterChange",
+    folder: Path | None,
+    kubeconfig: Path | None,
+    output: Format,
     *,
-    output: Output = Plain.TABLE,
-    wait: Wait = False,
-    namespace: Namespace = "default",
-    folder: Dir = HERE,
-    kubeconfig: Kubeconfig = None,
+    wait: bool,
+    timeout: str | None,
 ) -> None:
-    """Let a cluster live longer; a warning that it ends is taken back.
-
-    \b
-      alate extend train/main 12h --wait
-      alate extend train/main 36h -o json
-    The time counts from when it was first ready. What lives as long already, or for ever, stays as it is.
-    Exit code 1 if it is on its way out already, 2 for bad input.
-    """
-    from services.cli.change import edit
-
-    _run(edit.longer(namespace, target, life), folder, kubeconfig, output, wait=wait)
-
-
-def again(  # noqa: PLR0913 - what a person can say of it
-    target: Target,
-    *,
-    output: Output = Plain.TABLE,
-    wait: Wait = False,
-    namespace: Namespace = "default",
-    folder: Dir = HERE,
-    kubeconfig: Kubeconfig = None,
-) -> None:
-    """Found a cluster again whose own end has come: its time was up, or it was idle.
-
-    \b
-      alate again train/main --wait
-      alate again train/main -o json
-    Nothing else buys it again, whatever is edited, but a later askedAt in its Colony or another request for that.
-    Exit code 1 if it has not ended, 2 for bad input.
-    """
-    from services.cli.change import edit
-
-    _run(edit.once_more(namespace, target, datetime.now(UTC)), folder, kubeconfig, output, wait=wait)
-
-
-def delete(  # noqa: PLR0913 - what a person can say of it
-    name: Annotated[str, typer.Argument(help="Name of the Colony.")],
-    *,
-    force: Annotated[
-        bool, typer.Option("--force", help="Give its machines back now, whatever runs in its clusters.")
-    ] = False,
-    wait: Wait = False,
-    namespace: Namespace = "default",
-    folder: Dir = HERE,
-    kubeconfig: Kubeconfig = None,
-) -> None:
-    """Let a Colony go, with all of its clusters.
-
-    \b
-      alate delete train --wait
-      alate delete train --force --wait
-    Its work ends first, then its add-ons, load balancers and volumes, each within the time its Colony gives them
-    (drainTimeout, cleanTimeout). --force skips both, also once they are under way: for a cluster that does not answer,
-    or in a hurry. Work is not asked to end then, and the cluster's load balancers and volumes may be left at the cloud.
-    """
-    from services.cli.connection import Where
-    from services.cli.loop import run
-    from services.cli.request.submit import delete as let_go
-
-    run(let_go(Where(folder, kubeconfig), name, namespace, wait=wait, force=force))
-
-
-def _run(asked: "Change", folder: Path, kubeconfig: Path | None, output: Plain, *, wait: bool) -> None:
     from services.cli.change.edit import change
-    from services.cli.connection import Where
+    from services.cli.connection import Connection
     from services.cli.loop import run
+    from services.cli.wait import duration
 
-    run(change(Where(folder, kubeconfig), asked, wait=wait, as_json=output is Plain.JSON, write=sys.stdout.write))
+    where, limit = Connection(folder, kubeconfig), duration(timeout)
+    run(change(where, asked, wait=wait, limit=limit, form=output.value, write=sys.stdout.write))

@@ -1,7 +1,8 @@
-"""What a person changes of a running cluster is written into its Colony, and can be waited for."""
+"""Changes of a running cluster: each is written into its Colony, and can be waited for."""
 
 import asyncio
 import re
+import sys
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 from datetime import datetime
@@ -11,64 +12,69 @@ from events.errors import NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from schemas import durations
-from services.cli.connection import Where
-from services.cli.output.render import Write, dumped
-from services.cli.request.submit import current, told
+from services.cli.connection import Connection
+from services.cli.output.render import FOR_PEOPLE, Form, Writer, document
+from services.cli.request.submit import in_namespace
+from services.cli.wait import Progress, current, follow, limited
 from services.colony.edits import (
     MANAGER,
     NoSuchPool,
     Patch,
     Untimely,
-    again,
     extending,
     hibernating,
+    recreating,
     scaling,
     upgrading,
 )
 from services.errors import BadInput, Failed
 
-Say = Callable[[str], object]
 VERSION = re.compile(r"v1\.[0-9]+\.[0-9]+")
 """As a Colony takes it."""
 ANSWERED = 2.0
-"""Seconds within which a stack at work says that a change cannot be: whoever does not wait hears that all the same."""
-LOOK_AGAIN = 0.1
-"""Seconds between two looks for that."""
+"""Seconds within which a running stack refuses a change: that is reported without ``--wait``, too."""
+POLL = 0.1
+"""Seconds between two reads for that."""
 
 
-class Change(NamedTuple):
-    """What a person asks for."""
+class ClusterChange(NamedTuple):
+    """One change of one cluster."""
 
     namespace: str
     colony: str
     cluster: str
-    said: str
-    """The same, for people: what the cluster shall do."""
+    summary: str
+    """For people: what happens to the cluster."""
     patch: Callable[[Object], Patch]
     """Of the Colony; empty: it is as asked. Raises NoSuchPool, Untimely."""
     reached: Callable[[Object], bool]
     """Whether a cluster's status shows it."""
 
+    @property
+    def name(self) -> str:
+        """As people write it."""
+        return f"{self.colony}/{self.cluster}"
 
-def sizes(namespace: str, target: str, words: list[str]) -> Change:
+
+def scale(namespace: str, target: str, words: list[str]) -> ClusterChange:
     """Other numbers of nodes. Raises BadInput."""
     colony, cluster = _names(target)
     nodes = dict(_size(each) for each in words)
-    said = f"shall have {', '.join(f'{pool}={number}' for pool, number in nodes.items())}"
-    return Change(namespace, colony, cluster, said, lambda seen: scaling(seen, cluster, nodes), _ready)
+    summary = f"is scaled to {', '.join(f'{pool}={number}' for pool, number in nodes.items())}"
+    return ClusterChange(namespace, colony, cluster, summary, lambda seen: scaling(seen, cluster, nodes), _ready)
 
 
-def sleep(namespace: str, target: str) -> Change:
+def hibernate(namespace: str, target: str) -> ClusterChange:
     """No machines. Raises BadInput."""
-    return _turned(namespace, target, "shall hibernate", _asleep, hibernate=True)
+    return _turned(namespace, target, "hibernates", _hibernated, asleep=True)
 
 
-def wake(namespace: str, target: str) -> Change:
+def wake(namespace: str, target: str) -> ClusterChange:
     """The machines it had. Raises BadInput."""
-    return _turned(namespace, target, "shall wake", _ready, hibernate=False)
+    return _turned(namespace, target, "wakes", _ready, asleep=False)
 
 
-def risen(namespace: str, target: str, version: str) -> Change:
+def upgrade(namespace: str, target: str, version: str) -> ClusterChange:
     """A later version of Kubernetes. Raises BadInput."""
     colony, cluster = _names(target)
     if not VERSION.fullmatch(version):
@@ -77,33 +83,37 @@ def risen(namespace: str, target: str, version: str) -> Change:
     def reached(shown: Object) -> bool:
         return bool(shown.get("kubernetesVersion") == version)
 
-    return Change(
-        namespace, colony, cluster, f"shall run Kubernetes {version}",
+    return ClusterChange(
+        namespace, colony, cluster, f"is upgraded to Kubernetes {version}",
         lambda seen: upgrading(seen, cluster, version), reached,
     )  # fmt: skip
 
 
-def longer(namespace: str, target: str, life: str) -> Change:
+def extend(namespace: str, target: str, life: str) -> ClusterChange:
     """A longer time to live. Raises BadInput."""
     colony, cluster = _names(target)
     try:
         span = durations.parse(life)
     except ValueError as wrong:
         raise BadInput(f"{life} is no time to live: {wrong}") from wrong
-    said = f"shall live at least {durations.write(span)}, counted from when it was first ready"
-    return Change(namespace, colony, cluster, said, lambda seen: extending(seen, cluster, span), _unwarned)
+    summary = f"lives at least {durations.write(span)}, counted from when it was first ready"
+    return ClusterChange(namespace, colony, cluster, summary, lambda seen: extending(seen, cluster, span), _unwarned)
 
 
-def once_more(namespace: str, target: str, now: datetime) -> Change:
-    """The cluster again, whose own end has come. Raises BadInput."""
+def recreate(namespace: str, target: str, now: datetime) -> ClusterChange:
+    """A cluster that has ended, created again. Raises BadInput."""
     colony, cluster = _names(target)
-    return Change(namespace, colony, cluster, "is asked for again", lambda seen: again(seen, cluster, now), _ready)
+    return ClusterChange(
+        namespace, colony, cluster, "is created again", lambda seen: recreating(seen, cluster, now), _ready
+    )
 
 
-def _turned(namespace: str, target: str, said: str, reached: Callable[[Object], bool], *, hibernate: bool) -> Change:
+def _turned(
+    namespace: str, target: str, summary: str, reached: Callable[[Object], bool], *, asleep: bool
+) -> ClusterChange:
     colony, cluster = _names(target)
-    return Change(
-        namespace, colony, cluster, said, lambda seen: hibernating(seen, cluster, hibernate=hibernate), reached
+    return ClusterChange(
+        namespace, colony, cluster, summary, lambda seen: hibernating(seen, cluster, hibernate=asleep), reached
     )
 
 
@@ -121,23 +131,41 @@ def _size(text: str) -> tuple[str, int]:
     return pool, int(nodes)
 
 
-async def change(where: Where, asked: Change, *, wait: bool, as_json: bool, write: Write) -> None:
-    """Ask for it. Raises BadInput, Failed if there is no such Colony, or it is refused, or over while waited for."""
-    tell: Say = (lambda _: None) if as_json else (lambda line: write(f"{line}\n"))
-    async with where.kube() as kube:
-        colony = await _patched(kube, asked)
-        tell(f"colony/{asked.colony}: {asked.cluster} {asked.said}")
-        colony = await (_until(kube, colony, asked, tell) if wait else _heard(kube, colony, asked))
-    if as_json:
-        write(dumped(colony))
+async def change(  # noqa: PLR0913 - what, how it is written, and how long it is waited for
+    connection: Connection,
+    asked: ClusterChange,
+    *,
+    wait: bool,
+    limit: float | None = None,
+    form: Form,
+    write: Writer,
+    progress: Progress | None = None,
+) -> None:
+    """Make a change. Raises BadInput, TimedOut; Failed if the Colony is missing, or refuses it, or its cluster ends."""
+    shown = progress or Progress(sys.stdout if form in FOR_PEOPLE else sys.stderr)
+    async with connection.kube() as kube:
+        colony, did = await _patched(kube, asked)
+        shown.say(f"{asked.name} {did}{in_namespace(asked.namespace)}")
+        if wait:
+            async with limited(shown, limit, f"{asked.name} is not as asked"):
+                colony = await _until(kube, colony, asked, shown)
+        else:
+            colony = await _answered(kube, colony, asked)
+    if form == "name":
+        write(f"{asked.name}\n")
+    elif form not in FOR_PEOPLE:
+        write(document(colony, form))
 
 
-async def _patched(kube: Kube, asked: Change) -> Object:
+async def _patched(kube: Kube, asked: ClusterChange) -> tuple[Object, str]:
+    """The Colony as it is now, and for people what was done to the cluster."""
     name, namespace = asked.colony, asked.namespace
     try:
         colony = await kube.get(COLONIES, name, namespace)
         patch = asked.patch(colony)
-        return await kube.patch(COLONIES, name, namespace, patch, kind="json", manager=MANAGER) if patch else colony
+        if not patch:
+            return colony, "is as asked already"
+        return await kube.patch(COLONIES, name, namespace, patch, kind="json", manager=MANAGER), asked.summary
     except Untimely as late:
         raise Failed(str(late)) from late
     except NoSuchPool as wrong:
@@ -146,8 +174,8 @@ async def _patched(kube: Kube, asked: Change) -> Object:
         raise Failed(f"there is no Colony {name} in namespace {namespace}: see `alate get colonies`") from absent
 
 
-async def _heard(kube: Kube, colony: Object, asked: Change) -> Object:
-    """The Colony once its owners have answered, or as it is if they do not do so soon. Raises Failed if it cannot be.
+async def _answered(kube: Kube, colony: Object, asked: ClusterChange) -> Object:
+    """The Colony once the gateway has answered, or as it is after `ANSWERED`. Raises Failed if it is refused.
 
     It is read, not watched: who may write a Colony may not be allowed to watch them all.
     """
@@ -155,36 +183,36 @@ async def _heard(kube: Kube, colony: Object, asked: Change) -> Object:
     with suppress(TimeoutError, TryLater, NotFound):
         async with asyncio.timeout(ANSWERED):
             while not _answers(colony, asked.cluster, generation):
-                await asyncio.sleep(LOOK_AGAIN)
+                await asyncio.sleep(POLL)
                 colony = await kube.get(COLONIES, asked.colony, asked.namespace)
     _refuse(colony, f"{asked.cluster}: ")
     return colony
 
 
 def _answers(colony: Object, cluster: str, generation: int) -> bool:
-    """Whether what a cluster shows is of the Colony as it was written then, or later."""
+    """Whether a cluster's status is of the Colony as it was written then, or later."""
     shown = _shown(colony, cluster).get("conditions", ()) if current(colony) else ()
     return bool(shown) and all(each.get("observedGeneration", 0) >= generation for each in shown)
 
 
 def _refuse(colony: Object, about: str = "") -> None:
-    """Raises Failed if what is asked now cannot be: all of it, or something that its complaint is about."""
+    """Raises Failed if the Colony is refused as it is written: all of it, or something that the reason is about."""
     conditions = {one["type"]: one for one in current(colony).get("conditions", ())}
     accepted: Object = conditions.get("Accepted", {})
     if accepted.get("status") == "False" and (accepted["reason"] == "Invalid" or about in accepted["message"]):
-        raise Failed(f"colony/{colony['metadata']['name']} is not as asked: {accepted['message']}")
+        raise Failed(f"colony/{colony['metadata']['name']} is refused: {accepted['message']}")
 
 
-async def _until(kube: Kube, colony: Object, asked: Change, tell: Say) -> Object:
-    """The Colony once the cluster is as asked, and nothing is on its way any more."""
+async def _until(kube: Kube, colony: Object, asked: ClusterChange, progress: Progress) -> Object:
+    """The Colony once the cluster is as asked, and no change of it is under way."""
     meta = colony["metadata"]
-    async with aclosing(told(kube, meta["name"], meta["namespace"], tell)) as sights:
+    async with aclosing(follow(kube, meta["name"], meta["namespace"], progress)) as sights:
         async for seen in sights:
             _refuse(seen)
             conditions = {one["type"]: one for one in current(seen).get("conditions", ())}
             shown = _shown(seen, asked.cluster)
             if conditions and shown.get("phase") == "Released":
-                raise Failed(f"colony/{meta['name']}: {asked.cluster} is Released: {shown.get('message', '')}")
+                raise Failed(f"{asked.name} is Released: {shown.get('message', '')}")
             if conditions.get("Resizing", {}).get("status") == "False" and asked.reached(shown):
                 return seen
     raise Failed(f"colony/{meta['name']} was deleted while it was waited for")
@@ -199,12 +227,12 @@ def _ready(shown: Object) -> bool:
 
 
 def _unwarned(shown: Object) -> bool:
-    """No warning tells an older end."""
+    """No warning announces an earlier end."""
     end = shown.get("teardown", {})
     warned = (end.get("phase"), end.get("reason")) == ("Warned", "TimeToLive")
     return not warned or end.get("at") == shown.get("expiresAt")
 
 
-def _asleep(shown: Object) -> bool:
-    """Its machines are gone, or it never had any."""
+def _hibernated(shown: Object) -> bool:
+    """It has no machines."""
     return shown.get("phase") in ("Hibernated", "Requested") and not shown.get("nodesReady")

@@ -16,9 +16,9 @@ from services.cli.demo.proof import Counter, Proof
 from services.cli.demo.report import Report, made, summary
 from services.cli.demo.screen import Screen, screen
 from services.cli.demo.story import Story
-from services.cli.output.render import dumped
+from services.cli.output.render import json_text
 from services.cli.request.colony import from_file
-from services.cli.up import OPERATOR, running
+from services.cli.up.stack import OPERATOR, running
 from services.errors import Failed
 from services.local.folder import Folder
 from services.local.program import NotStarted
@@ -42,7 +42,7 @@ async def demo(*, chaos: bool, as_json: bool, keep: Path | None, backend: str) -
         async with running(Folder(root), settings=how, changed=out.process, monitored=True) as (wiring, stack):
             killer = Chaos(lambda name: stack.child(name).kill(), out.clock) if chaos else None
             found = await _perform(wiring, stack, out, killer)
-    sys.stdout.write(dumped(found) if as_json else "".join(f"{line}\n" for line in summary(found)))
+    sys.stdout.write(json_text(found) if as_json else "".join(f"{line}\n" for line in summary(found)))
     return found.ok
 
 

@@ -10,13 +10,13 @@ import msgspec
 from events.bus import EPOCH, Bus
 from schemas.registry import Stream
 from services.cli.events.shadow import WRONG, Found, Look, look_again
-from services.cli.output.render import Write, dumped
+from services.cli.output.render import Form, Writer, document
 from services.errors import BadInput
 from services.eventlog.record import Said, read
 from services.eventlog.scan import kept
 
 
-async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, as_json: bool, write: Write) -> bool:
+async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, form: Form, write: Writer) -> bool:
     """Show it; whether nothing differs of what was decided since then."""
     others = [said for file in recordings for said in recorded(file)]
     others += [said async for said in kept(bus, Stream.LEVELS, since=EPOCH)]
@@ -24,9 +24,13 @@ async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, as_json
     looks = [look for look in look_again(messages, others) if look.said.stored.time >= since]
     wrong = [look for look in looks if look.found in WRONG]
     counts = Counter(look.found for look in looks)
-    if as_json:
+    if form != "table":
         numbers = {found.value: counts[found] for found in Found}
-        write(dumped({"transitions": len(looks), "found": numbers, "differences": [look.item() for look in wrong]}))
+        write(
+            document(
+                {"transitions": len(looks), "found": numbers, "differences": [look.item() for look in wrong]}, form
+            )
+        )
     else:
         write("".join([*map(_lines, wrong), *_summary(counts, len(looks))]))
     return not wrong

@@ -5,15 +5,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from events.bus import Bus
-from services.cli.get.kinds import Kind
-from services.cli.output.item import Item
-from services.cli.output.render import Form, Show, Write, dumped
+from services.cli.output.render import Columns, Form, Printer, Writer, document
 from services.eventlog.dead_letters import Letter, chosen, grouped
 from services.eventlog.record import clock
 from services.eventlog.redrive import STREAM, again, check, letters
 from services.eventlog.scan import EVERY, Tell, progress
+from services.queries.item import Item
 
-TABLE = Kind(
+TABLE = Columns(
     {
         "FINGERPRINT": lambda item, _: str(item["fingerprint"]),
         "COUNT": lambda item, _: str(item["count"]),
@@ -23,29 +22,29 @@ TABLE = Kind(
         "NUMBERS": lambda item, _: _numbers(item["numbers"]),
         "REASON": lambda item, _: str(item["reason"]),
     },
-    lambda item: (item["fingerprint"],),
+    name=lambda item: str(item["fingerprint"]),
 )
 
 
-async def ls(bus: Bus, form: Form, write: Write) -> None:
+async def ls(bus: Bus, form: Form, write: Writer) -> None:
     """Show one line per cause."""
     found = grouped(await letters(bus))
     if not found and form == "table":
         write("no dead letters\n")
     else:
-        Show(TABLE, form, write).all(found)
+        Printer(TABLE, form, write).all(found)
 
 
-async def show(bus: Bus, which: str, *, as_json: bool, write: Write) -> None:
+async def show(bus: Bus, which: str, *, form: Form, write: Writer) -> None:
     """Show letters in full. Raises BadInput if there are none."""
     found = chosen(await letters(bus), which)
-    if as_json:
-        write(dumped({"items": [letter.item() for letter in found]}))
+    if form != "table":
+        write(document({"items": [letter.item() for letter in found]}, form))
     else:
         write("\n".join("".join(f"{line}\n" for line in _lines(letter.item())) for letter in found))
 
 
-async def redrive(bus: Bus, which: str, *, dry: bool, write: Write, tell_progress: Tell = progress) -> None:
+async def redrive(bus: Bus, which: str, *, dry: bool, write: Writer, tell_progress: Tell = progress) -> None:
     """Tell letters once more to the consumer that failed, alone. Raises BadInput, Failed."""
     found = chosen(await letters(bus), which)
     await check(bus, found)
@@ -57,7 +56,7 @@ async def redrive(bus: Bus, which: str, *, dry: bool, write: Write, tell_progres
             tell_progress(f"{number} of {len(found)} done")
 
 
-async def drop(bus: Bus, which: str, *, dry: bool, write: Write) -> None:
+async def drop(bus: Bus, which: str, *, dry: bool, write: Writer) -> None:
     """Forget letters for good. Raises BadInput if there are none."""
     for letter in chosen(await letters(bus), which):
         if not dry:

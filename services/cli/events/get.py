@@ -5,15 +5,15 @@ from collections.abc import Iterator
 import msgspec
 
 from events.bus import Bus
-from services.cli.output.render import Write, dumped
+from services.cli.output.render import Form, Writer, document
 from services.eventlog.record import Said, clock
 from services.eventlog.scan import find
 
 
-async def get(bus: Bus, name: str, *, as_json: bool, write: Write) -> None:
+async def get(bus: Bus, name: str, *, form: Form, write: Writer) -> None:
     """Show it. Raises Failed if it is not kept."""
     said = await find(bus, name)
-    write(dumped(said.item()) if as_json else "".join(f"{line}\n" for line in _lines(said)))
+    write("".join(f"{line}\n" for line in _lines(said)) if form == "table" else document(said.item(), form))
 
 
 def _lines(said: Said) -> Iterator[str]:

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from events.bus import Bus
-from services.cli.get.kinds import Kind
-from services.cli.output.render import Form, Show, Write
+from services.cli.output.render import Columns, Form, Printer, Writer
 from services.eventlog.history import history, totals
 from services.eventlog.record import clock
 
-TABLE = Kind(
+TABLE = Columns(
     {
         "AT (UTC)": lambda item, _: clock(item["at"]),
         "ENTITY": lambda item, _: str(item["entity"]),
@@ -17,14 +16,13 @@ TABLE = Kind(
         "ID": lambda item, _: str(item["id"]),
         "CAUSE": lambda item, _: str(item["cause"]),
     },
-    lambda item: (item["id"],),
 )
 
 
-async def show(bus: Bus, tenant: str, cluster: str, form: Form, write: Write) -> None:
+async def show(bus: Bus, tenant: str, cluster: str, form: Form, write: Writer) -> None:
     """Show it."""
     turns = await history(bus, tenant, cluster)
-    Show(TABLE, form, write).all([turn.item() for turn in turns])
+    Printer(TABLE, form, write).all([turn.item() for turn in turns])
     if form == "table":
         write("".join(_summary(totals(turns))))
 

@@ -8,11 +8,12 @@ import msgspec
 
 from schemas.registry import declared
 from schemas.wish import ColonyExtended
-from services.cli.output.item import Item
-from services.cli.output.render import Write, dumped
+from services.cli.connection import found
+from services.cli.output.render import Form, Writer, document
 from services.errors import BadInput
-from services.local.folder import Absent, Folder
+from services.local.folder import Absent
 from services.local.keys import file
+from services.queries.item import Item
 
 SUBJECT = "cluster.requested"
 TYPE = "dev.alate.cluster.request"
@@ -48,11 +49,11 @@ class Snippet(NamedTuple):
         return self._asdict()
 
 
-def stack(folder: Path, nats: str | None) -> Stack:
+def stack(folder: Path | None, nats: str | None) -> Stack:
     """The running one. Raises Absent."""
     if nats is not None:
         return Stack(nats)
-    here = Folder(folder)
+    here = found(folder)
     address, ports = here.address(), here.ports()
     edge = f"http://127.0.0.1:{ports.edge}/hooks" if ports and ports.edge else ""
     return Stack(address.nats_url, edge, str(here.hooks), str(file(here.keys, PUBLISHER)) if address.nkey else "")
@@ -74,15 +75,15 @@ def snippets(to: Stack, tenant: str, name: str) -> list[Snippet]:
     return found
 
 
-def show(found: list[Snippet], tool: str | None, *, as_json: bool, write: Write) -> None:
+def show(found: list[Snippet], tool: str | None, *, form: Form, write: Writer) -> None:
     """All, or one as it is to be pasted. Raises BadInput, Absent."""
     if tool is not None and tool not in TOOLS:
         raise BadInput(f"--only {tool}: must be one of {', '.join(TOOLS)}")
     chosen = [each for each in found if tool in (None, each.tool)]
     if not chosen:
         raise Absent("no edge is known that takes HTTP: `alate up` starts one")
-    if as_json:
-        write(dumped({"items": [each.item() for each in chosen]}))
+    if form != "table":
+        write(document({"items": [each.item() for each in chosen]}, form))
     elif tool is not None:
         write(chosen[0].text)
     else:

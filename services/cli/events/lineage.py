@@ -8,8 +8,8 @@ import msgspec
 
 from schemas.subjects import key_of
 from schemas.unreadable import UNREADABLE
-from services.cli.output.item import Item
 from services.eventlog.record import Said
+from services.queries.item import Item
 
 
 class Because(StrEnum):

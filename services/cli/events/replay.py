@@ -9,7 +9,8 @@ from events.bus import Bus, ConsumerLag, Message
 from events.memory.stream import matcher
 from events.redrive import Redrive, publish_once, redriven
 from schemas.subjects import token
-from services.cli.output.render import Write
+from services.cli.events.tail import event_text
+from services.cli.output.render import Form, Writer
 from services.errors import BadInput
 from services.eventlog.filters import STREAMS, Which
 from services.eventlog.record import Said
@@ -27,8 +28,8 @@ async def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
     *,
     run: str,
     send: bool,
-    as_json: bool,
-    write: Write,
+    form: Form,
+    write: Writer,
     say: Tell = progress,
 ) -> None:
     """Show, or send, every stored event since then that the consumer hears. Raises BadInput if there is no such one.
@@ -40,7 +41,7 @@ async def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
     async for said in heard(bus, place, which, since, say):
         if send:
             await publish_once(bus, again(said, place, run))
-        write(said.line() if as_json else said.words())
+        write(event_text(said, form))
         number += 1
         if send and number % (EVERY // 10) == 0:
             say(f"{number} told")

@@ -17,10 +17,10 @@ from schemas.registry import declared
 from schemas.subjects import Key, key_of
 from services.addons.decide import decide as addon
 from services.addons.service import SUBSCRIPTIONS as ADDON_SUBSCRIPTIONS
-from services.cli.output.item import Item
 from services.eventlog.record import Said
 from services.provisioning.lifecycle.decide import decide as cluster
 from services.provisioning.service import SUBSCRIPTIONS as CLUSTER_SUBSCRIPTIONS
+from services.queries.item import Item
 from services.runtime.machine import Event, Machine
 from services.runtime.subscriptions import Router, Undecodable
 from services.teardown.decide import decide as teardown

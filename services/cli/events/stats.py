@@ -8,12 +8,12 @@ import msgspec
 
 from events.bus import Bus, ConsumerLag
 from events.telemetry import template_of
-from services.cli.get.kinds import Cell, Kind
-from services.cli.output.item import Item
-from services.cli.output.render import Show, Write, dumped
+from services.cli.output.cells import Cell
+from services.cli.output.render import Columns, Form, Printer, Writer, document
 from services.eventlog.filters import STREAMS
 from services.eventlog.record import Said
 from services.eventlog.scan import kept
+from services.queries.item import Item
 
 
 @dataclass
@@ -98,7 +98,7 @@ def _lag(name: str) -> Cell:
     return lambda item, _: f"{item['publish_lag_seconds'][name] * 1000:.1f}ms" if item["publish_lag_seconds"] else ""
 
 
-SAID = Kind(
+SAID = Columns(
     {
         "STREAM": _text("stream"),
         "SUBJECT": _text("subject"),
@@ -108,9 +108,8 @@ SAID = Kind(
         "LAG P50": _lag("p50"),
         "LAG MAX": _lag("max"),
     },
-    lambda item: (item["subject"],),
 )
-HEARD = Kind(
+HEARD = Columns(
     {
         "STREAM": _text("stream"),
         "CONSUMER": _text("consumer"),
@@ -118,17 +117,16 @@ HEARD = Kind(
         "UNANSWERED": _text("unanswered"),
         "REDELIVERED": _text("redelivered"),
     },
-    lambda item: (item["consumer"],),
 )
 
 
-async def show(bus: Bus, since: datetime, now: datetime, *, as_json: bool, write: Write) -> None:
+async def show(bus: Bus, since: datetime, now: datetime, *, form: Form, write: Writer) -> None:
     """Show it."""
     found = await stats(bus, since, now)
-    if as_json:
-        write(dumped(found))
+    if form != "table":
+        write(document(found, form))
         return
-    Show(SAID, "table", write).all(found["said"])
+    Printer(SAID, "table", write).all(found["said"])
     write("\n")
-    Show(HEARD, "table", write).all(found["consumers"])
+    Printer(HEARD, "table", write).all(found["consumers"])
     write(f"\ndead letters: {found['dead_letters']}\n")

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, aclosing
 from datetime import datetime
 
 from events.bus import Bus, CaughtUp, Stored
+from services.cli.output.render import Form, yaml_text
 from services.eventlog.filters import Which
 from services.eventlog.record import Said
 
@@ -42,13 +43,19 @@ def stdout() -> Out:
     return Out(sys.stdout.write, sys.stdout.flush)
 
 
-async def tail(bus: Bus, which: Which, since: datetime | None, *, as_json: bool, out: Out) -> None:
+def event_text(said: Said, form: Form) -> str:
+    """One event: a line for people, a line of JSON, or a document of YAML."""
+    if form == "yaml":
+        return f"---\n{yaml_text(said.item())}"
+    return said.line() if form == "json" else said.words()
+
+
+async def tail(bus: Bus, which: Which, since: datetime | None, *, form: Form, out: Out) -> None:
     """Show all that is meant, from `since` on (None: from now on), until cancelled; what was before, by time."""
-    shown = Said.line if as_json else Said.words
 
     def show(said: Said) -> None:
         if which.lets(said):
-            out.line(shown(said))
+            out.line(event_text(said, form))
 
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         feeds = {

@@ -9,7 +9,7 @@ from rich.tree import Tree
 from events.bus import Bus
 from services.cli.events.flow import gather
 from services.cli.events.lineage import Because, Node, lineage
-from services.cli.output.render import Write, dumped
+from services.cli.output.render import Form, Writer, document
 
 NOTES = {
     Because.ROOT: "",
@@ -22,12 +22,12 @@ NOTES = {
 NEXT = (Because.ITSELF, Because.REPLACED)
 
 
-async def show(bus: Bus, name: str, *, as_json: bool, write: Write) -> None:
+async def show(bus: Bus, name: str, *, form: Form, write: Writer) -> None:
     """Show what led to an event and what came of it. Raises Failed."""
     messages, asked = await gather(bus, name)
     trees = lineage(messages, asked)
-    if as_json:
-        write(dumped({"asked": asked.id if asked else name, "trees": [node.item() for node in trees]}))
+    if form != "table":
+        write(document({"asked": asked.id if asked else name, "trees": [node.item() for node in trees]}, form))
     else:
         write("".join(drawn(node, asked.place if asked else "") for node in trees))
 

@@ -13,10 +13,10 @@ from schemas.inventory import ClusterSeen
 from schemas.registry import declared
 from schemas.subjects import names_of
 from schemas.teardown import Gone
-from services.cli.output.item import Item
 from services.colony.accounting import so_far
 from services.gateway.status.facts import Facts, phase
 from services.gateway.status.message import message, skipped_steps
+from services.queries.item import Item
 
 DOMAIN = "domain"
 """The field that tells what an item is of until all that is said of a cluster is one item."""
@@ -47,9 +47,9 @@ def names(item: Item) -> tuple[str, ...]:
 
 def arranged(some: Sequence[Item], everything: Sequence[Item]) -> list[Item]:
     """Each cluster that some of the items are of, with all that is said of it."""
-    asked: dict[str, list[Item]] = {each["name"]: [] for each in some}
+    asked: dict[tuple[str, str], list[Item]] = {(each["namespace"], each["name"]): [] for each in some}
     for each in everything:
-        asked.get(each["name"], []).append(each)
+        asked.get((each["namespace"], each["name"]), []).append(each)
     return [_whole(state, said) for said in asked.values() for state in said if state[DOMAIN] == "cluster"]
 
 

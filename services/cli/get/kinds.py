@@ -1,4 +1,4 @@
-"""What `alate get` shows of each kind is a table: where its items are, their names, their columns."""
+"""The kinds of `alate get`: where the items of each come from, how they are named, and their columns."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,62 +12,55 @@ from schemas.placement import price
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
 from services.cli.get import clusters
-from services.cli.output.cells import gibibytes, refused, troubles
-from services.cli.output.item import Item, age
+from services.cli.output.cells import dollars, field, gibibytes, refused, since, troubles
+from services.cli.output.render import Columns
 from services.queries import offers, resources
+from services.queries.item import Item
 
-Cell = Callable[[Item, datetime], str]
+WISHES = "observed.wish.{tenant}.*"
+"""The levels that say which cluster of which Colony a cluster's name in the inventory means."""
 
 
 @dataclass(frozen=True)
-class Kind:
+class ResourceKind(Columns):
     """One word after `alate get`."""
 
-    columns: Mapping[str, Cell]
-    names: Callable[[Item], tuple[str, ...]]
+    names: Callable[[Item], tuple[str, ...]] = lambda item: (item["name"],)
     """What an item can be asked for by; together they tell it from all others of its namespace."""
     stream: Stream | None = None
     """None: Colonies, which the management cluster keeps."""
     filter: str = ""
     also: tuple[str, ...] = ()
-    """Filters of what is not shown itself, but told with what is."""
+    """Filters of what is not shown itself, but needed to show an item."""
     levels: tuple[str, ...] = ()
-    """The same, of what is seen: of LEVELS, where the stream is another."""
+    """The same in LEVELS, where the stream is another."""
     items: Callable[[Stored], Iterator[Item]] = lambda _: iter(())
     arranged: Callable[[Sequence[Item], Sequence[Item]], list[Item]] = lambda some, _: list(some)
-    """Some of the items as they are shown, in order; the second are all there are."""
+    """Some of the items as they are shown, in order; the second are all that exist."""
+    cluster: str = ""
+    """Which field of an item names its cluster; empty: an item is of no cluster."""
     over: Callable[[Item], bool] = lambda _: False
-    """Whether nothing of an item is there any more: it is shown where it is asked for."""
+    """Whether nothing of an item exists any more: it is shown only where it is asked for."""
+
+    @property
+    def cluster_or_colony(self) -> bool:
+        """Whether its items are in a namespace, and of a Colony."""
+        return bool(self.cluster) or self.stream is None
 
     def row(self, item: Item, now: datetime) -> tuple[str, ...]:
         """Its cells."""
         return tuple(cell(item, now) for cell in self.columns.values())
 
 
-def _text(*path: str) -> Cell:
-    """The value at a path, in one line; empty if it is not there."""
-
-    def cell(item: Item, _: datetime) -> str:
-        value: object = item
-        for part in path:
-            value = value.get(part) if isinstance(value, Mapping) else None
-        return "" if value is None else " ".join(str(value).split())
-
-    return cell
-
-
-def _since(*path: str) -> Cell:
-    read = _text(*path)
-    return lambda item, now: age(read(item, now), now)
-
-
-def _dollars(amount: float | None) -> str:
-    return "" if amount is None else f"{amount:.2f}"
-
-
-def _entity(stored: Stored) -> Iterator[Item]:
+def _addon(stored: Stored) -> Iterator[Item]:
     _, event, tenant, name = names_of(stored.subject)
     yield {"namespace": tenant, "name": name, "state": event} | msgspec.json.decode(stored.data)
+
+
+def field_name(*path: str) -> Callable[[Item], str]:
+    """The text at a path, as ``-o name`` writes it."""
+    read = field(*path)
+    return lambda item: read(item, datetime.now(UTC))
 
 
 def _placement(item: Item) -> Item:
@@ -75,9 +68,14 @@ def _placement(item: Item) -> Item:
     return found
 
 
+def _lots(item: Item) -> Sequence[Item]:
+    lots: Sequence[Item] = _placement(item).get("lots", ())
+    return lots
+
+
 def _bought(item: Item, _: datetime) -> str:
     place = _placement(item)
-    kinds = {f"{lot['instance']}{' spot' if lot['spot'] else ''}" for lot in place.get("lots", ())}
+    kinds = {f"{lot['instance']}{' spot' if lot['spot'] else ''}" for lot in _lots(item)}
     return f"{place['cloud']} {place['region']} {', '.join(sorted(kinds))}" if place else ""
 
 
@@ -89,11 +87,11 @@ class _Lot(msgspec.Struct, frozen=True):
 
 def _price(item: Item, _: datetime) -> str:
     placement = _placement(item)
-    lots = msgspec.convert(placement.get("lots", ()), tuple[_Lot, ...])
-    return _dollars(price(lots, placement.get("control_plane_per_hour", 0.0))) if lots else ""
+    lots = msgspec.convert(_lots(item), tuple[_Lot, ...])
+    return dollars(price(lots, placement.get("control_plane_per_hour", 0.0))) if lots else ""
 
 
-SAID = (_text("message"), _text("refused"), _text("because"), _text("ungrown", "message"))
+SAID = (field("message"), field("refused"), field("because"), field("ungrown", "message"))
 
 
 def _said(item: Item, now: datetime) -> str:
@@ -101,136 +99,158 @@ def _said(item: Item, now: datetime) -> str:
     return next(filter(None, (cell(item, now) for cell in SAID)), "")
 
 
-COLONIES = Kind(
-    {
-        "NAME": _text("metadata", "name"),
-        "PHASE": _text("status", "phase"),
-        "READY": _text("status", "ready"),
-        "ACCELERATORS": _text("status", "accelerators"),
-        "OFFER": _text("status", "offer"),
-        "PRICE/H": lambda item, _: _dollars(item.get("status", {}).get("pricePerHour")),
-        "AGE": _since("metadata", "creationTimestamp"),
-        "MESSAGE": _text("status", "message"),
+COLONIES = ResourceKind(
+    columns={
+        "NAME": field("metadata", "name"),
+        "PHASE": field("status", "phase"),
+        "READY": field("status", "ready"),
+        "ACCELERATORS": field("status", "accelerators"),
+        "OFFER": field("status", "offer"),
+        "PRICE/H": lambda item, _: dollars(item.get("status", {}).get("pricePerHour")),
+        "AGE": since("metadata", "creationTimestamp"),
+        "MESSAGE": field("status", "message"),
     },
-    lambda item: (item["metadata"]["name"],),
+    wide={"COST": lambda item, _: dollars(item.get("status", {}).get("costUsd")), "UID": field("metadata", "uid")},
+    name=field_name("metadata", "name"),
+    names=lambda item: (item["metadata"]["name"],),
 )
 
 NODE_NAMES = resources.names("cluster", "node")
 GPU_NAMES = resources.names("cluster", "node", "id")
 STORAGE_NAMES = resources.names("cluster", "storage_class")
 
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, ResourceKind] = {
     "colonies": COLONIES,
-    "clusters": Kind(
+    "clusters": ResourceKind(
         {
-            "NAME": _text("name"),
+            "NAME": field("name"),
             "STATE": lambda item, _: clusters.word(item),
-            "SINCE": _since("since"),
+            "SINCE": since("since"),
             "OFFER": _bought,
             "PRICE/H": _price,
             "ATTEMPTS": lambda item, _: str(item.get("attempts", 0)),
-            "COST": lambda item, _: _dollars(item.get("cost_usd", 0.0)),
+            "COST": lambda item, _: dollars(item.get("cost_usd", 0.0)),
             "MESSAGE": _said,
         },
-        clusters.names,
-        Stream.EVENTS,
-        "cluster.*.{tenant}.*",
-        ("teardown.*.{tenant}.*", "addon.*.{tenant}.*"),
-        ("inventory.cluster.{tenant}.*",),
-        clusters.items,
-        clusters.arranged,
-        clusters.over,
-    ),
-    "nodes": Kind(
-        {
-            "CLUSTER": _text("cluster"),
-            "NODE": _text("node"),
-            "POOL": _text("pool"),
-            "READY": _text("ready"),
-            "ACCELERATOR": _text("accelerator"),
-            "COUNT": _text("accelerators"),
-            "FREE": lambda item, _: f"{item['free']:g}",
-            "SLICES": _text("slices"),
-            "FRESH": _text("freshness"),
-            "DEGRADED": lambda item, _: troubles(item),
+        wide={
+            "ZONE": lambda item, _: ", ".join(sorted({lot["zone"] for lot in _lots(item) if lot.get("zone")})),
+            "NEXT BEST/H": lambda item, _: dollars(item.get("next_best_per_hour")),
+            "UID": field("uid"),
         },
-        NODE_NAMES,
-        Stream.LEVELS,
-        "inventory.nodes.{tenant}.*.*",
+        names=clusters.names,
+        stream=Stream.EVENTS,
+        filter="cluster.*.{tenant}.*",
+        also=("teardown.*.{tenant}.*", "addon.*.{tenant}.*"),
+        levels=("inventory.cluster.{tenant}.*",),
+        items=clusters.items,
+        arranged=clusters.arranged,
+        cluster="name",
+        over=clusters.over,
+    ),
+    "nodes": ResourceKind(
+        {
+            "CLUSTER": field("cluster"),
+            "NODE": field("node"),
+            "POOL": field("pool"),
+            "READY": field("ready"),
+            "ACCELERATOR": field("accelerator"),
+            "COUNT": field("accelerators"),
+            "FREE": lambda item, _: f"{item['free']:g}",
+            "SLICES": field("slices"),
+            "FRESH": field("freshness"),
+            "DEGRADED": troubles,
+        },
+        wide={"SCHEDULABLE": field("schedulable"), "PODS": field("pods")},
+        name=field_name("node"),
+        names=NODE_NAMES,
+        stream=Stream.LEVELS,
+        filter="inventory.nodes.{tenant}.*.*",
+        also=(WISHES,),
+        cluster="cluster",
         items=resources.nodes,
         arranged=NODE_NAMES.arranged,
     ),
-    "gpus": Kind(
+    "gpus": ResourceKind(
         {
-            "CLUSTER": _text("cluster"),
-            "NODE": _text("node"),
-            "ID": _text("id"),
-            "MODEL": _text("model"),
-            "MIB": _text("memory_mib"),
-            "MIG": _text("mig"),
-            "HEALTH": _text("health"),
-            "DRIVER": _text("driver"),
+            "CLUSTER": field("cluster"),
+            "NODE": field("node"),
+            "ID": field("id"),
+            "MODEL": field("model"),
+            "MIB": field("memory_mib"),
+            "MIG": field("mig"),
+            "HEALTH": field("health"),
+            "DRIVER": field("driver"),
             "HELD BY": lambda item, _: ", ".join(item.get("allocated_to", ())),
-            "SOURCE": _text("source"),
-            "FRESH": _text("freshness"),
+            "SOURCE": field("source"),
+            "FRESH": field("freshness"),
         },
-        GPU_NAMES,
-        Stream.LEVELS,
-        "inventory.nodes.{tenant}.*.*",
+        name=field_name("id"),
+        names=GPU_NAMES,
+        stream=Stream.LEVELS,
+        filter="inventory.nodes.{tenant}.*.*",
+        also=(WISHES,),
+        cluster="cluster",
         items=resources.gpus,
         arranged=GPU_NAMES.arranged,
     ),
-    "storage": Kind(
+    "storage": ResourceKind(
         {
-            "CLUSTER": _text("cluster"),
-            "CLASS": _text("storage_class"),
-            "PROVISIONER": _text("provisioner"),
-            "VOLUMES": _text("volumes"),
-            "ALLOCATED": lambda item, _: gibibytes(item.get("allocated")),
-            "AVAILABLE": lambda item, _: gibibytes(item.get("available")),
-            "FRESH": _text("freshness"),
-            "DEGRADED": lambda item, _: troubles(item),
+            "CLUSTER": field("cluster"),
+            "CLASS": field("storage_class"),
+            "PROVISIONER": field("provisioner"),
+            "VOLUMES": field("volumes"),
+            "ALLOCATED": gibibytes("allocated"),
+            "AVAILABLE": gibibytes("available"),
+            "FRESH": field("freshness"),
+            "DEGRADED": troubles,
         },
-        STORAGE_NAMES,
-        Stream.LEVELS,
-        "inventory.storage.{tenant}.*.*",
+        name=field_name("storage_class"),
+        names=STORAGE_NAMES,
+        stream=Stream.LEVELS,
+        filter="inventory.storage.{tenant}.*.*",
+        also=(WISHES,),
+        cluster="cluster",
         items=resources.storage,
         arranged=STORAGE_NAMES.arranged,
     ),
-    "offers": Kind(
+    "offers": ResourceKind(
         {
-            "CLOUD": _text("cloud"),
-            "REGION": _text("region"),
-            "ZONE": _text("zone"),
-            "INSTANCE": _text("instance"),
-            "ACCELERATOR": _text("accelerator"),
-            "COUNT": _text("accelerators"),
-            "PRICE/H": lambda item, _: _dollars(item["price"]),
-            "SPOT/H": lambda item, _: _dollars(item.get("spot_price")),
-            "LIMIT": _text("limit"),
+            "CLOUD": field("cloud"),
+            "REGION": field("region"),
+            "ZONE": field("zone"),
+            "INSTANCE": field("instance"),
+            "ACCELERATOR": field("accelerator"),
+            "COUNT": field("accelerators"),
+            "PRICE/H": lambda item, _: dollars(item["price"]),
+            "SPOT/H": lambda item, _: dollars(item.get("spot_price")),
+            "LIMIT": field("limit"),
             "REFUSED": refused,
-            "PRICES": _since("as_of"),
+            "PRICES": since("as_of"),
         },
-        offers.names,
-        Stream.LEVELS,
-        "inventory.offers.*.*",
-        ("inventory.capacity.*.*",),
+        name=lambda item: "/".join(filter(None, offers.names(item))),
+        names=offers.names,
+        stream=Stream.LEVELS,
+        filter="inventory.offers.*.*",
+        also=("inventory.capacity.*.*",),
         items=offers.items,
         arranged=lambda some, everything: offers.arranged(some, everything, datetime.now(UTC)),
     ),
-    "addons": Kind(
+    "addons": ResourceKind(
         {
-            "CLUSTER": _text("cluster"),
-            "ADDON": _text("addon"),
-            "STATE": _text("state"),
-            "SINCE": _since("since"),
-            "MESSAGE": _text("message"),
+            "CLUSTER": field("cluster"),
+            "ADDON": field("addon"),
+            "STATE": field("state"),
+            "SINCE": since("since"),
+            "MESSAGE": field("message"),
         },
-        lambda item: (item["cluster"], item["addon"]),
-        Stream.EVENTS,
-        "addon.*.{tenant}.*",
-        items=_entity,
+        wide={"DIGEST": field("digest"), "UID": field("uid")},
+        name=field_name("addon"),
+        names=lambda item: (item["cluster"], item["addon"]),
+        stream=Stream.EVENTS,
+        filter="addon.*.{tenant}.*",
+        items=_addon,
+        cluster="cluster",
         over=lambda item: item["state"] == declared(Withdrawn).event,
     ),
 }
-"""By the word that names them; the singular is understood too."""
+"""By the word that names them; the singular is understood, too."""

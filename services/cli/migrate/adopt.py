@@ -11,9 +11,9 @@ from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from schemas.crds import read_colony
 from schemas.inventory import Offer
-from services.cli.connection import Where
-from services.cli.migrate.exalsius import Kind, kinds
-from services.cli.output.render import Write, dumped
+from services.cli.connection import Connection
+from services.cli.migrate.exalsius import MachineType, kinds
+from services.cli.output.render import Form, Writer, document
 from services.cli.placement.market import offered
 from services.cli.request.submit import MANAGER
 from services.clouds import backends
@@ -27,7 +27,7 @@ CLUSTER = "main"
 
 
 @dataclass(frozen=True)
-class Ask:
+class AdoptRequest:
     """What a person says of it; None where the cluster or a catalog tells."""
 
     target: str
@@ -43,22 +43,22 @@ class Ask:
     """Where machine types are looked up; none: in what is shipped."""
 
 
-class Target(NamedTuple):
+class AdoptTarget(NamedTuple):
     """Which object of which back end."""
 
     backend: str
     name: str
 
 
-def target(text: str) -> Target:
+def target(text: str) -> AdoptTarget:
     """Raises BadInput."""
     kind, _, name = text.partition("/")
     if kind not in BACKENDS or not name:
         raise BadInput(f"{text} names no cluster that stands: write clusterdeployment/NAME or cluster/NAME")
-    return Target(BACKENDS[kind], name)
+    return AdoptTarget(BACKENDS[kind], name)
 
 
-def colony(asked: Ask, there: Standing, known: Mapping[Kind, Offer]) -> Object:
+def colony(asked: AdoptRequest, there: Standing, known: Mapping[MachineType, Offer]) -> Object:
     """The Colony. Raises BadInput where nobody tells what it is made of, Refused."""
     backend, name = target(asked.target)
     adopt = {"name": name, "onRelease": asked.on_release}
@@ -78,7 +78,7 @@ def colony(asked: Ask, there: Standing, known: Mapping[Kind, Offer]) -> Object:
     return made
 
 
-def _pools(asked: Ask, there: Standing, known: Mapping[Kind, Offer]) -> Iterator[Object]:
+def _pools(asked: AdoptRequest, there: Standing, known: Mapping[MachineType, Offer]) -> Iterator[Object]:
     for stood in there.pools or (_believed(asked, there),):
         offer = known.get((there.cloud, stood.instance))
         accelerator = asked.accelerator or (offer.accelerator if offer else "")
@@ -97,7 +97,7 @@ def _pools(asked: Ask, there: Standing, known: Mapping[Kind, Offer]) -> Iterator
         }
 
 
-def _believed(asked: Ask, there: Standing) -> Stood:
+def _believed(asked: AdoptRequest, there: Standing) -> Stood:
     """The one pool of a cluster that does not tell its pools. Raises BadInput."""
     nodes = asked.nodes or there.nodes
     if not nodes:
@@ -105,7 +105,7 @@ def _believed(asked: Ask, there: Standing) -> Stood:
     return Stood("gpu", nodes)
 
 
-async def adopt(where: Where, asked: Ask, *, dry: bool, as_json: bool, write: Write) -> None:
+async def adopt(where: Connection, asked: AdoptRequest, *, dry: bool, form: Form, write: Writer) -> None:
     """Make the Colony, or only show it. Raises BadInput, Failed, Refused, Denied."""
     offers, _ = await offered(asked.catalogs or (str(SAMPLE),))
     async with where.kube() as kube:
@@ -114,10 +114,10 @@ async def adopt(where: Where, asked: Ask, *, dry: bool, as_json: bool, write: Wr
             await _create(kube, made)
     called = made["metadata"]["name"]
     told = yaml.safe_dump(made, sort_keys=False) if dry else f"colony/{called} takes in {asked.target}\n"
-    write(dumped(made) if as_json else told)
+    write(told if form == "table" else document(made, form))
 
 
-async def _standing(kube: Kube, asked: Ask) -> Standing:
+async def _standing(kube: Kube, asked: AdoptRequest) -> Standing:
     backend, name = target(asked.target)
     try:
         there = await backends(kube)[backend].standing(asked.namespace, name)

@@ -1,4 +1,4 @@
-"""The commands by which clusters of others move in, their options and their help; what they do is loaded when run."""
+"""The commands `alate import` and `alate adopt`: their options and their help."""
 # ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
 
 import sys
@@ -8,24 +8,26 @@ from typing import Annotated
 
 import typer
 
-from services.cli.options import HERE, Dir, Kubeconfig, Namespace, Output, Plain
+from services.cli.help import Commands
+from services.cli.options import Dir, Format, Kubeconfig, Namespace, Output
 
 app = typer.Typer(
+    cls=Commands,
     name="import",
-    help="Turn what another operator was asked for into Colonies.",
+    help="Convert resources of other operators to Colonies.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 
-class Form(StrEnum):
-    """How Colonies are written."""
+class ImportFormat(StrEnum):
+    """How converted Colonies are written."""
 
     YAML = "yaml"
     JSON = "json"
 
 
-class OnRelease(StrEnum):
+class AdoptedEnd(StrEnum):
     """What becomes of an adopted cluster in the end."""
 
     KEEP = "keep"
@@ -35,14 +37,15 @@ class OnRelease(StrEnum):
 Catalogs = Annotated[
     list[str] | None,
     typer.Option(
-        "--catalog", help="Where machine types are looked up (file, folder or URL; may be repeated). [default: shipped]"
+        "--catalog",
+        help="Where to look up machine types (file, folder or URL; may be repeated). [default: the shipped catalogs]",
     ),
 ]
 
 
 @app.callback()
 def moving() -> None:
-    """Turn what another operator was asked for into Colonies."""
+    """Convert resources of other operators to Colonies."""
 
 
 @app.command()
@@ -50,64 +53,71 @@ def exalsius(
     *,
     file: Annotated[Path, typer.Option("-f", "--file", help="A YAML file of exalsius Colonies; - is standard input.")],
     catalog: Catalogs = None,
-    accelerator: Annotated[str, typer.Option(help="Which machines of one's own have, where nobody tells.")] = "",
-    per_node: Annotated[int, typer.Option(min=0, help="How many of them each has.")] = 0,
+    accelerator: Annotated[str, typer.Option(help="Accelerator of on-premise machines, if unknown.")] = "",
+    per_node: Annotated[int, typer.Option(min=0, help="How many accelerators each of those machines has.")] = 0,
     output: Annotated[
-        Form, typer.Option("-o", "--output", help="Colonies as YAML, or all that became of them as JSON.")
-    ] = Form.YAML,
+        ImportFormat,
+        typer.Option("-o", "--output", help="Output format: yaml (the Colonies) or json (also what was left out)."),
+    ] = ImportFormat.YAML,
 ) -> None:
-    """Turn exalsius Colonies into ours, on standard output; what could not be carried over is told beside it.
+    """Convert exalsius Colonies, on standard output; what could not be converted is listed on standard error.
 
     \b
       alate import exalsius -f theirs.yaml > colony.yaml
       kubectl get colonies.infra.exalsius.ai -A -o yaml | alate import exalsius -f - > colony.yaml
       alate import exalsius -f theirs.yaml --catalog prices/ -o json | jq '.colonies[].left'
       alate import exalsius -f theirs.yaml --accelerator H100 --per-node 8 > colony.yaml
-    Each cluster stays on its cloud, region and template: take those lines out, and it goes where it is cheapest.
-    Machines of one's own and adopted clusters become places: what is to be done for that once is told, too.
-    Exit code 0 if every cluster was carried over, 1 if one was not, 2 for bad input.
+    Each cluster stays on its cloud, region and template: without these lines it goes where it is cheapest.
+    On-premise machines and adopted clusters need a catalog and a Credential: the steps are listed on standard error.
+    Exit code 0 if every cluster was converted, 1 if one was not, 2 for bad input.
     """
     from services.cli.loop import run
-    from services.cli.migrate.import_ import show
-    from services.cli.migrate.places import Said
+    from services.cli.migrate.convert import show
+    from services.cli.migrate.places import Accelerators
 
-    as_json, said = output is Form.JSON, Said(accelerator, per_node)
-    if not run(show(file, catalog or (), said, as_json=as_json, write=sys.stdout.write, tell=sys.stderr.write)):
+    as_json, given = output is ImportFormat.JSON, Accelerators(accelerator, per_node)
+    if not run(show(file, catalog or (), given, as_json=as_json, write=sys.stdout.write, tell=sys.stderr.write)):
         raise typer.Exit(1)
 
 
 def adopt(  # noqa: PLR0913 - what a person may have to say of a cluster that does not tell it
     target: Annotated[str, typer.Argument(metavar="KIND/NAME", help="clusterdeployment/NAME or cluster/NAME.")],
     *,
-    colony: Annotated[str | None, typer.Option(help="Name of the Colony. [default: the cluster's]")] = None,
-    accelerator: Annotated[str | None, typer.Option(help="Which its nodes have. [default: as a catalog tells]")] = None,
-    per_node: Annotated[int | None, typer.Option(min=1, help="How many of them each node holds.")] = None,
-    nodes: Annotated[int | None, typer.Option(min=1, help="How many nodes, where it does not tell.")] = None,
-    node_price: Annotated[
-        float | None, typer.Option(min=0, help="USD per node and hour. [default: as a catalog tells]")
+    colony: Annotated[str | None, typer.Option(help="Name of the Colony. [default: that of the cluster]")] = None,
+    accelerator: Annotated[str | None, typer.Option(help="Accelerator of its nodes. [default: from a catalog]")] = None,
+    per_node: Annotated[
+        int | None, typer.Option(min=1, help="Accelerators per node. [default: from a catalog]")
     ] = None,
-    on_release: Annotated[OnRelease, typer.Option(help="What becomes of it in the end.")] = OnRelease.KEEP,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Number of nodes, if the cluster does not tell it.")] = None,
+    node_price: Annotated[
+        float | None, typer.Option(min=0, help="USD per node and hour. [default: from a catalog]")
+    ] = None,
+    on_release: Annotated[
+        AdoptedEnd, typer.Option(help="Keep the cluster, or delete it, when the Colony is deleted.")
+    ] = AdoptedEnd.KEEP,
     catalog: Catalogs = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the Colony, and make none.")] = False,
-    output: Output = Plain.TABLE,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the Colony and create nothing.")] = False,
+    output: Output = Format.TABLE,
     namespace: Namespace = "default",
-    folder: Dir = HERE,
+    folder: Dir = None,
     kubeconfig: Kubeconfig = None,
 ) -> None:
-    """Take in a cluster that stands already: a Colony is made whose cluster it is, nothing is made anew.
+    """Adopt an existing cluster: create a Colony for it, and nothing else.
 
     \b
       alate adopt clusterdeployment/theirs -n research --dry-run
       alate adopt clusterdeployment/theirs -n research --colony train
       alate adopt cluster/theirs --accelerator H100 --per-node 8 --node-price 0
-    When the Colony goes, the cluster is its makers' again as it is, unless --on-release is delete.
-    Exit code 1 if it does not stand, or the Colony is there already; 2 for bad input.
+    When the Colony is deleted, the cluster stays as it is and is released, unless --on-release is delete.
+    Exit code 1 if the cluster does not exist or the Colony exists already, 2 for bad input.
     """
-    from services.cli.connection import Where
+    from services.cli.connection import Connection
     from services.cli.loop import run
-    from services.cli.migrate.adopt import Ask
+    from services.cli.migrate.adopt import AdoptRequest
     from services.cli.migrate.adopt import adopt as take_in
 
-    where, catalogs = Where(folder, kubeconfig), tuple(catalog or ())
-    asked = Ask(target, namespace, colony, accelerator, per_node, nodes, node_price, on_release.value, catalogs)
-    run(take_in(where, asked, dry=dry_run, as_json=output is Plain.JSON, write=sys.stdout.write))
+    where, catalogs = Connection(folder, kubeconfig), tuple(catalog or ())
+    asked = AdoptRequest(
+        target, namespace, colony, accelerator, per_node, nodes, node_price, on_release.value, catalogs
+    )
+    run(take_in(where, asked, dry=dry_run, form=output.value, write=sys.stdout.write))

@@ -16,15 +16,15 @@ from services.cli.migrate.exalsius_reader import (
     CONFIG,
     NETWORKED,
     SPEC,
-    Carried,
+    ConvertedCluster,
+    ExistingSite,
     Left,
-    Lost,
-    Place,
+    NotConvertible,
     leaves,
     network,
     within,
 )
-from services.cli.migrate.places import ADOPTED, NOTHING, REMOTE, Said
+from services.cli.migrate.places import ADOPTED, NOTHING, REMOTE, Accelerators
 from services.clouds.template_values import CHARTS
 
 API = "infra.exalsius.ai/v1"
@@ -50,11 +50,11 @@ WHY = {
 """By path; of what is not in here, alate has no word for it."""
 NO_WORD = "alate has no word for it"
 
-Kind = tuple[str, str]
+MachineType = tuple[str, str]
 """A cloud and its name of a machine."""
 
 
-class Moved(msgspec.Struct, frozen=True):
+class Conversion(msgspec.Struct, frozen=True):
     """What became of one Colony."""
 
     name: str
@@ -65,33 +65,33 @@ class Moved(msgspec.Struct, frozen=True):
     """What of the carried clusters is not in it."""
     lost: tuple[Left, ...]
     """The clusters that are not in it."""
-    places: tuple[Place, ...] = ()
+    places: tuple[ExistingSite, ...] = ()
     """What its clusters need that are there already."""
 
 
-def kinds(offers: Iterable[Offer]) -> Mapping[Kind, Offer]:
+def kinds(offers: Iterable[Offer]) -> Mapping[MachineType, Offer]:
     """What the machines of these catalogs hold."""
     return {(offer.cloud, offer.instance): offer for offer in offers}
 
 
-def moved(colony: Object, known: Mapping[Kind, Offer], said: Said = NOTHING) -> Moved:
+def converted(colony: Object, known: Mapping[MachineType, Offer], said: Accelerators = NOTHING) -> Conversion:
     """Ours. Raises Refused if what it becomes is no Colony, as with a name that is too long."""
     called = str(within(colony, "metadata").get("name") or "")
-    found: list[Carried] = []
+    found: list[ConvertedCluster] = []
     left: list[Left] = []
     lost: list[Left] = []
     for place, written in enumerate(_clusters(colony)):
         path = f"spec.colonyClusters[{place}]"
         try:
             found.append(_carried(colony, written, known, said))
-        except Lost as why:
+        except NotConvertible as why:
             lost.append(Left(f"{path}.{why.left.path}", why.left.why))
         else:
             left += [Left(f"{path}.{each.path}", each.why) for each in _left(written, found[-1])]
     if not found:
-        return Moved(called, None, (), tuple(lost) or (Left("spec.colonyClusters", "there are none"),))
+        return Conversion(called, None, (), tuple(lost) or (Left("spec.colonyClusters", "there are none"),))
     ours = _ours(colony, [each.cluster for each in found])
-    return Moved(called, ours, tuple(left), tuple(lost), tuple(each.place for each in found if each.place))
+    return Conversion(called, ours, tuple(left), tuple(lost), tuple(each.place for each in found if each.place))
 
 
 def _clusters(colony: Object) -> list[Object]:
@@ -109,19 +109,23 @@ def _ours(colony: Object, clusters: list[Object]) -> Object:
     return made
 
 
-def _carried(colony: Object, written: Object, known: Mapping[Kind, Offer], said: Said) -> Carried:
-    """Raises Lost."""
+def _carried(
+    colony: Object, written: Object, known: Mapping[MachineType, Offer], said: Accelerators
+) -> ConvertedCluster:
+    """Raises NotConvertible."""
     template = str(within(written, SPEC).get("template", ""))
     if template.startswith((REMOTE, ADOPTED)):
         return places.carried(colony, written, said)
     if template.partition("-")[0] in CHARTS:
         return _bought(written, known)
     told = f"{template} is for none of {', '.join(CHARTS)}, machines of one's own, clusters that stand already"
-    raise Lost(f"{SPEC}.template", f"{told}: ask for a cluster on one of those" if template else "it is missing")
+    raise NotConvertible(
+        f"{SPEC}.template", f"{told}: ask for a cluster on one of those" if template else "it is missing"
+    )
 
 
-def _bought(written: Object, known: Mapping[Kind, Offer]) -> Carried:
-    """A cluster on machines of a cloud. Raises Lost."""
+def _bought(written: Object, known: Mapping[MachineType, Offer]) -> ConvertedCluster:
+    """A cluster on machines of a cloud. Raises NotConvertible."""
     spec = within(written, SPEC)
     cloud, config = str(spec["template"]).partition("-")[0], within(spec, "config")
     chart, worker = CHARTS[cloud], within(config, "worker")
@@ -144,14 +148,14 @@ def _bought(written: Object, known: Mapping[Kind, Offer]) -> Carried:
     }
     told = {chart.region, "workersNumber", f"worker.{chart.instance}", f"worker.{chart.disk}"}
     paths = {f"{CONFIG}.{each}" for each in told} | {f"{SPEC}.template", "clusterName"}
-    return Carried(cluster, NETWORKED | paths, FIXED, {})
+    return ConvertedCluster(cluster, NETWORKED | paths, FIXED, {})
 
 
-def _machine(cloud: str, instance: object, known: Mapping[Kind, Offer]) -> Offer:
+def _machine(cloud: str, instance: object, known: Mapping[MachineType, Offer]) -> Offer:
     found = known.get((cloud, str(instance or "")))
     if found is None:
         path = f"{CONFIG}.worker.{CHARTS[cloud].instance}"
-        raise Lost(
+        raise NotConvertible(
             path,
             f"{instance or 'nothing'} of {cloud} is in no catalog, or has no accelerators: "
             "name a catalog that has it with --catalog",
@@ -159,7 +163,7 @@ def _machine(cloud: str, instance: object, known: Mapping[Kind, Offer]) -> Offer
     return found
 
 
-def _left(written: Object, carried: Carried) -> Iterator[Left]:
+def _left(written: Object, carried: ConvertedCluster) -> Iterator[Left]:
     fixed, why = carried.fixed, WHY | carried.why
     for path, value in leaves(written, why):
         if path not in carried.paths and not (path in fixed and fixed[path] == value):

@@ -21,7 +21,7 @@ class Left(msgspec.Struct, frozen=True):
     why: str
 
 
-class Lost(Exception):
+class NotConvertible(Exception):
     """A cluster cannot be carried over: where in it, and why."""
 
     def __init__(self, path: str, why: str) -> None:
@@ -29,7 +29,7 @@ class Lost(Exception):
         self.left = Left(path, why)
 
 
-class Place(msgspec.Struct, frozen=True):
+class ExistingSite(msgspec.Struct, frozen=True):
     """What is to be written beside a Colony, so that its cluster finds what is there for it already."""
 
     namespace: str
@@ -41,7 +41,7 @@ class Place(msgspec.Struct, frozen=True):
     """What the Credential has to say of it."""
 
 
-class Carried(NamedTuple):
+class ConvertedCluster(NamedTuple):
     """A cluster of ours, and which paths of theirs are in it."""
 
     cluster: Object
@@ -50,7 +50,7 @@ class Carried(NamedTuple):
     """What alate writes itself: only another value is lost."""
     why: dict[str, str]
     """Why what is lost is lost, by its path, where that is another reason than usual."""
-    place: Place | None = None
+    place: ExistingSite | None = None
 
 
 def within(written: Object, *names: str) -> Object:

@@ -10,7 +10,16 @@ from typing import NamedTuple
 from events.kube.port import Object
 from schemas.accelerators import canonical
 from schemas.wish import cluster_name
-from services.cli.migrate.exalsius_reader import CONFIG, NETWORKED, SPEC, Carried, Lost, Place, network, within
+from services.cli.migrate.exalsius_reader import (
+    CONFIG,
+    NETWORKED,
+    SPEC,
+    ConvertedCluster,
+    ExistingSite,
+    NotConvertible,
+    network,
+    within,
+)
 from services.clouds.labels import GROUP
 from services.clouds.template_matching import CONFIG as ANNOTATION
 from services.clouds.template_matching import MACHINES, POOL
@@ -30,22 +39,22 @@ WHY = {
 }
 
 
-class Said(NamedTuple):
+class Accelerators(NamedTuple):
     """What a person says of machines whose accelerators nobody else tells."""
 
     accelerator: str = ""
     per_node: int = 0
 
 
-NOTHING = Said()
+NOTHING = Accelerators()
 
 
-def carried(colony: Object, written: Object, said: Said) -> Carried:
-    """A cluster on machines of one's own, or one that is lent whole. Raises Lost."""
+def carried(colony: Object, written: Object, said: Accelerators) -> ConvertedCluster:
+    """A cluster on machines of one's own, or one that is lent whole. Raises NotConvertible."""
     spec, meta = within(written, SPEC), within(colony, "metadata")
     credential, template = spec.get("credential"), str(spec.get("template"))
     if not isinstance(credential, str) or not credential:
-        raise Lost(f"{SPEC}.credential", "it is missing, and says how to get in")
+        raise NotConvertible(f"{SPEC}.credential", "it is missing, and says how to get in")
     called = cluster_name(str(meta.get("name")), str(written.get("clusterName")))
     machines = _machines(spec) if template.startswith(REMOTE) else []
     gpus = _said(said, machines) or _told(colony, called, machines)
@@ -58,10 +67,10 @@ def carried(colony: Object, written: Object, said: Said) -> Carried:
         "pools": [{"name": "gpu", "spot": "never", **gpus.as_("acceleratorsPerNode")}],
     }
     here = {MACHINES: [each | {POOL: called} for each in machines]} if machines else {POOL: called}
-    place = Place(
+    place = ExistingSite(
         str(meta.get("namespace") or "default"), credential, {"name": called, **gpus.as_("accelerators")}, here
     )
-    return Carried(cluster, PATHS | NETWORKED if machines else PATHS, _fixed(machines), WHY, place)
+    return ConvertedCluster(cluster, PATHS | NETWORKED if machines else PATHS, _fixed(machines), WHY, place)
 
 
 def _fixed(machines: list[Object]) -> dict[str, object]:
@@ -81,26 +90,28 @@ class _Gpus(NamedTuple):
 def _machines(spec: Object) -> list[Object]:
     found = within(spec, "config").get(MACHINES)
     if not isinstance(found, list) or not found or not all(isinstance(m, dict) and m.get("address") for m in found):
-        raise Lost(f"{CONFIG}.{MACHINES}", "there must be machines, each with an address")
+        raise NotConvertible(f"{CONFIG}.{MACHINES}", "there must be machines, each with an address")
     return found
 
 
-def _said(said: Said, machines: list[Object]) -> _Gpus | None:
+def _said(said: Accelerators, machines: list[Object]) -> _Gpus | None:
     return _Gpus(*said, len(machines)) if machines and all(said) else None
 
 
 def _told(colony: Object, called: str, machines: list[Object]) -> _Gpus:
-    """As their inventory has it: every node has as many. Raises Lost."""
+    """As their inventory has it: every node has as many. Raises NotConvertible."""
     listed = within(colony, "status", "gpuInventory", called).get("offerings")
     only = listed[0] if isinstance(listed, list) and len(listed) == 1 and isinstance(listed[0], dict) else {}
     total, nodes = only.get("total"), len(machines) or only.get("nodes")
     model = canonical(str(only.get("model", "")))
     if not model or not isinstance(total, int) or not isinstance(nodes, int) or nodes < 1 or total % nodes:
-        raise Lost(f"{CONFIG}.{MACHINES}" if machines else f"{SPEC}.template", UNTOLD + (OR_SAID if machines else ""))
+        raise NotConvertible(
+            f"{CONFIG}.{MACHINES}" if machines else f"{SPEC}.template", UNTOLD + (OR_SAID if machines else "")
+        )
     return _Gpus(model, total // nodes, nodes)
 
 
-def steps(places: Iterable[Place]) -> Iterator[str]:
+def steps(places: Iterable[ExistingSite]) -> Iterator[str]:
     """What a person has to do, so that clusters find their places: a catalog and a Credential for each cloud."""
     by = attrgetter("namespace", "credential")
     places = sorted(places, key=by)

@@ -1,20 +1,30 @@
-"""The targets of a file as a list, each with what it is told and whether it has its secret."""
+"""The targets of a file as a list, each with its events and whether it has its secret."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 from schemas.crds import Refused
-from services.cli.output.item import Item
-from services.cli.output.render import GAP, dumped
+from services.cli.connection import found as stack_folder
+from services.cli.output.cells import field
+from services.cli.output.render import Columns, Form, Printer
 from services.errors import BadInput
-from services.local.folder import Folder
 from services.outbound.targets import Target, Targets
+from services.queries.item import Item
 
-TITLES = ("NAME", "TENANT", "FORMAT", "URL", "EVENTS", "STATE")
+COLUMNS = Columns(
+    {
+        "NAME": field("name"),
+        "TENANT": lambda item, _: item.get("tenant") or "all",
+        "FORMAT": field("format"),
+        "URL": field("url"),
+        "EVENTS": lambda item, _: ",".join(item["events"]) if item["format"] == "cloudevents" else "",
+        "STATE": field("state"),
+    }
+)
 FILE = "targets.yaml"
 
 
-class Listed(NamedTuple):
+class ListedTarget(NamedTuple):
     """One target."""
 
     target: Target
@@ -22,22 +32,19 @@ class Listed(NamedTuple):
 
     @property
     def state(self) -> str:
-        """How it stands."""
-        return "told" if self.has_secret else f"not told: no secret in the file {self.target.name}"
+        """Whether it is notified."""
+        return "notified" if self.has_secret else f"not notified: no secret in the file {self.target.name}"
 
     def item(self) -> Item:
         """As JSON would have it."""
         return {**self.target.model_dump(mode="json", by_alias=True), "secret": self.has_secret, "state": self.state}
 
-    def cells(self) -> tuple[str, ...]:
-        """As a line has it."""
-        wanted = ",".join(self.target.events) if self.target.format == "cloudevents" else ""
-        return (self.target.name, self.target.tenant or "all", self.target.format, self.target.url, wanted, self.state)
 
-
-def listed(folder: Path, file: Path | None, secrets: Path | None, *, followed: bool = False) -> list[Listed]:
+def listed(
+    folder: Path | None, file: Path | None, secrets: Path | None, *, followed: bool = False
+) -> list[ListedTarget]:
     """Every target. Raises BadInput; `followed`: outbound reads this very file."""
-    place = file or Folder(folder).targets / FILE
+    place = file or stack_folder(folder).targets / FILE
     try:
         targets = Targets(place, secrets or place.parent)
     except OSError as error:
@@ -45,14 +52,11 @@ def listed(folder: Path, file: Path | None, secrets: Path | None, *, followed: b
     except (Refused, UnicodeDecodeError) as wrong:
         on = "; outbound goes on with the targets it had before" if followed else ""
         raise BadInput(f"{place} is refused: {wrong}{on}") from wrong
-    return [Listed(each, bool(targets.secrets(each))) for each in targets.now().values()]
+    return [ListedTarget(each, bool(targets.secrets(each))) for each in targets.now().values()]
 
 
-def written(found: list[Listed], *, as_json: bool) -> str:
-    """A table, or one JSON object."""
-    if as_json:
-        return dumped({"items": [each.item() for each in found]})
-    rows = [TITLES, *(each.cells() for each in found)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
-    return "".join(f"{line}\n" for line in lines)
+def written(found: list[ListedTarget], form: Form, *, coloured: bool = False) -> str:
+    """The targets in a form."""
+    out: list[str] = []
+    Printer(COLUMNS, form, out.append, coloured=coloured).all([each.item() for each in found])
+    return "".join(out)

@@ -1,47 +1,77 @@
-"""Items become lines here, for people in columns and for programs as JSON or YAML."""
+"""Writes items as a table for people, or as JSON, YAML or names for programs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
-import yaml
 
-from services.cli.get.kinds import Kind
-from services.cli.output.item import Item
+from services.cli.output import cells
+from services.cli.output.cells import Cell
+from services.cli.output.colours import painted
+from services.errors import BadInput
+from services.queries.item import Item
 
-Form = Literal["table", "json", "yaml"]
-Write = Callable[[str], object]
+Form = Literal["table", "wide", "json", "yaml", "name"]
+Writer = Callable[[str], object]
 GAP = "   "
+FOR_PEOPLE = ("table", "wide")
 
 
-class Show:
-    """Writes items of one kind: `all` that are there first, then `one` at a time."""
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table, and how its items are named."""
 
-    def __init__(self, kind: Kind, form: Form, write: Write) -> None:
+    columns: Mapping[str, Cell]
+    wide: Mapping[str, Cell] = field(default_factory=dict)
+    """Further ones with ``-o wide``."""
+    name: Callable[[Item], str] = lambda item: str(item["name"])
+    """What ``-o name`` writes: as other commands take it for an argument."""
+
+    def shown(self, form: Form, *, namespaces: bool = False) -> dict[str, Cell]:
+        """Those that a form has, with the namespace first where several are shown."""
+        first = {"NAMESPACE": _namespace} if namespaces else {}
+        return {**first, **self.columns, **(self.wide if form == "wide" else {})}
+
+
+def _namespace(item: Item, now: datetime) -> str:
+    return cells.field("namespace")(item, now) or cells.field("metadata", "namespace")(item, now)
+
+
+class Printer:
+    """Writes items of one kind: `all` that exist first, then `one` for each change."""
+
+    def __init__(
+        self, columns: Columns, form: Form, write: Writer, *, coloured: bool = False, namespaces: bool = False
+    ) -> None:
         self.begun = False
-        """Everything that was there has been written."""
-        self._kind = kind
+        """`all` has been written."""
+        self._kind = columns
         self._form = form
         self._write = write
-        self._widths = [len(title) for title in kind.columns]
+        self._coloured = coloured
+        self._columns = columns.shown(form, namespaces=namespaces)
+        self._widths = [len(title) for title in self._columns]
 
     def all(self, items: Sequence[Item]) -> None:
-        """Everything that is there."""
+        """Writer everything that exists."""
         if not self.begun:
             self._write(self._whole(list(items)))
         self.begun = True
 
     def one(self, item: Item) -> None:
-        """A change."""
+        """Write one change."""
         self._write(self._single(item))
 
     def _whole(self, items: list[Item]) -> str:
         if self._form == "json":
-            return dumped({"items": items})
+            return json_text({"items": items})
         if self._form == "yaml":
-            return yaml.safe_dump_all(items, sort_keys=False)
-        rows = [tuple(self._kind.columns), *(self._kind.row(item, datetime.now(UTC)) for item in items)]
+            return "---\n".join(yaml_text(item) for item in items)
+        if self._form == "name":
+            return "".join(map(self._single, items))
+        rows = [tuple(self._columns), *map(self._row, items)]
         self._widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return "".join(map(self._line, rows))
 
@@ -49,13 +79,59 @@ class Show:
         if self._form == "json":
             return msgspec.json.encode(item).decode() + "\n"
         if self._form == "yaml":
-            return "---\n" + yaml.safe_dump(item, sort_keys=False)
-        return self._line(self._kind.row(item, datetime.now(UTC)))
+            return "---\n" + yaml_text(item)
+        if self._form == "name":
+            return f"{self._kind.name(item)}\n"
+        return self._line(self._row(item))
 
-    def _line(self, cells: Sequence[str]) -> str:
-        return GAP.join(cell.ljust(width) for cell, width in zip(cells, self._widths, strict=True)).rstrip() + "\n"
+    def _row(self, item: Item) -> tuple[str, ...]:
+        now = datetime.now(UTC)
+        return tuple(cell(item, now) for cell in self._columns.values())
+
+    def _line(self, row: Sequence[str]) -> str:
+        padded = [cell.ljust(width) for cell, width in zip(row, self._widths, strict=True)]
+        shown = [painted(title, cell) for title, cell in zip(self._columns, padded, strict=True)]
+        return GAP.join(shown if self._coloured else padded).rstrip() + "\n"
 
 
-def dumped(value: object) -> str:
-    """JSON for people to read, too."""
+def document(value: object, form: Form) -> str:
+    """A whole value as JSON or YAML."""
+    return yaml_text(value) if form == "yaml" else json_text(value)
+
+
+def json_text(value: object) -> str:
+    """JSON that people can read, too."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def yaml_text(value: object) -> str:
+    """YAML, its fields in their own order."""
+    import yaml  # noqa: PLC0415 - a table does without
+
+    return yaml.safe_dump(msgspec.to_builtins(value), sort_keys=False)
+
+
+def table(columns: Columns, items: Iterable[Item]) -> str:
+    """Items as a table."""
+    out: list[str] = []
+    Printer(columns, "table", out.append).all(list(items))
+    return "".join(out)
+
+
+def sort(columns: Columns, items: Iterable[Item], column: str | None) -> list[Item]:
+    """The items by a column (``-COLUMN``: the largest first), or as they come. Raises BadInput."""
+    if column is None:
+        return list(items)
+    title, known = column.lstrip("-").upper(), columns.shown("wide")
+    if title not in known:
+        raise BadInput(f"--sort {column}: there is no such column, expected one of {', '.join(known)}")
+    cell, now = known[title], datetime.now(UTC)
+    return sorted(items, key=lambda item: _rank(cell(item, now)), reverse=column.startswith("-"))
+
+
+def _rank(text: str) -> tuple[bool, float, str]:
+    """Numbers as numbers, before everything else."""
+    try:
+        return False, float(text.split(maxsplit=1)[0]), text
+    except (ValueError, IndexError):
+        return True, 0.0, text

@@ -14,7 +14,7 @@ from schemas.subjects import Key
 from schemas.teardown import TeardownState
 from schemas.wish import cluster_name
 from services.cli.get.clusters import STATES
-from services.cli.output.render import Write, dumped
+from services.cli.output.render import Form, Writer, document
 from services.cli.placement.tables import accounted
 from services.errors import BadInput, Failed
 from services.eventlog.explain import account
@@ -30,13 +30,13 @@ def name_of(asked: str) -> str:
     return cluster_name(colony, cluster) if slash else colony
 
 
-async def show(bus: Bus, tenant: str, name: str, *, as_json: bool, write: Write) -> None:
+async def show(bus: Bus, tenant: str, name: str, *, form: Form, write: Writer) -> None:
     """Show it. Raises Failed."""
     history = await lived(bus, tenant, name)
     told = msgspec.to_builtins(account(history, datetime.now(UTC)))
     known = await facts(bus, history[-1])
     told |= {"phase": phase(known), "now": now(known)}
-    write(dumped(told) if as_json else accounted(told))
+    write(accounted(told) if form == "table" else document(told, form))
 
 
 def now(known: Facts) -> str:

@@ -11,7 +11,7 @@ from events.meters import Meters
 from schemas.inventory import Offer
 from schemas.market import CatalogSeen
 from schemas.wish import Wish
-from services.cli.connection import Where
+from services.cli.connection import Connection
 from services.clouds import backends
 from services.clouds.port import Cloud
 from services.errors import BadInput, Failed
@@ -39,7 +39,7 @@ class Stand:
 
 
 @asynccontextmanager
-async def stand(where: Where, catalogs: Sequence[str]) -> AsyncIterator[Stand]:
+async def stand(where: Connection, catalogs: Sequence[str]) -> AsyncIterator[Stand]:
     """The market as it is now. Raises BadInput, Failed, Absent, Denied("BadKubeconfig").
 
     The management cluster is asked where it is given, or where the stack in the folder is what is meant.
@@ -79,7 +79,7 @@ async def offered(entries: Sequence[str]) -> tuple[list[Offer], tuple[str, ...]]
     return offers, tuple(troubles)
 
 
-async def _of_stack(where: Where) -> Stand:
+async def _of_stack(where: Connection) -> Stand:
     async with where.bus() as bus:
         stall = await heard(bus)
     if not stall.open:

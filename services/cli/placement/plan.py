@@ -9,8 +9,8 @@ from events.errors import Denied, NotFound
 from events.kube.client import Object
 from schemas.crds import read_colony
 from schemas.wish import Adopt, Wish
-from services.cli.connection import Where
-from services.cli.output.render import Write, dumped
+from services.cli.connection import Connection
+from services.cli.output.render import Form, Writer, document
 from services.cli.placement.market import Stand, stand
 from services.cli.placement.tables import planned
 from services.clouds import backend_for, elsewhere
@@ -35,7 +35,9 @@ def asked(colonies: Sequence[Object]) -> list[Wish]:
     return [wish for colony in colonies for wish in wishes(read_colony(colony), backend)]
 
 
-async def show(where: Where, wanted: Sequence[Wish], catalogs: Sequence[str], *, as_json: bool, write: Write) -> bool:
+async def show(
+    where: Connection, wanted: Sequence[Wish], catalogs: Sequence[str], *, form: Form, write: Writer
+) -> bool:
     """Show it; whether there is a placement for every cluster. Raises BadInput, Failed."""
     async with stand(where, catalogs) as here:
         found = await plans(here, wanted)
@@ -44,7 +46,7 @@ async def show(where: Where, wanted: Sequence[Wish], catalogs: Sequence[str], *,
         "notes": [EGRESS, NOT_ASKED if here.clouds is None else ASKED, *here.troubles],
         "clusters": msgspec.to_builtins(found),
     }
-    write(dumped(told) if as_json else planned(told))
+    write(planned(told) if form == "table" else document(told, form))
     return all(each.choices for each in found)
 
 

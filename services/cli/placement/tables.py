@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from services.cli.get.clusters import word
-from services.cli.get.kinds import Cell, Kind
-from services.cli.output.item import Item, age
-from services.cli.output.render import Show
+from services.cli.output.cells import Cell, age
+from services.cli.output.render import Columns, Printer
+from services.queries.item import Item
 
 
 def _text(name: str) -> Cell:
@@ -43,11 +43,11 @@ PLACE: dict[str, Cell] = {
     "SPOT": _spot,
     "USD/H": _dollars("price_per_hour"),
 }
-CHOICES = Kind({"": _text("rank"), **PLACE, "COUNTS AS": _dollars("counts_as"), "BECAUSE": _text("because")}, tuple)
-EXCLUDED = Kind(
-    {"POOL": _text("pool"), "LEFT OUT BY": _text("reason"), "WAYS": _text("count"), "NEAREST": _text("nearest")}, tuple
+CHOICES = Columns({"": _text("rank"), **PLACE, "COUNTS AS": _dollars("counts_as"), "BECAUSE": _text("because")})
+EXCLUDED = Columns(
+    {"POOL": _text("pool"), "LEFT OUT BY": _text("reason"), "WAYS": _text("count"), "NEAREST": _text("nearest")}
 )
-ATTEMPTS = Kind(
+ATTEMPTS = Columns(
     {
         "": _text("number"),
         **PLACE,
@@ -57,7 +57,6 @@ ATTEMPTS = Kind(
         "SAVED": _dollars("saved_usd"),
         "CAME TO": lambda item, _: _came_to(item),
     },
-    tuple,
 )
 
 
@@ -144,7 +143,7 @@ def _came_to(item: Item) -> str:
     return f"released at {item['ended'][:19]}" if item["ended"] else "it runs, or is on its way"
 
 
-def _table(kind: Kind, items: Iterable[Item]) -> str:
+def _table(kind: Columns, items: Iterable[Item]) -> str:
     out: list[str] = []
-    Show(kind, "table", out.append).all(list(items))
+    Printer(kind, "table", out.append).all(list(items))
     return "".join(out)

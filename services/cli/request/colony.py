@@ -1,4 +1,4 @@
-"""What a person asks for, in a file or in flags, becomes a checked Colony before anything is sent."""
+"""Colonies from a file or from flags, checked before anything is sent."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +11,8 @@ from services.errors import BadInput
 
 
 @dataclass(frozen=True)
-class Ask:
-    """The flags of `alate request`; None where nothing is said."""
+class ColonyFlags:
+    """The flags of `alate request`; None where one is not given."""
 
     name: str
     gpus: int
@@ -26,35 +26,35 @@ class Ask:
     regions: tuple[str, ...] = ()
 
 
-def from_flags(ask: Ask, namespace: str) -> Object:
+def from_flags(flags: ColonyFlags, namespace: str) -> Object:
     """A Colony of one cluster called ``main``. Raises BadInput, Refused."""
-    if ask.per_node < 1 or ask.gpus < 1 or ask.gpus % ask.per_node:
+    if flags.per_node < 1 or flags.gpus < 1 or flags.gpus % flags.per_node:
         raise BadInput(
-            f"--gpus {ask.gpus} cannot be had as whole nodes of --per-node {ask.per_node}: "
-            f"must be a multiple of it, such as {max(ask.per_node, 1) * 2}"
+            f"--gpus {flags.gpus} cannot be had as whole nodes of --per-node {flags.per_node}: "
+            f"must be a multiple of it, such as {max(flags.per_node, 1) * 2}"
         )
     pool = {
         "name": "gpu",
-        "accelerator": ask.accelerator,
-        "acceleratorsPerNode": ask.per_node,
-        "nodes": ask.gpus // ask.per_node,
-        "spot": ask.spot,
+        "accelerator": flags.accelerator,
+        "acceleratorsPerNode": flags.per_node,
+        "nodes": flags.gpus // flags.per_node,
+        "spot": flags.spot,
     }
     cluster = {
         "name": "main",
-        "pools": [_said(pool)],
-        "clouds": list(ask.clouds) or None,
-        "regions": list(ask.regions) or None,
-        "maxPricePerHour": ask.max_price,
-        "timeToLive": ask.ttl,
-        "idleAfter": ask.idle_after,
+        "pools": [_given(pool)],
+        "clouds": list(flags.clouds) or None,
+        "regions": list(flags.regions) or None,
+        "maxPricePerHour": flags.max_price,
+        "timeToLive": flags.ttl,
+        "idleAfter": flags.idle_after,
     }
     return checked(
         {
             "apiVersion": COLONIES.api_version,
             "kind": COLONIES.kind,
-            "metadata": {"name": ask.name, "namespace": namespace},
-            "spec": {"clusters": [_said(cluster)]},
+            "metadata": {"name": flags.name, "namespace": namespace},
+            "spec": {"clusters": [_given(cluster)]},
         }
     )
 
@@ -65,7 +65,7 @@ def from_file(file: Path, namespace: str | None) -> list[Object]:
 
 
 def checked(colony: Object) -> Object:
-    """The same, once it is read as the gateway will read it. Raises Refused."""
+    """The Colony, after it was read as the gateway will read it. Raises Refused."""
     read_colony(colony)
     return colony
 
@@ -78,5 +78,5 @@ def _in_namespace(document: Object, namespace: str | None) -> Object:
     return checked(document)
 
 
-def _said(fields: Object) -> Object:
+def _given(fields: Object) -> Object:
     return {name: value for name, value in fields.items() if value is not None}

@@ -1,14 +1,15 @@
-"""`alate request` and `alate delete` say to the management cluster what kubectl would say, and can wait for it."""
+"""`alate request` and `alate delete` write to the management cluster as kubectl would, and can wait for the result."""
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from events.errors import NotFound
-from events.kube.client import Changed, Kube, Listed, Lost, Object
+from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
-from services.cli.connection import Where
+from services.cli.connection import Connection
+from services.cli.output.render import FOR_PEOPLE, Form, Writer, document
+from services.cli.wait import Progress, current, follow, limited
 from services.clouds.labels import FORCE
 from services.errors import Failed
 
@@ -20,118 +21,128 @@ NOT_NOW = {
     "Released": "will not become ready as it is",
     "Stuck": "will not become ready as it is",
     "AddonsDegraded": "is tried again every few minutes, or until `alate delete`",
-    "Waiting": "goes on being asked for until there is room, or until `alate delete`",
+    "Waiting": "is tried again until there is capacity, or until `alate delete`",
 }
-"""Phases that no longer waiting ends soon, and what becomes of the Colony then."""
-Say = Callable[[str], object]
+"""Phases that waiting does not end soon, and what becomes of the Colony then."""
 
 
-def say(line: str) -> None:
-    """One line for people."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-async def request(where: Where, colonies: list[Object], *, wait: bool, tell: Say = say) -> None:
-    """Ask for Colonies, or amend those that are there. Raises Failed if one of them has no hope for now."""
-    async with where.kube() as kube:
-        ended: list[str] = []
-        for colony in colonies:
-            there = await kube.apply(COLONIES, colony, manager=MANAGER)
-            meta = there["metadata"]
-            tell(f"colony/{meta['name']} requested in namespace {meta['namespace']}")
-            ended += _ended(there)
-        if ended:
-            again = ", ".join(f"`alate again {each}`" for each in ended)
-            raise Failed(f"{', '.join(ended)} has ended, and no edit founds it anew: {again} does")
-        if wait:
-            await asyncio.gather(*(_until_ready(kube, colony, tell) for colony in colonies))
-
-
-async def delete(  # noqa: PLR0913 - which, how, and to whom it is told
-    where: Where, name: str, namespace: str, *, wait: bool, force: bool, tell: Say = say
+async def request(  # noqa: PLR0913 - what, how it is written, and how long it is waited for
+    connection: Connection,
+    colonies: list[Object],
+    *,
+    wait: bool,
+    limit: float | None = None,
+    form: Form = "table",
+    write: Writer = sys.stdout.write,
+    progress: Progress | None = None,
 ) -> None:
-    """Ask for a Colony's end, which waits for nothing in its clusters if forced. Raises Failed if there is none."""
-    async with where.kube() as kube:
+    """Create Colonies, or change those that exist. Raises Failed if one of them cannot become ready, TimedOut."""
+    shown = progress or Progress(sys.stdout if form in FOR_PEOPLE else sys.stderr)
+    async with connection.kube() as kube:
+        written = [await _apply(kube, colony, shown) for colony in colonies]
+        if ended := [each for colony in written for each in _ended(colony)]:
+            cure = ", ".join(f"`alate recreate {each}`" for each in ended)
+            raise Failed(f"{', '.join(ended)} has ended, and no edit creates it again: {cure} does")
+        if wait:
+            async with limited(shown, limit, f"{_named(written)} not ready"):
+                written = list(await asyncio.gather(*(_until_ready(kube, each, shown) for each in written)))
+    _write(written, form, write)
+
+
+def _write(colonies: list[Object], form: Form, write: Writer) -> None:
+    if form == "name":
+        write("".join(f"{each['metadata']['name']}\n" for each in colonies))
+    elif form not in FOR_PEOPLE:
+        write(document(colonies[0] if len(colonies) == 1 else {"items": colonies}, form))
+
+
+def _named(colonies: list[Object]) -> str:
+    names = ", ".join(f"colony/{each['metadata']['name']}" for each in colonies)
+    return f"{names} {'is' if len(colonies) == 1 else 'are'}"
+
+
+async def _apply(kube: Kube, colony: Object, progress: Progress) -> Object:
+    """Write a Colony, and say as kubectl does what became of it."""
+    meta = colony["metadata"]
+    try:
+        before = await kube.get(COLONIES, meta["name"], meta["namespace"])
+    except NotFound:
+        before = None
+    written = await kube.apply(COLONIES, colony, manager=MANAGER)
+    did = "created" if before is None else "unchanged" if _content(before) == _content(written) else "configured"
+    progress.say(f"colony/{meta['name']} {did}{in_namespace(meta['namespace'])}")
+    return written
+
+
+def _content(colony: Object) -> tuple[object, ...]:
+    """What a person writes of it."""
+    meta = colony["metadata"]
+    return meta.get("uid"), colony.get("spec"), meta.get("labels"), meta.get("annotations")
+
+
+def in_namespace(namespace: str) -> str:
+    """Where it is, if that is not where it would be looked for."""
+    return "" if namespace == "default" else f" in namespace {namespace}"
+
+
+async def delete(  # noqa: PLR0913 - which, how, and how long it is waited for
+    connection: Connection,
+    name: str,
+    namespace: str,
+    *,
+    wait: bool,
+    force: bool,
+    limit: float | None = None,
+    form: Form = "table",
+    write: Writer = sys.stdout.write,
+    progress: Progress | None = None,
+) -> None:
+    """Delete a Colony; forced, that waits for nothing in its clusters. Raises Failed if it does not exist, TimedOut."""
+    shown = progress or Progress(sys.stdout if form in FOR_PEOPLE else sys.stderr)
+    async with connection.kube() as kube:
         try:
             if force:
                 await kube.patch(COLONIES, name, namespace, FORCED, manager=MANAGER)
             await kube.delete(COLONIES, name, namespace)
         except NotFound as absent:
             raise Failed(f"there is no Colony {name} in namespace {namespace}: see `alate get colonies`") from absent
-        tell(f"colony/{name} is going")
+        shown.say(f"colony/{name} is being deleted{in_namespace(namespace)}")
         if wait:
-            await _until_gone(kube, name, namespace, tell)
+            async with limited(shown, limit, f"colony/{name} is not deleted"):
+                async for _ in follow(kube, name, namespace, shown):
+                    pass
+            shown.say(f"colony/{name} deleted")
+    if form == "name":
+        write(f"{name}\n")
+    elif form not in FOR_PEOPLE:
+        write(document({"name": name, "namespace": namespace, "deleted": wait}, form))
 
 
-async def _until_ready(kube: Kube, asked: Object, tell: Say) -> None:
+async def _until_ready(kube: Kube, asked: Object, progress: Progress) -> Object:
     name, namespace = asked["metadata"]["name"], asked["metadata"]["namespace"]
-    async with aclosing(told(kube, name, namespace, tell)) as sights:
+    async with aclosing(follow(kube, name, namespace, progress)) as sights:
         async for colony in sights:
             if why := _hopeless(current(colony)):
                 raise Failed(f"colony/{name} {why}")
             if _ready(colony):
-                return
+                return colony
     raise Failed(f"colony/{name} was deleted while it was waited for")
 
 
-async def _until_gone(kube: Kube, name: str, namespace: str, tell: Say) -> None:
-    async for _ in told(kube, name, namespace, tell):
-        pass
-    tell(f"colony/{name} is gone")
-
-
-async def told(kube: Kube, name: str, namespace: str, tell: Say) -> AsyncGenerator[Object]:
-    """A Colony as it changes, until it is not there; each time it reads differently, that is told."""
-    last = ""
-    async with aclosing(_sights(kube, name, namespace)) as sights:
-        async for colony in sights:
-            if colony is None:
-                return
-            if (line := _line(colony)) != last and "status" in colony:
-                tell(line)
-                last = line
-            yield colony
-
-
-async def _sights(kube: Kube, name: str, namespace: str) -> AsyncGenerator[Object | None]:
-    """One Colony as it changes; None once it is not there."""
-    async for sight in kube.watch(COLONIES, namespace):
-        match sight:
-            case Listed(items):
-                yield next((item for item in items if item["metadata"]["name"] == name), None)
-            case Changed(colony, gone) if colony["metadata"]["name"] == name:
-                yield None if gone else colony
-            case Lost(reason):
-                raise Failed(f"the management cluster cannot be heard: {reason}")
-
-
-def _line(colony: Object) -> str:
-    status = colony.get("status", {})
-    parts = (status.get("phase"), status.get("accelerators"), status.get("offer"), status.get("message"))
-    return f"colony/{colony['metadata']['name']}  " + "  ".join(str(part) for part in parts if part)
-
-
-def current(colony: Object) -> Object:
-    """The status, if it answers to what is asked now; else empty."""
-    status: Object = colony.get("status", {})
-    return status if status.get("observedGeneration", 0) >= colony["metadata"].get("generation", 0) else {}
-
-
 def _ended(colony: Object) -> list[str]:
-    """The clusters whose own end had come before, and that are not asked for once more, as ``COLONY/CLUSTER``."""
+    """The clusters that have ended and are not asked for again, as COLONY/CLUSTER."""
     of, shown = colony["metadata"]["name"], colony.get("status", {}).get("clusters", ())
     over = {each["name"] for each in shown if each.get("phase") == "Released"}
-    return [f"{of}/{each['name']}" for each in colony["spec"]["clusters"] if each["name"] in over - _anew(colony)]
+    return [f"{of}/{each['name']}" for each in colony["spec"]["clusters"] if each["name"] in over - _dated(colony)]
 
 
-def _anew(colony: Object) -> set[str]:
-    """The clusters that say when they were asked for: who writes a later time founds them."""
+def _dated(colony: Object) -> set[str]:
+    """The clusters that say when they were asked for: a later time there creates them again."""
     return {each["name"] for each in colony["spec"]["clusters"] if each.get("askedAt")}
 
 
 def _hopeless(status: Object) -> str:
-    """Why it does not become ready now, for people; empty as long as it may. One cluster that is over is enough."""
+    """Why it does not become ready now; empty as long as it may. One cluster that has ended is enough."""
     phase = str(status.get("phase", ""))
     if phase in NOT_NOW:
         return f"is {phase} and {NOT_NOW[phase]}: {status.get('message', '')}"
@@ -139,8 +150,8 @@ def _hopeless(status: Object) -> str:
     if accepted.get("status") == "False":
         return f"is not as asked: {accepted['message']}"
     over = (each for each in status.get("clusters", ()) if each["phase"] == "Released")
-    told = (f"{NOT_NOW['Released']}: {each['name']}: {each.get('message', '')}" for each in over)
-    return "" if phase == "Deleting" else next(told, "")
+    reasons = (f"{NOT_NOW['Released']}: {each['name']}: {each.get('message', '')}" for each in over)
+    return "" if phase == "Deleting" else next(reasons, "")
 
 
 def _ready(colony: Object) -> bool:

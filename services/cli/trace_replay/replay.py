@@ -11,7 +11,7 @@ from pathlib import Path
 from events.kube.client import Changed, Kube, Listed, Object, Sight
 from events.kube.resources import NODES, PODS
 from schemas.inventory import ClusterSeen
-from services.cli.output.render import dumped
+from services.cli.output.render import Form, document
 from services.cli.trace_replay.trace import Move, NodeRow, PodRow, Trace, counted, moves, read
 from services.errors import Failed
 from services.inventory.watch.cluster_state import Book
@@ -31,7 +31,7 @@ def _progress(line: str) -> None:
     sys.stderr.flush()
 
 
-async def replay(nodes: Path, pods: Path, *, as_json: bool, tell: Tell = _progress) -> None:
+async def replay(nodes: Path, pods: Path, *, form: Form, tell: Tell = _progress) -> None:
     """Play a trace and show what came of it. Raises BadInput for files that are none, Failed if the counts differ."""
     trace = read(nodes, pods)
     plan = moves(trace)
@@ -40,7 +40,7 @@ async def replay(nodes: Path, pods: Path, *, as_json: bool, tell: Tell = _progre
         seen = await player.play(plan)
     by_hand = counted(trace, plan)
     found = {"trace": trace.sizes, "inventory": seen, "by_hand": by_hand, "agree": seen == by_hand}
-    sys.stdout.write(dumped(found) if as_json else table(found))
+    sys.stdout.write(table(found) if form == "table" else document(found, form))
     if seen != by_hand:
         raise Failed("the inventory and the count from the files differ: `-o json` shows both")
 

@@ -1,4 +1,4 @@
-"""The commands of `alate trigger`, their options and their help; what they do is loaded when they run."""
+"""The commands of `alate trigger`: their options and their help."""
 # ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
 
 import sys
@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from services.cli.options import Output, Plain
+from services.cli.help import Commands
+from services.cli.options import Report, ReportFormat
 
 app = typer.Typer(
+    cls=Commands,
     name="trigger",
-    help="Rules that make a webhook ask for a Colony, or let it go.",
+    help="Try out Triggers: rules that create or delete a Colony when a webhook comes in.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -19,7 +21,7 @@ app = typer.Typer(
 
 @app.callback()
 def trigger() -> None:
-    """Rules that make a webhook ask for a Colony, or let it go."""
+    """Try out Triggers: rules that create or delete a Colony when a webhook comes in."""
 
 
 @app.command(name="test")
@@ -27,25 +29,26 @@ def try_out(
     *,
     file: Annotated[Path, typer.Option("-f", "--file", help="A YAML file of Triggers; - is standard input.")],
     event: Annotated[
-        Path, typer.Option("-e", "--event-file", help="A CloudEvent as JSON, or a body as its sender posts it.")
+        Path,
+        typer.Option("-e", "--event-file", help="A CloudEvent as JSON, or the body of a webhook."),
     ],
     name: Annotated[
-        str, typer.Option("--event", help="The event's name, where its sender says it in a header: workflow_run.")
+        str, typer.Option("--event", help="Name of the event, if its sender puts it in a header, e.g. workflow_run.")
     ] = "",
-    output: Output = Plain.TABLE,
+    output: Report = ReportFormat.TABLE,
 ) -> None:
-    """Show what an event would do, and why; nothing is asked for.
+    """Show what a webhook event would do, and why; nothing is created.
 
     \b
       alate trigger test -f deploy/triggers/github-workflow.yaml -e event.json
       alate trigger test -f deploy/triggers/github-workflow.yaml \\
         -e deploy/triggers/events/github-workflow.json --event workflow_run
-    The event is taken as if it had come in at the endpoint that the Trigger names.
-    Exit code 0 if something would be asked for, 1 if nothing would.
+    The event is handled as if it had come in at the endpoint that the Trigger names.
+    Exit code 0 if a rule matches, 1 if none does.
     """
     from services.cli.trigger.dry_run import tried, written
 
     trials = tried(file, event, name)
-    sys.stdout.write(written(trials, as_json=output is Plain.JSON))
+    sys.stdout.write(written(trials, form=output.value))
     if not any(each.message for each in trials):
         raise typer.Exit(1)

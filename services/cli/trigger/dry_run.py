@@ -12,7 +12,7 @@ from events.cloudevents import STRUCTURED, CloudEvent, Malformed, decode
 from schemas.crds import read_trigger
 from schemas.unreadable import UNREADABLE
 from services.cli.documents import documents
-from services.cli.output.render import dumped
+from services.cli.output.render import Form, document
 from services.edge.http.problem import Problem
 from services.edge.triggers.delivery import Heard
 from services.edge.triggers.publisher import wish
@@ -92,10 +92,10 @@ def _posted(body: bytes, file: Path, endpoint: Endpoint, name: str) -> CloudEven
         raise BadInput(f"{file} is nothing that {endpoint.provider} posts: {wrong.detail}{cure}") from wrong
 
 
-def written(trials: list[Trial], *, as_json: bool) -> str:
+def written(trials: list[Trial], *, form: Form) -> str:
     """A line per rule and below them the messages; or one JSON object."""
-    if as_json:
-        return dumped({"rules": [_item(each) for each in trials]})
+    if form != "table":
+        return document({"rules": [_item(each) for each in trials]}, form)
     named = [(f"{each.tenant}/{each.verdict.trigger}", each.verdict.rule) for each in trials]
     widths = [max(map(len, column)) for column in zip(*named, strict=True)]
     lines = [

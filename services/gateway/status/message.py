@@ -133,7 +133,7 @@ def _state_message(facts: Facts) -> str:
     left = skipped_steps(facts.teardown) if facts.teardown and isinstance(state, Released) else ()
     if not isinstance(state, Released) or state.wish.deleting or wish.deleting:
         return "; ".join((MESSAGES.get(type(state), lambda _: "")(state), *left))
-    again = f"`alate again {wish.colony}/{wish.cluster}` does, or a later askedAt"
+    again = f"`alate recreate {wish.colony}/{wish.cluster}` does, or a later askedAt"
     return "; ".join((f"it has ended ({state.because}): no edit creates it again, but {again}", *left))
 
 

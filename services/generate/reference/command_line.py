@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from schemas.generate.text import table
 from services.cli.app import app
-from services.cli.errors import BAD_INPUT, FAILED
+from services.cli.errors import BAD_INPUT, FAILED, TIMED_OUT
 from services.generate.reference import markdown
 from services.generate.reference.markdown import code, section, text
 
@@ -19,6 +19,7 @@ CODES = (
     ("0", "The command did what was asked."),
     (str(FAILED), "It was understood and failed, or a wait ended otherwise than asked."),
     (str(BAD_INPUT), "Bad input: an option, a file or a name; nothing was changed."),
+    (str(TIMED_OUT), "The time of `--timeout` was over; what was asked for goes on."),
     ("130", "It was interrupted with Ctrl-C."),
 )
 

@@ -51,7 +51,7 @@ async def test_no_edit_founds_it_again_and_its_status_says_what_does(house):
         shown = await house.shown()
     assert (shown["phase"], shown["message"]) == (
         "Released",
-        "it has ended (TimeToLive): no edit creates it again, but `alate again train/gpu` does, or a later askedAt",
+        "it has ended (TimeToLive): no edit creates it again, but `alate recreate train/gpu` does, or a later askedAt",
     )
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from events.bus import Unavailable
+from events.jetstream import bus
 from events.jetstream.credentials import NOBODY, Credentials
-from services.cli import connection
-from services.cli.connection import Where, joined, of_environment, operator
+from services.cli.connection import Connection, joined, of_environment, operator
 from services.errors import BadInput
 from services.local.folder import Folder
 
@@ -21,13 +21,13 @@ def test_the_local_stack_is_shown_its_own_key(tmp_path):
     folder.take()
     folder.announce("nats://127.0.0.1:1", folder.kubeconfig, tmp_path / "operator.nk")
     key = Credentials(nkey=tmp_path / "operator.nk", inbox="_INBOX_operator")
-    assert Where(tmp_path)._bus() == ("nats://127.0.0.1:1", key)
+    assert Connection(tmp_path)._bus() == ("nats://127.0.0.1:1", key)
     folder.leave()
 
 
 def test_another_nats_is_shown_the_environments(tmp_path):
     own = Credentials(nkey=tmp_path / "mine.nk", inbox="_INBOX_operator")
-    assert Where(tmp_path, nats="nats://a:1")._bus() == ("nats://a:1", own)
+    assert Connection(tmp_path, nats="nats://a:1")._bus() == ("nats://a:1", own)
 
 
 def test_an_inbox_of_the_environment_is_kept(monkeypatch):
@@ -50,7 +50,7 @@ async def test_a_nats_that_is_not_there_is_told_without_its_password(monkeypatch
     async def away(url: str, **_: object) -> None:
         raise Unavailable("nobody answers")
 
-    monkeypatch.setattr(connection, "connect", away)
+    monkeypatch.setattr(bus, "connect", away)
     with pytest.raises(BadInput, match=r"^no NATS answers at nats://a:1 ") as told:
         async with joined("nats://me:hunter2@a:1", NOBODY):
             pass

@@ -7,7 +7,7 @@ import pytest
 from events.bus import Unavailable
 from events.errors import Denied, NotFound, TryLater
 from schemas.crds import Refused
-from services.cli.errors import told
+from services.cli.errors import described
 from services.errors import BadInput, Failed
 
 
@@ -26,24 +26,27 @@ from services.errors import BadInput, Failed
     ],
 )
 def test_every_known_error_is_its_sentence_and_its_exit_code(error, code):
-    assert told(error) == ("x", code)
+    assert described(error) == ("x", code)
 
 
 def test_of_errors_that_came_together_the_first_is_told():
-    assert told(ExceptionGroup("two", [ExceptionGroup("one", [BadInput("first")]), Failed("second")])) == ("first", 2)
+    assert described(ExceptionGroup("two", [ExceptionGroup("one", [BadInput("first")]), Failed("second")])) == (
+        "first",
+        2,
+    )
 
 
 def test_a_sentence_is_one_line():
-    assert told(Failed("two\nlines"))[0] == "two lines"
+    assert described(Failed("two\nlines"))[0] == "two lines"
 
 
 def test_a_fault_of_our_own_names_its_place():
     try:
         {}["absent"]
     except KeyError as error:
-        sentence, code = told(error)
+        sentence, code = described(error)
 
-    assert sentence.startswith("this is a fault of alate itself, at test_errors.py:")
+    assert sentence.startswith("this is a bug of alate, at test_errors.py:")
     assert code == 1
 
 

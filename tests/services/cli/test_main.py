@@ -53,7 +53,7 @@ def here(tmp_path, monkeypatch, capfd):
                 "extend",
                 "hibernate",
                 "wake",
-                "again",
+                "recreate",
                 "delete",
                 "events",
             )

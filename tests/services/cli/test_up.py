@@ -2,7 +2,7 @@
 
 import shlex
 
-from services.cli.up import _welcome
+from services.cli.up.stack import _welcome
 from services.local.folder import Folder, Ports
 from services.local.programs import SERVICES, Wiring
 

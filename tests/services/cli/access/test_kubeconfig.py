@@ -10,7 +10,7 @@ import yaml
 
 from events.errors import Denied, NotFound
 from events.kube.kubeconfig import chosen
-from services.cli.access.kubeconfig import Wanted, make
+from services.cli.access.kubeconfig import KubeconfigRequest, make
 from services.errors import Failed
 
 SPEC = {"clusters": [{"name": "gpu"}, {"name": "prep"}]}
@@ -45,13 +45,15 @@ class FakeKube:
 
 
 async def made(kube, cluster="", *, colony="train", file=None, as_json=False):
-    class Where:
+    class Connection:
         @asynccontextmanager
         async def kube(self):
             yield kube
 
     out, err = [], []
-    await make(Where(), Wanted("default", colony, cluster, file, as_json), write=out.append, tell=err.append)
+    await make(
+        Connection(), KubeconfigRequest("default", colony, cluster, file, as_json), write=out.append, tell=err.append
+    )
     return "".join(out), "".join(err)
 
 
@@ -79,7 +81,7 @@ async def test_one_cluster_can_be_named():
 async def test_what_is_not_there_yet_is_left_out_and_told():
     out, err = await made(FakeKube(GPU))
     assert [each["name"] for each in yaml.safe_load(out)["contexts"]] == ["train/gpu"]
-    assert err == "train/prep is left out: Launching, without a kubeconfig yet\n"
+    assert err == "train/prep is left out: it is Launching and has no kubeconfig yet\n"
 
 
 async def test_a_file_is_for_its_owner_alone(tmp_path):
@@ -93,7 +95,7 @@ async def test_a_file_is_for_its_owner_alone(tmp_path):
     ("secrets", "status"), [({}, READY), ({}, {}), ({"train-gpu-1-kubeconfig": {"data": {}}}, READY)]
 )
 async def test_where_nothing_is_there_yet_it_says_how_to_see_when(secrets, status):
-    with pytest.raises(Failed, match="no kubeconfig of colony/train is there yet: `alate get colonies -w` shows"):
+    with pytest.raises(Failed, match="colony/train has no kubeconfig yet: `alate get colonies -w` shows"):
         await made(FakeKube(secrets, status))
 
 

@@ -2,11 +2,13 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from io import StringIO
 
 import pytest
 
 from events.kube.client import Changed, Listed
-from services.cli.change.edit import ANSWERED, LOOK_AGAIN, change, longer, risen, sizes
+from services.cli.change.edit import ANSWERED, POLL, change, extend, scale, upgrade
+from services.cli.wait import Progress
 from services.errors import BadInput, Failed
 
 END, OLD = "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"
@@ -28,7 +30,7 @@ def warned(reason: str, at: str) -> dict:
     ids=["no end in sight", "armed", "an older end", "the new end", "idle"],
 )
 def test_a_longer_life_is_there_once_no_warning_tells_an_older_end(shown, reached):
-    assert longer("default", "train/main", "12h").reached(shown) is reached
+    assert extend("default", "train/main", "12h").reached(shown) is reached
 
 
 @pytest.mark.parametrize(
@@ -37,13 +39,13 @@ def test_a_longer_life_is_there_once_no_warning_tells_an_older_end(shown, reache
     ids=["all of it", "not all of it", "no API"],
 )
 def test_a_version_is_there_once_all_of_the_cluster_runs_it(shown, reached):
-    assert risen("default", "train/main", "v1.35.1").reached(shown) is reached
+    assert upgrade("default", "train/main", "v1.35.1").reached(shown) is reached
 
 
 @pytest.mark.parametrize("version", ["1.35.1", "v1.35", "v1.35.1+k0s.0", "newest"])
 def test_what_is_no_version_is_told_with_what_would_be_right(version):
     with pytest.raises(BadInput, match=r"is no version of Kubernetes: write v1\.MINOR\.PATCH, such as v1\.35\.1"):
-        risen("default", "train/main", version)
+        upgrade("default", "train/main", version)
 
 
 class Here:
@@ -81,9 +83,16 @@ def colony(phase):
 
 
 async def test_a_change_of_what_comes_to_its_end_meanwhile_is_waited_for_no_more():
-    asked = sizes("default", "train/main", ["gpu=2"])
-    with pytest.raises(Failed, match="colony/train: main is Released: it has ended"):
-        await change(Here("Ready", "Releasing", "Released"), asked, wait=True, as_json=True, write=lambda _: None)
+    asked = scale("default", "train/main", ["gpu=2"])
+    with pytest.raises(Failed, match="train/main is Released: it has ended"):
+        await change(
+            Here("Ready", "Releasing", "Released"),
+            asked,
+            wait=True,
+            form="json",
+            write=lambda _: None,
+            progress=Progress(StringIO()),
+        )
 
 
 class Answers(Here):
@@ -112,32 +121,32 @@ def answered(refusal="", *, seen=2, of=2, reason="Refused"):
 
 async def written(*looks):
     """What a person reads of a change that is not waited for, and after how many seconds."""
-    here, lines, since = Answers(*looks), [], asyncio.get_running_loop().time()
-    asked = sizes("default", "train/main", ["gpu=9"])
-    await change(here, asked, wait=False, as_json=False, write=lines.append)
-    return lines, asyncio.get_running_loop().time() - since, here.asked
+    here, lines, since = Answers(*looks), StringIO(), asyncio.get_running_loop().time()
+    asked = scale("default", "train/main", ["gpu=9"])
+    await change(here, asked, wait=False, form="table", write=print, progress=Progress(lines))
+    return lines.getvalue().splitlines(), asyncio.get_running_loop().time() - since, here.asked
 
 
 @pytest.mark.looptime
 async def test_a_change_that_its_owner_refuses_fails_though_nobody_waits_for_it():
     looks = answered(of=1, seen=1), answered(of=1), answered(REFUSED)
-    with pytest.raises(Failed, match=f"^colony/train is not as asked: {REFUSED}$"):
+    with pytest.raises(Failed, match=f"^colony/train is refused: {REFUSED}$"):
         await written(*looks)
-    with pytest.raises(Failed, match="is not as asked: no such field"):
+    with pytest.raises(Failed, match="is refused: no such field"):
         await written(answered(of=1), answered("no such field", reason="Invalid"))
 
 
 @pytest.mark.looptime
 async def test_a_change_that_its_owner_takes_is_through_once_that_has_answered():
     lines, took, asked = await written(answered(of=1, seen=1), answered(of=1), answered())
-    assert (lines, asked) == (["colony/train: main shall have gpu=9\n"], 3)
-    assert took == pytest.approx(2 * LOOK_AGAIN)
+    assert (lines, asked) == (["train/main is scaled to gpu=9"], 3)
+    assert took == pytest.approx(2 * POLL)
 
 
 @pytest.mark.looptime
 async def test_a_change_that_nobody_answers_is_written_all_the_same():
     lines, took, _ = await written(answered(of=1, seen=1))
-    assert (len(lines), took) == (1, pytest.approx(ANSWERED, abs=LOOK_AGAIN))
+    assert (len(lines), took) == (1, pytest.approx(ANSWERED, abs=POLL))
 
 
 @pytest.mark.looptime

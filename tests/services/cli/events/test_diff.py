@@ -11,9 +11,9 @@ from tests.corpus import FOLDER
 RECORDING = FOLDER / "0.1.0.jsonl"
 
 
-async def looked(bus, *, since=EPOCH, recordings=(RECORDING,), as_json=True) -> tuple[bool, str]:
+async def looked(bus, *, since=EPOCH, recordings=(RECORDING,), form="json") -> tuple[bool, str]:
     out: list[str] = []
-    return await diff(bus, since, recordings, as_json=as_json, write=out.append), "".join(out)
+    return await diff(bus, since, recordings, form=form, write=out.append), "".join(out)
 
 
 async def test_every_transition_is_looked_at_and_counted_once(bus):
@@ -24,7 +24,7 @@ async def test_every_transition_is_looked_at_and_counted_once(bus):
 
 
 async def test_without_a_recording_more_is_left_open_and_that_is_said(bus):
-    _, text = await looked(bus, recordings=(), as_json=False)
+    _, text = await looked(bus, recordings=(), form="table")
     assert "a level that led to them is replaced by now" in text
 
 
@@ -33,7 +33,7 @@ async def test_a_difference_is_told_and_is_no_success(bus):
     data = json.loads(stored.data) | {"revision": 99, "uid": "another"}
     headers = stored.headers | {"ce-id": "changed", "ce-causationid": "nobody"}
     await bus.publish(Message("teardown.warned.default.train-gpu", json.dumps(data).encode(), headers))
-    same, text = await looked(bus, as_json=False)
+    same, text = await looked(bus, form="table")
     assert not same
     assert "teardown.warned.default.train-gpu" in text
 

@@ -47,8 +47,8 @@ async def test_where_there_are_none_that_is_said():
 
 
 async def test_a_letter_is_shown_in_full(bus):
-    assert '"name": "Bad Name"' in await run(dlq.show, bus, "1", as_json=False)
-    (item,) = json.loads(await run(dlq.show, bus, "1", as_json=True))["items"]
+    assert '"name": "Bad Name"' in await run(dlq.show, bus, "1", form="table")
+    (item,) = json.loads(await run(dlq.show, bus, "1", form="json"))["items"]
     assert item["message"]["event"]["id"] == "run-4712"
     assert item["failed"] == {"stream": "INTAKE", "consumer": "gateway-intake"}
 

@@ -15,9 +15,9 @@ from services.local.folder import Absent
 HERE = Stack("nats://127.0.0.1:4222", "http://127.0.0.1:8080/hooks", "/a folder/hooks")
 
 
-def shown(found, tool=None, *, as_json=False) -> str:
+def shown(found, tool=None, *, form="table") -> str:
     out: list[str] = []
-    show(found, tool, as_json=as_json, write=out.append)
+    show(found, tool, form=form, write=out.append)
     return "".join(out)
 
 
@@ -53,7 +53,7 @@ def test_the_python_snippet_is_python():
 def test_everything_is_shown_with_a_title_or_as_json():
     found = snippets(HERE, "acme", "train")
     assert shown(found).count("\n# ") + shown(found).startswith("# ") == len(found)
-    items = json.loads(shown(found, as_json=True))["items"]
+    items = json.loads(shown(found, form="json"))["items"]
     assert [each["tool"] for each in items] == ["nats", "python", "curl", "extend"]
 
 

@@ -34,7 +34,7 @@ async def taken(bus, consumer) -> list:
 async def replayed(bus, which=None, *, send: bool, run: str = "r1", consumer: str = TEARDOWN.name) -> list[dict]:
     out: list[str] = []
     which = which or Which(STREAMS, cluster="train-gpu")
-    await replay(bus, consumer, which, EPOCH, run=run, send=send, as_json=True, write=out.append, say=lambda _: None)
+    await replay(bus, consumer, which, EPOCH, run=run, send=send, form="json", write=out.append, say=lambda _: None)
     return [json.loads(line) for line in out]
 
 

@@ -45,8 +45,8 @@ def test_who_does_not_tell_the_time_has_no_lag(time):
 
 async def test_it_is_shown_for_people_and_for_programs(bus):
     out: list[str] = []
-    await show(bus, EPOCH, LATER, as_json=False, write=out.append)
+    await show(bus, EPOCH, LATER, form="table", write=out.append)
     assert "".join(out).endswith("dead letters: 1\n")
     out.clear()
-    await show(bus, EPOCH, LATER, as_json=True, write=out.append)
+    await show(bus, EPOCH, LATER, form="json", write=out.append)
     assert json.loads("".join(out))["dead_letters"] == 1

@@ -13,9 +13,9 @@ pytestmark = pytest.mark.looptime
 
 
 @asynccontextmanager
-async def tailing(bus, which, since=None, *, as_json=True):
+async def tailing(bus, which, since=None, *, form="json"):
     lines: list[str] = []
-    task = asyncio.create_task(tail(bus, which, since, as_json=as_json, out=Out(lines.append, lambda: None)))
+    task = asyncio.create_task(tail(bus, which, since, form=form, out=Out(lines.append, lambda: None)))
     await asyncio.sleep(0.1)
     yield lines
     task.cancel()
@@ -51,7 +51,7 @@ async def test_what_was_said_before_is_shown_by_time_whichever_stream_keeps_it()
 
 
 async def test_a_line_for_people_names_place_subject_id_and_cause(bus):
-    async with tailing(bus, Which(type="teardown.gone", cluster="train-gpu"), EPOCH, as_json=False) as lines:
+    async with tailing(bus, Which(type="teardown.gone", cluster="train-gpu"), EPOCH, form="table") as lines:
         (line,) = lines
     assert "teardown.gone.default.train-gpu" in line
     assert "EVENTS/" in line

@@ -3,9 +3,9 @@ import json
 from services.cli.events.tree import show
 
 
-async def shown(bus, name, *, as_json=False) -> str:
+async def shown(bus, name, *, form="table") -> str:
     out: list[str] = []
-    await show(bus, name, as_json=as_json, write=out.append)
+    await show(bus, name, form=form, write=out.append)
     return "".join(out)
 
 
@@ -21,7 +21,7 @@ async def test_the_tree_of_the_main_job_is_drawn_from_the_request_on(bus):
 
 
 async def test_the_same_tree_is_there_for_programs(bus):
-    found = json.loads(await shown(bus, "run-4711", as_json=True))
+    found = json.loads(await shown(bus, "run-4711", form="json"))
     (root,) = found["trees"]
     assert (found["asked"], root["id"], root["because"]) == ("run-4711", "run-4711", "root")
     assert root["effects"][0]["subject"] == "cluster.requested.default.train-gpu"

@@ -14,7 +14,7 @@ from schemas.inventory import PoolSeen
 from schemas.registry import declared
 from schemas.teardown import Skipped
 from services.cli.get.kinds import KINDS
-from services.cli.get.show import get
+from services.cli.get.show import Selection, get
 from tests.services.gateway.known import SEEN, is_, put_on
 
 KIND = KINDS["clusters"]
@@ -132,8 +132,10 @@ async def test_whoever_watches_is_told_that_a_cluster_is_not_heard_and_nothing_o
     bus, lines = MemoryBus(), asyncio.Queue()
     for said in (READY, APPLIED, SEEN):
         await say(bus, said)
-    looks = asyncio.create_task(get(There(bus), "clusters", None, "acme", "table", watch=True, write=lines.put_nowait))
-    assert "train-a   ready" in await lines.get()
+    looks = asyncio.create_task(
+        get(There(bus), "clusters", Selection("acme"), "table", watch=True, write=lines.put_nowait)
+    )
+    assert "train/a   ready" in await lines.get()
     await say(bus, msgspec.structs.replace(SEEN, pods=3, allocated=8, idle_since=None, revision=2))
     await say(bus, SILENT)
     assert "its API is unreachable" in await lines.get()

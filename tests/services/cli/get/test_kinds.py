@@ -10,11 +10,10 @@ from events.bus import Stored
 from schemas.inventory import Amount, Device, NodeSeen, Offer, Offers, StorageSeen, Trouble
 from schemas.market import CapacitySeen, Refusal
 from schemas.registry import declared
-from services.cli.connection import Where
+from services.cli.connection import Connection
 from services.cli.get.kinds import KINDS
-from services.cli.get.show import get
-from services.cli.output.render import Show
-from services.cli.output.sort import sort
+from services.cli.get.show import Selection, get
+from services.cli.output.render import Printer, sort
 from services.errors import BadInput
 from services.queries.filter import Sieve
 
@@ -35,7 +34,7 @@ def shown(word, *levels):
     kind = KINDS[word]
     items = [item for level, name in levels for item in kind.items(stored(level, name))]
     lines = []
-    Show(kind, "table", lines.append).all(kind.arranged(items, items))
+    Printer(kind, "table", lines.append).all(kind.arranged(items, items))
     return [line.split("   ") for line in "".join(lines).splitlines()]
 
 
@@ -91,15 +90,15 @@ def test_numbers_are_sorted_as_numbers_and_either_way():
     [
         (
             Sieve(cloud="aws", spot=True),
-            "^--cloud, --spot tells offers apart, not nodes: `alate get offers` understands",
+            "^--cloud, --spot selects offers, not nodes: `alate get offers` understands",
         ),
         (Sieve(accelerator="H1000"), "^accelerator H1000 is not known: perhaps it is one of H100"),
     ],
 )
 async def test_what_a_kind_cannot_be_told_apart_by_is_refused_before_anything_is_asked(sieve, sentence):
-    nowhere = Where(Path("none"), None, None)
+    nowhere = Connection(Path("none"), None, None)
     with pytest.raises(BadInput, match=sentence):
-        await get(nowhere, "nodes", None, "default", "table", watch=False, sieve=sieve)
+        await get(nowhere, "nodes", Selection(sieve=sieve), "table", watch=False)
 
 
 def test_a_column_that_is_not_there_is_refused_with_those_that_are():

@@ -9,7 +9,7 @@ import yaml
 from events.kube.resources import CLUSTERDEPLOYMENTS, COLONIES
 from schemas.crds import Refused, read_colony
 from schemas.inventory import Offer
-from services.cli.migrate.adopt import Ask, adopt, colony
+from services.cli.migrate.adopt import AdoptRequest, adopt, colony
 from services.cli.migrate.exalsius import kinds
 from services.clouds.existing_cluster import Standing, Stood
 from services.errors import BadInput, Failed
@@ -19,7 +19,7 @@ __all__ = ["server"]
 
 KNOWN = kinds((Offer(cloud="aws", region="r", instance="x8", accelerator="H100", accelerators=8, price=50.0),))
 THERE = Standing("aws", "r", (Stood("", 4, "x8"),), version="v1.33.1")
-THEIRS = Ask("clusterdeployment/theirs", "acme")
+THEIRS = AdoptRequest("clusterdeployment/theirs", "acme")
 UNTOLD = (
     "what accelerators the nodes of cluster/theirs have is told neither by itself nor by a catalog: "
     "give --accelerator and --per-node"
@@ -41,7 +41,7 @@ def test_its_pools_are_what_it_tells_with_the_accelerators_a_catalog_knows():
 
 
 def test_what_it_does_not_tell_is_what_its_owner_says():
-    asked = Ask("cluster/theirs", "acme", "train", "A100", 4, 3, 0.0, "delete")
+    asked = AdoptRequest("cluster/theirs", "acme", "train", "A100", 4, 3, 0.0, "delete")
     made = cluster(asked, Standing("dev"))
     assert (made.backend, made.adopt.node_price_per_hour, made.adopt.on_release) == ("capi", 0.0, "delete")
     assert [(pool.accelerator, pool.accelerators_per_node, pool.nodes) for pool in made.pools] == [("A100", 4, 3)]
@@ -50,10 +50,18 @@ def test_what_it_does_not_tell_is_what_its_owner_says():
 @pytest.mark.parametrize(
     ("asked", "there", "told"),
     [
-        (Ask("pod/theirs", "acme"), THERE, "pod/theirs names no cluster that stands: write clusterdeployment/NAME or"),
-        (Ask("cluster/", "acme"), THERE, "cluster/ names no cluster that stands"),
-        (Ask("cluster/theirs", "acme"), Standing("dev"), "cluster/theirs does not tell how many nodes it has: give"),
-        (Ask("cluster/theirs", "acme"), Standing("dev", nodes=2), UNTOLD),
+        (
+            AdoptRequest("pod/theirs", "acme"),
+            THERE,
+            "pod/theirs names no cluster that stands: write clusterdeployment/NAME or",
+        ),
+        (AdoptRequest("cluster/", "acme"), THERE, "cluster/ names no cluster that stands"),
+        (
+            AdoptRequest("cluster/theirs", "acme"),
+            Standing("dev"),
+            "cluster/theirs does not tell how many nodes it has: give",
+        ),
+        (AdoptRequest("cluster/theirs", "acme"), Standing("dev", nodes=2), UNTOLD),
     ],
 )
 def test_what_nobody_tells_is_asked_for(asked, there, told):
@@ -63,7 +71,7 @@ def test_what_nobody_tells_is_asked_for(asked, there, told):
 
 def test_a_name_that_makes_no_colony_is_refused_as_in_a_file():
     with pytest.raises(Refused, match=r"metadata\.name"):
-        colony(Ask("cluster/theirs", "acme", "No Name"), THERE, KNOWN)
+        colony(AdoptRequest("cluster/theirs", "acme", "No Name"), THERE, KNOWN)
 
 
 class Here:
@@ -79,7 +87,7 @@ class Here:
 
 async def said(server, asked, **how):
     lines = []
-    await adopt(Here(server), asked, **({"dry": False, "as_json": False} | how), write=lines.append)
+    await adopt(Here(server), asked, **({"dry": False, "form": "table"} | how), write=lines.append)
     return "".join(lines)
 
 
@@ -89,13 +97,13 @@ async def theirs(server):
     config = {"region": "us-east-1", "workersNumber": 2, "worker": {"instanceType": "p5.48xlarge"}}
     spec = {"template": "aws-standalone-cp-1-0-43", "credential": "aws-credential", "config": config}
     await server.create(CLUSTERDEPLOYMENTS, {"metadata": {"name": "theirs", "namespace": "default"}, "spec": spec})
-    return Ask("clusterdeployment/theirs", "default")
+    return AdoptRequest("clusterdeployment/theirs", "default")
 
 
 async def test_a_dry_run_shows_what_would_be_made_and_makes_nothing(server, theirs):
     shown = yaml.safe_load(await said(server, theirs, dry=True))
     assert shown["spec"]["clusters"][0]["pools"][0]["accelerator"] == "H100"
-    assert json.loads(await said(server, theirs, dry=True, as_json=True)) == shown
+    assert json.loads(await said(server, theirs, dry=True, form="json")) == shown
     assert (await server.list(COLONIES, "default")).items == ()
 
 
@@ -120,4 +128,4 @@ async def test_what_belongs_to_a_colony_already_is_told_and_nothing_is_made(serv
 
 async def test_what_does_not_stand_is_told(server):
     with pytest.raises(Failed, match="there is no Cluster theirs in namespace default: adopt one that is there"):
-        await said(server, Ask("cluster/theirs", "default"))
+        await said(server, AdoptRequest("cluster/theirs", "default"))

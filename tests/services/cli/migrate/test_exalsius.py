@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from schemas.crds import Refused, read_colony
 from schemas.inventory import Offer
-from services.cli.migrate.exalsius import NO_WORD, WHY, kinds, moved
-from services.cli.migrate.import_ import show
-from services.cli.migrate.places import Said
+from services.cli.migrate.convert import show
+from services.cli.migrate.exalsius import NO_WORD, WHY, converted, kinds
+from services.cli.migrate.places import Accelerators
 from services.errors import BadInput
 
 MACHINES = {
@@ -48,7 +48,7 @@ def theirs(*specs, **of_cluster):
 
 @pytest.mark.parametrize("cloud", MACHINES)
 def test_what_founds_the_same_cluster_is_carried_over(cloud):
-    found = moved(theirs(deployment(cloud)), KNOWN)
+    found = converted(theirs(deployment(cloud)), KNOWN)
     (cluster,) = read_colony(found.colony).spec.clusters
     (pool,) = cluster.pools
     assert (pool.accelerator, pool.accelerators_per_node, pool.nodes, pool.disk_gib) == ("H100", 8, 4, 500)
@@ -62,7 +62,7 @@ def test_what_founds_the_same_cluster_is_carried_over(cloud):
 def test_its_addresses_are_carried_over_with_the_charts_own_beside_them():
     spec = deployment()
     spec["config"]["clusterNetwork"] = {"pods": {"cidrBlocks": ["10.8.0.0/14"]}}
-    found = moved(theirs(spec), KNOWN)
+    found = converted(theirs(spec), KNOWN)
     assert found.colony["spec"]["clusters"][0]["network"] == {"pods": ["10.8.0.0/14"], "services": ["10.96.0.0/12"]}
     assert found.left == ()
 
@@ -78,7 +78,7 @@ def test_its_addresses_are_carried_over_with_the_charts_own_beside_them():
     ],
 )
 def test_what_cannot_be_carried_over_is_told_with_its_path(more, path, why):
-    found = moved(theirs(deployment(**more)), KNOWN)
+    found = converted(theirs(deployment(**more)), KNOWN)
     assert [(each.path, each.why) for each in found.left] == [
         (f"spec.colonyClusters[0].clusterDeploymentSpec.{path}", why)
     ]
@@ -86,7 +86,7 @@ def test_what_cannot_be_carried_over_is_told_with_its_path(more, path, why):
 
 
 def test_labels_of_a_cluster_are_told():
-    (left,) = moved(theirs(deployment(), clusterLabels={"tier": "gold"}), KNOWN).left
+    (left,) = converted(theirs(deployment(), clusterLabels={"tier": "gold"}), KNOWN).left
     assert left.path == "spec.colonyClusters[0].clusterLabels"
 
 
@@ -99,7 +99,7 @@ def test_labels_of_a_cluster_are_told():
     ],
 )
 def test_a_cluster_that_cannot_be_carried_over_leaves_the_others_alone(spec, path, why):
-    found = moved(theirs(spec, deployment()), KNOWN)
+    found = converted(theirs(spec, deployment()), KNOWN)
     (lost,) = found.lost
     assert lost.path == f"spec.colonyClusters[0].clusterDeploymentSpec.{path}"
     assert why in lost.why
@@ -107,7 +107,7 @@ def test_a_cluster_that_cannot_be_carried_over_leaves_the_others_alone(spec, pat
 
 
 def test_a_colony_without_clusters_is_told():
-    (lost,) = moved(theirs(), KNOWN).lost
+    (lost,) = converted(theirs(), KNOWN).lost
     assert (lost.path, lost.why) == ("spec.colonyClusters", "there are none")
 
 
@@ -115,7 +115,7 @@ def test_a_name_of_ours_is_too_short_for_theirs():
     colony = theirs(deployment())
     colony["metadata"]["name"] = "r" * 60
     with pytest.raises(Refused, match="must have at most 50"):
-        moved(colony, KNOWN)
+        converted(colony, KNOWN)
 
 
 ANY = st.recursive(
@@ -141,7 +141,7 @@ def test_nonsense_is_told_or_refused_and_never_crashes(at, nonsense):
     holder, name = places[at]
     holder[name] = nonsense
     try:
-        found = moved(colony, KNOWN)
+        found = converted(colony, KNOWN)
     except Refused:
         return
     assert found.lost or found.left or found.colony is not None
@@ -172,7 +172,7 @@ async def test_one_without_a_name_is_told_by_its_place(tmp_path):
 async def test_what_is_to_be_done_once_is_told_beside_it(tmp_path):
     machines = {"config": {"machines": [{"address": "10.0.0.7"}]}}
     remote = theirs({"template": "remote-cluster-1", "credential": "rack", **machines})
-    whole, _, err = await shown(tmp_path, remote, said=Said("H100", 8), as_json=False)
+    whole, _, err = await shown(tmp_path, remote, said=Accelerators("H100", 8), as_json=False)
     assert whole
     assert [line.partition(" rack")[0] for line in err.splitlines()] == [
         "to do: write a catalog",

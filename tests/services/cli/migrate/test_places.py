@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.crds import Refused, read_colony
-from services.cli.migrate.exalsius import moved
-from services.cli.migrate.places import OR_SAID, UNTOLD, WHY, Said, steps
+from services.cli.migrate.exalsius import converted
+from services.cli.migrate.places import OR_SAID, UNTOLD, WHY, Accelerators, steps
 from services.clouds.claims import listed
 from services.market.catalog_parser import parse
 from tests.samples import LOT
@@ -25,7 +25,7 @@ REMOTE = {
     "config": {"machines": MACHINES, "clusterNetwork": {"pods": {"cidrBlocks": ["10.8.0.0/14"]}}},
 }
 ADOPTED = {"template": "adopted-cluster-1-0-2", "credential": "basement", "config": {}}
-EIGHT = Said("H100", 8)
+EIGHT = Accelerators("H100", 8)
 
 
 def theirs(*specs, **offerings):
@@ -46,7 +46,7 @@ def gpus(model="NVIDIA-H100-80GB-HBM3", total=16, nodes=2):
 
 
 def test_machines_of_ones_own_are_a_place_that_is_called_as_their_credential():
-    found = moved(theirs(REMOTE), {}, EIGHT)
+    found = converted(theirs(REMOTE), {}, EIGHT)
     (cluster,) = read_colony(found.colony).spec.clusters
     (pool,) = cluster.pools
     assert (pool.accelerator, pool.accelerators_per_node, pool.nodes, pool.spot) == ("H100", 8, 2, "never")
@@ -57,12 +57,12 @@ def test_machines_of_ones_own_are_a_place_that_is_called_as_their_credential():
 
 def test_what_exalsius_found_on_them_goes_before_nothing_and_what_a_person_says_before_that():
     colony = theirs(REMOTE, c0=[gpus(total=8)])
-    assert moved(colony, {}).colony["spec"]["clusters"][0]["pools"][0]["acceleratorsPerNode"] == 4
-    assert moved(colony, {}, EIGHT).colony["spec"]["clusters"][0]["pools"][0]["acceleratorsPerNode"] == 8
+    assert converted(colony, {}).colony["spec"]["clusters"][0]["pools"][0]["acceleratorsPerNode"] == 4
+    assert converted(colony, {}, EIGHT).colony["spec"]["clusters"][0]["pools"][0]["acceleratorsPerNode"] == 8
 
 
 def test_a_cluster_that_stands_already_is_lent_whole():
-    found = moved(theirs(ADOPTED, c0=[gpus()]), {})
+    found = converted(theirs(ADOPTED, c0=[gpus()]), {})
     (cluster,) = found.colony["spec"]["clusters"]
     assert (cluster["clouds"], cluster["pools"][0]["nodes"]) == (["basement"], 2)
     assert [place.config for place in found.places] == [{"pool": "research-c0"}]
@@ -73,7 +73,7 @@ def test_a_cluster_that_stands_already_is_lent_whole():
 )
 def test_where_nobody_tells_what_accelerators_there_are_it_says_who_could(offerings):
     for spec, way in ((REMOTE, OR_SAID), (ADOPTED, "")):
-        (lost,) = moved(theirs(spec, c0=offerings), {}).lost
+        (lost,) = converted(theirs(spec, c0=offerings), {}).lost
         assert lost.why == UNTOLD + way
 
 
@@ -86,19 +86,19 @@ def test_where_nobody_tells_what_accelerators_there_are_it_says_who_could(offeri
     ],
 )
 def test_one_without_a_way_in_is_told(less, path):
-    (lost,) = moved(theirs(REMOTE | less), {}, EIGHT).lost
+    (lost,) = converted(theirs(REMOTE | less), {}, EIGHT).lost
     assert lost.path == f"spec.colonyClusters[0].clusterDeploymentSpec.{path}"
 
 
 def test_what_is_lost_of_them_has_reasons_of_its_own():
     odd = deepcopy(REMOTE) | {"propagateCredentials": True, "cleanupOnDeletion": False}
     odd["config"]["controlPlaneNumber"] = 3
-    assert {each.why for each in moved(theirs(odd), {}, EIGHT).left} == set(WHY.values())
+    assert {each.why for each in converted(theirs(odd), {}, EIGHT).left} == set(WHY.values())
 
 
 def test_what_is_to_be_done_once_is_what_the_back_end_and_the_market_read():
     other = REMOTE | {"config": {"machines": [{"address": "10.0.0.9"}]}}
-    found = moved(theirs(REMOTE, other), {}, EIGHT)
+    found = converted(theirs(REMOTE, other), {}, EIGHT)
     catalog, label, annotate, known = steps(found.places)
     name, _, text = catalog.removeprefix("write a catalog ").partition(": ")
     assert name == "rack.yaml"
@@ -137,7 +137,7 @@ def test_nonsense_is_told_or_refused_and_never_crashes(at, nonsense):
         holder = holder[int(name) if isinstance(holder, list) else name]
     holder[int(names[-1]) if isinstance(holder, list) else names[-1]] = nonsense
     try:
-        found = moved(colony, {})
+        found = converted(colony, {})
     except Refused:
         return
     assert found.lost or found.colony is not None

@@ -24,8 +24,8 @@ def test_a_target_without_a_secret_is_seen_and_check_fails_for_it(tmp_path):
     shown = alate("ls", "-f", folder.file)
     assert shown.exit_code == 0
     _, first, second = shown.output.splitlines()
-    assert first.split() == ["ci", "all", "cloudevents", "https://ci.example.com", "cluster.ready", "told"]
-    assert second.split(None, 5)[5] == "not told: no secret in the file bare"
+    assert first.split() == ["ci", "all", "cloudevents", "https://ci.example.com", "cluster.ready", "notified"]
+    assert second.split(None, 5)[5] == "not notified: no secret in the file bare"
     assert second.split()[1] == "acme"
     checked = alate("check", "-f", folder.file, "-o", "json")
     assert checked.exit_code == 1

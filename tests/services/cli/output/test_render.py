@@ -5,9 +5,10 @@ import pytest
 import yaml
 
 from events.bus import Stored
-from services.cli.get.kinds import COLONIES, KINDS, age
+from services.cli.get.kinds import COLONIES, KINDS
 from services.cli.get.show import kind_of
-from services.cli.output.render import Show
+from services.cli.output.cells import age
+from services.cli.output.render import Printer
 from services.errors import BadInput
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -47,7 +48,7 @@ def test_an_unknown_kind_is_told_with_those_there_are():
 
 def test_a_table_has_its_titles_and_a_line_per_item():
     lines: list[str] = []
-    Show(COLONIES, "table", lines.append).all([COLONY])
+    Printer(COLONIES, "table", lines.append).all([COLONY])
     title, row = "".join(lines).splitlines()
 
     assert title.split() == list(COLONIES.columns)
@@ -57,7 +58,7 @@ def test_a_table_has_its_titles_and_a_line_per_item():
 
 def test_a_change_keeps_to_the_columns():
     lines: list[str] = []
-    show = Show(COLONIES, "table", lines.append)
+    show = Printer(COLONIES, "table", lines.append)
     show.all([COLONY])
     show.one({"metadata": {"name": "x"}})
     show.one(COLONY)
@@ -69,7 +70,7 @@ def test_a_change_keeps_to_the_columns():
 def test_json_and_yaml_hold_the_whole_items():
     written: dict[str, str] = {}
     for form in ("json", "yaml"):
-        Show(COLONIES, form, lambda text, form=form: written.update({form: text})).all([COLONY])
+        Printer(COLONIES, form, lambda text, form=form: written.update({form: text})).all([COLONY])
 
     assert json.loads(written["json"]) == {"items": [COLONY]}
     assert yaml.safe_load(written["yaml"]) == COLONY

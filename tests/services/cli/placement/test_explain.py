@@ -31,12 +31,12 @@ def test_what_names_no_cluster_is_bad_input(asked):
 
 async def test_a_released_cluster_is_explained_for_people_and_for_programs(bus):
     out: list[str] = []
-    await show(bus, "default", "train-gpu", as_json=False, write=out.append)
+    await show(bus, "default", "train-gpu", form="table", write=out.append)
     text = "".join(out)
     assert text.startswith("default/train-gpu is released since ")
     assert "\nlet go because: " in text
     out.clear()
-    await show(bus, "default", "train-gpu", as_json=True, write=out.append)
+    await show(bus, "default", "train-gpu", form="json", write=out.append)
     told = json.loads("".join(out))
     assert told["state"] == "released"
     assert f"cost so far: ${told['cost_usd']:.2f}\n" in text
@@ -47,7 +47,7 @@ async def explained(*said):
     bus, out = MemoryBus(), []
     for names, state in said:
         await bus.publish(Message(declared(type(state)).at("acme", *names), msgspec.json.encode(state)))
-    await show(bus, "acme", "train-a", as_json=False, write=out.append)
+    await show(bus, "acme", "train-a", form="table", write=out.append)
     return "".join(out)
 
 
@@ -77,4 +77,4 @@ async def test_one_that_is_as_it_shall_be_says_nothing_more():
 
 async def test_a_cluster_without_a_history_is_told_as_that(bus):
     with pytest.raises(Failed, match="no cluster nobody in namespace default has a history"):
-        await show(bus, "default", "nobody", as_json=False, write=print)
+        await show(bus, "default", "nobody", form="table", write=print)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from services.cli.connection import Where
+from services.cli.connection import Connection
 from services.cli.placement.market import heard, of_catalogs, stand
 from services.errors import BadInput
 
@@ -38,12 +38,12 @@ async def test_a_catalog_that_is_none_is_bad_input(tmp_path, text, sentence):
 
 async def test_a_catalog_and_a_bus_are_not_both_the_market(catalog):
     with pytest.raises(BadInput, match="leave out --nats"):
-        async with stand(Where(Path("absent"), nats="nats://127.0.0.1:9"), [catalog]):
+        async with stand(Connection(Path("absent"), nats="nats://127.0.0.1:9"), [catalog]):
             pass
 
 
 async def test_with_a_catalog_alone_no_management_cluster_is_asked(catalog):
-    async with stand(Where(Path("absent")), [catalog]) as here:
+    async with stand(Connection(Path("absent")), [catalog]) as here:
         assert here.clouds is None
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from events.errors import Denied, NotFound
-from services.cli.connection import Where
+from services.cli.connection import Connection
 from services.cli.placement.market import Stand, of_catalogs
 from services.cli.placement.plan import ASKED, EGRESS, NOT_ASKED, asked, plans, show
 from services.cli.request.colony import from_file
@@ -15,7 +15,7 @@ FITS = {"name": "a", "pools": [POOL], "backend": "capi"}
 TOO_DEAR = {"name": "b", "pools": [POOL], "maxPricePerHour": 1.0}
 ADOPTS = FITS | {"adopt": {"name": "theirs"}, "kubernetesVersion": "v1.33.1"}
 THERE = Standing("aws", "us-east-1", (Stood("gpu", 2, "x8"),), version="v1.33.1")
-HERE = Where(Path("absent"))
+HERE = Connection(Path("absent"))
 
 
 class Backend:
@@ -51,9 +51,9 @@ async def taken_in(there, catalog, *files):
     return await plans(stand, [wish for file in files for wish in wanted(file)])
 
 
-async def shown(file, catalog, *, as_json=True):
+async def shown(file, catalog, *, form="json"):
     out: list[str] = []
-    good = await show(HERE, wanted(file), [catalog], as_json=as_json, write=out.append)
+    good = await show(HERE, wanted(file), [catalog], form=form, write=out.append)
     return good, "".join(out)
 
 

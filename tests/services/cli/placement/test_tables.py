@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from schemas.wish import Adopt, Need, OnRelease, Pool, Wish
-from services.cli.connection import Where
+from services.cli.connection import Connection
 from services.cli.placement.plan import asked, show
 from services.cli.placement.tables import accounted, planned
 from services.cli.request.colony import from_file
@@ -20,14 +20,18 @@ POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes":
 async def test_a_plan_for_one_node_speaks_of_it_in_the_singular(colony, catalog):
     out: list[str] = []
     file = colony({"name": "a", "pools": [POOL | {"nodes": 1}]})
-    await show(Where(Path("absent")), asked(from_file(Path(file), None)), [catalog], as_json=False, write=out.append)
+    await show(
+        Connection(Path("absent")), asked(from_file(Path(file), None)), [catalog], form="table", write=out.append
+    )
     assert "".join(out).startswith("default/train-a: 1 node of 8 H100 (preferred spot)\n")
 
 
 async def test_a_plan_reads_as_a_sentence_its_choices_what_was_left_out_and_notes(colony, catalog):
     out: list[str] = []
     file = colony({"name": "a", "pools": [POOL], "maxPricePerHour": 30.0, "clouds": ["aws"]})
-    await show(Where(Path("absent")), asked(from_file(Path(file), None)), [catalog], as_json=False, write=out.append)
+    await show(
+        Connection(Path("absent")), asked(from_file(Path(file), None)), [catalog], form="table", write=out.append
+    )
     first, titles, best, second, _, _, left_out, *_ = lines = "".join(out).splitlines()
     assert first == "default/train-a: 2 nodes of 8 H100 (preferred spot), only aws, for at most $30.00 an hour"
     assert titles.split() == ["CLOUD", "REGION", "ZONE", "MACHINES", "SPOT", "USD/H", "COUNTS", "AS", "BECAUSE"]
@@ -40,7 +44,9 @@ async def test_a_plan_reads_as_a_sentence_its_choices_what_was_left_out_and_note
 async def test_a_plan_without_a_placement_says_why(colony, catalog):
     out: list[str] = []
     file = colony({"name": "a", "pools": [POOL], "maxPricePerHour": 1.0})
-    await show(Where(Path("absent")), asked(from_file(Path(file), None)), [catalog], as_json=False, write=out.append)
+    await show(
+        Connection(Path("absent")), asked(from_file(Path(file), None)), [catalog], form="table", write=out.append
+    )
     assert "\n  no placement: PriceCap: the cheapest offer costs $16.00 an hour, the cap is $1.00\n" in "".join(out)
 
 

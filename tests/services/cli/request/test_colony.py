@@ -5,10 +5,10 @@ import pytest
 
 from schemas.crds import Refused, read_colony
 from services.cli.demo.run import COLONY
-from services.cli.request.colony import Ask, from_file, from_flags
+from services.cli.request.colony import ColonyFlags, from_file, from_flags
 from services.errors import BadInput
 
-ASK = Ask("train", gpus=16, accelerator="H100", per_node=8)
+ASK = ColonyFlags("train", gpus=16, accelerator="H100", per_node=8)
 
 
 def test_flags_become_the_colony_they_describe():

@@ -1,11 +1,13 @@
 """Whoever waits for a Colony is told once it is ready, or why waiting no longer makes it so."""
 
 from contextlib import asynccontextmanager
+from io import StringIO
 
 import pytest
 
 from events.kube.client import Changed, Listed
 from services.cli.request.submit import NOT_NOW, delete, request
+from services.cli.wait import Progress
 from services.errors import Failed
 
 ASKED = {
@@ -13,7 +15,7 @@ ASKED = {
     "spec": {"clusters": [{"name": "a"}, {"name": "b"}]},
 }
 READY = {"phase": "Ready", "conditions": [{"type": "Ready", "status": "True"}]}
-OVER = "it has ended (TimeToLive): no edit creates it again, but `alate again train/b` does, or a later askedAt"
+OVER = "it has ended (TimeToLive): no edit creates it again, but `alate recreate train/b` does, or a later askedAt"
 BOTH = [{"name": "a", "phase": "Ready"}, {"name": "b", "phase": "Released", "message": OVER}]
 
 
@@ -31,6 +33,9 @@ class Here:
     async def kube(self):
         yield self
 
+    async def get(self, resource, name, namespace):
+        return self._first
+
     async def apply(self, resource, colony, *, manager):
         return colony
 
@@ -42,7 +47,7 @@ class Here:
 
 
 async def waited(*looks):
-    await request(Here(*looks), [ASKED], wait=True, tell=lambda _: None)
+    await request(Here(*looks), [ASKED], wait=True, progress=Progress(StringIO()))
 
 
 async def test_it_waits_until_all_of_what_was_asked_last_is_ready():
@@ -82,14 +87,14 @@ async def test_an_amendment_that_is_refused_is_no_success():
         await waited(shown(READY, 1), shown(status))
 
 
-async def test_what_has_ended_is_told_at_once_for_no_edit_founds_it_anew():
-    ended, lines = ASKED | shown({"phase": "Released", "clusters": BOTH[1:]}), []
-    told = "^train/b has ended, and no edit founds it anew: `alate again train/b` does$"
+async def test_what_has_ended_is_reported_at_once_for_no_edit_creates_it_again():
+    ended, lines = ASKED | shown({"phase": "Released", "clusters": BOTH[1:]}), StringIO()
+    told = "^train/b has ended, and no edit creates it again: `alate recreate train/b` does$"
     with pytest.raises(Failed, match=told):
-        await request(Here(ended), [ended], wait=False, tell=lines.append)
-    assert lines == ["colony/train requested in namespace default"]
+        await request(Here(ended), [ended], wait=False, progress=Progress(lines))
+    assert lines.getvalue() == "colony/train unchanged\n"
     again = ended | {"spec": {"clusters": [{"name": "b", "askedAt": "2026-01-01T00:00:00Z"}]}}
-    await request(Here(again), [again], wait=False, tell=lines.append)
+    await request(Here(again), [again], wait=False, progress=Progress(lines))
 
 
 async def test_what_was_over_before_it_was_asked_for_again_is_waited_for():
@@ -118,6 +123,6 @@ class Going:
 @pytest.mark.parametrize("force", [True, False])
 async def test_force_is_written_before_the_colony_is_deleted_and_only_where_it_is_said(force):
     here = Going()
-    await delete(here, "train", "acme", wait=False, force=force, tell=lambda _: None)
+    await delete(here, "train", "acme", wait=False, force=force, progress=Progress(StringIO()))
     forced = [("train", "acme", {"alate.dev/force": "true"})] if force else []
     assert here.done == [*forced, ("train", "acme", "deleted")]

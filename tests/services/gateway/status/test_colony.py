@@ -31,7 +31,7 @@ from tests.services.gateway.known import (
 )
 
 OTHER = msgspec.structs.replace(WISH, generation=4, need=msgspec.structs.replace(NEED, max_price_per_hour=1.0))
-ENDED = "it has ended (Idle): no edit creates it again, but `alate again train/a` does, or a later askedAt"
+ENDED = "it has ended (Idle): no edit creates it again, but `alate recreate train/a` does, or a later askedAt"
 
 
 def shown(*facts, colony=COLONY, now=NOW):

@@ -7,30 +7,30 @@ import msgspec
 import yaml
 
 from services.cli.documents import documents
-from services.cli.migrate.exalsius import API, Moved, kinds, moved
+from services.cli.migrate.exalsius import API, Conversion, converted, kinds
 from services.cli.migrate.exalsius_reader import Left
-from services.cli.migrate.places import NOTHING, Said, steps
-from services.cli.output.render import Write, dumped
+from services.cli.migrate.places import NOTHING, Accelerators, steps
+from services.cli.output.render import Writer, json_text
 from services.cli.placement.market import offered
 from services.market.catalog_sources import SAMPLE
 
 
 async def show(  # noqa: PLR0913 - what a person says of it
-    file: Path, catalogs: Sequence[str], said: Said = NOTHING, *, as_json: bool, write: Write, tell: Write
+    file: Path, catalogs: Sequence[str], said: Accelerators = NOTHING, *, as_json: bool, write: Writer, tell: Writer
 ) -> bool:
     """True if every cluster was carried over. Raises BadInput, Refused."""
     offers, _ = await offered(catalogs or (str(SAMPLE),))
     known = kinds(offers)
-    found = [moved(each, known, said) for each in documents(file, "Colony", API)]
+    found = [converted(each, known, said) for each in documents(file, "Colony", API)]
     if as_json:
-        write(dumped({"colonies": [msgspec.to_builtins(each) for each in found]}))
+        write(json_text({"colonies": [msgspec.to_builtins(each) for each in found]}))
     else:
         write(yaml.safe_dump_all([each.colony for each in found if each.colony], sort_keys=False))
         tell("".join(_lines(found)))
     return not any(each.lost for each in found)
 
 
-def _lines(found: Sequence[Moved]) -> Iterable[str]:
+def _lines(found: Sequence[Conversion]) -> Iterable[str]:
     for number, each in enumerate(found, 1):
         called = each.name or number
         yield from _told(f"Colony {called}: cluster not carried over", each.lost)

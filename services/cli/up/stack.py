@@ -1,4 +1,4 @@
-"""`alate up` keeps a stack running in a folder until it is told to stop; started again, it continues."""
+"""Runs the local stack in a folder until it is stopped; started again, it continues."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -11,26 +11,26 @@ from events.errors import NotFound
 from events.kube.client import Kube
 from events.kube.resources import COLONIES, find
 from services.cli.connection import joined, management, of_environment
+from services.cli.wait import Progress
 from services.errors import BadInput
 from services.local.child import Child, Phase
 from services.local.folder import Folder
 from services.local.programs import Wiring, choose_ports, stages
 from services.local.supervisor import Supervisor
 
-Say = Callable[[str], object]
 OPERATOR, PUBLISHER = "operator", "publisher"
-"""Whose keys are for people: who runs the stack, and who asks it for clusters."""
+"""The names of two keys for people: who runs the stack, and who requests clusters from it."""
 CRDS = Path(schemas.__file__).with_name("generated") / "crds"
-"""The manifests a management cluster must have been given."""
+"""The manifests that must be applied to a management cluster."""
 
 
-async def up(folder: Path, port: int | None, kubeconfig: Path | None, nats: str | None, say: Say) -> None:
+async def up(folder: Folder, port: int | None, kubeconfig: Path | None, nats: str | None) -> None:
     """Run until cancelled. Raises Taken, Busy, BadInput, Denied("BadKubeconfig"), NotStarted."""
+    say = Progress().say
     say("alate is starting")
-    place = Folder(folder)
-    if lost := place.ports_lost():
+    if lost := folder.ports_lost():
         say(lost)
-    async with running(place, port=port, kubeconfig=kubeconfig, nats=nats, changed=_teller(say)) as (
+    async with running(folder, port=port, kubeconfig=kubeconfig, nats=nats, changed=_teller(say)) as (
         wiring,
         _,
     ):
@@ -52,7 +52,7 @@ async def running(  # noqa: PLR0913 - what the command line offers
     changed: Callable[[Child], None] = lambda _: None,
     monitored: bool = False,
 ) -> AsyncIterator[tuple[Wiring, Supervisor]]:
-    """A stack in a folder, all of it ready. Raises what `up` raises."""
+    """A stack in a folder, all parts ready. Raises what `up` raises."""
     folder.take()
     try:
         ports = choose_ports(folder.ports(), port)
@@ -67,7 +67,7 @@ async def running(  # noqa: PLR0913 - what the command line offers
 
 
 async def _check_others(wiring: Wiring) -> None:
-    """What is there already must be there indeed, before anything is started on it."""
+    """Raises BadInput if a NATS server or a management cluster of others does not answer."""
     if wiring.nats_url:
         async with joined(wiring.nats_url, of_environment()):
             pass
@@ -86,8 +86,8 @@ async def _check_installed(kube: Kube, kubeconfig: Path) -> None:
         ) from missing
 
 
-def _teller(say: Say) -> Callable[[Child], None]:
-    """Says when a part of the stack has died."""
+def _teller(say: Callable[[str], object]) -> Callable[[Child], None]:
+    """Reports a part of the stack that has died."""
 
     def changed(child: Child) -> None:
         if child.phase is Phase.WAITING:
@@ -98,7 +98,7 @@ def _teller(say: Say) -> Callable[[Child], None]:
 
 
 def _keys(wiring: Wiring) -> str:
-    """With which key and which inbox one is let in."""
+    """The key and the inbox prefix that the NATS server accepts."""
     key = wiring.key(PUBLISHER)
     return f"  (nats --nkey {quote(str(key))} --inbox-prefix _INBOX_{PUBLISHER}; more in {key.parent})" if key else ""
 

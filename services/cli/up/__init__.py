@@ -1,0 +1,1 @@
+"""`alate up`: the local stack, run in a folder until it is stopped."""
