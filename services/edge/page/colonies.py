@@ -35,7 +35,7 @@ ACTIONS: Mapping[str, Callable[[str, ActionOptions, datetime], Edit]] = {
     "scale": lambda cluster, options, _: partial(edits.scaling, cluster=cluster, nodes=_nodes(options)),
     "hibernate": lambda cluster, _, __: partial(edits.hibernating, cluster=cluster, hibernate=True),
     "wake": lambda cluster, _, __: partial(edits.hibernating, cluster=cluster, hibernate=False),
-    "recreate": lambda cluster, _, now: partial(edits.again, cluster=cluster, now=now),
+    "recreate": lambda cluster, _, now: partial(edits.recreating, cluster=cluster, now=now),
 }
 
 
