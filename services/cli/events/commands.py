@@ -2,7 +2,6 @@
 # ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
 
 import sys
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from services.cli.completion import cluster_names
+from services.cli.events.dlq_commands import app as dlq
+from services.cli.events.on_bus import on_bus
 from services.cli.help import Commands
-from services.cli.options import ClusterArgument, Dir, Format, Namespace, Nats, Output, Report, ReportFormat
+from services.cli.options import ClusterArgument, Dir, Namespace, Nats, Report, ReportFormat
 
 if TYPE_CHECKING:
     from events.bus import Bus
@@ -24,16 +25,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-dlq = typer.Typer(
-    cls=Commands,
-    name="dlq",
-    help="Dead letters, messages that a consumer could not handle: list, show, redeliver or drop them.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
 app.add_typer(dlq)
-LettersArgument = Annotated[str, typer.Argument(metavar="WHICH", help="A number or a fingerprint from `ls`, or all.")]
-Dry = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
 Since = Annotated[str | None, typer.Option(help="From when on: how long ago (2h), or a time (RFC 3339).")]
 Ago = Annotated[str, typer.Option("--since", help="From when on: how long ago (2h), or a time (RFC 3339).")]
 EventArgument = Annotated[
@@ -80,7 +72,7 @@ def tail(  # noqa: PLR0913 - what events can be told apart by
 
     which = Which(tuple(stream or USUAL), subject, tenant, entity(cluster) if cluster else None, kind).check()
     start = moment(since, datetime.now(UTC)) if since else None
-    _on_bus(folder, nats, lambda bus: follow(bus, which, start, form=output.value, out=stdout()))
+    on_bus(folder, nats, lambda bus: follow(bus, which, start, form=output.value, out=stdout()))
 
 
 @app.command()
@@ -93,7 +85,7 @@ def get(name: EventArgument, output: Report = ReportFormat.TABLE, folder: Dir = 
     """
     from services.cli.events.get import get as show
 
-    _on_bus(folder, nats, lambda bus: show(bus, name, form=output.value, write=sys.stdout.write))
+    on_bus(folder, nats, lambda bus: show(bus, name, form=output.value, write=sys.stdout.write))
 
 
 @app.command()
@@ -114,7 +106,7 @@ def history(
     from services.cli.get.labels import entity
 
     name = entity(cluster)
-    _on_bus(folder, nats, lambda bus: show(bus, namespace, name, output.value, sys.stdout.write))
+    on_bus(folder, nats, lambda bus: show(bus, namespace, name, output.value, sys.stdout.write))
 
 
 @app.command()
@@ -129,7 +121,7 @@ def lineage(name: EventArgument, output: Report = ReportFormat.TABLE, folder: Di
     """
     from services.cli.events.tree import show
 
-    _on_bus(folder, nats, lambda bus: show(bus, name, form=output.value, write=sys.stdout.write))
+    on_bus(folder, nats, lambda bus: show(bus, name, form=output.value, write=sys.stdout.write))
 
 
 @app.command()
@@ -146,7 +138,7 @@ def stats(since: Ago = "1h", output: Report = ReportFormat.TABLE, folder: Dir = 
 
     now = datetime.now(UTC)
     start = moment(since, now)
-    _on_bus(folder, nats, lambda bus: show(bus, start, now, form=output.value, write=sys.stdout.write))
+    on_bus(folder, nats, lambda bus: show(bus, start, now, form=output.value, write=sys.stdout.write))
 
 
 @app.command()
@@ -184,7 +176,7 @@ def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
     start = moment(since, now)
     form: Form = output.value
     name, write = run or f"{now:%Y%m%dT%H%M%S}", sys.stdout.write
-    _on_bus(
+    on_bus(
         folder,
         nats,
         lambda bus: redeliver(bus, consumer, which, start, run=name, send=send, form=form, write=write),
@@ -218,7 +210,7 @@ def diff(
     async def looked(bus: "Bus") -> None:
         same.append(await look(bus, start, recording or (), form=output.value, write=sys.stdout.write))
 
-    _on_bus(folder, nats, looked)
+    on_bus(folder, nats, looked)
     if not all(same):
         raise typer.Exit(1)
 
@@ -244,66 +236,3 @@ def how(  # noqa: PLR0913 - for whom, by what, for which stack
 
     found = snippets(stack(folder, nats), namespace, name)
     show(found, only, form=output.value, write=sys.stdout.write)
-
-
-@dlq.command()
-def ls(output: Output = Format.TABLE, folder: Dir = None, nats: Nats = None) -> None:
-    """List dead letters, grouped by cause.
-
-    \b
-      alate events dlq ls
-      alate events dlq ls -o wide
-    """
-    from services.cli.events.dlq import ls as listed
-
-    _on_bus(folder, nats, lambda bus: listed(bus, output.value, sys.stdout.write))
-
-
-@dlq.command()
-def show(which: LettersArgument, output: Report = ReportFormat.TABLE, folder: Dir = None, nats: Nats = None) -> None:
-    """Show dead letters in full.
-
-    \b
-      alate events dlq show 17
-      alate events dlq show 5c0ffee1 -o json
-    """
-    from services.cli.events.dlq import show as shown
-
-    _on_bus(folder, nats, lambda bus: shown(bus, which, form=output.value, write=sys.stdout.write))
-
-
-@dlq.command()
-def redrive(which: LettersArgument, dry: Dry = False, folder: Dir = None, nats: Nats = None) -> None:  # noqa: FBT002 - a flag
-    """Redeliver dead letters, each to the one consumer that failed on it.
-
-    \b
-      alate events dlq redrive 17
-      alate events dlq redrive 5c0ffee1 --dry-run
-    What fails again becomes a new dead letter. After an interruption it can be run again: nothing is redelivered twice.
-    """
-    from services.cli.events.dlq import redrive as again
-
-    _on_bus(folder, nats, lambda bus: again(bus, which, dry=dry, write=sys.stdout.write))
-
-
-@dlq.command()
-def drop(which: LettersArgument, dry: Dry = False, folder: Dir = None, nats: Nats = None) -> None:  # noqa: FBT002 - a flag
-    """Delete dead letters for good.
-
-    \b
-      alate events dlq drop 5c0ffee1
-    """
-    from services.cli.events.dlq import drop as forget
-
-    _on_bus(folder, nats, lambda bus: forget(bus, which, dry=dry, write=sys.stdout.write))
-
-
-def _on_bus(folder: Path | None, nats: str | None, work: "Callable[[Bus], Awaitable[None]]") -> None:
-    from services.cli.connection import Connection
-    from services.cli.loop import run
-
-    async def joined() -> None:
-        async with Connection(folder, nats=nats).bus() as bus:
-            await work(bus)
-
-    run(joined())
