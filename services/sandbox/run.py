@@ -26,7 +26,7 @@ from services.sandbox.clouds.engine.manager import Clouds
 from services.sandbox.clouds.engine.workload_manager import Workloads
 from services.sandbox.clouds.model.pace import Pace
 from services.sandbox.clouds.model.shapes import shapes
-from services.sandbox.clouds.model.snapshot import Laws
+from services.sandbox.clouds.model.snapshot import Rules
 from services.sandbox.seeds.plant import seed
 from services.sandbox.settings import SandboxSettings, load
 from services.sandbox.state import identity, seal, token
@@ -86,7 +86,7 @@ async def _world(api: Api, settings: SandboxSettings) -> AsyncGenerator[SandboxW
 async def _work(api: Api, world: SandboxWorld, settings: SandboxSettings) -> None:
     pace = Pace().times(settings.speed)
     offers = (offer for catalog in read_folder(SAMPLE).values() for offer in catalog.offers)
-    clouds = Clouds(world.kube(MANAGEMENT), world, Laws(pace=pace, shapes=shapes(offers)), _now)
+    clouds = Clouds(world.kube(MANAGEMENT), world, Rules(pace=pace, shapes=shapes(offers)), _now)
     workloads = Workloads(world, api.holds, _now, pace.pod)
     api.follow(lambda place, group, plural: _tell(workloads, place, group, plural))
     settle()

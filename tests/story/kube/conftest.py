@@ -22,7 +22,7 @@ from services.market.catalog_sources import SAMPLE, CatalogFiles
 from services.sandbox.clouds.engine.manager import Clouds
 from services.sandbox.clouds.model.pace import Pace
 from services.sandbox.clouds.model.shapes import shapes
-from services.sandbox.clouds.model.snapshot import Laws
+from services.sandbox.clouds.model.snapshot import Rules
 from tests.kube.fixtures import needs, planes
 from tests.kube.plane import PARTS, ControlPlane
 from tests.story.kube.between import Between, Weather
@@ -104,6 +104,6 @@ async def _at_work(what, at_end: AsyncExitStack) -> None:
     at_end.push_async_callback(ended, asyncio.ensure_future(what))
 
 
-def _laws() -> Laws:
+def _laws() -> Rules:
     offers = (offer for catalog in read_folder(SAMPLE).values() for offer in catalog.offers)
-    return Laws(pace=Pace(), shapes=shapes(offers))
+    return Rules(pace=Pace(), shapes=shapes(offers))

@@ -5,37 +5,47 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
-from services.sandbox.clouds.capi.cluster_status import speak, stage
-from services.sandbox.clouds.model.actions import Change, Drop, Edit, End, Wait
+from services.sandbox.clouds.capi.cluster_status import report_status, stage
+from services.sandbox.clouds.model.actions import Change, Delete, Patch, StopApi, WaitUntil
 from services.sandbox.clouds.model.annotations import CLUSTER_NAME, CONTROLPLANES, DEVCLUSTERS, place
-from services.sandbox.clouds.model.conditions import paused, told
-from services.sandbox.clouds.model.objects import after, deleting, greet, label, let_go, name, owned, owner, since
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.conditions import current_condition, paused
+from services.sandbox.clouds.model.objects import (
+    add_finalizer,
+    after,
+    deleting,
+    label,
+    name,
+    owned,
+    owner,
+    remove_finalizer,
+    since,
+)
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 FINALIZER = "cluster.cluster.x-k8s.io"
 
 
-def cluster(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+def cluster(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
     """One look at a Cluster."""
     it = view.cluster
     if it is None:
         return
-    yield from greet(CLUSTERS, it, FINALIZER, now)
+    yield from add_finalizer(CLUSTERS, it, FINALIZER, now)
     if FINALIZER not in it["metadata"].get("finalizers", ()):
         return
     yield from paused(CLUSTERS, it, now)
-    if told(it, "Paused") is None:
+    if current_condition(it, "Paused") is None:
         return
-    settled = after(since(it), laws.clock.settle)
+    settled = after(since(it), rules.clock.settle)
     if not view.started and now < settled and not deleting(it):
-        yield Wait(settled)
+        yield WaitUntil(settled)
         return
-    yield from _reconcile(view, it, now, laws)
+    yield from _reconcile(view, it, now, rules)
 
 
-def _reconcile(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
+def _reconcile(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
     """Exactly one thing: the first that is not yet so."""
-    for part in (_adopt(view, it), _take_down(view, it), speak(view, it, now, laws), _finish(view, it)):
+    for part in (_adopt(view, it), _take_down(view, it), report_status(view, it, now, rules), _finish(view, it)):
         changes = tuple(part)
         if changes:
             yield from changes
@@ -52,7 +62,7 @@ def _adopt(view: View, it: Object) -> Iterator[Change]:
             held = [one for one in each["metadata"].get("ownerReferences", []) if one["uid"] != it["metadata"]["uid"]]
             owners = [*held, owner(it, controls=resource is not MACHINEDEPLOYMENTS)]
             meta = {"ownerReferences": owners, "labels": {CLUSTER_NAME: name(it)}}
-            yield Edit(resource, each, {"metadata": meta})
+            yield Patch(resource, each, {"metadata": meta})
 
 
 def _take_down(view: View, it: Object) -> Iterator[Change]:
@@ -60,14 +70,14 @@ def _take_down(view: View, it: Object) -> Iterator[Change]:
     if not deleting(it):
         return
     if stage(view) == "WaitingForWorkersDeletion":
-        yield from (End(MACHINEDEPLOYMENTS, pool) for pool in view.pools if not deleting(pool))
+        yield from (Delete(MACHINEDEPLOYMENTS, pool) for pool in view.pools if not deleting(pool))
     elif view.control is not None and not deleting(view.control):
-        yield End(CONTROLPLANES, view.control)
+        yield Delete(CONTROLPLANES, view.control)
     elif view.control is None and view.infra is not None and not deleting(view.infra):
-        yield End(DEVCLUSTERS, view.infra)
+        yield Delete(DEVCLUSTERS, view.infra)
 
 
 def _finish(view: View, it: Object) -> Iterator[Change]:
     if deleting(it) and stage(view) == "DeletionCompleted":
-        yield Drop(place(it))
-        yield from let_go(CLUSTERS, it, FINALIZER)
+        yield StopApi(place(it))
+        yield from remove_finalizer(CLUSTERS, it, FINALIZER)

@@ -5,14 +5,23 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import CLUSTERS
-from services.sandbox.clouds.model.actions import Change, Edit
+from services.sandbox.clouds.model.actions import Change, Patch
 from services.sandbox.clouds.model.annotations import DEPLOYMENT_NAME, SERVING
-from services.sandbox.clouds.model.conditions import Told, bullets, holds, ready, summed, tell, told, up_to_date
+from services.sandbox.clouds.model.conditions import (
+    SandboxCondition,
+    bullet_list,
+    current_condition,
+    holds,
+    patch_status,
+    ready,
+    summed,
+    up_to_date,
+)
 from services.sandbox.clouds.model.objects import annotation, deleting, label, name, replicas, stamp, status
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 COUNTS = ("readyReplicas", "availableReplicas", "upToDateReplicas", "replicas")
-Who = tuple[str, Told | None]
+Who = tuple[str, SandboxCondition | None]
 
 
 def stage(view: View) -> str:
@@ -24,17 +33,17 @@ def stage(view: View) -> str:
     return "DeletionCompleted" if view.infra is None else "WaitingForInfrastructureDeletion"
 
 
-def speak(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
-    conditions = _conditions(view, it, now, laws)
-    said = tuple(tell(CLUSTERS, it, conditions, {}, now))
+def report_status(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+    conditions = _conditions(view, it, now, rules)
+    said = tuple(patch_status(CLUSTERS, it, conditions, {}, now))
     provisioned = view.infra is not None and holds(it, "InfrastructureReady")
     endpoint = view.infra["spec"].get("controlPlaneEndpoint") if view.infra and provisioned else None
     if said:
         yield from said
     elif endpoint and not it["spec"].get("controlPlaneEndpoint") and not deleting(it):
-        yield Edit(CLUSTERS, it, {"spec": {"controlPlaneEndpoint": endpoint}})
+        yield Patch(CLUSTERS, it, {"spec": {"controlPlaneEndpoint": endpoint}})
     else:
-        yield from tell(CLUSTERS, it, conditions, _fields(view, it), now)
+        yield from patch_status(CLUSTERS, it, conditions, _fields(view, it), now)
 
 
 def _fields(view: View, it: Object) -> Object:
@@ -72,22 +81,26 @@ def _counts(parts: Sequence[Object]) -> Object:
     return desired | said if all("replicas" in status(each) for each in parts) else desired
 
 
-def _conditions(view: View, it: Object, now: datetime, laws: Laws) -> list[Told]:
-    parts = [_probe(view, it, now, laws), _infrastructure(view, it), _control(view, it), _workers(view)]
+def _conditions(view: View, it: Object, now: datetime, rules: Rules) -> list[SandboxCondition]:
+    parts = [_probe(view, it, now, rules), _infrastructure(view, it), _control(view, it), _workers(view)]
     initialised = view.initialised or _initialised(view)
     leaving = (
-        Told("Deleting", "True", stage(view), _left(view)) if deleting(it) else Told("Deleting", "False", "NotDeleting")
+        SandboxCondition("Deleting", "True", stage(view), _left(view))
+        if deleting(it)
+        else SandboxCondition("Deleting", "False", "NotDeleting")
     )
     return [
         _available(parts, leaving),
         *parts[:2],
-        Told("ControlPlaneInitialized", "True", "Initialized")
+        SandboxCondition("ControlPlaneInitialized", "True", "Initialized")
         if initialised
-        else Told("ControlPlaneInitialized", "False", "NotInitialized", "Control plane not yet initialized"),
+        else SandboxCondition(
+            "ControlPlaneInitialized", "False", "NotInitialized", "Control plane not yet initialized"
+        ),
         *parts[2:],
         *_motion(view),
         *_machines(view, it),
-        Told("Paused", "False", "NotPaused"),
+        SandboxCondition("Paused", "False", "NotPaused"),
         leaving,
     ]
 
@@ -96,68 +109,70 @@ def _initialised(view: View) -> bool:
     return bool(view.control and status(view.control).get("initialization", {}).get("controlPlaneInitialized"))
 
 
-def _available(parts: list[Told], leaving: Told) -> Told:
+def _available(parts: list[SandboxCondition], leaving: SandboxCondition) -> SandboxCondition:
     lines = [(each.type, each.message or each.reason) for each in parts if not each.true]
     if leaving.true:
         lines.append(("Deleting", leaving.message))
     if lines:
-        return Told("Available", "False", "NotAvailable", bullets(lines))
-    return Told("Available", "True", "Available")
+        return SandboxCondition("Available", "False", "NotAvailable", bullet_list(lines))
+    return SandboxCondition("Available", "True", "Available")
 
 
-def _probe(view: View, it: Object, now: datetime, laws: Laws) -> Told:
-    before = told(it, "RemoteConnectionProbe")
+def _probe(view: View, it: Object, now: datetime, rules: Rules) -> SandboxCondition:
+    before = current_condition(it, "RemoteConnectionProbe")
     if deleting(it) and before:
         return before
     if view.control is None or not annotation(view.control, SERVING):
         waiting = "Remote connection not established yet"
-        return Told("RemoteConnectionProbe", "False", "ProbeFailed", waiting)
-    if not view.meant(laws.faults.lost_probe):
-        return Told("RemoteConnectionProbe", "True", "ProbeSucceeded")
+        return SandboxCondition("RemoteConnectionProbe", "False", "ProbeFailed", waiting)
+    if not view.meant(rules.faults.lost_probe):
+        return SandboxCondition("RemoteConnectionProbe", "True", "ProbeSucceeded")
     if before and not before.true:
         return before
     lost = f"Remote connection probe failed, probe last succeeded at {stamp(now)}"
-    return Told("RemoteConnectionProbe", "False", "ProbeFailed", lost)
+    return SandboxCondition("RemoteConnectionProbe", "False", "ProbeFailed", lost)
 
 
-def _infrastructure(view: View, it: Object) -> Told:
+def _infrastructure(view: View, it: Object) -> SandboxCondition:
     kind = it["spec"].get("infrastructureRef", {}).get("kind", "Infrastructure")
     if view.infra is None:
         reason, verb = ("ObjectDeleted", "has been deleted") if deleting(it) else ("DoesNotExist", "does not exist")
-        return Told("InfrastructureReady", "False", reason, f"{kind} {verb}")
+        return SandboxCondition("InfrastructureReady", "False", reason, f"{kind} {verb}")
     if status(view.infra).get("initialization", {}).get("provisioned"):
-        return Told("InfrastructureReady", "True", "Ready")
-    said = told(view.infra, "Ready")
+        return SandboxCondition("InfrastructureReady", "True", "Ready")
+    said = current_condition(view.infra, "Ready")
     waiting = said.message if said and said.message else f"{kind} status.initialization.provisioned is false"
-    return Told("InfrastructureReady", "False", "NotReady", waiting)
+    return SandboxCondition("InfrastructureReady", "False", "NotReady", waiting)
 
 
-def _control(view: View, it: Object) -> Told:
+def _control(view: View, it: Object) -> SandboxCondition:
     kind = it["spec"].get("controlPlaneRef", {}).get("kind", "ControlPlane")
     if view.control is None:
         reason, verb = ("ObjectDeleted", "has been deleted") if deleting(it) else ("DoesNotExist", "does not exist")
-        return Told("ControlPlaneAvailable", "False", reason, f"{kind} {verb}")
-    said = told(view.control, "Available")
+        return SandboxCondition("ControlPlaneAvailable", "False", reason, f"{kind} {verb}")
+    said = current_condition(view.control, "Available")
     waiting = f"{kind} status.initialization.controlPlaneInitialized is false"
-    return (said or Told("", "False", "NotAvailable", waiting)).named("ControlPlaneAvailable")
+    return (said or SandboxCondition("", "False", "NotAvailable", waiting)).named("ControlPlaneAvailable")
 
 
-def _workers(view: View) -> Told:
+def _workers(view: View) -> SandboxCondition:
     of = [
-        (f"MachineDeployment {name(pool)}", told(pool, "Available")) for pool in view.pools if _counts_still(view, pool)
+        (f"MachineDeployment {name(pool)}", current_condition(pool, "Available"))
+        for pool in view.pools
+        if _counts_still(view, pool)
     ]
     if not of:
-        return Told("WorkersAvailable", "True", "NoWorkers")
+        return SandboxCondition("WorkersAvailable", "True", "NoWorkers")
     lines = [
         (who, one.message if one else "Condition Available not yet reported")
         for who, one in of
         if not (one and one.true)
     ]
     if not lines:
-        return Told("WorkersAvailable", "True", "Available")
+        return SandboxCondition("WorkersAvailable", "True", "Available")
     if any(one and one.status == "False" for _, one in of):
-        return Told("WorkersAvailable", "False", "NotAvailable", bullets(lines))
-    return Told("WorkersAvailable", "Unknown", "AvailableUnknown", bullets(lines))
+        return SandboxCondition("WorkersAvailable", "False", "NotAvailable", bullet_list(lines))
+    return SandboxCondition("WorkersAvailable", "Unknown", "AvailableUnknown", bullet_list(lines))
 
 
 def _counts_still(view: View, pool: Object) -> bool:
@@ -165,25 +180,36 @@ def _counts_still(view: View, pool: Object) -> bool:
     return not deleting(pool) or any(label(each, DEPLOYMENT_NAME) == name(pool) for each in view.sets)
 
 
-def _motion(view: View) -> list[Told]:
+def _motion(view: View) -> list[SandboxCondition]:
     def of(type_: str) -> list[Who]:
-        head = [(f"KubeadmControlPlane {name(view.control)}", told(view.control, type_))] if view.control else []
-        return head + [(f"MachineDeployment {name(pool)}", told(pool, type_)) for pool in view.pools]
+        head = (
+            [(f"KubeadmControlPlane {name(view.control)}", current_condition(view.control, type_))]
+            if view.control
+            else []
+        )
+        return head + [(f"MachineDeployment {name(pool)}", current_condition(pool, type_)) for pool in view.pools]
 
-    def one(type_: str) -> Told:
+    def one(type_: str) -> SandboxCondition:
         return summed(type_, of(type_), true=type_, unknown=f"{type_}Unknown", false=f"Not{type_}")
 
-    return [one("RollingOut"), Told("Remediating", "False", "NotRemediating"), one("ScalingDown"), one("ScalingUp")]
-
-
-def _machines(view: View, it: Object) -> list[Told]:
-    before = told(it, "WorkerMachinesReady"), told(it, "WorkerMachinesUpToDate")
-    workers = ready("WorkerMachinesReady", view.workers), up_to_date("WorkerMachinesUpToDate", view.workers)
-    shown = tuple(one or other for one, other in zip(before, workers, strict=True)) if view.hatching else workers
     return [
-        ready("ControlPlaneMachinesReady", view.heads),
+        one("RollingOut"),
+        SandboxCondition("Remediating", "False", "NotRemediating"),
+        one("ScalingDown"),
+        one("ScalingUp"),
+    ]
+
+
+def _machines(view: View, it: Object) -> list[SandboxCondition]:
+    before = current_condition(it, "WorkerMachinesReady"), current_condition(it, "WorkerMachinesUpToDate")
+    workers = ready("WorkerMachinesReady", view.workers), up_to_date("WorkerMachinesUpToDate", view.workers)
+    shown = (
+        tuple(one or other for one, other in zip(before, workers, strict=True)) if view.creating_machines else workers
+    )
+    return [
+        ready("ControlPlaneMachinesReady", view.control_plane_machines),
         shown[0],
-        up_to_date("ControlPlaneMachinesUpToDate", view.heads),
+        up_to_date("ControlPlaneMachinesUpToDate", view.control_plane_machines),
         shown[1],
     ]
 

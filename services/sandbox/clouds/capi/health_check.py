@@ -7,11 +7,11 @@ from typing import NamedTuple
 from events.kube.client import Object
 from events.kube.resources import MACHINEHEALTHCHECKS, MACHINES
 from services.sandbox.clouds.capi.scale import generation
-from services.sandbox.clouds.model.actions import Change, End, Wait
+from services.sandbox.clouds.model.actions import Change, Delete, WaitUntil
 from services.sandbox.clouds.model.annotations import DARK, PREEMPTED
-from services.sandbox.clouds.model.conditions import Told, paused, tell
+from services.sandbox.clouds.model.conditions import SandboxCondition, patch_status, paused
 from services.sandbox.clouds.model.objects import after, deleting, marked, name, since, status, when
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 START_UP = 600
 """Seconds until a machine without a Node is replaced, if the check does not say: Cluster API's own default."""
@@ -23,7 +23,7 @@ OPERATORS: dict[str, Callable[[str | None, Sequence[str]], bool]] = {
 }
 
 
-class Judged(NamedTuple):
+class MachineHealth(NamedTuple):
     """One machine as a check sees it."""
 
     machine: Object
@@ -32,9 +32,9 @@ class Judged(NamedTuple):
     """From when on it is to be replaced; None: not as it is now."""
 
 
-def health(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+def health(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
     """One look at every MachineHealthCheck of a cluster."""
-    del laws
+    del rules
     for each in view.checks:
         if view.initialised and not deleting(each) and view.cluster is not None and not deleting(view.cluster):
             yield from _check(view, each, now)
@@ -48,29 +48,29 @@ def _check(view: View, it: Object, now: datetime) -> Iterator[Change]:
     allowed = _limit(it, len(judged)) - rest
     for part in (
         paused(MACHINEHEALTHCHECKS, it, now),
-        _speak(it, judged, broken, allowed, now),
+        _report_status(it, judged, broken, allowed, now),
         _replace(broken, allowed),
     ):
         if changes := tuple(part):
             yield from changes
             return
-    yield from (Wait(each.due) for each in judged if each.due and each.due > now)
+    yield from (WaitUntil(each.due) for each in judged if each.due and each.due > now)
 
 
-def _judged(view: View, it: Object, machine: Object) -> Judged:
+def _judged(view: View, it: Object, machine: Object) -> MachineHealth:
     """As Cluster API judges it: a Node that was deleted counts at once, all else after its time."""
     checks = it["spec"].get("checks", {})
     taken, dark = marked(machine, PREEMPTED), marked(machine, DARK)
     if deleting(machine):
-        return Judged(machine, healthy=False, due=None)
+        return MachineHealth(machine, healthy=False, due=None)
     if taken:
-        return Judged(machine, healthy=False, due=taken)
+        return MachineHealth(machine, healthy=False, due=taken)
     if "nodeRef" not in status(machine):
         limit = checks.get("nodeStartupTimeoutSeconds", START_UP)
-        return Judged(machine, healthy=False, due=after(_begun(view, machine), limit) if limit else None)
+        return MachineHealth(machine, healthy=False, due=after(_begun(view, machine), limit) if limit else None)
     limits = [each["timeoutSeconds"] for each in checks.get("unhealthyNodeConditions", ()) if _meets_dark(each)]
     due = after(dark, min(limits)) if dark and limits else None
-    return Judged(machine, healthy=due is None, due=due)
+    return MachineHealth(machine, healthy=due is None, due=due)
 
 
 def _meets_dark(condition: Object) -> bool:
@@ -80,8 +80,8 @@ def _meets_dark(condition: Object) -> bool:
 
 def _begun(view: View, machine: Object) -> datetime:
     """Nobody can join before the control plane is there."""
-    told = status(view.cluster).get("conditions", ()) if view.cluster else ()
-    times = [when(each["lastTransitionTime"]) for each in told if each["type"] == "ControlPlaneInitialized"]
+    conditions = status(view.cluster).get("conditions", ()) if view.cluster else ()
+    times = [when(each["lastTransitionTime"]) for each in conditions if each["type"] == "ControlPlaneInitialized"]
     return max((since(machine), *times))
 
 
@@ -100,17 +100,19 @@ def _selects(it: Object, machine: Object) -> bool:
     )
 
 
-def _speak(
-    it: Object, judged: Sequence[Judged], broken: Sequence[Object], allowed: int, now: datetime
+def _report_status(
+    it: Object, judged: Sequence[MachineHealth], broken: Sequence[Object], allowed: int, now: datetime
 ) -> Iterator[Change]:
     """What it sees, once machines that only start do not change it any more."""
     if not broken and any("nodeRef" not in status(each.machine) for each in judged):
         return
     said = [
-        Told("RemediationAllowed", "True", "RemediationAllowed")
+        SandboxCondition("RemediationAllowed", "True", "RemediationAllowed")
         if allowed >= 0
-        else Told("RemediationAllowed", "False", "TooManyUnhealthy", f"{len(broken)} of {len(judged)} are unhealthy"),
-        Told("Paused", "False", "NotPaused"),
+        else SandboxCondition(
+            "RemediationAllowed", "False", "TooManyUnhealthy", f"{len(broken)} of {len(judged)} are unhealthy"
+        ),
+        SandboxCondition("Paused", "False", "NotPaused"),
     ]
     fields = {
         "expectedMachines": len(judged),
@@ -119,10 +121,10 @@ def _speak(
         "targets": sorted(name(each.machine) for each in judged),
         "observedGeneration": generation(it),
     }
-    yield from tell(MACHINEHEALTHCHECKS, it, said, fields, now)
+    yield from patch_status(MACHINEHEALTHCHECKS, it, said, fields, now)
 
 
 def _replace(broken: Sequence[Object], allowed: int) -> Iterator[Change]:
     """Their MachineSet makes others."""
     if allowed >= 0:
-        yield from (End(MACHINES, each) for each in broken)
+        yield from (Delete(MACHINES, each) for each in broken)

@@ -4,42 +4,44 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from events.kube.client import Object
-from services.sandbox.clouds.model.actions import Change, Edit
+from services.sandbox.clouds.model.actions import Change, Patch
 from services.sandbox.clouds.model.annotations import CLUSTER_NAME, DEVCLUSTERS
-from services.sandbox.clouds.model.conditions import Told, paused, tell, told
-from services.sandbox.clouds.model.objects import deleting, greet, label, let_go, status
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.conditions import SandboxCondition, current_condition, patch_status, paused
+from services.sandbox.clouds.model.objects import add_finalizer, deleting, label, remove_finalizer, status
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 FINALIZER = "dockercluster.infrastructure.cluster.x-k8s.io"
 """DevCluster shares its controller with DockerCluster."""
 ENDPOINT = {"host": "127.0.0.1", "port": 6443}
 
 
-def infra(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+def infra(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
     """One look at a DevCluster."""
     it = view.infra
     if it is None:
         return
     if deleting(it):
-        if not view.meant(laws.faults.stuck):
-            yield from let_go(DEVCLUSTERS, it, FINALIZER)
+        if not view.meant(rules.faults.stuck):
+            yield from remove_finalizer(DEVCLUSTERS, it, FINALIZER)
         return
-    greeting = (*greet(DEVCLUSTERS, it, FINALIZER, now), *paused(DEVCLUSTERS, it, now))
+    greeting = (*add_finalizer(DEVCLUSTERS, it, FINALIZER, now), *paused(DEVCLUSTERS, it, now))
     yield from greeting[:1]
     if not greeting and view.started and label(it, CLUSTER_NAME):
-        yield from _provision(it, now, laws.faults.denial(view.cloud))
+        yield from _provision(it, now, rules.faults.denial(view.cloud))
 
 
 def _provision(it: Object, now: datetime, denial: str) -> Iterator[Change]:
     if status(it).get("initialization", {}).get("provisioned"):
         return
-    said = [Told("Paused", "False", "NotPaused")]
+    said = [SandboxCondition("Paused", "False", "NotPaused")]
     if denial:
-        yield from tell(DEVCLUSTERS, it, [*said, Told("Ready", "False", "NotReady", denial)], {}, now)
+        yield from patch_status(
+            DEVCLUSTERS, it, [*said, SandboxCondition("Ready", "False", "NotReady", denial)], {}, now
+        )
         return
     if not it["spec"].get("controlPlaneEndpoint"):
-        yield Edit(DEVCLUSTERS, it, {"spec": {"controlPlaneEndpoint": ENDPOINT}})
+        yield Patch(DEVCLUSTERS, it, {"spec": {"controlPlaneEndpoint": ENDPOINT}})
         return
-    if told(it, "Ready"):
-        said.append(Told("Ready", "True", "Ready"))
-    yield from tell(DEVCLUSTERS, it, said, {"initialization": {"provisioned": True}}, now)
+    if current_condition(it, "Ready"):
+        said.append(SandboxCondition("Ready", "True", "Ready"))
+    yield from patch_status(DEVCLUSTERS, it, said, {"initialization": {"provisioned": True}}, now)

@@ -7,10 +7,10 @@ from itertools import count
 
 from events.kube.client import Object
 from events.kube.resources import MACHINES
-from services.sandbox.clouds.capi.fault_targets import suffer
+from services.sandbox.clouds.capi.fault_targets import apply_fault
 from services.sandbox.clouds.capi.machine_deletion import leave
-from services.sandbox.clouds.capi.machine_status import FINALIZER, GATES, head, may_boot, refusal, speak
-from services.sandbox.clouds.model.actions import Change, Edit, Join, Say, Wait
+from services.sandbox.clouds.capi.machine_status import FINALIZER, GATES, head, may_boot, refusal, report_status
+from services.sandbox.clouds.model.actions import AddNode, Change, Patch, PatchStatus, WaitUntil
 from services.sandbox.clouds.model.annotations import CLUSTER_NAME, CONTROL_PLANE, SINCE, STARTED, TURN, place
 from services.sandbox.clouds.model.billing import bought
 from services.sandbox.clouds.model.conditions import holds, paused
@@ -26,11 +26,11 @@ from services.sandbox.clouds.model.objects import (
     suffix,
     written,
 )
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 
 @dataclass(frozen=True)
-class Mould:
+class MachineTemplate:
     """What all machines of one owner have in common."""
 
     owner: Object
@@ -39,7 +39,7 @@ class Mould:
     notes: dict[str, str] = field(default_factory=dict)
 
 
-def machine(view: View, of: Mould, number: int, now: datetime, notes: dict[str, str] | None = None) -> Object:
+def machine(view: View, of: MachineTemplate, number: int, now: datetime, notes: dict[str, str] | None = None) -> Object:
     """A new Machine; the same number of the same owner always bears the same name."""
     called = f"{name(of.owner)}-{suffix(of.owner['metadata']['uid'], number)}"
     infra = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachine", "name": called}
@@ -65,7 +65,7 @@ def machine(view: View, of: Mould, number: int, now: datetime, notes: dict[str, 
 
 
 def unnamed(
-    view: View, of: Mould, now: datetime, there: Iterable[Object], notes: dict[str, str] | None = None
+    view: View, of: MachineTemplate, now: datetime, there: Iterable[Object], notes: dict[str, str] | None = None
 ) -> Object:
     """A new Machine under the first of its owner's names that nobody bears."""
     taken = {name(each) for each in there}
@@ -73,22 +73,22 @@ def unnamed(
     return next(made for made in numbered if name(made) not in taken)
 
 
-def machines(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+def machines(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
     """One look at every Machine of a cluster."""
     for each in view.machines:
         look = leave if deleting(each) else _live
-        yield from look(view, each, now, laws)
+        yield from look(view, each, now, rules)
 
 
-def _live(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
+def _live(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
     """Exactly one thing: the first that is not yet so."""
     for part in (
         paused(MACHINES, it, now),
-        speak(view, it, now, laws),
+        report_status(view, it, now, rules),
         _order(view, it, now),
-        _boot(view, it, now, laws),
-        _join(view, it, now, laws),
-        suffer(view, it, now, laws),
+        _boot(view, it, now, rules),
+        _join(view, it, now, rules),
+        apply_fault(view, it, now, rules),
     ):
         changes = tuple(part)
         if changes:
@@ -100,36 +100,36 @@ def _order(view: View, it: Object, now: datetime) -> Iterator[Change]:
     """With its boot data the machine is asked for."""
     if may_boot(view, it) and not marked(it, STARTED):
         data = {"bootstrap": {"dataSecretName": name(it)}}
-        yield Edit(MACHINES, it, {"spec": data, "metadata": {"annotations": {STARTED: written(now)}}})
+        yield Patch(MACHINES, it, {"spec": data, "metadata": {"annotations": {STARTED: written(now)}}})
 
 
-def _boot(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
+def _boot(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
     started = marked(it, STARTED)
-    if started is None or it["spec"].get("providerID") or refusal(view, it, laws):
+    if started is None or it["spec"].get("providerID") or refusal(view, it, rules):
         return
-    due = after(started, _turn(it, laws) - laws.clock.node / 2)
+    due = after(started, _turn(it, rules) - rules.clock.node / 2)
     if now < due:
-        yield Wait(due)
+        yield WaitUntil(due)
         return
     if view.cluster is not None:
         yield bought(view, it, now)
-    yield Edit(MACHINES, it, {"spec": {"providerID": f"in-memory://{name(it)}"}})
+    yield Patch(MACHINES, it, {"spec": {"providerID": f"in-memory://{name(it)}"}})
 
 
-def _turn(it: Object, laws: Laws) -> float:
-    return (int(annotation(it, TURN, "0")) + 1) * laws.clock.node
+def _turn(it: Object, rules: Rules) -> float:
+    return (int(annotation(it, TURN, "0")) + 1) * rules.clock.node
 
 
-def _join(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
+def _join(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
     """Once the cluster's API answers, the machine becomes a Node of it."""
     started = marked(it, STARTED)
     if started is None or not it["spec"].get("providerID") or "nodeRef" in status(it) or view.cluster is None:
         return
     if not (view.initialised or (head(it) and holds(view.cluster, "RemoteConnectionProbe"))):
         return
-    due = after(started, _turn(it, laws))
+    due = after(started, _turn(it, rules))
     if now < due:
-        yield Wait(due)
+        yield WaitUntil(due)
         return
-    yield Join(place(view.cluster), node(view, it, laws, now))
-    yield Say(MACHINES, it, {"nodeRef": {"name": name(it)}})
+    yield AddNode(place(view.cluster), node(view, it, rules, now))
+    yield PatchStatus(MACHINES, it, {"nodeRef": {"name": name(it)}})

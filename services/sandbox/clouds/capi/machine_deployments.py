@@ -7,19 +7,35 @@ from events.kube.client import Object
 from events.kube.resources import MACHINEDEPLOYMENTS, MACHINESETS
 from services.sandbox.clouds.capi.rollout import current, roll, set_of
 from services.sandbox.clouds.capi.scale import defaulted, generation, motion, rolling, selector
-from services.sandbox.clouds.model.actions import Adopt, Change, End, Make
+from services.sandbox.clouds.model.actions import AddOwner, Change, Create, Delete
 from services.sandbox.clouds.model.annotations import CLUSTER_NAME, DEPLOYMENT_NAME
-from services.sandbox.clouds.model.conditions import Told, paused, ready, tell, told, up_to_date
-from services.sandbox.clouds.model.objects import deleting, greet, label, let_go, name, owner, replicas, status
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.conditions import (
+    SandboxCondition,
+    current_condition,
+    patch_status,
+    paused,
+    ready,
+    up_to_date,
+)
+from services.sandbox.clouds.model.objects import (
+    add_finalizer,
+    deleting,
+    label,
+    name,
+    owner,
+    remove_finalizer,
+    replicas,
+    status,
+)
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 POOL_FINALIZER = "cluster.x-k8s.io/machinedeployment"
 COUNTS = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
 
 
-def pools(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+def pools(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
     """One look at every MachineDeployment of a cluster."""
-    del laws
+    del rules
     for each in view.pools:
         yield from _pool(view, each, now)
 
@@ -28,14 +44,14 @@ def _pool(view: View, it: Object, now: datetime) -> Iterator[Change]:
     """Exactly one thing: the first that is not yet so."""
     greeting = (
         *defaulted(it),
-        *greet(MACHINEDEPLOYMENTS, it, POOL_FINALIZER, now),
+        *add_finalizer(MACHINEDEPLOYMENTS, it, POOL_FINALIZER, now),
         *paused(MACHINEDEPLOYMENTS, it, now),
     )
     if greeting or not view.started or not label(it, CLUSTER_NAME):
         yield from greeting[:1]
         return
     mine = [each for each in view.sets if label(each, DEPLOYMENT_NAME) == name(it)]
-    for part in (_shape(view, it, mine, now), _pool_speaks(view, it, mine, now), _pool_leaves(it, mine)):
+    for part in (_shape(view, it, mine, now), _report_pool_status(view, it, mine, now), _pool_leaves(it, mine)):
         changes = tuple(part)
         if changes:
             yield from changes
@@ -45,12 +61,12 @@ def _pool(view: View, it: Object, now: datetime) -> Iterator[Change]:
 def _shape(view: View, it: Object, mine: list[Object], now: datetime) -> Iterator[Change]:
     """The one MachineSet, as large as the pool is meant to be; those of former templates go machine by machine."""
     if deleting(it):
-        yield from (End(MACHINESETS, each) for each in mine if not deleting(each))
+        yield from (Delete(MACHINESETS, each) for each in mine if not deleting(each))
         return
     newest = next((each for each in mine if current(it, each)), None)
     if newest is None:
         yield from _templates(view, it)
-        yield Make(MACHINESETS, set_of(it, now, rolls=bool(mine)))
+        yield Create(MACHINESETS, set_of(it, now, rolls=bool(mine)))
     elif not deleting(newest):
         yield from roll(view, it, newest, [each for each in mine if each is not newest])
 
@@ -61,10 +77,10 @@ def _templates(view: View, it: Object) -> Iterator[Change]:
     for ref in (spec.get("infrastructureRef"), spec.get("bootstrap", {}).get("configRef")):
         if ref and view.cluster is not None:
             group = f"{ref['apiGroup']}/v1beta2"
-            yield Adopt(ref["kind"], group, view.namespace, ref["name"], owner(view.cluster, controls=False))
+            yield AddOwner(ref["kind"], group, view.namespace, ref["name"], owner(view.cluster, controls=False))
 
 
-def _pool_speaks(view: View, it: Object, mine: list[Object], now: datetime) -> Iterator[Change]:
+def _report_pool_status(view: View, it: Object, mine: list[Object], now: datetime) -> Iterator[Change]:
     own = [each for one in mine for each in view.of_set(one)]
     counted = bool(mine) and all("replicas" in status(each) for each in mine)
     have = {key: sum(status(each).get(key, 0) for each in mine) for key in COUNTS}
@@ -74,38 +90,40 @@ def _pool_speaks(view: View, it: Object, mine: list[Object], now: datetime) -> I
     said = [
         _pool_available(it, have["availableReplicas"], counted=counted),
         rolling(it["spec"]["template"]["spec"].get("version", ""), old),
-        Told("Remediating", "False", "NotRemediating"),
+        SandboxCondition("Remediating", "False", "NotRemediating"),
         *motion(have["replicas"], wanted),
-        *_machines(it, own, hatching=view.hatching),
-        Told("Paused", "False", "NotPaused"),
-        Told("Deleting", "True", "Deleting", going) if deleting(it) else Told("Deleting", "False", "NotDeleting"),
+        *_machines(it, own, creating_machines=view.creating_machines),
+        SandboxCondition("Paused", "False", "NotPaused"),
+        SandboxCondition("Deleting", "True", "Deleting", going)
+        if deleting(it)
+        else SandboxCondition("Deleting", "False", "NotDeleting"),
     ]
     fields = {"phase": _pool_phase(have["replicas"], wanted), "observedGeneration": generation(it)}
     fields |= {"selector": selector(it)} | (have if counted else {})
-    yield from tell(MACHINEDEPLOYMENTS, it, said, fields, now)
+    yield from patch_status(MACHINEDEPLOYMENTS, it, said, fields, now)
 
 
-def _pool_available(it: Object, available: int, *, counted: bool) -> Told:
+def _pool_available(it: Object, available: int, *, counted: bool) -> SandboxCondition:
     if not counted:
         waiting = "Waiting for status.availableReplicas set"
-        return Told("Available", "Unknown", "WaitingForAvailableReplicasSet", waiting)
+        return SandboxCondition("Available", "Unknown", "WaitingForAvailableReplicasSet", waiting)
     least = replicas(it)
     if available >= least:
-        return Told("Available", "True", "Available")
+        return SandboxCondition("Available", "True", "Available")
     why = f"spec.strategy.rollout.maxUnavailable is 0, spec.replicas is {least}"
     lacking = f"{available} available replicas, at least {least} required ({why})"
-    return Told("Available", "False", "NotAvailable", lacking)
+    return SandboxCondition("Available", "False", "NotAvailable", lacking)
 
 
 def _pool_phase(have: int, wanted: int) -> str:
     return "Running" if have == wanted else "ScalingUp" if have < wanted else "ScalingDown"
 
 
-def _machines(it: Object, own: list[Object], *, hatching: bool) -> list[Told]:
+def _machines(it: Object, own: list[Object], *, creating_machines: bool) -> list[SandboxCondition]:
     now = ready("MachinesReady", own), up_to_date("MachinesUpToDate", own)
-    return [told(it, each.type) or each for each in now] if hatching else list(now)
+    return [current_condition(it, each.type) or each for each in now] if creating_machines else list(now)
 
 
 def _pool_leaves(it: Object, mine: list[Object]) -> Iterator[Change]:
     if deleting(it) and not mine:
-        yield from let_go(MACHINEDEPLOYMENTS, it, POOL_FINALIZER)
+        yield from remove_finalizer(MACHINEDEPLOYMENTS, it, POOL_FINALIZER)

@@ -5,19 +5,27 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import MACHINES, MACHINESETS
-from services.sandbox.clouds.capi.machine import Mould, unnamed
+from services.sandbox.clouds.capi.machine import MachineTemplate, unnamed
 from services.sandbox.clouds.capi.rollout import SET_FINALIZER
 from services.sandbox.clouds.capi.scale import generation, motion, selector
-from services.sandbox.clouds.model.actions import Change, End, Make
+from services.sandbox.clouds.model.actions import Change, Create, Delete
 from services.sandbox.clouds.model.annotations import PREEMPTED, SET_NAME, TURN
-from services.sandbox.clouds.model.conditions import Told, holds, paused, ready, tell, told, up_to_date
-from services.sandbox.clouds.model.objects import annotation, deleting, let_go, name, replicas, since, status
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.conditions import (
+    SandboxCondition,
+    current_condition,
+    holds,
+    patch_status,
+    paused,
+    ready,
+    up_to_date,
+)
+from services.sandbox.clouds.model.objects import annotation, deleting, name, remove_finalizer, replicas, since, status
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 
-def sets(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+def sets(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
     """One look at every MachineSet of a cluster."""
-    del laws
+    del rules
     for each in view.sets:
         yield from _set(view, each, now)
 
@@ -27,7 +35,7 @@ def _set(view: View, it: Object, now: datetime) -> Iterator[Change]:
     own = view.of_set(it)
     for part in (
         paused(MACHINESETS, it, now),
-        _set_speaks(it, own, now, hatching=view.hatching),
+        _report_set_status(it, own, now, creating_machines=view.creating_machines),
         _grow(view, it, own, now),
         _shrink(it, own),
         _set_leaves(it, own),
@@ -38,19 +46,23 @@ def _set(view: View, it: Object, now: datetime) -> Iterator[Change]:
             return
 
 
-def _set_speaks(it: Object, own: list[Object], now: datetime, *, hatching: bool) -> Iterator[Change]:
-    if (hatching and told(it, "MachinesReady")) or (deleting(it) and own and told(it, "Deleting") is None):
+def _report_set_status(it: Object, own: list[Object], now: datetime, *, creating_machines: bool) -> Iterator[Change]:
+    if (creating_machines and current_condition(it, "MachinesReady")) or (
+        deleting(it) and own and current_condition(it, "Deleting") is None
+    ):
         return
     wanted = 0 if deleting(it) else replicas(it)
     up = [each for each in own if holds(each, "Ready")]
     going = f"Deleting {len(own)} Machines" if own else "Deletion completed"
     said = [
-        Told("Remediating", "False", "NotRemediating"),
+        SandboxCondition("Remediating", "False", "NotRemediating"),
         *motion(len(own), wanted),
         ready("MachinesReady", own),
         up_to_date("MachinesUpToDate", own),
-        Told("Paused", "False", "NotPaused"),
-        Told("Deleting", "True", "Deleting", going) if deleting(it) else Told("Deleting", "False", "NotDeleting"),
+        SandboxCondition("Paused", "False", "NotPaused"),
+        SandboxCondition("Deleting", "True", "Deleting", going)
+        if deleting(it)
+        else SandboxCondition("Deleting", "False", "NotDeleting"),
     ]
     counts = {
         "replicas": len(own),
@@ -60,14 +72,14 @@ def _set_speaks(it: Object, own: list[Object], now: datetime, *, hatching: bool)
         "observedGeneration": generation(it),
         "selector": selector(it),
     }
-    yield from tell(MACHINESETS, it, said, counts, now)
+    yield from patch_status(MACHINESETS, it, said, counts, now)
 
 
 def _grow(view: View, it: Object, own: list[Object], now: datetime) -> Iterator[Change]:
     """All but one, then, when those have spoken, the last: so adding up sees the whole batch at once."""
     missing = replicas(it) - len(own)
     stable = view.control is None or _stable(view)
-    if missing <= 0 or deleting(it) or not stable or any(told(each, "Ready") is None for each in own):
+    if missing <= 0 or deleting(it) or not stable or any(current_condition(each, "Ready") is None for each in own):
         return
     mould = _mould(it)
     there = [*own]
@@ -75,28 +87,28 @@ def _grow(view: View, it: Object, own: list[Object], now: datetime) -> Iterator[
     for turn in range(batch, batch + max(1, missing - 1)):
         made = unnamed(view, mould, now, there, {TURN: str(turn)})
         there.append(made)
-        yield Make(MACHINES, made)
+        yield Create(MACHINES, made)
 
 
-def _mould(it: Object) -> Mould:
+def _mould(it: Object) -> MachineTemplate:
     template = it["spec"]["template"]
     meta = template.get("metadata", {})
     labels = meta.get("labels", {}) | {SET_NAME: name(it)}
-    return Mould(it, labels, template["spec"].get("version", ""), meta.get("annotations", {}))
+    return MachineTemplate(it, labels, template["spec"].get("version", ""), meta.get("annotations", {}))
 
 
 def _stable(view: View) -> bool:
     """The preflight check of a MachineSet: the control plane is not being made, or replaced, just now."""
-    heads = view.heads
-    settled = not any(deleting(each) or not holds(each, "UpToDate") for each in heads)
-    return bool(heads) and holds(heads[0], "InfrastructureReady") and settled
+    control_plane_machines = view.control_plane_machines
+    settled = not any(deleting(each) or not holds(each, "UpToDate") for each in control_plane_machines)
+    return bool(control_plane_machines) and holds(control_plane_machines[0], "InfrastructureReady") and settled
 
 
 def _shrink(it: Object, own: list[Object]) -> Iterator[Change]:
     wanted = 0 if deleting(it) else replicas(it)
     living = sorted((each for each in own if not deleting(each)), key=_worth)
     # Those that are going already count as gone.
-    yield from (End(MACHINES, each) for each in living[: max(0, len(living) - wanted)])
+    yield from (Delete(MACHINES, each) for each in living[: max(0, len(living) - wanted)])
 
 
 def _worth(it: Object) -> tuple[bool, bool, float, str]:
@@ -107,4 +119,4 @@ def _worth(it: Object) -> tuple[bool, bool, float, str]:
 
 def _set_leaves(it: Object, own: list[Object]) -> Iterator[Change]:
     if deleting(it) and not own:
-        yield from let_go(MACHINESETS, it, SET_FINALIZER)
+        yield from remove_finalizer(MACHINESETS, it, SET_FINALIZER)

@@ -7,9 +7,9 @@ from events.kube.client import Object
 from events.kube.resources import MACHINES
 from services.sandbox.clouds.model.actions import Change
 from services.sandbox.clouds.model.annotations import CONTROL_PLANE, DARK, DEPLOYMENT_NAME, PREEMPTED, STARTED
-from services.sandbox.clouds.model.conditions import Told, bullets, tell, told
+from services.sandbox.clouds.model.conditions import SandboxCondition, bullet_list, current_condition, patch_status
 from services.sandbox.clouds.model.objects import annotation, label, marked, name, status
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 FINALIZER = "machine.cluster.x-k8s.io"
 GATES = (
@@ -26,42 +26,46 @@ def head(it: Object) -> bool:
     return CONTROL_PLANE in it["metadata"]["labels"]
 
 
-def refusal(view: View, it: Object, laws: Laws) -> str:
-    return "" if head(it) else laws.faults.refusal(view.order(it))
+def refusal(view: View, it: Object, rules: Rules) -> str:
+    return "" if head(it) else rules.faults.refusal(view.order(it))
 
 
 def may_boot(view: View, it: Object) -> bool:
-    return view.initialised or (CONTROL_PLANE in it["metadata"]["labels"] and it is view.heads[0])
+    return view.initialised or (CONTROL_PLANE in it["metadata"]["labels"] and it is view.control_plane_machines[0])
 
 
-def speak(view: View, it: Object, now: datetime, laws: Laws) -> Iterator[Change]:
-    parts = [_bootstrap(view, it), _infrastructure(view, it, laws), *_node(it)]
+def report_status(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+    parts = [_bootstrap(view, it), _infrastructure(view, it, rules), *_node(it)]
     gates = _gates(it) if head(it) else []
-    said = everything(up_to_date(view, it), parts, gates, Told("Deleting", "False", "NotDeleting"))
-    yield from tell(MACHINES, it, said, _fields(it), now)
+    said = everything(up_to_date(view, it), parts, gates, SandboxCondition("Deleting", "False", "NotDeleting"))
+    yield from patch_status(MACHINES, it, said, _fields(it), now)
 
 
-def everything(newest: Told, parts: list[Told], gates: list[Told], leaving: Told) -> list[Told]:
+def everything(
+    newest: SandboxCondition, parts: list[SandboxCondition], gates: list[SandboxCondition], leaving: SandboxCondition
+) -> list[SandboxCondition]:
     ready = _ready([*parts[:3], *gates], leaving)
-    available = ready.named("Available") if ready.true else Told("Available", "False", "NotReady", ready.message)
+    available = (
+        ready.named("Available") if ready.true else SandboxCondition("Available", "False", "NotReady", ready.message)
+    )
     return [
         available._replace(reason="Available") if ready.true else available,
         ready,
         newest,
         *parts,
         *gates,
-        Told("Updating", "False", "NotUpdating"),
-        Told("Paused", "False", "NotPaused"),
+        SandboxCondition("Updating", "False", "NotUpdating"),
+        SandboxCondition("Paused", "False", "NotPaused"),
         leaving,
     ]
 
 
-def up_to_date(view: View, it: Object) -> Told:
+def up_to_date(view: View, it: Object) -> SandboxCondition:
     """Whether it is of the version that its control plane, or its pool, is to have now."""
     has, wanted = it["spec"].get("version", ""), _wanted(view, it)
     if wanted in (None, has):
-        return Told("UpToDate", "True", "UpToDate")
-    return Told("UpToDate", "False", "NotUpToDate", f"* Version {has}, {wanted} required")
+        return SandboxCondition("UpToDate", "True", "UpToDate")
+    return SandboxCondition("UpToDate", "False", "NotUpToDate", f"* Version {has}, {wanted} required")
 
 
 def _wanted(view: View, it: Object) -> str | None:
@@ -72,57 +76,67 @@ def _wanted(view: View, it: Object) -> str | None:
     return next((str(each["spec"]["template"]["spec"].get("version", "")) for each in own), None)
 
 
-def _ready(parts: list[Told], leaving: Told) -> Told:
+def _ready(parts: list[SandboxCondition], leaving: SandboxCondition) -> SandboxCondition:
     if leaving.true:
         stage = f"* Deleting: Machine deletion in progress, stage: {leaving.reason}"
-        return Told("Ready", "False", "NotReady", stage)
-    lines = bullets((each.type, each.message) for each in parts if not each.true)
+        return SandboxCondition("Ready", "False", "NotReady", stage)
+    lines = bullet_list((each.type, each.message) for each in parts if not each.true)
     if any(each.status == "False" for each in parts):
-        return Told("Ready", "False", "NotReady", lines)
-    return Told("Ready", "Unknown", "ReadyUnknown", lines) if lines else Told("Ready", "True", "Ready")
+        return SandboxCondition("Ready", "False", "NotReady", lines)
+    return (
+        SandboxCondition("Ready", "Unknown", "ReadyUnknown", lines)
+        if lines
+        else SandboxCondition("Ready", "True", "Ready")
+    )
 
 
-def _bootstrap(view: View, it: Object) -> Told:
-    if told(it, "BootstrapConfigReady") and may_boot(view, it):
-        return Told("BootstrapConfigReady", "True", "Ready")
+def _bootstrap(view: View, it: Object) -> SandboxCondition:
+    if current_condition(it, "BootstrapConfigReady") and may_boot(view, it):
+        return SandboxCondition("BootstrapConfigReady", "True", "Ready")
     waiting = "KubeadmConfig status.initialization.dataSecretCreated is false"
     if not view.initialised and not head(it):
         waiting = f"* DataSecretAvailable: {WAITING}\n* CertificatesAvailable: Condition not yet reported"
-    return Told("BootstrapConfigReady", "False", "NotReady", waiting)
+    return SandboxCondition("BootstrapConfigReady", "False", "NotReady", waiting)
 
 
-def _infrastructure(view: View, it: Object, laws: Laws) -> Told:
+def _infrastructure(view: View, it: Object, rules: Rules) -> SandboxCondition:
     if annotation(it, PREEMPTED):
         taken = "* VMProvisioned: the cloud has taken the instance back"
-        return Told("InfrastructureReady", "False", "NotReady", taken)
+        return SandboxCondition("InfrastructureReady", "False", "NotReady", taken)
     if "nodeRef" in status(it) or (head(it) and it["spec"].get("providerID")):
-        return Told("InfrastructureReady", "True", "Ready")
+        return SandboxCondition("InfrastructureReady", "True", "Ready")
     asked = marked(it, STARTED) and not it["spec"].get("providerID")
-    refused = refusal(view, it, laws) if asked else ""
+    refused = refusal(view, it, rules) if asked else ""
     waiting = f"* VMProvisioned: {refused}" if refused else "DevMachine status.initialization.provisioned is false"
-    return Told("InfrastructureReady", "False", "NotReady", waiting)
+    return SandboxCondition("InfrastructureReady", "False", "NotReady", waiting)
 
 
-def _node(it: Object) -> list[Told]:
+def _node(it: Object) -> list[SandboxCondition]:
     if annotation(it, PREEMPTED):
         gone = f"Node {name(it)} has been deleted while the Machine still exists"
-        return [Told("NodeHealthy", "False", "NodeDeleted", gone), Told("NodeReady", "False", "NodeDeleted", gone)]
+        return [
+            SandboxCondition("NodeHealthy", "False", "NodeDeleted", gone),
+            SandboxCondition("NodeReady", "False", "NodeDeleted", gone),
+        ]
     if annotation(it, DARK):
         unheard = "* Node.Ready: Kubelet stopped posting node status."
         return [
-            Told("NodeHealthy", "Unknown", "NodeHealthyUnknown", unheard),
-            Told("NodeReady", "Unknown", "NodeReadyUnknown", unheard),
+            SandboxCondition("NodeHealthy", "Unknown", "NodeHealthyUnknown", unheard),
+            SandboxCondition("NodeReady", "Unknown", "NodeReadyUnknown", unheard),
         ]
     if "nodeRef" in status(it):
-        return [Told("NodeHealthy", "True", "NodeHealthy"), Told("NodeReady", "True", "NodeReady")]
-    unseen = Told("NodeHealthy", "Unknown", "InspectionFailed", WAITING)
+        return [
+            SandboxCondition("NodeHealthy", "True", "NodeHealthy"),
+            SandboxCondition("NodeReady", "True", "NodeReady"),
+        ]
+    unseen = SandboxCondition("NodeHealthy", "Unknown", "InspectionFailed", WAITING)
     return [unseen, unseen.named("NodeReady")]
 
 
-def _gates(it: Object) -> list[Told]:
+def _gates(it: Object) -> list[SandboxCondition]:
     if "nodeRef" not in status(it):
-        return [Told(gate, "Unknown", "InspectionFailed", WAITING) for gate in GATES]
-    return [Told(gate, "True", "Healthy" if gate == "EtcdMemberHealthy" else "Running") for gate in GATES]
+        return [SandboxCondition(gate, "Unknown", "InspectionFailed", WAITING) for gate in GATES]
+    return [SandboxCondition(gate, "True", "Healthy" if gate == "EtcdMemberHealthy" else "Running") for gate in GATES]
 
 
 def _fields(it: Object) -> Object:

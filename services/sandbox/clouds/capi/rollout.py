@@ -5,7 +5,7 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import MACHINESETS
-from services.sandbox.clouds.model.actions import Change, Edit, End
+from services.sandbox.clouds.model.actions import Change, Delete, Patch
 from services.sandbox.clouds.model.annotations import CLUSTER_NAME, DEPLOYMENT_NAME, SINCE
 from services.sandbox.clouds.model.conditions import holds
 from services.sandbox.clouds.model.objects import deleting, name, owner, replicas, suffix, written
@@ -27,15 +27,15 @@ def current(it: Object, of: Object) -> bool:
 def roll(view: View, it: Object, newest: Object, old: Sequence[Object]) -> Iterator[Change]:
     """Exactly one thing: a machine more of the new kind, one less of the old, or an empty MachineSet's end."""
     if replicas(newest) != (wanted := _wanted(view, it, newest, old)):
-        yield Edit(MACHINESETS, newest, {"spec": {"replicas": wanted}})
+        yield Patch(MACHINESETS, newest, {"spec": {"replicas": wanted}})
         return
     up = sum(holds(each, "Ready") and not deleting(each) for each in view.of_set(newest))
     going = [each for each in old if not deleting(each)]
     full = next((each for each in going if replicas(each)), None)
     if full is not None and up + sum(map(replicas, going)) > replicas(it):
-        yield Edit(MACHINESETS, full, {"spec": {"replicas": replicas(full) - 1}})
+        yield Patch(MACHINESETS, full, {"spec": {"replicas": replicas(full) - 1}})
     elif empty := [each for each in going if not replicas(each) and not view.of_set(each)]:
-        yield End(MACHINESETS, empty[0])
+        yield Delete(MACHINESETS, empty[0])
 
 
 def _wanted(view: View, it: Object, newest: Object, old: Sequence[Object]) -> int:

@@ -4,20 +4,22 @@ from collections.abc import Iterator, Sequence
 
 from events.kube.client import Object
 from events.kube.resources import MACHINEDEPLOYMENTS
-from services.sandbox.clouds.model.actions import Change, Edit
-from services.sandbox.clouds.model.conditions import Told
+from services.sandbox.clouds.model.actions import Change, Patch
+from services.sandbox.clouds.model.conditions import SandboxCondition
 from services.sandbox.clouds.model.objects import annotation
 
 BOUNDS = tuple(f"cluster.x-k8s.io/cluster-api-autoscaler-node-group-{bound}-size" for bound in ("min", "max"))
 
 
-def motion(have: int, wanted: int) -> list[Told]:
+def motion(have: int, wanted: int) -> list[SandboxCondition]:
     down, up = f"Scaling down from {have} to {wanted} replicas", f"Scaling up from {have} to {wanted} replicas"
     return [
-        Told("ScalingDown", "True", "ScalingDown", down)
+        SandboxCondition("ScalingDown", "True", "ScalingDown", down)
         if have > wanted
-        else Told("ScalingDown", "False", "NotScalingDown"),
-        Told("ScalingUp", "True", "ScalingUp", up) if have < wanted else Told("ScalingUp", "False", "NotScalingUp"),
+        else SandboxCondition("ScalingDown", "False", "NotScalingDown"),
+        SandboxCondition("ScalingUp", "True", "ScalingUp", up)
+        if have < wanted
+        else SandboxCondition("ScalingUp", "False", "NotScalingUp"),
     ]
 
 
@@ -25,16 +27,16 @@ def defaulted(it: Object) -> Iterator[Change]:
     """The fewest replicas an autoscaler may give it, where nobody said how many: as Cluster API's webhook has it."""
     least, most = (annotation(it, bound) for bound in BOUNDS)
     if "replicas" not in it["spec"] and least and most:
-        yield Edit(MACHINEDEPLOYMENTS, it, {"spec": {"replicas": int(least)}})
+        yield Patch(MACHINEDEPLOYMENTS, it, {"spec": {"replicas": int(least)}})
 
 
-def rolling(version: str, behind: Sequence[Object]) -> Told:
+def rolling(version: str, behind: Sequence[Object]) -> SandboxCondition:
     """Whether machines are being replaced by others of this version."""
     if not behind:
-        return Told("RollingOut", "False", "NotRollingOut")
+        return SandboxCondition("RollingOut", "False", "NotRollingOut")
     has = ", ".join(sorted({each["spec"].get("version", "") for each in behind}))
-    told = f"Rolling out {len(behind)} not up-to-date replicas\n* Version {has}, {version} required"
-    return Told("RollingOut", "True", "RollingOut", told)
+    message = f"Rolling out {len(behind)} not up-to-date replicas\n* Version {has}, {version} required"
+    return SandboxCondition("RollingOut", "True", "RollingOut", message)
 
 
 def generation(it: Object) -> int:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from events.kube.client import Object, Resource
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
-from services.sandbox.clouds.model.actions import Change, Edit, End, Make
+from services.sandbox.clouds.model.actions import Change, Create, Delete, Patch
 from services.sandbox.clouds.model.annotations import (
     CLOUD,
     CLUSTER_NAME,
@@ -19,15 +19,15 @@ from services.sandbox.clouds.model.annotations import (
     ZONE,
 )
 from services.sandbox.clouds.model.objects import annotation, deleting, label, name, replicas, status
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 OWNED = "topology.cluster.x-k8s.io/owned"
 """The label of what a topology made."""
 
 
-def topology(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+def topology(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
     """One look at a Cluster that has a topology: exactly one thing, the first that is not yet so."""
-    del now, laws
+    del now, rules
     it = view.cluster
     if it is None or deleting(it) or view.of_class is None:
         return
@@ -41,19 +41,22 @@ def _refer(view: View, it: Object) -> Iterator[Change]:
     """The Cluster names its parts."""
     if it["spec"].get("infrastructureRef"):
         return
-    notes = {CLOUD: label(view.of_class, FOR_CLOUD) if view.of_class else "", REGION: str(_told(it).get("region", ""))}
+    notes = {
+        CLOUD: label(view.of_class, FOR_CLOUD) if view.of_class else "",
+        REGION: str(_current_variables(it).get("region", "")),
+    }
     refs = {
         field: {"apiGroup": kind.group, "kind": kind.kind, "name": name(it)}
         for field, kind in (("infrastructureRef", DEVCLUSTERS), ("controlPlaneRef", CONTROLPLANES))
     }
-    yield Edit(CLUSTERS, it, {"metadata": {"annotations": notes}, "spec": refs})
+    yield Patch(CLUSTERS, it, {"metadata": {"annotations": notes}, "spec": refs})
 
 
 def _found(view: View, it: Object) -> Iterator[Change]:
     if view.infra is None:
-        yield Make(DEVCLUSTERS, _meta(it, name(it)) | {"spec": {"backend": {"inMemory": {}}}})
+        yield Create(DEVCLUSTERS, _meta(it, name(it)) | {"spec": {"backend": {"inMemory": {}}}})
     if view.control is None:
-        yield Make(CONTROLPLANES, _meta(it, name(it)) | {"spec": _control(it)})
+        yield Create(CONTROLPLANES, _meta(it, name(it)) | {"spec": _control(it)})
 
 
 def _control(it: Object) -> Object:
@@ -69,21 +72,21 @@ def _head(view: View, it: Object) -> Iterator[Change]:
 def _so(resource: Resource, there: Object, wanted: Object) -> Iterator[Change]:
     """What of a spec is otherwise is written again."""
     if other := {key: value for key, value in wanted.items() if there["spec"].get(key) != value}:
-        yield Edit(resource, there, {"spec": other})
+        yield Patch(resource, there, {"spec": other})
 
 
 def _pools(view: View, it: Object) -> Iterator[Change]:
     """Each is made and sized at once, and gets a version once all of the control plane runs it."""
     there = {name(each): each for each in view.pools if OWNED in each["metadata"].get("labels", {})}
-    asked = {f"{name(it)}-{each['name']}": each for each in _asked(it)}
+    asked = {f"{name(it)}-{each['name']}": each for each in _wanted_variables(it)}
     version = status(view.control).get("version", "") if view.control else ""
     for called, pool in asked.items():
         if called not in there:
-            yield Make(MACHINEDEPLOYMENTS, _pool(it, called, pool, version or it["spec"]["topology"]["version"]))
+            yield Create(MACHINEDEPLOYMENTS, _pool(it, called, pool, version or it["spec"]["topology"]["version"]))
         elif not deleting(there[called]):
             yield from _sized(there[called], pool, version)
     yield from (
-        End(MACHINEDEPLOYMENTS, there[each]) for each in there.keys() - asked.keys() if not deleting(there[each])
+        Delete(MACHINEDEPLOYMENTS, there[each]) for each in there.keys() - asked.keys() if not deleting(there[each])
     )
 
 
@@ -92,19 +95,19 @@ def _sized(there: Object, pool: Object, version: str) -> Iterator[Change]:
     wanted: Object = {"replicas": pool["replicas"]} if replicas(there) != pool.get("replicas", replicas(there)) else {}
     notes = pool.get("metadata", {}).get("annotations", {})
     if any(annotation(there, key) != value for key, value in notes.items()):
-        yield Edit(MACHINEDEPLOYMENTS, there, {"metadata": {"annotations": notes}})
+        yield Patch(MACHINEDEPLOYMENTS, there, {"metadata": {"annotations": notes}})
         return
     if version and there["spec"]["template"]["spec"]["version"] != version:
         wanted["template"] = {"spec": {"version": version}}
     if wanted:
-        yield Edit(MACHINEDEPLOYMENTS, there, {"spec": wanted})
+        yield Patch(MACHINEDEPLOYMENTS, there, {"spec": wanted})
 
 
 def _pool(it: Object, called: str, pool: Object, version: str) -> Object:
-    told = {**_told(it), **_variables(pool.get("variables", {}).get("overrides", ()))}
+    variables = {**_current_variables(it), **_variables(pool.get("variables", {}).get("overrides", ()))}
     notes = {
-        INSTANCE: str(told.get("instanceType", "")),
-        SPOT: str(told.get("spot", "")).lower(),
+        INSTANCE: str(variables.get("instanceType", "")),
+        SPOT: str(variables.get("spot", "")).lower(),
         ZONE: str(pool.get("failureDomain", "")),
     }
     labels = {CLUSTER_NAME: name(it), DEPLOYMENT_NAME: called}
@@ -130,11 +133,11 @@ def _meta(it: Object, called: str) -> Object:
     return {"metadata": {"name": called, "namespace": it["metadata"]["namespace"], "labels": labels}}
 
 
-def _asked(it: Object) -> list[Object]:
+def _wanted_variables(it: Object) -> list[Object]:
     return list(it["spec"]["topology"].get("workers", {}).get("machineDeployments", ()))
 
 
-def _told(it: Object) -> Mapping[str, object]:
+def _current_variables(it: Object) -> Mapping[str, object]:
     return _variables(it["spec"]["topology"].get("variables", ()))
 
 

@@ -189,7 +189,7 @@ class Cache:
             return (parent,) if parent else ()
         return ((at(of)[0], str(of["spec"]["clusterName"])),)
 
-    def told(self, of: Object | None) -> None:
+    def faults_config(self, of: Object | None) -> None:
         """The ConfigMap of faults as it is now: it may concern every cluster."""
         self.faults = of
         for key in self.clusters():
@@ -205,8 +205,8 @@ def _reference(cluster: Object, resource: Resource) -> At | None:
 
 def _class_of(cluster: Object | None) -> str:
     """The name of the ClusterClass of a Cluster's topology; empty where it has none."""
-    told = cluster["spec"].get("topology", {}) if cluster else {}
-    return str(told.get("classRef", {}).get("name") or told.get("class", ""))
+    topology = cluster["spec"].get("topology", {}) if cluster else {}
+    return str(topology.get("classRef", {}).get("name") or topology.get("class", ""))
 
 
 def is_faults(of: Object) -> bool:

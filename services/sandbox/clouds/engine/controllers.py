@@ -6,7 +6,7 @@ from datetime import datetime
 
 from services.sandbox.clouds.capi.cluster import cluster
 from services.sandbox.clouds.capi.control_plane import control
-from services.sandbox.clouds.capi.fault_targets import fates
+from services.sandbox.clouds.capi.fault_targets import choose_targets
 from services.sandbox.clouds.capi.health_check import health
 from services.sandbox.clouds.capi.infrastructure import infra
 from services.sandbox.clouds.capi.machine import machines
@@ -14,33 +14,33 @@ from services.sandbox.clouds.capi.machine_deployments import pools
 from services.sandbox.clouds.capi.machine_sets import sets
 from services.sandbox.clouds.capi.topology import topology
 from services.sandbox.clouds.k0rdent.controller import credential, deployment
-from services.sandbox.clouds.model.actions import Change, Wait
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.actions import Change, WaitUntil
+from services.sandbox.clouds.model.snapshot import Rules, View
 
-Controller = Callable[[View, datetime, Laws], Iterator[Change]]
+Controller = Callable[[View, datetime, Rules], Iterator[Change]]
 
 CONTROLLERS: tuple[Controller, ...] = (
-    credential, deployment, topology, cluster, infra, control, pools, sets, health, fates, machines,
+    credential, deployment, topology, cluster, infra, control, pools, sets, health, choose_targets, machines,
 )  # fmt: skip
 """Who adds up comes before who is added up: so every step in between is seen, as by a watch."""
 BUSY = CONTROLLERS[::-1]
 """Where nothing takes time, who adds up finds the others done: as in a real work queue that is never empty."""
 
 
-def order(laws: Laws) -> deque[Controller]:
+def order(rules: Rules) -> deque[Controller]:
     """Whose turn it is, and who comes next."""
-    return deque(BUSY if laws.clock.instant else CONTROLLERS)
+    return deque(BUSY if rules.clock.instant else CONTROLLERS)
 
 
-def step(view: View, now: datetime, laws: Laws, turns: deque[Controller]) -> tuple[Change, ...]:
+def step(view: View, now: datetime, rules: Rules, turns: deque[Controller]) -> tuple[Change, ...]:
     """What the first controller with anything to do wants done; if there is none, the waits of all.
 
     Whoever has nothing to do goes to the end of the queue: who spoke is asked first, should it be looked at again.
     """
     waits: list[Change] = []
     for controller in tuple(turns):
-        wanted = tuple(controller(view, now, laws))
-        if changes := tuple(one for one in wanted if not isinstance(one, Wait)):
+        wanted = tuple(controller(view, now, rules))
+        if changes := tuple(one for one in wanted if not isinstance(one, WaitUntil)):
             return changes
         waits += wanted
         turns.rotate(-1)

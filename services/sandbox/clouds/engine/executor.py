@@ -9,19 +9,19 @@ from events.kube.client import Kube, Object, Resource
 from events.kube.resources import CONFIGMAPS, NODES, SECRETS, find
 from services.sandbox.clouds.engine.cache import Cache, is_gone
 from services.sandbox.clouds.model.actions import (
-    Adopt,
-    Bill,
+    AddNode,
+    AddOwner,
     Change,
-    Drop,
-    Edit,
-    End,
-    Found,
-    Join,
-    Leave,
-    Make,
-    Say,
-    Wait,
-    Write,
+    Create,
+    Delete,
+    Patch,
+    PatchBoth,
+    PatchStatus,
+    RecordMachine,
+    RemoveNode,
+    StartApi,
+    StopApi,
+    WaitUntil,
 )
 from services.sandbox.clouds.model.annotations import CLUSTER_NAME, MANAGER
 from services.sandbox.clouds.model.billing import book
@@ -30,28 +30,37 @@ from services.sandbox.clouds.model.world import World
 
 SECRET_TYPE = "cluster.x-k8s.io/secret"  # noqa: S105 - Cluster API's type of Secret, no secret
 
-Way = Callable[[Any], Awaitable[bool]]
+ActionHandler = Callable[[Any], Awaitable[bool]]
 """How one type of change is carried out."""
 
 
-class Hands:
+class Executor:
     """Whoever carries out what controllers want."""
 
     def __init__(self, kube: Kube, world: World, cache: Cache) -> None:
         self._kube = kube
         self._world = world
         self._cache = cache
-        self._ways: dict[type, Way] = {
-            Make: self._make, Say: self._say, Edit: self._edit, End: self._end, Adopt: self._adopt,
-            Found: self._found, Drop: self._drop, Join: self._join, Leave: self._leave, Bill: self._bill,
-            Wait: self._wait, Write: self._write,
-        }  # fmt: skip
+        self._handlers: dict[type, ActionHandler] = {
+            Create: self._create,
+            PatchStatus: self._patch_status,
+            Patch: self._patch_object,
+            PatchBoth: self._patch_both,
+            Delete: self._delete,
+            AddOwner: self._add_owner,
+            StartApi: self._start_api,
+            StopApi: self._stop_api,
+            AddNode: self._add_node,
+            RemoveNode: self._remove_node,
+            RecordMachine: self._record_machine,
+            WaitUntil: self._wait_until,
+        }
 
     async def do(self, change: Change) -> bool:
         """Carry out one change; whether it changed anything. Raises Denied, TryLater."""
-        return await self._ways[type(change)](change)
+        return await self._handlers[type(change)](change)
 
-    async def _make(self, change: Make) -> bool:
+    async def _create(self, change: Create) -> bool:
         meta = change.object["metadata"]
         try:
             made = await self._kube.create(change.resource, change.object, manager=MANAGER)
@@ -62,26 +71,26 @@ class Hands:
         self._cache.seen(change.resource, made)
         return True
 
-    async def _say(self, change: Say) -> bool:
+    async def _patch_status(self, change: PatchStatus) -> bool:
         return await self._patch(change.resource, change.of, {"status": change.status}, "status")
 
-    async def _edit(self, change: Edit) -> bool:
+    async def _patch_object(self, change: Patch) -> bool:
         return await self._patch(change.resource, change.of, change.patch, None)
 
-    async def _write(self, change: Write) -> bool:
+    async def _patch_both(self, change: PatchBoth) -> bool:
         of = change.of
         for patch, subresource in ((change.patch, None), ({"status": change.status}, "status")):
             if patch not in ({}, {"status": {}}):
                 answer = await self._sent(change.resource, of, patch, subresource)
                 if answer is None:
-                    return await self._again(change.resource, of)
+                    return await self._refresh(change.resource, of)
                 of = answer
         return _differ(of, change.of)
 
     async def _patch(self, resource: Resource, of: Object, patch: Object, subresource: str | None) -> bool:
         answer = await self._sent(resource, of, patch, subresource)
         if answer is None:
-            return await self._again(resource, of)
+            return await self._refresh(resource, of)
         return is_gone(answer) or _differ(answer, of)
 
     async def _sent(self, resource: Resource, of: Object, patch: Object, subresource: str | None) -> Object | None:
@@ -102,7 +111,7 @@ class Hands:
         self._cache.seen(resource, answer)
         return answer
 
-    async def _again(self, resource: Resource, of: Object) -> bool:
+    async def _refresh(self, resource: Resource, of: Object) -> bool:
         """Somebody else was faster: see what they did."""
         meta = of["metadata"]
         try:
@@ -113,7 +122,7 @@ class Hands:
         self._cache.seen(resource, found)
         return _differ(found, of)
 
-    async def _end(self, change: End) -> bool:
+    async def _delete(self, change: Delete) -> bool:
         meta = change.of["metadata"]
         try:
             await self._kube.delete(change.resource, meta["name"], meta["namespace"], uid=meta["uid"])
@@ -123,9 +132,9 @@ class Hands:
         except Denied as denied:  # another incarnation bears the name: to be seen, not to be deleted
             if denied.reason != "Conflict":
                 raise
-        return await self._again(change.resource, change.of)
+        return await self._refresh(change.resource, change.of)
 
-    async def _adopt(self, change: Adopt) -> bool:
+    async def _add_owner(self, change: AddOwner) -> bool:
         try:
             resource = await find(self._kube, change.api_version, change.kind)
             of = await self._kube.get(resource, change.name, change.namespace)
@@ -138,7 +147,7 @@ class Hands:
         await self._kube.patch(resource, change.name, change.namespace, {"metadata": patch}, manager=MANAGER)
         return True
 
-    async def _found(self, change: Found) -> bool:
+    async def _start_api(self, change: StartApi) -> bool:
         secret = _secret(change, await self._world.found(change.place))
         meta = secret["metadata"]
         try:
@@ -151,11 +160,11 @@ class Hands:
                 raise TryLater(f"the Secret {meta['name']} of a predecessor is still there", 0.2) from denied
         return True
 
-    async def _drop(self, change: Drop) -> bool:
+    async def _stop_api(self, change: StopApi) -> bool:
         await self._world.drop(change.place)
         return True
 
-    async def _join(self, change: Join) -> bool:
+    async def _add_node(self, change: AddNode) -> bool:
         kube = self._world.kube(change.place)
         try:
             await kube.create(NODES, change.node, manager=MANAGER)
@@ -166,14 +175,14 @@ class Hands:
             await kube.patch(NODES, name(change.node), None, status, subresource="status", manager=MANAGER)
         return True
 
-    async def _leave(self, change: Leave) -> bool:
+    async def _remove_node(self, change: RemoveNode) -> bool:
         try:
             await self._world.kube(change.place).delete(NODES, change.node)
         except NotFound:
             return False
         return True
 
-    async def _bill(self, change: Bill) -> bool:
+    async def _record_machine(self, change: RecordMachine) -> bool:
         wanted = book(change)
         meta = wanted["metadata"]
         try:
@@ -186,7 +195,7 @@ class Hands:
             await self._kube.patch(CONFIGMAPS, meta["name"], meta["namespace"], {"data": missing}, manager=MANAGER)
         return bool(missing)
 
-    async def _wait(self, change: Wait) -> bool:
+    async def _wait_until(self, change: WaitUntil) -> bool:
         del change
         return False
 
@@ -195,7 +204,7 @@ def _differ(one: Object, other: Object) -> bool:
     return bool(one["metadata"]["resourceVersion"] != other["metadata"]["resourceVersion"])
 
 
-def _secret(change: Found, kubeconfig: str) -> Object:
+def _secret(change: StartApi, kubeconfig: str) -> Object:
     meta = change.cluster["metadata"]
     return {
         "metadata": {

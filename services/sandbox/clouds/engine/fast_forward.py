@@ -8,14 +8,22 @@ from typing import Any, cast
 from events.kube.client import Object, Resource
 from services.sandbox.api.objects.patch import merge
 from services.sandbox.clouds.engine.controllers import order, step
-from services.sandbox.clouds.model.actions import Bill, Change, Edit, Found, Join, Say, Write
+from services.sandbox.clouds.model.actions import (
+    AddNode,
+    Change,
+    Patch,
+    PatchBoth,
+    PatchStatus,
+    RecordMachine,
+    StartApi,
+)
 from services.sandbox.clouds.model.objects import deleting
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.snapshot import Rules, View
 
-BREATHS = 64
+MAX_STEPS = 64
 """How many steps become one at the most: controllers that contradict themselves are to be seen."""
 
-DEEDS = Found | Join | Bill
+SIDE_EFFECTS = StartApi | AddNode | RecordMachine
 """What is done beside writing; doing it twice is doing it once."""
 Drafts = dict[str, "Draft"]
 """By the object's uid; who was written last comes last, for it may build on the others."""
@@ -32,25 +40,25 @@ class Draft:
     status: Object
 
 
-def brief(view: View, now: datetime, laws: Laws) -> tuple[Change, ...]:
+def fast_forward(view: View, now: datetime, rules: Rules) -> tuple[Change, ...]:
     """The next step; at no pace at all with those that would follow it, until something is made, or is to end."""
-    wanted = step(view, now, laws, turns := order(laws))
+    wanted = step(view, now, rules, turns := order(rules))
     deeds: list[Change] = []
     drafts: Drafts = {}
-    for _ in range(BREATHS if laws.clock.instant else 0):
+    for _ in range(MAX_STEPS if rules.clock.instant else 0):
         if not _only_writes(wanted):
             break
-        deeds += (each for each in wanted if isinstance(each, DEEDS))
+        deeds += (each for each in wanted if isinstance(each, SIDE_EFFECTS))
         drafts = _drafted(drafts, wanted)
-        wanted = step(_after(view, drafts), now, laws, turns)
+        wanted = step(_after(view, drafts), now, rules, turns)
     # What is done comes before what is said of it; each may be done again, should the saying fail.
-    return (*deeds, *(Write(each.resource, each.of, each.patch, each.status) for each in drafts.values())) or wanted
+    return (*deeds, *(PatchBoth(each.resource, each.of, each.patch, each.status) for each in drafts.values())) or wanted
 
 
 def _only_writes(wanted: Iterable[Change]) -> bool:
     """Whether the objects there are, and none that is leaving, are all that changes."""
-    writes = [each for each in wanted if isinstance(each, Say | Edit)]
-    rest = [each for each in wanted if not isinstance(each, Say | Edit | DEEDS)]
+    writes = [each for each in wanted if isinstance(each, PatchStatus | Patch)]
+    rest = [each for each in wanted if not isinstance(each, PatchStatus | Patch | SIDE_EFFECTS)]
     return bool(writes) and not rest and not any(deleting(each.of) for each in writes)
 
 
@@ -58,15 +66,15 @@ def _drafted(drafts: Drafts, wanted: Iterable[Change]) -> Drafts:
     """With what is wanted now."""
     found = dict(drafts)
     for each in wanted:
-        if isinstance(each, Say | Edit):
+        if isinstance(each, PatchStatus | Patch):
             uid = each.of["metadata"]["uid"]
             before = found.pop(uid) if uid in found else Draft(each.resource, each.of, each.of, {}, {})
             found[uid] = _further(before, each)
     return found
 
 
-def _further(draft: Draft, write: Say | Edit) -> Draft:
-    if isinstance(write, Say):
+def _further(draft: Draft, write: PatchStatus | Patch) -> Draft:
+    if isinstance(write, PatchStatus):
         shown = _merged(draft.shown, {"status": write.status})
         return replace(draft, shown=shown, status=_joined(draft.status, write.status))
     shown = _merged(draft.shown, write.patch)

@@ -13,11 +13,11 @@ from events.kube.client import Changed, Kube, Listed, Object, Resource, Sight
 from services.runtime.workqueue import WorkQueue
 from services.sandbox.clouds.engine.alarm import RETRY, Alarm
 from services.sandbox.clouds.engine.cache import FAULTS, WATCHED, At, Cache, is_faults
-from services.sandbox.clouds.engine.executor import Hands
-from services.sandbox.clouds.engine.fast_forward import brief
+from services.sandbox.clouds.engine.executor import Executor
+from services.sandbox.clouds.engine.fast_forward import fast_forward
 from services.sandbox.clouds.model import faults
-from services.sandbox.clouds.model.actions import Change, Wait
-from services.sandbox.clouds.model.snapshot import Laws
+from services.sandbox.clouds.model.actions import Change, WaitUntil
+from services.sandbox.clouds.model.snapshot import Rules
 from services.sandbox.clouds.model.world import World
 
 Clock = Callable[[], datetime]
@@ -28,15 +28,15 @@ _log = structlog.get_logger()
 class Clouds:
     """All simulated controllers of one management cluster."""
 
-    def __init__(self, kube: Kube, world: World, laws: Laws, clock: Clock) -> None:
-        """`laws.faults` hold where the management cluster's own ConfigMap of faults is not there."""
+    def __init__(self, kube: Kube, world: World, rules: Rules, clock: Clock) -> None:
+        """`rules.faults` hold where the management cluster's own ConfigMap of faults is not there."""
         self._kube = kube
-        self._laws = self._given = laws
+        self._laws = self._given = rules
         self._clock = clock
         self._queue: WorkQueue[At] = WorkQueue(self._look, "clouds.step")
         self._alarm = Alarm(clock, self._queue.add)
         self._cache = Cache(self._queue.add)
-        self._hands = Hands(kube, world, self._cache)
+        self._hands = Executor(kube, world, self._cache)
         self._unheard: set[Resource] = {*WATCHED, FAULTS}
         self._heard = asyncio.Event()
 
@@ -84,12 +84,12 @@ class Clouds:
             _log.warning("the faults asked for cannot be read, those before stay", reason=str(wrong))
             return
         self._laws = replace(self._laws, faults=wanted)
-        self._cache.told(asked)
+        self._cache.faults_config(asked)
 
     async def _look(self, key: At) -> None:
         """One step; what it changed comes back as news and is looked at again."""
-        wanted = brief(self._cache.view(key), self._clock(), self._laws)
-        waits = [change.at for change in wanted if isinstance(change, Wait)]
+        wanted = fast_forward(self._cache.view(key), self._clock(), self._laws)
+        waits = [change.at for change in wanted if isinstance(change, WaitUntil)]
         if len(waits) == len(wanted):
             if waits:
                 self._alarm.at(min(waits), key)

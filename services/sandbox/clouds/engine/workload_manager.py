@@ -11,7 +11,7 @@ from events.kube.client import Kube, Listed, Object, Resource
 from events.kube.resources import NODES
 from services.runtime.workqueue import WorkQueue
 from services.sandbox.clouds.engine.alarm import Alarm
-from services.sandbox.clouds.model.actions import Change, Edit, End, Make, Say, Wait
+from services.sandbox.clouds.model.actions import Change, Create, Delete, Patch, PatchStatus, WaitUntil
 from services.sandbox.clouds.model.annotations import MANAGER
 from services.sandbox.clouds.model.world import World
 from services.sandbox.clouds.workloads.step import stepped
@@ -68,7 +68,7 @@ class Workloads:
             after = self._alarm.again(fault, place)
             _log.info("a step inside is taken again", cluster=place, reason=str(fault), after=after)
             return
-        waits = [change.at for change in wanted if isinstance(change, Wait)]
+        waits = [change.at for change in wanted if isinstance(change, WaitUntil)]
         if waits:
             self._alarm.at(min(waits), place)
 
@@ -90,16 +90,16 @@ async def _do(kube: Kube, change: Change) -> None:
     """Somebody who was faster changes what is to be done: their change is looked at next."""
     try:
         match change:
-            case Make(resource, of):
+            case Create(resource, of):
                 await kube.create(resource, of, manager=MANAGER)
-            case Say(resource, of, status):
+            case PatchStatus(resource, of, status):
                 await _patch(kube, resource, of, {"status": status}, "status")
-            case Edit(resource, of, patch):
+            case Patch(resource, of, patch):
                 await _patch(kube, resource, of, patch, None)
-            case End(resource, of, grace):
+            case Delete(resource, of, grace):
                 meta = of["metadata"]
                 await kube.delete(resource, meta["name"], meta.get("namespace"), uid=meta["uid"], grace=grace)
-            case Wait():
+            case WaitUntil():
                 return
             case _:
                 raise TypeError(f"{change!r} is nothing that is done inside a cluster")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from events.kube.client import Object, Resource
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
-from services.sandbox.clouds.model.actions import Change, Make
+from services.sandbox.clouds.model.actions import Change, Create
 from services.sandbox.clouds.model.annotations import (
     CLOUD,
     CLUSTER_NAME,
@@ -91,7 +91,7 @@ def chart(view: View, it: Object) -> Iterator[Change]:
     )
     for there, resource, render in parts:
         if not there:
-            yield Make(resource, render(view, it))
+            yield Create(resource, render(view, it))
 
 
 def _meta(it: Object, called: str, **more: Object) -> Object:
@@ -116,8 +116,8 @@ def _cluster(view: View, it: Object) -> Object:
 def _network(view: View, config: Object) -> Object:
     """As it is asked for, or else as the template has it."""
     values: Object = status(view.template).get("config", {}) if view.template else {}
-    told: Object = config.get("clusterNetwork") or values.get("clusterNetwork", {})
-    return told
+    conditions: Object = config.get("clusterNetwork") or values.get("clusterNetwork", {})
+    return conditions
 
 
 def _infra(view: View, it: Object) -> Object:

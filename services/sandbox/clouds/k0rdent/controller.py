@@ -9,11 +9,19 @@ from datetime import datetime, timedelta
 from events.kube.client import Object
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS
 from services.sandbox.clouds.k0rdent.chart import chart, takes_in, upgrades, version, workers
-from services.sandbox.clouds.model.actions import Change, Edit, End, Say, Wait
+from services.sandbox.clouds.model.actions import Change, Delete, Patch, PatchStatus, WaitUntil
 from services.sandbox.clouds.model.annotations import CONTROLPLANES
-from services.sandbox.clouds.model.conditions import Told, tell, told
-from services.sandbox.clouds.model.objects import deleting, greet, let_go, name, replicas, status, when
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.conditions import SandboxCondition, current_condition, patch_status
+from services.sandbox.clouds.model.objects import (
+    add_finalizer,
+    deleting,
+    name,
+    remove_finalizer,
+    replicas,
+    status,
+    when,
+)
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 FINALIZER = "k0rdent.mirantis.com/cluster-deployment"
 COMPONENT = "k0rdent.mirantis.com/component"
@@ -33,24 +41,24 @@ FIRST = ("CredentialReady", "HelmReleaseReady", "HelmChartReady", "TemplateReady
 """What is there before anything is known, each Unknown."""
 
 
-def deployment(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+def deployment(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
     """One look at a ClusterDeployment: exactly one thing, the first that is not yet so."""
-    del laws  # nothing here takes time: k0rdent hands on what Cluster API says
+    del rules  # nothing here takes time: k0rdent hands on what Cluster API says
     it = view.deployment
     if it is None:
         return
-    for part in (_greet(it, now), _leave(view, it, now), _live(view, it, now)):
+    for part in (_greet(it, now), _delete(view, it, now), _live(view, it, now)):
         changes = tuple(part)
         if changes:
             yield from changes
             return
 
 
-def credential(view: View, now: datetime, laws: Laws) -> Iterator[Change]:
+def credential(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
     """Nobody has said of a Credential whether it is ready: it is. Who uses it finds out whether it lets them in."""
-    del now, laws
+    del now, rules
     if view.credential is not None and "ready" not in status(view.credential):
-        yield Say(CREDENTIALS, view.credential, {"ready": True})
+        yield PatchStatus(CREDENTIALS, view.credential, {"ready": True})
 
 
 def _greet(it: Object, now: datetime) -> Iterator[Change]:
@@ -58,11 +66,11 @@ def _greet(it: Object, now: datetime) -> Iterator[Change]:
     if deleting(it):
         return
     if it["spec"].get("config") is None and not it["spec"].get("dryRun"):
-        yield Edit(CLUSTERDEPLOYMENTS, it, {"spec": {"dryRun": True}})
+        yield Patch(CLUSTERDEPLOYMENTS, it, {"spec": {"dryRun": True}})
         return
-    yield from greet(CLUSTERDEPLOYMENTS, it, FINALIZER, now)
+    yield from add_finalizer(CLUSTERDEPLOYMENTS, it, FINALIZER, now)
     if FINALIZER in it["metadata"].get("finalizers", ()) and COMPONENT not in it["metadata"].get("labels", {}):
-        yield Edit(CLUSTERDEPLOYMENTS, it, {"metadata": {"labels": {COMPONENT: "kcm"}}})
+        yield Patch(CLUSTERDEPLOYMENTS, it, {"metadata": {"labels": {COMPONENT: "kcm"}}})
 
 
 def _live(view: View, it: Object, now: datetime) -> Iterator[Change]:
@@ -94,20 +102,20 @@ def _scale(view: View, it: Object) -> Iterator[Change]:
     wanted, newest = workers(it), version(view)
     for pool in view.pools:
         if (replicas(pool), pool["spec"]["template"]["spec"]["version"]) != (wanted, newest) and not deleting(pool):
-            yield Edit(
+            yield Patch(
                 MACHINEDEPLOYMENTS,
                 pool,
                 {"spec": {"replicas": wanted, "template": {"spec": {"version": newest}}}},
             )
     if view.control is not None and view.control["spec"]["version"] != newest:
-        yield Edit(CONTROLPLANES, view.control, {"spec": {"version": newest}})
+        yield Patch(CONTROLPLANES, view.control, {"spec": {"version": newest}})
 
 
 def _impatience(it: Object, now: datetime) -> Iterator[Change]:
     since = _since(it, "CAPIClusterSummary")
-    summary = told(it, "CAPIClusterSummary")
+    summary = current_condition(it, "CAPIClusterSummary")
     if summary and summary.status == "False" and since and now < since + PATIENCE:
-        yield Wait(since + PATIENCE)
+        yield WaitUntil(since + PATIENCE)
 
 
 def _since(it: Object, type_: str) -> datetime | None:
@@ -115,19 +123,19 @@ def _since(it: Object, type_: str) -> datetime | None:
     return when(found[0]["lastTransitionTime"]) if found else None
 
 
-def _say(view: View, it: Object, conditions: Sequence[Told], now: datetime) -> Iterator[Change]:
+def _say(view: View, it: Object, conditions: Sequence[SandboxCondition], now: datetime) -> Iterator[Change]:
     conditions = [*conditions, _ready(it, conditions, now)]
     fields: Object = {"observedGeneration": it["metadata"]["generation"]}
     able = [] if deleting(it) else upgrades(view, it)
     if able or status(it).get("availableUpgrades"):
         fields["availableUpgrades"] = able
-    yield from tell(CLUSTERDEPLOYMENTS, it, conditions, fields, now)
+    yield from patch_status(CLUSTERDEPLOYMENTS, it, conditions, fields, now)
 
 
-def _conditions(view: View, it: Object) -> list[Told]:
+def _conditions(view: View, it: Object) -> list[SandboxCondition]:
     """All but Ready. The first look knows nothing, and says so."""
-    known = told(it, "Ready") is not None
-    unknown = [Told(type_, "Unknown", "Progressing") for type_ in FIRST[:-1]]
+    known = current_condition(it, "Ready") is not None
+    unknown = [SandboxCondition(type_, "Unknown", "Progressing") for type_ in FIRST[:-1]]
     if it["spec"].get("dryRun"):
         unknown.pop(1)
     if not known:
@@ -138,15 +146,15 @@ def _conditions(view: View, it: Object) -> list[Told]:
     return [*checks, *_summary(view)]
 
 
-def _succeeded(type_: str) -> Told:
-    return Told(type_, "True", "Succeeded")
+def _succeeded(type_: str) -> SandboxCondition:
+    return SandboxCondition(type_, "True", "Succeeded")
 
 
-def _failed(type_: str, message: str) -> Told:
-    return Told(type_, "False", "Failed", message)
+def _failed(type_: str, message: str) -> SandboxCondition:
+    return SandboxCondition(type_, "False", "Failed", message)
 
 
-def _template(view: View, it: Object) -> Told:
+def _template(view: View, it: Object) -> SandboxCondition:
     called = f"ClusterTemplate {view.namespace}/{it['spec'].get('template', '')}"
     if view.template is None:
         return _failed("TemplateReady", f"failed to get {called}: it does not exist")
@@ -155,7 +163,7 @@ def _template(view: View, it: Object) -> Told:
     return _succeeded("TemplateReady")
 
 
-def _credential(view: View, it: Object) -> Told:
+def _credential(view: View, it: Object) -> SandboxCondition:
     called = f"Credential {view.namespace}/{it['spec'].get('credential', '')}"
     if view.credential is None:
         return _failed("CredentialReady", f"failed to get {called}: it does not exist")
@@ -164,23 +172,23 @@ def _credential(view: View, it: Object) -> Told:
     return _succeeded("CredentialReady")
 
 
-def _chart(view: View, it: Object) -> Told:
+def _chart(view: View, it: Object) -> SandboxCondition:
     if _template(view, it).true:
         return _succeeded("HelmChartReady")
-    return Told("HelmChartReady", "Unknown", "Progressing")
+    return SandboxCondition("HelmChartReady", "Unknown", "Progressing")
 
 
-def _release(view: View) -> Told:
+def _release(view: View) -> SandboxCondition:
     if _made(view):
-        return Told("HelmReleaseReady", "True", "InstallSucceeded", "Helm install succeeded")
-    return Told("HelmReleaseReady", "Unknown", "Progressing")
+        return SandboxCondition("HelmReleaseReady", "True", "InstallSucceeded", "Helm install succeeded")
+    return SandboxCondition("HelmReleaseReady", "Unknown", "Progressing")
 
 
-def _summary(view: View) -> list[Told]:
+def _summary(view: View) -> list[SandboxCondition]:
     """Not there until the Cluster is: Ready can be true without it."""
     if view.cluster is None:
         return []
-    of = [(type_, told(view.cluster, type_)) for type_ in SUMMED]
+    of = [(type_, current_condition(view.cluster, type_)) for type_ in SUMMED]
     bad = [f"{type_}: {one.message or one.reason}" for type_, one in of if one and one.status == "False"]
     unsure = [
         f"{type_}: {one.message if one else 'Condition not yet reported'}"
@@ -188,32 +196,38 @@ def _summary(view: View) -> list[Told]:
         if one is None or one.status == "Unknown"
     ]
     if bad:
-        return [Told("CAPIClusterSummary", "False", "IssuesReported", "\n".join(f"* {each}" for each in bad))]
+        return [
+            SandboxCondition("CAPIClusterSummary", "False", "IssuesReported", "\n".join(f"* {each}" for each in bad))
+        ]
     if unsure:
-        return [Told("CAPIClusterSummary", "Unknown", "UnknownReported", "\n".join(f"* {each}" for each in unsure))]
-    return [Told("CAPIClusterSummary", "True", "InfoReported")]
+        return [
+            SandboxCondition(
+                "CAPIClusterSummary", "Unknown", "UnknownReported", "\n".join(f"* {each}" for each in unsure)
+            )
+        ]
+    return [SandboxCondition("CAPIClusterSummary", "True", "InfoReported")]
 
 
-def _ready(it: Object, conditions: Sequence[Told], now: datetime) -> Told:
+def _ready(it: Object, conditions: Sequence[SandboxCondition], now: datetime) -> SandboxCondition:
     leaving = next((one for one in conditions if one.type == "Deleting" and one.true), None)
     if leaving:
-        return Told("Ready", "False", "Deleting", leaving.message)
+        return SandboxCondition("Ready", "False", "Deleting", leaving.message)
     others = [one for one in conditions if one.type != "Deleting"]
     failed = [one for one in others if one.status == "False" and one.type != "CAPIClusterSummary"]
     summary = next((one for one in others if one.type == "CAPIClusterSummary" and one.status == "False"), None)
     if failed:
-        return Told("Ready", "False", "Failed", ". ".join(one.message for one in failed))
+        return SandboxCondition("Ready", "False", "Failed", ". ".join(one.message for one in failed))
     if summary:
         since = _since(it, "CAPIClusterSummary")
         late = since is not None and now >= since + PATIENCE
-        return Told("Ready", "False", "Failed" if late else "Progressing", summary.message)
+        return SandboxCondition("Ready", "False", "Failed" if late else "Progressing", summary.message)
     unknown = [one.message for one in others if one.status == "Unknown"]
     if unknown:
-        return Told("Ready", "Unknown", "Progressing", ". ".join(filter(None, unknown)))
-    return Told("Ready", "True", "Succeeded", "Object is ready")
+        return SandboxCondition("Ready", "Unknown", "Progressing", ". ".join(filter(None, unknown)))
+    return SandboxCondition("Ready", "True", "Succeeded", "Object is ready")
 
 
-def _leave(view: View, it: Object, now: datetime) -> Iterator[Change]:
+def _delete(view: View, it: Object, now: datetime) -> Iterator[Change]:
     if not deleting(it):
         return
     waiting = f"waiting for Cluster {view.namespace}/{name(it)} to be deleted" if view.cluster else ""
@@ -221,12 +235,14 @@ def _leave(view: View, it: Object, now: datetime) -> Iterator[Change]:
     if it["spec"].get("cleanupOnDeletion"):
         conditions.append(_succeeded("CloudResourcesDeletedCondition"))
     conditions.append(
-        Told("Deleting", "True", "Deleting", waiting) if waiting else Told("Deleting", "True", "Succeeded")
+        SandboxCondition("Deleting", "True", "Deleting", waiting)
+        if waiting
+        else SandboxCondition("Deleting", "True", "Succeeded")
     )
     said = tuple(_say(view, it, conditions, now))
     if said:
         yield from said
     elif view.cluster is None:
-        yield from let_go(CLUSTERDEPLOYMENTS, it, FINALIZER)
+        yield from remove_finalizer(CLUSTERDEPLOYMENTS, it, FINALIZER)
     elif not deleting(view.cluster):
-        yield End(CLUSTERS, view.cluster)
+        yield Delete(CLUSTERS, view.cluster)

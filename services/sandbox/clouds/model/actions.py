@@ -7,7 +7,7 @@ from events.kube.client import Object, Resource
 
 
 @dataclass(frozen=True, slots=True)
-class Make:
+class Create:
     """Create an object; one that is there already is as good."""
 
     resource: Resource
@@ -15,7 +15,7 @@ class Make:
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class PatchStatus:
     """Merge this into an object's status."""
 
     resource: Resource
@@ -24,7 +24,7 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class Patch:
     """Merge this into an object."""
 
     resource: Resource
@@ -33,7 +33,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class PatchBoth:
     """Merge one into an object, then the other into its status, if there is anything to merge."""
 
     resource: Resource
@@ -43,7 +43,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class Delete:
     """Delete this incarnation of an object."""
 
     resource: Resource
@@ -53,7 +53,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Adopt:
+class AddOwner:
     """Add an owner to an object that nobody here watches; one that is not there needs none."""
 
     kind: str
@@ -64,7 +64,7 @@ class Adopt:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StartApi:
     """Bring a cluster's own API to life, and keep its kubeconfig in a Secret named after the cluster."""
 
     place: str
@@ -73,14 +73,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class StopApi:
     """Let a cluster's own API go, with all that is in it."""
 
     place: str
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class AddNode:
     """Put a Node into a founded cluster, or correct its status."""
 
     place: str
@@ -88,7 +88,7 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class RemoveNode:
     """Take a Node out of a founded cluster."""
 
     place: str
@@ -96,7 +96,7 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class RecordMachine:
     """Write into the book of a cluster's machines; what stands there already stays."""
 
     cluster: Object
@@ -104,10 +104,23 @@ class Bill:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitUntil:
     """Nothing more to do before this time."""
 
     at: datetime
 
 
-Change = Make | Say | Edit | Write | End | Adopt | Found | Drop | Join | Leave | Bill | Wait
+Change = (
+    Create
+    | PatchStatus
+    | Patch
+    | PatchBoth
+    | Delete
+    | AddOwner
+    | StartApi
+    | StopApi
+    | AddNode
+    | RemoveNode
+    | RecordMachine
+    | WaitUntil
+)

@@ -7,7 +7,7 @@ import msgspec
 
 from events.kube.client import Kube, Object
 from events.kube.resources import CONFIGMAPS
-from services.sandbox.clouds.model.actions import Bill
+from services.sandbox.clouds.model.actions import RecordMachine
 from services.sandbox.clouds.model.annotations import BILL
 from services.sandbox.clouds.model.objects import annotation, label, name, when, written
 from services.sandbox.clouds.model.snapshot import View
@@ -33,21 +33,21 @@ class Billed:
     end: datetime | None
 
 
-def bought(view: View, machine: Object, now: datetime) -> Bill:
+def bought(view: View, machine: Object, now: datetime) -> RecordMachine:
     """The line that says a machine runs. A view without its Cluster has no book: KeyError."""
     order = view.order(machine)
     line = {"machine": name(machine), "instance": order.instance, "spot": order.spot, "at": written(now)}
     if view.cluster is None:
         raise KeyError(f"machine {name(machine)} is of no Cluster")
-    return Bill(view.cluster, {f"{machine['metadata']['uid']}.{START}": msgspec.json.encode(line).decode()})
+    return RecordMachine(view.cluster, {f"{machine['metadata']['uid']}.{START}": msgspec.json.encode(line).decode()})
 
 
-def given_back(cluster: Object, machine: Object, now: datetime) -> Bill:
+def given_back(cluster: Object, machine: Object, now: datetime) -> RecordMachine:
     """The line that says it no longer does."""
-    return Bill(cluster, {f"{machine['metadata']['uid']}.{END}": written(now)})
+    return RecordMachine(cluster, {f"{machine['metadata']['uid']}.{END}": written(now)})
 
 
-def book(bill: Bill) -> Object:
+def book(bill: RecordMachine) -> Object:
     """The ConfigMap the lines stand in."""
     meta = bill.cluster["metadata"]
     return {

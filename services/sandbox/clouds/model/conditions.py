@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from events.kube.client import Object, Resource
-from services.sandbox.clouds.model.actions import Change, Say
+from services.sandbox.clouds.model.actions import Change, PatchStatus
 from services.sandbox.clouds.model.objects import name, stamp, status
 
 
-class Told(NamedTuple):
+class SandboxCondition(NamedTuple):
     """One condition without its times."""
 
     type: str
@@ -21,43 +21,45 @@ class Told(NamedTuple):
     def true(self) -> bool:
         return self.status == "True"
 
-    def named(self, type_: str) -> "Told":
+    def named(self, type_: str) -> "SandboxCondition":
         """The same under another type."""
         return self._replace(type=type_)
 
 
-def told(of: Object | None, type_: str) -> Told | None:
+def current_condition(of: Object | None, type_: str) -> SandboxCondition | None:
     """The condition an object shows now."""
     for raw in status(of).get("conditions", ()) if of else ():
         if raw["type"] == type_:
-            return Told(type_, raw["status"], raw["reason"], raw.get("message", ""))
+            return SandboxCondition(type_, raw["status"], raw["reason"], raw.get("message", ""))
     return None
 
 
 def holds(of: Object | None, type_: str) -> bool:
     """Whether a condition is there, and True."""
-    found = told(of, type_)
+    found = current_condition(of, type_)
     return found is not None and found.true
 
 
-def tell(resource: Resource, of: Object, conditions: Iterable[Told], fields: Object, now: datetime) -> Iterator[Change]:
+def patch_status(
+    resource: Resource, of: Object, conditions: Iterable[SandboxCondition], fields: Object, now: datetime
+) -> Iterator[Change]:
     """Conditions first, everything else a write later: the real controllers patch in these two steps."""
     wanted = _dated(of, conditions, now)
     if wanted != status(of).get("conditions"):
-        yield Say(resource, of, {"conditions": wanted})
+        yield PatchStatus(resource, of, {"conditions": wanted})
         return
     differing = {key: value for key, value in fields.items() if status(of).get(key) != value}
     if differing:
-        yield Say(resource, of, {key: _replacing(status(of).get(key), new) for key, new in differing.items()})
+        yield PatchStatus(resource, of, {key: _replacing(status(of).get(key), new) for key, new in differing.items()})
 
 
-def _dated(of: Object, conditions: Iterable[Told], now: datetime) -> list[Object]:
+def _dated(of: Object, conditions: Iterable[SandboxCondition], now: datetime) -> list[Object]:
     before = {raw["type"]: raw for raw in status(of).get("conditions", ())}
     generation, stamped = of["metadata"].get("generation", 1), stamp(now)
     return [_raw(each, before.get(each.type), generation, stamped) for each in conditions]
 
 
-def _raw(each: Told, before: Object | None, generation: int, now: str) -> Object:
+def _raw(each: SandboxCondition, before: Object | None, generation: int, now: str) -> Object:
     same = before is not None and before["status"] == each.status
     return {
         "type": each.type,
@@ -78,11 +80,11 @@ def _replacing(old: object, new: object) -> object:
 
 def paused(resource: Resource, of: Object, now: datetime) -> Iterator[Change]:
     """The first thing every controller says."""
-    if told(of, "Paused") is None:
-        yield from tell(resource, of, [Told("Paused", "False", "NotPaused")], {}, now)
+    if current_condition(of, "Paused") is None:
+        yield from patch_status(resource, of, [SandboxCondition("Paused", "False", "NotPaused")], {}, now)
 
 
-def bullets(lines: Iterable[tuple[str, str]], plural: str = "") -> str:
+def bullet_list(lines: Iterable[tuple[str, str]], plural: str = "") -> str:
     """One bullet per message, those who say the same together; `plural` is their word for several."""
     said: dict[str, list[str]] = {}
     for who, message in lines:
@@ -100,11 +102,11 @@ def _bullet(who: Sequence[str], message: str, plural: str) -> str:
     return f"* {head}: {message}"
 
 
-def ready(type_: str, machines: Sequence[Object]) -> Told:
+def ready(type_: str, machines: Sequence[Object]) -> SandboxCondition:
     """How a set of machines is: the worst of them, and true of none."""
     if not machines:
-        return Told(type_, "True", "NoReplicas")
-    seen = [(f"Machine {name(each)}", told(each, "Ready")) for each in machines]
+        return SandboxCondition(type_, "True", "NoReplicas")
+    seen = [(f"Machine {name(each)}", current_condition(each, "Ready")) for each in machines]
     bad = [(who, one.message) for who, one in seen if one and one.status == "False"]
     unsure = [
         (who, one.message if one else "Condition Ready not yet reported")
@@ -112,26 +114,28 @@ def ready(type_: str, machines: Sequence[Object]) -> Told:
         if one is None or one.status == "Unknown"
     ]
     if bad:
-        return Told(type_, "False", "NotReady", bullets([*bad, *unsure], "Machines"))
+        return SandboxCondition(type_, "False", "NotReady", bullet_list([*bad, *unsure], "Machines"))
     if unsure:
-        return Told(type_, "Unknown", "ReadyUnknown", bullets(unsure, "Machines"))
-    return Told(type_, "True", "Ready")
+        return SandboxCondition(type_, "Unknown", "ReadyUnknown", bullet_list(unsure, "Machines"))
+    return SandboxCondition(type_, "True", "Ready")
 
 
-def up_to_date(type_: str, machines: Iterable[Object]) -> Told:
+def up_to_date(type_: str, machines: Iterable[Object]) -> SandboxCondition:
     """Machines that have not said so yet do not count."""
-    said = [(f"Machine {name(each)}", one) for each in machines if (one := told(each, "UpToDate"))]
+    said = [(f"Machine {name(each)}", one) for each in machines if (one := current_condition(each, "UpToDate"))]
     if behind := [(who, one.message) for who, one in said if not one.true]:
-        return Told(type_, "False", "NotUpToDate", bullets(behind, "Machines"))
-    return Told(type_, "True", "UpToDate" if said else "NoReplicas")
+        return SandboxCondition(type_, "False", "NotUpToDate", bullet_list(behind, "Machines"))
+    return SandboxCondition(type_, "True", "UpToDate" if said else "NoReplicas")
 
 
-def summed(type_: str, of: Sequence[tuple[str, Told | None]], *, true: str, unknown: str, false: str) -> Told:
+def summed(
+    type_: str, of: Sequence[tuple[str, SandboxCondition | None]], *, true: str, unknown: str, false: str
+) -> SandboxCondition:
     """One condition of several objects as one: any True, else any Unknown, else False."""
     yes = [(who, one.message) for who, one in of if one and one.true]
     if yes:
-        return Told(type_, "True", true, bullets(yes))
+        return SandboxCondition(type_, "True", true, bullet_list(yes))
     if any(one is None for _, one in of):
         silent = [(who, f"Condition {type_} not yet reported") for who, one in of if one is None]
-        return Told(type_, "Unknown", unknown, bullets(silent))
-    return Told(type_, "False", false)
+        return SandboxCondition(type_, "Unknown", unknown, bullet_list(silent))
+    return SandboxCondition(type_, "False", false)

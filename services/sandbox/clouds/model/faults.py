@@ -61,9 +61,9 @@ class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def refusal(self, order: Order) -> str:
         """What the provider answers to an order it cannot fill; empty if it can."""
-        for told, places in ((_STOCKOUT, self.stockouts), (_QUOTA, self.quotas)):
+        for conditions, places in ((_STOCKOUT, self.stockouts), (_QUOTA, self.quotas)):
             if any(place.meets(order) for place in places):
-                return told.get(order.cloud, told[""])(order)
+                return conditions.get(order.cloud, conditions[""])(order)
         return ""
 
     def denial(self, cloud: str) -> str:

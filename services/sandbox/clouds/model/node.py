@@ -6,7 +6,7 @@ from events.kube.client import Object
 from services.sandbox.clouds.model.annotations import CONTROL_PLANE, DARK, INSTANCE, NODE_LABELS
 from services.sandbox.clouds.model.objects import annotation, name, stamp
 from services.sandbox.clouds.model.shapes import SMALL, Shape
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 GPU = "nvidia.com/gpu"
 HEAD = "node-role.kubernetes.io/control-plane"
@@ -14,18 +14,18 @@ PODS = "110"
 """The kubelet's own limit."""
 
 
-def node(view: View, machine: Object, laws: Laws, now: datetime) -> Object:
+def node(view: View, machine: Object, rules: Rules, now: datetime) -> Object:
     """The Node a machine joins as, Ready."""
     head = CONTROL_PLANE in machine["metadata"]["labels"]
-    shape = SMALL if head else view.shape(machine, laws)
+    shape = SMALL if head else view.shape(machine, rules)
     spec: Object = {"providerID": machine["spec"]["providerID"]}
     if head:
         spec["taints"] = [{"key": HEAD, "effect": "NoSchedule"}]
-    ready = "Unknown" if silent(view, machine, laws) else "True"
+    ready = "Unknown" if silent(view, machine, rules) else "True"
     return {
         "metadata": {"name": name(machine), "labels": _labels(view, machine, shape, head=head)},
         "spec": spec,
-        "status": _status(machine, shape, broken(view, machine, laws), ready, now),
+        "status": _status(machine, shape, broken(view, machine, rules), ready, now),
     }
 
 
@@ -54,15 +54,15 @@ def _handed_on(machine: Object) -> dict[str, str]:
     return {key: machine["metadata"]["labels"][key] for key in domains if domains[key].endswith(f".{NODE_LABELS}")}
 
 
-def broken(view: View, machine: Object, laws: Laws) -> int:
+def broken(view: View, machine: Object, rules: Rules) -> int:
     """GPUs that do not answer: on one node of the cluster, the first in the alphabet."""
     first = min(map(name, view.workers), default="")
-    return view.count(laws.faults.broken_gpus) if name(machine) == first else 0
+    return view.count(rules.faults.broken_gpus) if name(machine) == first else 0
 
 
-def silent(view: View, machine: Object, laws: Laws) -> bool:
+def silent(view: View, machine: Object, rules: Rules) -> bool:
     """Whether its kubelet is heard no more."""
-    return machine["metadata"]["uid"] in view.met(DARK)[: view.count(laws.faults.dark)]
+    return machine["metadata"]["uid"] in view.met(DARK)[: view.count(rules.faults.dark)]
 
 
 def _status(machine: Object, shape: Shape, missing: int, ready: str, now: datetime) -> Object:

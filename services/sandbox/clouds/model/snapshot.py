@@ -6,7 +6,7 @@ from functools import cached_property
 
 from events.kube.client import Object
 from services.sandbox.clouds.model.annotations import CLOUD, CONTROL_PLANE, INSTANCE, REGION, SET_NAME, SPOT, ZONE
-from services.sandbox.clouds.model.conditions import told
+from services.sandbox.clouds.model.conditions import current_condition
 from services.sandbox.clouds.model.faults import Faults, Order, counted, named
 from services.sandbox.clouds.model.objects import annotation, deleting, label, name, replicas, status
 from services.sandbox.clouds.model.pace import Pace
@@ -14,7 +14,7 @@ from services.sandbox.clouds.model.shapes import SMALL, Shape
 
 
 @dataclass(frozen=True)
-class Laws:
+class Rules:
     """What holds for every cloud now."""
 
     pace: Pace = field(default_factory=Pace)
@@ -51,7 +51,7 @@ class View:
     @property
     def started(self) -> bool:
         """The cluster's own controller has spoken: before it, nobody else does more than say hello."""
-        return told(self.cluster, "Available") is not None
+        return current_condition(self.cluster, "Available") is not None
 
     @property
     def initialised(self) -> bool:
@@ -60,7 +60,7 @@ class View:
         return bool(found.get("controlPlaneInitialized"))
 
     @property
-    def heads(self) -> list[Object]:
+    def control_plane_machines(self) -> list[Object]:
         """Machines of the control plane."""
         return [each for each in self.machines if CONTROL_PLANE in each["metadata"].get("labels", {})]
 
@@ -74,7 +74,7 @@ class View:
         return [each for each in self.machines if label(each, SET_NAME) == name(owner)]
 
     @property
-    def hatching(self) -> bool:
+    def creating_machines(self) -> bool:
         """A MachineSet is in the middle of making its machines; who adds them up waits for the last."""
         return any(
             status(each).get("replicas", 0) < len(self.of_set(each)) < replicas(each)
@@ -92,8 +92,8 @@ class View:
         zone = annotation(machine, ZONE)
         return Order(self.cloud, region, zone, annotation(machine, INSTANCE), annotation(machine, SPOT) == "true")
 
-    def shape(self, machine: Object, laws: Laws) -> Shape:
-        return laws.shapes.get(annotation(machine, INSTANCE), SMALL)
+    def shape(self, machine: Object, rules: Rules) -> Shape:
+        return rules.shapes.get(annotation(machine, INSTANCE), SMALL)
 
     def met(self, key: str) -> list[str]:
         """The uids of the machines a fault has been chosen for so far, by the annotation that keeps them."""

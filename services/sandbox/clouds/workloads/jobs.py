@@ -5,7 +5,7 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import JOBS, PODS
-from services.sandbox.clouds.model.actions import Change, End, Make, Say, Wait
+from services.sandbox.clouds.model.actions import Change, Create, Delete, PatchStatus, WaitUntil
 from services.sandbox.clouds.model.annotations import RUN_SECONDS
 from services.sandbox.clouds.model.objects import after, annotation, deleting, name, stamp, status, suffix, when
 from services.sandbox.clouds.workloads.pod_owner import free_names, pod
@@ -36,11 +36,11 @@ def _job(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
         yield from _forget(it, now)
         return
     verdict = _verdict(it, own)
-    said = tuple(_speak(it, own, verdict, now))
+    said = tuple(_report_status(it, own, verdict, now))
     yield from said
     living = [each for each in own if not over(each) and not deleting(each)]
     if verdict or it["spec"].get("suspend"):
-        yield from (End(PODS, each) for each in living)
+        yield from (Delete(PODS, each) for each in living)
     else:
         yield from _grow(it, own, living)
 
@@ -77,14 +77,14 @@ def _grow(it: Object, own: list[Object], living: list[Object]) -> Iterator[Chang
     taken = {name(each) for each in own}
     if not _indexed(it):
         names = free_names(it, taken)
-        yield from (Make(PODS, _pod(it, next(names), {})) for _ in range(wanted))
+        yield from (Create(PODS, _pod(it, next(names), {})) for _ in range(wanted))
         return
     busy = {annotation(each, INDEX) for each in own if phase(each) != "Failed" and not deleting(each)}
     open_ = [str(index) for index in range(_completions(it)) if str(index) not in busy]
     for index in open_[: max(0, wanted)]:
         tries = sum(annotation(each, INDEX) == index for each in own)
         called = f"{name(it)}-{index}-{suffix(it['metadata']['uid'], index, tries)}"
-        yield Make(PODS, _pod(it, called, {INDEX: index}))
+        yield Create(PODS, _pod(it, called, {INDEX: index}))
 
 
 def _pod(it: Object, called: str, notes: dict[str, str]) -> Object:
@@ -95,13 +95,15 @@ def _pod(it: Object, called: str, notes: dict[str, str]) -> Object:
         "batch.kubernetes.io/controller-uid": uid,
         "controller-uid": uid,
     }
-    told = annotation(it, RUN_SECONDS)
+    value = annotation(it, RUN_SECONDS)
     spec = {"hostname": f"{name(it)}-{notes[INDEX]}"} if notes else {}
     labels |= {INDEX: notes[INDEX]} if notes else {}
-    return pod(it, called, labels, notes | ({RUN_SECONDS: told} if told else {}), spec)
+    return pod(it, called, labels, notes | ({RUN_SECONDS: value} if value else {}), spec)
 
 
-def _speak(it: Object, own: list[Object], verdict: tuple[str, str, str] | None, now: datetime) -> Iterator[Change]:
+def _report_status(
+    it: Object, own: list[Object], verdict: tuple[str, str, str] | None, now: datetime
+) -> Iterator[Change]:
     living = [each for each in own if not over(each) and not deleting(each)]
     suspended = bool(it["spec"].get("suspend"))
     said: Object = {
@@ -120,7 +122,7 @@ def _speak(it: Object, own: list[Object], verdict: tuple[str, str, str] | None, 
     said |= _end(it, verdict, living, now, suspended=suspended)
     differing = {key: value for key, value in said.items() if status(it).get(key) != value}
     if differing:
-        yield Say(JOBS, it, differing)
+        yield PatchStatus(JOBS, it, differing)
 
 
 def _end(
@@ -136,8 +138,8 @@ def _end(
     return end | ({"conditions": conditions} if conditions or "conditions" in status(it) else {})
 
 
-def _condition(told: tuple[str, str, str], now: datetime) -> Object:
-    type_, reason, message = told
+def _condition(current_condition: tuple[str, str, str], now: datetime) -> Object:
+    type_, reason, message = current_condition
     at = {"lastProbeTime": stamp(now), "lastTransitionTime": stamp(now)}
     return {"type": type_, "status": "True", "reason": reason, "message": message} | at
 
@@ -148,7 +150,7 @@ def _forget(it: Object, now: datetime) -> Iterator[Change]:
         return
     ends = [one["lastTransitionTime"] for one in status(it)["conditions"] if one["type"] in ("Complete", "Failed")]
     due = after(when(ends[0]), float(seconds))
-    yield End(JOBS, it) if now >= due else Wait(due)
+    yield Delete(JOBS, it) if now >= due else WaitUntil(due)
 
 
 def spans(numbers: list[int]) -> str:

@@ -5,7 +5,7 @@ from itertools import count
 
 from events.kube.client import Object
 from events.kube.resources import PODS
-from services.sandbox.clouds.model.actions import Change, End, Make
+from services.sandbox.clouds.model.actions import Change, Create, Delete
 from services.sandbox.clouds.model.objects import deleting, name, owner, suffix
 from services.sandbox.clouds.workloads.view import over, running
 
@@ -35,8 +35,8 @@ def free_names(of: Object, taken: set[str]) -> Iterator[str]:
 def keep(own: list[Object], wanted: int, names: Iterator[str], make: Callable[[str], Object]) -> Iterator[Change]:
     """As many living pods as are wanted: more from `make`, or fewer, those that do not run first."""
     living = [each for each in own if not over(each) and not deleting(each)]
-    yield from (End(PODS, each) for each in own if over(each) and not deleting(each))
+    yield from (Delete(PODS, each) for each in own if over(each) and not deleting(each))
     for _ in range(wanted - len(living)):
-        yield Make(PODS, make(next(names)))
+        yield Create(PODS, make(next(names)))
     spare = sorted(living, key=lambda each: (running(each), name(each)))[: max(0, len(living) - wanted)]
-    yield from (End(PODS, each) for each in spare)
+    yield from (Delete(PODS, each) for each in spare)

@@ -6,7 +6,7 @@ from datetime import datetime
 from events.kube.client import Object
 from events.kube.resources import PODS
 from services.kubernetes.scheduling import selects, tolerates
-from services.sandbox.clouds.model.actions import Change, Edit, End, Say, Wait
+from services.sandbox.clouds.model.actions import Change, Delete, Patch, PatchStatus, WaitUntil
 from services.sandbox.clouds.model.annotations import EXIT_CODE, RUN_SECONDS, STARTED, STOP_SECONDS
 from services.sandbox.clouds.model.objects import (
     after,
@@ -32,7 +32,7 @@ def collect(view: Inside, now: datetime) -> Iterator[Change]:
     there = {name(node) for node in view.nodes}
     for pod in view.pods:
         if pod["spec"].get("nodeName", "") not in {"", *there} and (_grace(pod) or not deleting(pod)):
-            yield End(PODS, pod, grace=0)
+            yield Delete(PODS, pod, grace=0)
 
 
 def schedule(view: Inside, now: datetime) -> Iterator[Change]:
@@ -45,7 +45,7 @@ def schedule(view: Inside, now: datetime) -> Iterator[Change]:
         if free:
             left[free[0]] = less(left[free[0]], [asked(pod)])
             meta = {"annotations": {STARTED: written(now)}}
-            yield Edit(PODS, pod, {"spec": {"nodeName": free[0]}, "metadata": meta})
+            yield Patch(PODS, pod, {"spec": {"nodeName": free[0]}, "metadata": meta})
         else:
             yield from _unschedulable(pod, why, len(view.nodes), now)
 
@@ -70,7 +70,7 @@ def _unschedulable(pod: Object, why: dict[str, str], nodes: int, now: datetime) 
     shown = [one for one in status(pod).get("conditions", ()) if one["type"] == "PodScheduled"]
     if not shown or shown[0].get("message") != message:
         conditions = [condition | {"lastTransitionTime": stamp(now)}]
-        yield Say(PODS, pod, {"phase": "Pending", "conditions": conditions})
+        yield PatchStatus(PODS, pod, {"phase": "Pending", "conditions": conditions})
 
 
 def run(view: Inside, now: datetime) -> Iterator[Change]:
@@ -83,10 +83,10 @@ def run(view: Inside, now: datetime) -> Iterator[Change]:
             yield from _stop(pod, now)
             continue
         if phase(pod) == "Pending":
-            yield Say(PODS, pod, _running(pod, now))
+            yield PatchStatus(PODS, pod, _running(pod, now))
         elif running(pod) and pod["spec"].get("restartPolicy", "Always") != "Always":
             due = after(marked(pod, STARTED) or now, _seconds(pod, view.run_seconds))
-            yield Say(PODS, pod, _ended(pod, now)) if now >= due else Wait(due)
+            yield PatchStatus(PODS, pod, _ended(pod, now)) if now >= due else WaitUntil(due)
 
 
 def _stop(pod: Object, now: datetime) -> Iterator[Change]:
@@ -94,15 +94,15 @@ def _stop(pod: Object, now: datetime) -> Iterator[Change]:
     grace = _grace(pod)
     if not grace:
         return
-    told = annotation(pod, STOP_SECONDS, "0")
-    takes = min(float(told) if told.isdigit() else 0.0, grace)
+    value = annotation(pod, STOP_SECONDS, "0")
+    takes = min(float(value) if value.isdigit() else 0.0, grace)
     due = after(when(pod["metadata"]["deletionTimestamp"]), takes - grace)
     if now < due:
-        yield Wait(due)
+        yield WaitUntil(due)
         return
     if not over(pod):
-        yield Say(PODS, pod, _ended(pod, now, TERMINATED))
-    yield End(PODS, pod, grace=0)
+        yield PatchStatus(PODS, pod, _ended(pod, now, TERMINATED))
+    yield Delete(PODS, pod, grace=0)
 
 
 def _grace(pod: Object) -> int:
@@ -111,8 +111,8 @@ def _grace(pod: Object) -> int:
 
 
 def _seconds(pod: Object, default: float) -> float:
-    told = annotation(pod, RUN_SECONDS)
-    return float(told) if told.replace(".", "", 1).isdigit() else default
+    value = annotation(pod, RUN_SECONDS)
+    return float(value) if value.replace(".", "", 1).isdigit() else default
 
 
 def _running(pod: Object, now: datetime) -> Object:
@@ -129,8 +129,8 @@ def _running(pod: Object, now: datetime) -> Object:
 
 
 def _ended(pod: Object, now: datetime, killed: int = 0) -> Object:
-    told = annotation(pod, EXIT_CODE)
-    code = killed or (int(told) if told.isdigit() else 0)
+    value = annotation(pod, EXIT_CODE)
+    code = killed or (int(value) if value.isdigit() else 0)
     at = stamp(now)
     reason = "Error" if code else "Completed"
     times = {"startedAt": status(pod).get("startTime", at), "finishedAt": at}

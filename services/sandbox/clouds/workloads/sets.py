@@ -8,7 +8,7 @@ import msgspec
 from events.kube.client import Object, Resource
 from events.kube.resources import DEPLOYMENTS, PODS
 from services.kubernetes.scheduling import admits
-from services.sandbox.clouds.model.actions import Change, Edit, End, Make, Say
+from services.sandbox.clouds.model.actions import Change, Create, Delete, Patch, PatchStatus
 from services.sandbox.clouds.model.objects import deleting, name, owner, replicas, stamp, status, suffix
 from services.sandbox.clouds.workloads.pod_owner import free_names, keep, pod
 from services.sandbox.clouds.workloads.view import DAEMONSETS, REPLICASETS, STATEFULSETS, Inside, over, ready, running
@@ -26,11 +26,11 @@ def sets(view: Inside, now: datetime) -> Iterator[Change]:
                 yield from look(view, each, now)
 
 
-def _speak(resource: Resource, it: Object, said: Object) -> Iterator[Change]:
+def _report_status(resource: Resource, it: Object, said: Object) -> Iterator[Change]:
     said = {"observedGeneration": it["metadata"].get("generation", 1)} | said
     differing = {key: value for key, value in said.items() if status(it).get(key) != value}
     if differing:
-        yield Say(resource, it, differing)
+        yield PatchStatus(resource, it, differing)
 
 
 def _deployment(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
@@ -38,15 +38,15 @@ def _deployment(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
     own = view.own(REPLICASETS, it)
     current = next((each for each in own if each["metadata"]["labels"].get(HASH) == mark), None)
     if current is None:
-        yield Make(REPLICASETS, _revision(it, mark))
+        yield Create(REPLICASETS, _revision(it, mark))
         return
     if replicas(current) != replicas(it):
-        yield Edit(REPLICASETS, current, {"spec": {"replicas": replicas(it)}})
+        yield Patch(REPLICASETS, current, {"spec": {"replicas": replicas(it)}})
     up = int(status(current).get("availableReplicas", 0))
     if up >= replicas(it):  # the new ones run: the old ones may go
         old = (each for each in own if each is not current and replicas(each))
-        yield from (Edit(REPLICASETS, each, {"spec": {"replicas": 0}}) for each in old)
-    yield from _speak(DEPLOYMENTS, it, _progress(it, own, current, now))
+        yield from (Patch(REPLICASETS, each, {"spec": {"replicas": 0}}) for each in old)
+    yield from _report_status(DEPLOYMENTS, it, _progress(it, own, current, now))
 
 
 def _revision(it: Object, mark: str) -> Object:
@@ -77,7 +77,7 @@ def _progress(it: Object, own: list[Object], current: Object, now: datetime) -> 
     up = total("availableReplicas")
     enough = up >= replicas(it)
     rolled = int(status(current).get("availableReplicas", 0)) >= replicas(it)
-    told = (
+    conditions = (
         ("Available", enough, "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable"),
         ("Progressing", True, "NewReplicaSetAvailable" if rolled else "ReplicaSetUpdated"),
     )
@@ -87,7 +87,7 @@ def _progress(it: Object, own: list[Object], current: Object, now: datetime) -> 
         "readyReplicas": up,
         "availableReplicas": up,
         "unavailableReplicas": max(0, replicas(it) - up),
-        "conditions": [_condition(it, *each, now) for each in told],
+        "conditions": [_condition(it, *each, now) for each in conditions],
     }
 
 
@@ -111,7 +111,7 @@ def _replicaset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
     yield from keep(own, replicas(it), names, lambda called: pod(it, called, {}, {}, {}))
     have, up = _counts(own)
     said = {"replicas": have, "fullyLabeledReplicas": have, "readyReplicas": up, "availableReplicas": up}
-    yield from _speak(REPLICASETS, it, said)
+    yield from _report_status(REPLICASETS, it, said)
 
 
 def _statefulset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
@@ -123,15 +123,15 @@ def _statefulset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
     taken = {name(each) for each in mine}
     wanted = [f"{name(it)}-{number}" for number in range(replicas(it))]
     missing = [called for called in wanted if called not in taken]
-    yield from (End(PODS, each) for each in own if over(each) or name(each) not in wanted)
+    yield from (Delete(PODS, each) for each in own if over(each) or name(each) not in wanted)
     if missing and up == have:
         number = missing[0].rpartition("-")[2]
         labels = {"apps.kubernetes.io/pod-index": number, "statefulset.kubernetes.io/pod-name": missing[0]}
-        yield Make(PODS, pod(it, missing[0], labels, {}, {"hostname": missing[0]}))
+        yield Create(PODS, pod(it, missing[0], labels, {}, {"hostname": missing[0]}))
     mark = f"{name(it)}-{suffix(it['metadata']['uid'])}"
     counts = {"replicas": have, "readyReplicas": up, "availableReplicas": up}
     updated = {"updatedReplicas": have, "currentReplicas": have, "currentRevision": mark, "updateRevision": mark}
-    yield from _speak(STATEFULSETS, it, counts | updated)
+    yield from _report_status(STATEFULSETS, it, counts | updated)
 
 
 def _daemonset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
@@ -142,16 +142,16 @@ def _daemonset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
     wanted = {name(node) for node in view.nodes if ready(node) and _may(spec, node)}
     at = {each["spec"].get("nodeName", ""): each for each in own if not over(each)}
     leaving = {each["spec"].get("nodeName", "") for each in view.own(PODS, it) if deleting(each)}
-    yield from (End(PODS, each) for each in own if over(each) or each["spec"].get("nodeName") not in wanted)
+    yield from (Delete(PODS, each) for each in own if over(each) or each["spec"].get("nodeName") not in wanted)
     for node in sorted(wanted - at.keys() - leaving):
         called = f"{name(it)}-{suffix(it['metadata']['uid'], node)}"
         tolerations = [*(spec.get("tolerations") or ()), *_EVERYWHERE]
-        yield Make(PODS, pod(it, called, {}, {}, {"nodeName": node, "tolerations": tolerations}))
+        yield Create(PODS, pod(it, called, {}, {}, {"nodeName": node, "tolerations": tolerations}))
     up = sum(running(each) for place, each in at.items() if place in wanted)
     have = len(wanted & at.keys())
     counts = {"desiredNumberScheduled": len(wanted), "currentNumberScheduled": have, "numberMisscheduled": 0}
     ready_ = {"numberReady": up, "numberAvailable": up, "updatedNumberScheduled": have}
-    yield from _speak(DAEMONSETS, it, counts | ready_ | {"numberUnavailable": len(wanted) - up})
+    yield from _report_status(DAEMONSETS, it, counts | ready_ | {"numberUnavailable": len(wanted) - up})
 
 
 def _may(spec: Object, node: Object) -> bool:

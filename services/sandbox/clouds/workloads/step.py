@@ -29,10 +29,10 @@ def stepped(view: Inside, now: datetime) -> tuple[tuple[Change, ...], tuple[str,
     except MALFORMED:
         nodes = [each for each in view.nodes if not _odd(view, {NODES: [each]}, now)]
         odd = {
-            id(each): told
+            id(each): conditions
             for resource, objects in view.objects.items()
             for each in objects
-            if (told := _odd(view, {NODES: nodes, resource: [each]}, now))
+            if (conditions := _odd(view, {NODES: nodes, resource: [each]}, now))
         }
         kept: dict[Resource, Sequence[Object]] = {
             key: [each for each in of if id(each) not in odd] for key, of in view.objects.items()

@@ -20,7 +20,7 @@ from services.sandbox.clouds.engine.manager import Clouds
 from services.sandbox.clouds.engine.workload_manager import Workloads
 from services.sandbox.clouds.model.annotations import CONTROL_PLANE, CONTROLPLANES, DEVCLUSTERS
 from services.sandbox.clouds.model.shapes import Shape
-from services.sandbox.clouds.model.snapshot import Laws
+from services.sandbox.clouds.model.snapshot import Rules
 from services.sandbox.seeds.plant import seed
 
 # Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.
@@ -94,7 +94,7 @@ class Sandbox:
         self.api = api
         self.kube = Kube(LocalTransport(api, MANAGEMENT), random=lambda: 0.5)
         self.world = LocalWorld(api)
-        self.laws = Laws(shapes=SHAPES)
+        self.laws = Rules(shapes=SHAPES)
         self.seen: list[Object] = []
         """Every shape of every object that anybody watching could have seen."""
 
@@ -155,8 +155,8 @@ class Sandbox:
     async def condition(self, resource: Resource, name: str, type_: str) -> tuple[str, str, str]:
         """Status, reason and message; empty while it is not there."""
         found = await self.kube.get(resource, name, "default")
-        told = {one["type"]: one for one in found.get("status", {}).get("conditions", ())}
-        one = told.get(type_, {})
+        conditions = {one["type"]: one for one in found.get("status", {}).get("conditions", ())}
+        one = conditions.get(type_, {})
         return one.get("status", ""), one.get("reason", ""), one.get("message", "")
 
     async def until(self, resource: Resource, name: str, type_: str, status: str = "True") -> None:

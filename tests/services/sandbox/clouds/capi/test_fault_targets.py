@@ -13,8 +13,8 @@ async def ready(sandbox):
     """How each worker's Node says it is."""
     nodes = (await sandbox.world.kube("default.c").list(NODES)).items
     workers = [each for each in nodes if "nvidia.com/gpu" in each["status"]["capacity"]]
-    told = [one for each in workers for one in each["status"]["conditions"]]
-    return sorted(one["status"] for one in told if one["type"] == "Ready")
+    conditions = [one for each in workers for one in each["status"]["conditions"]]
+    return sorted(one["status"] for one in conditions if one["type"] == "Ready")
 
 
 async def founded(sandbox):

@@ -17,9 +17,9 @@ MADE = (CLUSTERS, CONTROLPLANES, DEVCLUSTERS, MACHINEDEPLOYMENTS, MACHINES)
 
 
 def pools(**sizes):
-    told = [{"name": "instanceType", "value": "p5.48xlarge"}, {"name": "spot", "value": True}]
+    variables = [{"name": "instanceType", "value": "p5.48xlarge"}, {"name": "spot", "value": True}]
     return [
-        {"class": "default", "name": name, "replicas": size, "variables": {"overrides": told}}
+        {"class": "default", "name": name, "replicas": size, "variables": {"overrides": variables}}
         for name, size in sizes.items()
     ]
 
@@ -87,12 +87,12 @@ async def test_its_version_reaches_the_workers_once_the_control_plane_runs_it(sa
         await sandbox.until(MACHINEDEPLOYMENTS, "burst-md", "RollingOut", "False")
         await asyncio.sleep(5)
         assert await workers(sandbox) == {"burst-md": [NEW, NEW]}
-    told = [
+    variables = [
         (each["kind"], each["spec"]["template"]["spec"]["version"] if each["kind"] == "MachineDeployment" else "")
         for each in sandbox.seen
         if each["kind"] == "MachineDeployment" or each.get("status", {}).get("version") == NEW
     ]
-    assert told.index(("KubeadmControlPlane", "")) < told.index(("MachineDeployment", NEW))
+    assert variables.index(("KubeadmControlPlane", "")) < variables.index(("MachineDeployment", NEW))
 
 
 async def test_what_is_done_by_hand_to_what_it_made_is_undone(sandbox):

@@ -94,8 +94,8 @@ async def test_available_and_workers_available_come_in_one_write(sandbox):
     await live(sandbox)
 
     def both(each):
-        told = {one["type"]: one["status"] for one in each.get("status", {}).get("conditions", ())}
-        return told.get("Available"), told.get("WorkersAvailable")
+        conditions = {one["type"]: one["status"] for one in each.get("status", {}).get("conditions", ())}
+        return conditions.get("Available"), conditions.get("WorkersAvailable")
 
     first = next(both(each) for each in sandbox.seen if each["kind"] == "Cluster" and both(each)[0] == "True")
     assert first == ("True", "True")

@@ -9,10 +9,10 @@ import pytest
 
 from events.kube.resources import CLUSTERS
 from services.sandbox.clouds.engine.controllers import step
-from services.sandbox.clouds.model.actions import Say, Wait
-from services.sandbox.clouds.model.conditions import told
+from services.sandbox.clouds.model.actions import PatchStatus, WaitUntil
+from services.sandbox.clouds.model.conditions import current_condition
 from services.sandbox.clouds.model.pace import Pace
-from services.sandbox.clouds.model.snapshot import Laws, View
+from services.sandbox.clouds.model.snapshot import Rules, View
 
 pytestmark = pytest.mark.looptime
 
@@ -40,7 +40,7 @@ async def test_at_no_pace_a_cluster_ends_as_at_any_other(sandbox):
 
 async def test_at_no_pace_a_cluster_is_heard_before_it_is_available(sandbox):
     await founded(sandbox, "fast", Pace().times(0))
-    said = [told(each, "Available") for each in sandbox.seen if each["kind"] == "Cluster"]
+    said = [current_condition(each, "Available") for each in sandbox.seen if each["kind"] == "Cluster"]
     assert next(one.status for one in said if one) == "False"
 
 
@@ -68,26 +68,26 @@ def test_a_pace_is_instant_only_without_any_delay():
 
 def test_who_spoke_is_asked_first_when_asked_again():
     turns = deque([silent, speaking, nobody])
-    assert step(View("default", "c"), NOW, Laws(), turns) == SAID
+    assert step(View("default", "c"), NOW, Rules(), turns) == SAID
     assert turns == deque([speaking, nobody, silent])
 
 
 def test_where_nobody_speaks_all_were_asked_and_all_their_waits_are_told():
     turns = deque([silent, silent])
-    assert step(View("default", "c"), NOW, Laws(), turns) == (Wait(NOW), Wait(NOW))
+    assert step(View("default", "c"), NOW, Rules(), turns) == (WaitUntil(NOW), WaitUntil(NOW))
     assert turns == deque([silent, silent])
 
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
-SAID = (Say(CLUSTERS, {}, {"phase": "Pending"}),)
+SAID = (PatchStatus(CLUSTERS, {}, {"phase": "Pending"}),)
 
 
 def silent(*_):
-    yield Wait(NOW)
+    yield WaitUntil(NOW)
 
 
 def speaking(*_):
-    yield from (Wait(NOW), *SAID)
+    yield from (WaitUntil(NOW), *SAID)
 
 
 def nobody(*_):

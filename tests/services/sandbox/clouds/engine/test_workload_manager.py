@@ -34,9 +34,9 @@ async def ended(kube, name="train"):
     async with asyncio.timeout(300):
         while True:
             found = await kube.get(JOBS, name, "default")
-            told = [one["type"] for one in found.get("status", {}).get("conditions", ())]
-            if {"Complete", "Failed"} & set(told):
-                return found["status"], told, loop.time() - start
+            conditions = [one["type"] for one in found.get("status", {}).get("conditions", ())]
+            if {"Complete", "Failed"} & set(conditions):
+                return found["status"], conditions, loop.time() - start
             await asyncio.sleep(0.05)
 
 
@@ -53,8 +53,8 @@ async def test_a_job_runs_on_two_nodes_of_eight_gpus_to_its_end(sandbox):
         assert len(nodes) == 2
         assert {pod["status"]["phase"] for pod in await pods(kube)} == {"Running"}
         assert (await kube.get(JOBS, "train", "default"))["status"]["active"] == 2
-        status, told, seconds = await ended(kube)
-    assert told == ["SuccessCriteriaMet", "Complete"]
+        status, conditions, seconds = await ended(kube)
+    assert conditions == ["SuccessCriteriaMet", "Complete"]
     assert (status["succeeded"], status["active"]) == (2, 0)
     assert status["completionTime"]
     assert 2.5 < seconds < 4
@@ -71,8 +71,8 @@ async def test_a_pod_without_room_waits_and_says_why(sandbox):
         assert message == (
             "0/3 nodes are available: 2 Insufficient nvidia.com/gpu, 1 node(s) had untolerated taint(s)."
         )
-        _, told, seconds = await ended(kube)
-    assert told[-1] == "Complete"
+        _, conditions, seconds = await ended(kube)
+    assert conditions[-1] == "Complete"
     assert 100 < seconds < 125
 
 
@@ -111,8 +111,8 @@ async def test_a_job_that_fails_too_often_is_failed(sandbox):
     async with sandbox.running(sandbox.inside()):
         kube = await founded(sandbox)
         await kube.create(JOBS, job(backoffLimit=1, notes={"sandbox.alate.dev/exit-code": "3"}))
-        status, told, _ = await ended(kube)
-    assert told == ["FailureTarget", "Failed"]
+        status, conditions, _ = await ended(kube)
+    assert conditions == ["FailureTarget", "Failed"]
     assert status["failed"] == 2
 
 
@@ -170,8 +170,8 @@ async def test_add_ons_become_available_and_change_their_size(sandbox):
             await kube.create(resource, {"metadata": meta, "spec": spec | more})
         await asyncio.sleep(2)
         deployment = (await kube.get(DEPLOYMENTS, "x", "kube-system"))["status"]
-        told = {one["type"]: one["status"] for one in deployment["conditions"]}
-        assert told == {"Available": "True", "Progressing": "True"}
+        conditions = {one["type"]: one["status"] for one in deployment["conditions"]}
+        assert conditions == {"Available": "True", "Progressing": "True"}
         assert deployment["availableReplicas"] == deployment["updatedReplicas"] == 2
         daemons = (await kube.get(DAEMONSETS, "x", "kube-system"))["status"]
         assert (daemons["desiredNumberScheduled"], daemons["numberReady"]) == (2, 2)
@@ -266,8 +266,8 @@ async def test_an_object_that_cannot_be_read_stops_no_other(sandbox, resource, o
     async with sandbox.running(sandbox.inside()):
         kube = await founded(sandbox)
         await kube.create(JOBS, job())
-        _, told, _ = await ended(kube)
-    assert told == ["SuccessCriteriaMet", "Complete"]
+        _, conditions, _ = await ended(kube)
+    assert conditions == ["SuccessCriteriaMet", "Complete"]
 
 
 async def stopped(kube, name, *, takes, grace, **meta):

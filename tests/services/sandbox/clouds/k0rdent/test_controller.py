@@ -30,7 +30,7 @@ async def deploy(sandbox, name="cd", **spec):
     await sandbox.kube.create(CLUSTERDEPLOYMENTS, {"metadata": meta, "spec": wanted})
 
 
-def told(of):
+def current_condition(of):
     return {one["type"]: (one["status"], one["reason"]) for one in of.get("status", {}).get("conditions", ())}
 
 
@@ -59,7 +59,7 @@ async def test_the_first_seconds_are_unknown_and_ready_is_true_only_at_the_end(s
     async def follow():
         nonlocal seen
         async for sight in sandbox.kube.watch(CLUSTERDEPLOYMENTS, "default"):
-            seen += [told(sight.object)] if isinstance(sight, Changed) else []
+            seen += [current_condition(sight.object)] if isinstance(sight, Changed) else []
 
     watching = asyncio.create_task(follow())
     async with sandbox.running():
@@ -96,7 +96,7 @@ async def test_without_a_config_it_is_a_dry_run_that_is_ready_of_nothing(sandbox
         await sandbox.until(CLUSTERDEPLOYMENTS, "cd", "Ready")
         found = await sandbox.kube.get(CLUSTERDEPLOYMENTS, "cd", "default")
         assert found["spec"]["dryRun"] is True
-        assert "CAPIClusterSummary" not in told(found)
+        assert "CAPIClusterSummary" not in current_condition(found)
         assert not await sandbox.all(CLUSTERS)
         await sandbox.kube.delete(CLUSTERDEPLOYMENTS, "cd", "default")
         await sandbox.gone(CLUSTERDEPLOYMENTS)
@@ -130,8 +130,8 @@ async def test_a_delete_takes_everything_and_says_what_it_waits_for(sandbox):
         await sandbox.kube.delete(CLUSTERDEPLOYMENTS, "cd", "default")
         await asyncio.sleep(60)
         found = await sandbox.kube.get(CLUSTERDEPLOYMENTS, "cd", "default")
-        assert told(found)["Ready"] == ("False", "Deleting")
-        assert told(found)["CloudResourcesDeletedCondition"] == ("True", "Succeeded")
+        assert current_condition(found)["Ready"] == ("False", "Deleting")
+        assert current_condition(found)["CloudResourcesDeletedCondition"] == ("True", "Succeeded")
         assert "waiting for Cluster default/cd" in (await sandbox.condition(CLUSTERDEPLOYMENTS, "cd", "Deleting"))[2]
         await sandbox.faults("")
         await sandbox.gone(CLUSTERDEPLOYMENTS)
@@ -148,9 +148,15 @@ async def test_a_stockout_shows_in_the_summary(sandbox):
         status, reason, message = await sandbox.condition(CLUSTERDEPLOYMENTS, "cd", "CAPIClusterSummary")
         assert (status, reason) == ("False", "IssuesReported")
         assert failure(message) == "NoCapacity"
-        assert told(await sandbox.kube.get(CLUSTERDEPLOYMENTS, "cd", "default"))["Ready"] == ("False", "Progressing")
+        assert current_condition(await sandbox.kube.get(CLUSTERDEPLOYMENTS, "cd", "default"))["Ready"] == (
+            "False",
+            "Progressing",
+        )
         await asyncio.sleep(1800)
-        assert told(await sandbox.kube.get(CLUSTERDEPLOYMENTS, "cd", "default"))["Ready"] == ("False", "Failed")
+        assert current_condition(await sandbox.kube.get(CLUSTERDEPLOYMENTS, "cd", "default"))["Ready"] == (
+            "False",
+            "Failed",
+        )
 
 
 @pytest.mark.parametrize(
