@@ -1,1 +1,1 @@
-"""The laptop: what the real services talk to when there is no real world at hand."""
+"""A laptop's stand-in for the world: a Kubernetes API and simulated clouds for the real services to talk to."""

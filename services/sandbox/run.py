@@ -1,4 +1,4 @@
-"""The sandbox as one process: objects in JetStream, the API over HTTPS, simulated clouds behind it."""
+"""The sandbox process: objects in JetStream, the API over HTTPS, simulated clouds behind it."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -36,18 +36,18 @@ log = structlog.get_logger()
 
 
 def main() -> int:
-    """Run until told to stop; exit code 0. Raises BadSetting, OSError, Unavailable, Denied at the start."""
+    """Run until stopped; returns exit code 0. Raises BadSetting, OSError, Unavailable, Denied at the start."""
     uvloop.run(run(load(), shared().credentials()))
     return 0
 
 
 async def run(settings: SandboxSettings, credentials: Credentials = NOBODY) -> None:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     logs.set_up("sandbox", form=settings.log_format, level=settings.log_level)
     try:
         await until_told(_serve(settings, credentials))
     except asyncio.CancelledError:
-        log.info("sandbox.left")
+        log.info("sandbox.connection_closed")
 
 
 async def _serve(settings: SandboxSettings, credentials: Credentials) -> None:
@@ -61,7 +61,7 @@ async def _serve(settings: SandboxSettings, credentials: Credentials) -> None:
 
 @asynccontextmanager
 async def _world(api: Api, settings: SandboxSettings) -> AsyncGenerator[SandboxWorld]:
-    """The API, seeded and open, each cluster behind its token."""
+    """Start the API with its seeds, each cluster behind its token."""
     who, secret = identity(settings.state_dir, _now()), seal(settings.state_dir)
     await api.start()
     server = Server(api, settings.port, who.context(settings.state_dir))
@@ -73,7 +73,7 @@ async def _world(api: Api, settings: SandboxSettings) -> AsyncGenerator[SandboxW
         await server.start()
         world.url = server.url
         if anew := await world.reissue():
-            log.info("sandbox.reissued", kubeconfigs=anew, url=server.url)
+            log.info("sandbox.kubeconfigs_rewritten", kubeconfigs=anew, url=server.url)
         config = kubeconfig(server.url, MANAGEMENT, who.certificate, own)
         write_private(settings.kubeconfig, config.encode())
         log.info("sandbox.serving", url=server.url)

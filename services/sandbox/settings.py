@@ -1,4 +1,4 @@
-"""What can be set of the sandbox is one frozen model, like everything else that can be set."""
+"""The sandbox's settings, as one frozen model."""
 
 from pathlib import Path
 from typing import Literal
@@ -12,7 +12,7 @@ PREFIX = "ALATE_SANDBOX_"
 
 
 def _shared(name: str) -> AliasChoices:
-    """The sandbox's own variable, else the one all services share."""
+    """Reads the sandbox's own variable, else the one that all services share."""
     return AliasChoices(f"{PREFIX}{name}", f"ALATE_{name}")
 
 

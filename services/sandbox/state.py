@@ -1,4 +1,4 @@
-"""What must be the same after a restart is kept in files: who the server is, and what tokens are made from."""
+"""Files that survive a restart of the sandbox: the server's certificate and the secret that tokens derive from."""
 
 import hmac
 from datetime import datetime, timedelta
@@ -12,11 +12,11 @@ from services.process.secret_file import write_private
 from services.sandbox.api.server.tls import Identity, self_signed
 
 LEAST = timedelta(days=30)
-"""A certificate with less life than this is made anew."""
+"""A certificate that expires sooner than this is replaced."""
 
 
 def identity(folder: Path, now: datetime) -> Identity:
-    """The server's certificate and key, made at the first start."""
+    """The server's certificate and key, created at the first start."""
     certificate, key = folder / "ca.crt", folder / "ca.key"
     if certificate.exists() and key.exists():
         read = Identity(certificate.read_bytes(), key.read_bytes())
@@ -29,7 +29,7 @@ def identity(folder: Path, now: datetime) -> Identity:
 
 
 def seal(folder: Path) -> bytes:
-    """The secret all tokens are made from."""
+    """The secret that all tokens derive from."""
     path = folder / "seal"
     if not path.exists():
         write_private(path, token_bytes(32))
@@ -37,5 +37,5 @@ def seal(folder: Path) -> bytes:
 
 
 def token(seal_: bytes, *parts: str) -> str:
-    """The bearer token for one incarnation of a cluster; always the same for the same parts."""
+    """The bearer token of one cluster (by name and uid); the same inputs give the same token."""
     return hmac.new(seal_, "/".join(parts).encode(), sha256).hexdigest()

@@ -1,4 +1,4 @@
-"""Founded clusters live in the same process as the management cluster, each with a token of its own."""
+"""Workload clusters served by the sandbox's own API, each with a token of its own."""
 
 from base64 import b64encode
 from dataclasses import dataclass
@@ -22,34 +22,34 @@ class SandboxWorld:
 
     api: Api
     seal: bytes
-    """What tokens are made from."""
+    """The secret that tokens derive from."""
     authority: bytes
     """The server's certificate (PEM), which clients trust."""
     url: str = ""
-    """Where the server listens; to be known before the first cluster is founded."""
+    """Where the server listens; must be set before the first cluster starts."""
 
     async def found(self, place: str) -> str:
-        """See that the API is there; gives its kubeconfig."""
+        """Start the API if necessary; returns its kubeconfig."""
         await self.api.found(place)
         return kubeconfig(self.url, place, self.authority, await self.guard(place))
 
     async def guard(self, place: str) -> str:
-        """Ask for a token from now on; a cluster made anew under an old name gets another one."""
+        """Require the cluster's token; a new cluster of the same name has another one."""
         made = token(self.seal, place, await self._incarnation(place))
         self.api.tokens[place] = made
         return made
 
     async def drop(self, place: str) -> None:
-        """See that it is not."""
+        """Stop the API."""
         if place in self.api.clusters:
             await self.api.drop(place)
 
     def kube(self, place: str) -> Kube:
-        """The way into it, without sockets."""
+        """A client of the API, without sockets."""
         return Kube(LocalTransport(self.api, place, self.api.tokens.get(place, "")), random=lambda: 0.5)
 
     async def restore(self) -> None:
-        """After a restart: every cluster asks for the token it asked for before; what is left of one is dropped."""
+        """After a restart: require each cluster's token again; remove remains of deleted clusters."""
         for place in self.api.clusters:
             if place == MANAGEMENT:
                 continue
@@ -60,10 +60,10 @@ class SandboxWorld:
                 await self.api.drop(place)
 
     async def reissue(self) -> int:
-        """Write the kubeconfigs of founded clusters anew where the server has another address or certificate.
+        """Rewrite the kubeconfigs of workload clusters if the server's address or certificate has changed.
 
-        A real cluster's endpoint stays where it is; this server may be at another port after each start.
-        Gives how many.
+        A real cluster's endpoint stays the same, but this server may get another port at each start. Returns how many
+        changed.
         """
         management, anew = self.kube(MANAGEMENT), 0
         for secret in (await management.list(SECRETS)).items:
@@ -74,7 +74,7 @@ class SandboxWorld:
         return anew
 
     async def _changed(self, secret: Object) -> Object | None:
-        """What of a kubeconfig's Secret is to be another; None where it is right, or opens nothing of ours."""
+        """The patch for a kubeconfig's Secret; None where it is right or is not one of ours."""
         place = place_of(secret)
         if place not in self.api.clusters or place == MANAGEMENT:
             return None
@@ -82,7 +82,7 @@ class SandboxWorld:
         return None if config == secret["data"]["value"] else {"data": {"value": config}}
 
     async def _incarnation(self, place: str) -> str:
-        """What tells it from its namesakes; empty where there is only what is left of one."""
+        """The uid of the cluster; empty where only remains of one exist."""
         listed: Listed = await self.kube(place).list(NAMESPACES)
         spaces = {one["metadata"]["name"]: str(one["metadata"]["uid"]) for one in listed.items}
         return spaces.get("kube-system", "")

@@ -1,1 +1,1 @@
-"""A Kubernetes-shaped API for many logical clusters in one process, so that nothing else must be installed."""
+"""A Kubernetes API for many logical clusters in one process."""

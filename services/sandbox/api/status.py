@@ -1,4 +1,4 @@
-"""Every refusal is a Kubernetes Status, so that any client reads from it what to do next."""
+"""Errors of the API as Kubernetes Status objects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 class Named(Protocol):
-    """What a refusal needs to know of a kind."""
+    """The names of a kind that a refusal shows."""
 
     @property
     def group(self) -> str: ...
@@ -23,7 +23,7 @@ class Named(Protocol):
 
 
 class Cause(NamedTuple):
-    """One field that is wrong, and why."""
+    """An invalid field and the reason."""
 
     field: str
     reason: str
@@ -35,7 +35,7 @@ class Cause(NamedTuple):
 
 @dataclass(eq=False)
 class Refused(Exception):
-    """A request that is answered with a Status instead of what it asked for."""
+    """A request that is answered with an error Status."""
 
     code: int
     reason: str
@@ -72,7 +72,7 @@ def not_found(kind: Named, name: str) -> Refused:
 
 
 class NoSuchPath(Refused):
-    """A path that nothing is served at: the answer is plain text, as the real server gives it."""
+    """An unknown path, answered in plain text like the real server does."""
 
     def response(self) -> Response:
         return Response(self.code, {"Content-Type": "text/plain"}, b"404 page not found\n")
@@ -98,7 +98,7 @@ def apply_conflict(message: str, causes: Sequence[Cause]) -> Refused:
 
 
 def invalid(kind: Named, name: str, causes: Sequence[Cause], *, called: str = "") -> Refused:
-    """`called` is what the refusal calls the kind, if not by its name."""
+    """The refusal of an invalid object; `called` overrides the kind's name."""
     said = list(dict.fromkeys(map(str, causes)))
     text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
     which = called or kind.kind

@@ -1,1 +1,1 @@
-"""Simulated clouds: they walk real object shapes the way real controllers do, on a clock that comes from outside."""
+"""Simulated clouds: they change real object shapes as the real controllers do, on a clock that is passed in."""

@@ -1,4 +1,4 @@
-"""The kinds of Cluster API and k0rdent are seeded thin: known names, status apart, everything inside kept."""
+"""Minimal CRDs of Cluster API and k0rdent: known names, a status subresource, no schema within."""
 
 from typing import NamedTuple
 
@@ -52,7 +52,7 @@ KINDS: dict[Resource, tuple[Column, ...]] = {
     CLUSTERTEMPLATES: (Column("Valid", ".status.valid", "boolean"),),
     CREDENTIALS: (Column("Ready", ".status.ready", "boolean"),),
 }
-"""What is served, and what ``kubectl get`` shows of it."""
+"""The kinds that are served, with their ``kubectl get`` columns."""
 
 
 def definition(resource: Resource, columns: tuple[Column, ...]) -> Object:
@@ -92,5 +92,5 @@ def _version(resource: Resource, columns: tuple[Column, ...]) -> Object:
 
 
 def definitions() -> list[Object]:
-    """All of them."""
+    """All definitions."""
     return [definition(resource, columns) for resource, columns in KINDS.items()]

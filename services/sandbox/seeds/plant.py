@@ -1,4 +1,4 @@
-"""Seeds are planted so that a second time writes nothing."""
+"""Creates the seeds once; a second run writes nothing."""
 
 from collections.abc import Iterable
 
@@ -13,19 +13,19 @@ MANAGER = "sandbox-seeds"
 
 
 async def seed(kube: Kube) -> None:
-    """The kinds, and what the namespace ``default`` needs. Raises the faults of `kube`."""
+    """Create the kinds and what the namespace ``default`` needs. Raises the errors of `kube`."""
     for definition in (*(crd.manifest() for crd in OURS), *definitions()):
         await _define(kube, definition)
     await seed_tenant(kube, "default")
 
 
 async def seed_tenant(kube: Kube, namespace: str) -> None:
-    """Templates and credentials for one more namespace, which must be there."""
+    """Create templates and credentials in one more namespace, which must exist."""
     await plant(kube, tenant(namespace))
 
 
 async def plant(kube: Kube, seeds: Iterable[tuple[Resource, Object]]) -> None:
-    """Create what is not there; what somebody has changed since is theirs."""
+    """Create missing objects; existing ones stay as they are."""
     for resource, wanted in seeds:
         there = await _there(kube, resource, wanted)
         if "status" in wanted and "status" not in there:
@@ -49,5 +49,5 @@ async def _there(kube: Kube, resource: Resource, wanted: Object) -> Object:
 
 
 async def _define(kube: Kube, definition: Object) -> None:
-    """A newer version of ours brings newer kinds: apply changes nothing where nothing differs."""
+    """Apply a definition, so that a newer release updates its kinds."""
     await kube.apply(CRDS, definition, manager=MANAGER)

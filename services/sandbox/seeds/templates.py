@@ -1,4 +1,4 @@
-"""Templates and credentials of the clouds, as an administrator would have put them into a namespace."""
+"""Templates and credentials of the clouds, as an administrator would create them in a namespace."""
 
 from collections.abc import Iterator
 from importlib.resources import files
@@ -8,11 +8,11 @@ from events.kube.resources import CLUSTERTEMPLATES, CONFIGMAPS, CREDENTIALS
 from services.sandbox.clouds.model.annotations import FOR_CLOUD
 
 VERSION, NEXT = "v1.34.0", "v1.35.0"
-"""Of Kubernetes: what a template makes, and what one makes that may follow it."""
+"""Kubernetes versions: of the templates, and of their successors."""
 CAPI_CLOUDS = ("aws", "azure", "gcp", "dev")
 
 REMOTE = "k0sproject-k0smotron"
-"""The provider of k0s, of control planes in pods, and of machines reached over SSH."""
+"""The provider for k0s, control planes in pods, and machines reached over SSH."""
 _WORKERS = {
     "controlPlaneNumber": 1,
     "workersNumber": 2,
@@ -44,15 +44,15 @@ K0RDENT: dict[str, Object] = {
 """The templates of k0rdent 1.11 and the values their charts take. k0rdent's own charts know no spot machines and no
 zones; these do, as an administrator's copy would."""
 ADOPTED = "adopted-cluster-1-0-2"
-"""The template for clusters that stand already: its chart makes them known to k0rdent."""
+"""The template for existing clusters: its chart registers them with k0rdent."""
 FOLLOWING = {
     "aws-standalone-cp-1-0-43": "aws-standalone-cp-1-0-44",
     "azure-standalone-cp-1-0-45": "azure-standalone-cp-1-0-46",
     "gcp-standalone-cp-1-0-43": "gcp-standalone-cp-1-0-44",
 }
-"""Each with a later one of the same chart."""
+"""Templates that have a successor of the same chart."""
 CHART = {"interval": "10m0s", "sourceRef": {"kind": "HelmRepository", "name": "kcm-templates"}}
-"""Where k0rdent's own templates have their charts from; its schema wants both."""
+"""The source of k0rdent's own charts; its schema requires both fields."""
 IDENTITIES = {
     "aws": ("infrastructure.cluster.x-k8s.io/v1beta2", "AWSClusterStaticIdentity"),
     "azure": ("infrastructure.cluster.x-k8s.io/v1beta1", "AzureClusterIdentity"),
@@ -61,7 +61,7 @@ IDENTITIES = {
 
 
 def tenant(namespace: str) -> list[tuple[Resource, Object]]:
-    """Everything a tenant needs to found clusters on the simulated clouds."""
+    """Everything a tenant needs to launch clusters on the simulated clouds."""
     return [
         *((CLUSTERTEMPLATES, _template(namespace, name, *each)) for name, each in _templates()),
         *((CREDENTIALS, _credential(namespace, cloud)) for cloud in IDENTITIES),
@@ -74,7 +74,7 @@ def _meta(namespace: str, name: str, cloud: str) -> Object:
 
 
 def _templates() -> Iterator[tuple[str, tuple[Object, list[str], str]]]:
-    """Each by its name, with the values of its chart, the providers it needs, and its version of Kubernetes."""
+    """Templates by name: chart values, providers and Kubernetes version."""
     for name, config in K0RDENT.items():
         infrastructure = REMOTE if "machines" in config else name.partition("-")[0]
         providers = [f"infrastructure-{infrastructure}", f"bootstrap-{REMOTE}", f"control-plane-{REMOTE}"]

@@ -1,4 +1,4 @@
-"""What the server itself says of an object is set here, whatever a client sends for it."""
+"""Sets the fields that the API server itself owns: identity, generation, defaults; prunes and validates."""
 
 import re
 from base64 import b64encode
@@ -21,13 +21,13 @@ _KEEPS_STATUS = {"Node", "APIService"}  # who creates them knows how they are
 
 
 def generated(prefix: str, uid: str) -> str:
-    """A name from ``generateName``: five characters drawn from the object's uid."""
+    """A name from ``generateName``: five characters derived from the object's uid."""
     digest = sha256(uid.encode()).digest()
     return prefix + "".join(_SUFFIX[byte % len(_SUFFIX)] for byte in digest[:5])
 
 
 def named(kind: Kind, name: str) -> Iterator[Cause]:
-    """What is wrong with a name."""
+    """The errors in a name."""
     if not name:
         yield Cause("metadata.name", "FieldValueRequired", "Required value: name or generateName is required")
     elif kind.group == "rbac.authorization.k8s.io":
@@ -64,7 +64,7 @@ def born(kind: Kind, new: Object, namespace: str, uid: str, now: str) -> None:
 
 
 def kept(kind: Kind, old: Object, new: Object, subresource: str) -> Object:
-    """The object after an update: what a client cannot change is as it was."""
+    """The object after an update, with the fields restored that a client cannot change."""
     if subresource == "status":
         meta = {**old["metadata"], "managedFields": new["metadata"].get("managedFields")}
         status = {"status": new["status"]} if "status" in new else {}
@@ -83,7 +83,7 @@ def _present(meta: Object) -> Object:
 
 
 def counted(kind: Kind, old: Object, new: Object) -> None:
-    """Count a change of what is wanted in ``metadata.generation``, in place."""
+    """Increment ``metadata.generation`` if the spec changed, in place."""
     if kind.generation and _wanted(kind, old) != _wanted(kind, new):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
@@ -189,14 +189,14 @@ _COMPUTED: dict[str, Callable[[Object], None]] = {
     "Job": _templated,
     "Pod": _pod_spec,
 }
-"""Defaults that follow from what was sent; whoever sent it owns them."""
+"""Defaults that follow from what was sent; the sender owns them."""
 
 
 Prepare = Callable[[Object | None, Object], None]
 
 
 def prepared(kind: Kind, old: Object | None, new: Object) -> None:
-    """What the server fills in for a kind of its own, in place."""
+    """Fill in a built-in kind's computed defaults, in place."""
     if kind.kind in _PREPARE and not kind.custom:
         _PREPARE[kind.kind](old, new)
 

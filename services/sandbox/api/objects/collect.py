@@ -1,4 +1,4 @@
-"""What nobody owns any more is deleted here, and what waits for others is let go when they are gone."""
+"""The garbage collector: deletes objects whose owners are gone, and finishes deletions that waited for dependents."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ _log = structlog.get_logger()
 
 
 class Collector:
-    """Follows the store; its work is a set of objects to look at, each look safe to repeat."""
+    """Follows the store and keeps a set of objects to check; each check is idempotent."""
 
     def __init__(self, store: Store, catalog: Catalog, writer: Writer, remover: Remover) -> None:
         self._store = store
@@ -34,14 +34,14 @@ class Collector:
         store.listeners.append(self._follow)
 
     def load(self) -> None:
-        """Look at every object that owns, is owned or is leaving."""
+        """Check every object that has owners or dependents, or is being deleted."""
         for cluster, tables in self._store.clusters.items():
             for (group, plural), table in tables.items():
                 for (namespace, name), entry in table.items():
                     self._note(Key(cluster, group, plural, namespace, name), entry)
 
     async def run(self) -> None:
-        """Look at one object after the other, for ever."""
+        """Check one object after the other, until cancelled."""
         while True:
             await self._more.wait()
             self._more.clear()
@@ -56,9 +56,9 @@ class Collector:
             if entry and key.cluster in self._store.clusters:
                 await self._judge(key, entry.read())
         except Refused as refused:  # somebody else was faster; the next change is looked at again
-            _log.info("garbage collection skipped an object", key=key, reason=str(refused))
+            _log.info("sandbox.gc.skipped", key=key, reason=str(refused))
         except Unavailable:
-            _log.warning("garbage collection waits for the journal", key=key)
+            _log.warning("sandbox.gc.delayed", key=key)
             await asyncio.sleep(1.0)
             self._again(key)
 

@@ -1,4 +1,4 @@
-"""Deleting is a wish: an object goes at once, or when the last who holds it lets go."""
+"""Deletes objects, at once or when their last finalizer is removed."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,10 +16,10 @@ from services.sandbox.api.wire.request import Ask, Clock, stamp
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
-"""Holds a definition until its last object is gone."""
+"""The finalizer that keeps a definition until its last object is deleted."""
 PODS = ("", "pods")
 DEFAULT_GRACE = 30
-"""Seconds a pod's end may take that does not say so itself."""
+"""The default grace period of a pod, in seconds."""
 PROTECTED = ("default", "kube-system", "kube-public")
 
 _POLICIES = {"Foreground": [FOREGROUND], "Background": [], "Orphan": [ORPHAN]}
@@ -27,14 +27,14 @@ _POLICIES = {"Foreground": [FOREGROUND], "Background": [], "Orphan": [ORPHAN]}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to delete; an empty policy keeps what the object's finalizers say."""
+    """How to delete; an empty policy follows the object's finalizers."""
 
     policy: str = ""
     uid: str = ""
     version: str = ""
     dry: bool = False
     grace: int | None = None
-    """Seconds its end may take; None: as long as the object says."""
+    """Grace period in seconds; None: the object's own."""
 
 
 def options(ask: Ask) -> Options:
@@ -59,7 +59,7 @@ class Remover:
         self._clock = clock
 
     async def delete(self, kind: Kind, key: Key, how: Options) -> tuple[Entry, bool]:
-        """The object's last shape, and whether it is gone. Raises `Refused`: 404, 403, 409."""
+        """Delete an object; returns its last version and whether it is gone. Raises `Refused`: 404, 403, 409."""
         async with self._store.alone(key):
             entry = self._store.get(key)
             if entry is None:
@@ -101,7 +101,7 @@ class Remover:
 
 
 def _last(key: Key, entry: Entry, new: Object) -> Entry:
-    """What is answered of an object that is gone: a pod shows that it was given no time."""
+    """The answer for a deleted object: a pod shows a grace period of zero."""
     if key[1:3] != PODS:
         return entry
     shown = entry.object()
@@ -110,7 +110,7 @@ def _last(key: Key, entry: Entry, new: Object) -> Entry:
 
 
 def _grace(key: Key, old: Object, how: Options) -> int:
-    """Seconds until the object is gone at the latest: only a pod on a node, at work, is given any."""
+    """The grace period in seconds; zero for everything but a running pod on a node."""
     spec, status, meta = old.get("spec") or {}, old.get("status") or {}, old["metadata"]
     if key[1:3] != PODS or not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
         return 0
@@ -126,7 +126,7 @@ def _held(finalizers: list[str], policy: str) -> list[str]:
 
 
 class _ByKind:
-    """A kind that is called by its kind, not its plural, as this one refusal does."""
+    """Names a kind by its kind and not its plural, as one refusal does."""
 
     def __init__(self, kind: Kind) -> None:
         self.group, self.plural, self.kind = kind.group, kind.kind, kind.kind

@@ -1,4 +1,4 @@
-"""Events are kept for an hour after they were last written, as an API server keeps them by default (--event-ttl)."""
+"""Deletes Kubernetes Events an hour after their last write, as an API server does by default (--event-ttl)."""
 
 import asyncio
 from datetime import timedelta
@@ -13,12 +13,12 @@ from services.sandbox.api.wire.request import Clock, stamp
 
 KEPT = timedelta(hours=1)
 EVERY = 60.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 KINDS = (("", "v1", "events"), ("events.k8s.io", "v1", "events"))
 
 
 class Expiry:
-    """Deletes what is older."""
+    """Deletes older Events."""
 
     def __init__(self, store: Store, remover: Remover, clock: Clock) -> None:
         self._store = store
@@ -26,7 +26,7 @@ class Expiry:
         self._clock = clock
 
     async def run(self) -> None:
-        """Look now and then, for ever; what cannot be deleted now is deleted later."""
+        """Check periodically, until cancelled; failures are retried at the next check."""
         while True:
             await asyncio.sleep(EVERY)
             for cluster in tuple(self._store.clusters):
@@ -45,6 +45,6 @@ class Expiry:
 
 
 def _written(event: Object) -> str:
-    """When it was last written, as the API server itself noted it; such times sort as texts."""
+    """The time of the last write, as the API server recorded it; such times sort as text."""
     meta = event["metadata"]
     return max(map(str, (meta["creationTimestamp"], *(each.get("time", "") for each in meta.get("managedFields", ())))))

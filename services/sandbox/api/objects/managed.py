@@ -1,4 +1,4 @@
-"""Who owns which field is kept with the object, so that nobody overwrites another's wish unasked."""
+"""Field ownership (managedFields) and server-side apply."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class Manager(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Someone who applies stays the same owner in every version."""
+        """The identity of an owner; for apply it is the same in every version."""
         return (self.name, self.operation, "" if self.operation == "Apply" else self.api_version, self.subresource)
 
     def __str__(self) -> str:
@@ -53,12 +53,12 @@ class Manager(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """Who writes now."""
+    """The manager of the current write."""
 
     by: Manager
     now: str
     force: bool = False
-    """Takes what others own, where it would be a conflict."""
+    """Takes ownership instead of raising a conflict."""
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Ownership:
         return self.entries[manager.key][1] if manager.key in self.entries else frozenset()
 
     def since(self, manager: Manager) -> str:
-        """When the manager last changed something; empty if it never did."""
+        """When the manager last changed something; empty if never."""
         return self.entries[manager.key][2] if manager.key in self.entries else ""
 
     def written(self) -> list[Object]:
@@ -97,7 +97,7 @@ class Ownership:
         return [_entry(*entry) for entry in entries]
 
     def take(self, paths: set[Path], by: Manager | None) -> None:
-        """Nobody, or nobody but one, owns these any more."""
+        """Remove these paths from all owners, or from all but one."""
         for manager, fields, time in list(self.entries.values()):
             if (by is None or manager.key != by.key) and fields & paths:
                 self.put(manager, fields - paths, time)
@@ -120,7 +120,7 @@ def _read(fields: bytes) -> Fields:
 
 
 def starting(old: Object | None, new: Object, *, subresource: bool) -> Ownership:
-    """Whose fields are whose before an update; who sends managedFields to the object itself sets them."""
+    """The ownership before an update; a client that sends managedFields to the object itself sets it."""
     sent = new.get("metadata", {}).get("managedFields")
     if not subresource and sent is not None and sent in ([], [{}]):
         return Ownership()
@@ -129,7 +129,7 @@ def starting(old: Object | None, new: Object, *, subresource: bool) -> Ownership
 
 
 def unowned(live: Object, schema: Object, api_version: str, now: str) -> Ownership:
-    """Of an object that nobody owns anything of: whoever wrote it did so before the first apply."""
+    """Ownership for an object without any, as before its first apply."""
     found = Ownership()
     manager = Manager("before-first-apply", "Update", api_version)
     found.put(manager, frozenset(every(live, schema)) - _NOBODYS, now)
@@ -146,7 +146,7 @@ def updated(old: Object, new: Object, schema: Object, ownership: Ownership, hand
 
 
 def apply(live: Object, config: Object, schema: Object, ownership: Ownership, hand: Hand) -> Object:
-    """Lay a configuration over the live object and settle who owns what. Raises `Refused` (409) on a conflict."""
+    """Merge a configuration into the live object and update ownership. Raises `Refused` (409) on a conflict."""
     before, since = ownership.fields(hand.by), ownership.since(hand.by)
     mine = frozenset(owned(config, schema)) - _NOBODYS
     ownership.put(hand.by, mine, hand.now)

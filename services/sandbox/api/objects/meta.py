@@ -1,4 +1,4 @@
-"""Metadata obeys the same rules for every kind, so that they are held in one place, in the real server's words."""
+"""Validates metadata: labels, annotations, finalizers and owner references, with the real server's messages."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _STANDARD = ("orphan", "foregroundDeletion", "kubernetes")
 
 
 def wrong(meta: Object, *, custom: bool = False) -> Iterator[Cause]:
-    """What is wrong with labels, annotations, finalizers and owners.
+    """The errors in labels, annotations, finalizers and owners.
 
     A custom resource's finalizer needs no slash: Cluster API's is called ``cluster.cluster.x-k8s.io``.
     """
@@ -44,7 +44,7 @@ def wrong(meta: Object, *, custom: bool = False) -> Iterator[Cause]:
 
 
 def advice(meta: Object, *, custom: bool) -> Iterator[str]:
-    """What is accepted, but better said otherwise."""
+    """Warnings about accepted values."""
     for finalizer in meta.get("finalizers") or ():
         if custom and "/" not in finalizer:
             yield (

@@ -1,4 +1,4 @@
-"""A patch is turned into the object it asks for, whichever of the dialects of Kubernetes it is written in."""
+"""Applies JSON, merge and strategic merge patches."""
 
 from collections.abc import Callable
 from typing import cast
@@ -41,7 +41,7 @@ def _json(old: Value, patch: Value, _: Object) -> Value:
 
 
 def merge(old: Value, patch: Value, _: Object) -> Value:
-    """RFC 7386: null takes away, everything else is laid over."""
+    """A merge patch (RFC 7386)."""
     if not isinstance(patch, dict):
         return patch
     kept = dict(old) if isinstance(old, dict) else {}
@@ -57,7 +57,7 @@ _DIALECTS: dict[str, Callable[[Value, Value, Object], Value]] = {MERGE: merge, J
 
 
 def strategic(old: Value, patch: Value, schema: Object) -> Value:
-    """A merge patch that goes into lists whose items have a merge key."""
+    """A strategic merge patch: lists are merged by their merge key."""
     if not isinstance(patch, dict):
         return patch
     directive = patch.get("$patch")
@@ -115,7 +115,7 @@ def _key(item: Value, key: str) -> str:
 
 
 def _woven(items: list[Value], old: list[Value], order: list[Value], key: Callable[[Value], str]) -> list[Value]:
-    """What the patch names in its order, and the rest put before whatever it stood before; new items come first."""
+    """Order merged items: those of the patch in its order, the rest before the items they preceded; new items first."""
     wanted, before = _places(order, key), _places(old, key)
     named = sorted((item for item in items if key(item) in wanted), key=lambda item: wanted[key(item)])
     rest = [item for item in items if key(item) not in wanted]

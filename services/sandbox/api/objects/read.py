@@ -1,4 +1,4 @@
-"""Reading is copying bytes: nothing is decoded unless a selector or another shape asks for it."""
+"""Gets, lists and watches; copies stored bytes unless a selector or another output format needs them decoded."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class Reader:
 
     @property
     def head(self) -> int:
-        """The newest version there is."""
+        """The newest resourceVersion."""
         return self._store.head
 
     def get(self, ask: Ask) -> Response:
@@ -41,7 +41,7 @@ class Reader:
         return Response(200, JSON, shape(entry.data) if shape else entry.data)
 
     def list(self, ask: Ask) -> Response:
-        """All objects that are selected, or one page of them. Raises `Refused` (400, 410)."""
+        """All selected objects, or one page of them. Raises `Refused` (400, 410)."""
         found, revision, rest = self._page(ask, self.selected(ask))
         meta = {"resourceVersion": str(revision), **rest}
         if whole := self._tables.many(ask):
@@ -51,7 +51,7 @@ class Reader:
         return Response(200, JSON, encode(head)[:-1] + b',"items":[' + b",".join(items) + b"]}")
 
     def selected(self, ask: Ask) -> Found:
-        """The objects a list or a deletion of many asks for."""
+        """The objects that a list or a deletecollection selects."""
         chosen, name = _selection(ask)
         found = self._store.scan(ask.topic, ask.place.namespace)
         if name:
@@ -105,7 +105,7 @@ def _selects(ask: Ask) -> bool:
 
 
 def listed(kind: Kind, found: Found) -> list[bytes]:
-    """The items of a list; those of built-in kinds do not say their type."""
+    """The items of a list; those of built-in kinds omit their type."""
     if not kind.custom:
         return [b"{" + entry.data[entry.data.index(b'"metadata":{') :] for _, entry in found]
     shape = versioned(kind)
@@ -113,13 +113,13 @@ def listed(kind: Kind, found: Found) -> list[bytes]:
 
 
 def unsaid(kind: Kind) -> Object:
-    """What the real server says of a custom list although it is empty: it writes such lists from maps."""
+    """Empty fields that the real server writes in custom lists."""
     return {"continue": ""} if kind.custom else {}
 
 
 @lru_cache(maxsize=1024)
 def versioned(kind: Kind) -> Shape | None:
-    """How an object that may have been written in another version is shown; None if there is no other."""
+    """Converts an object that may have been written in another version; None if there is only one."""
     if not kind.converted:
         return None
     head = encode({"kind": kind.kind, "apiVersion": kind.api_version})[:-1]

@@ -1,4 +1,4 @@
-"""Clients ask who they are and what they may do; in the sandbox everyone may do everything."""
+"""Access reviews: in the sandbox everybody is allowed everything."""
 
 from events.kube.client import Object, Request, Response
 from services.sandbox.api.schema.kinds import Kind
@@ -25,7 +25,7 @@ _TABLE: tuple[tuple[str, str, str, Object], ...] = (
 REVIEWS = {
     (group, "v1", plural): Kind(group, "v1", plural, kind, namespaced=False) for group, plural, kind, _ in _TABLE
 }
-"""Kinds that can only be created, and are answered instead of kept."""
+"""Kinds that can only be created, and are answered instead of stored."""
 
 _ANSWERS = {plural: status for _, plural, _, status in _TABLE}
 

@@ -1,4 +1,4 @@
-"""Replicas are asked for and set in one shape for every kind that has some."""
+"""The scale subresource."""
 
 import copy
 from collections.abc import Callable
@@ -44,12 +44,12 @@ def _written(selector: object) -> str:
 
 
 def on_the_whole(ask: Ask) -> Ask:
-    """The same request, said of the object itself: its Scale is only a view of it."""
+    """The request on the object itself, of which Scale is only a view."""
     return replace(ask, place=ask.place._replace(subresource=""))
 
 
 def change(ask: Ask) -> Callable[[Object], Object]:
-    """The change of the object that a new Scale asks for. Raises `Refused`."""
+    """The change to the object that a new Scale implies. Raises `Refused`."""
     body = bodies.value(ask)
 
     def changed(old: Object) -> Object:

@@ -1,4 +1,4 @@
-"""Every write goes the same way: alone on its object, from old to new, checked, and skipped if nothing changes."""
+"""Creates, updates, patches and applies: one write at a time per object, validated, skipped if nothing changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ NewUid = Callable[[], str]
 
 @dataclass(slots=True)
 class Written:
-    """What a write came to."""
+    """The result of a write."""
 
     entry: Entry
     created: bool = False
@@ -38,7 +38,7 @@ class Writer:
         self._new_uid = new_uid
 
     async def create(self, ask: Ask, new: Object) -> Written:
-        """Raises `Refused`: 409 if it is there, 404 without its namespace, 422 if it is not valid."""
+        """Create an object. Raises `Refused`: 409 if it exists, 404 without its namespace, 422 if it is not valid."""
         if new["metadata"].get("resourceVersion"):
             raise Refused(500, "", "resourceVersion should not be set on objects to be created")
         unknown = self._begin(ask, None, new)
@@ -56,9 +56,10 @@ class Writer:
             return Written(await self._put(ask, key, new), created=True, warnings=warnings)
 
     async def update(self, ask: Ask, change: Callable[[Object], Object], *, through: str = "") -> Written:
-        """Put what `change` makes of the object in its place. Raises `Refused`: 404, 409, 422.
+        """Replace the object by the result of `change`.
 
-        `through` is the subresource that shows a part of the whole, if that was written.
+        Raises `Refused`: 404, 409, 422. `through` is the subresource that was written, if it shows a part of the
+        object.
         """
         async with self._store.alone(key := ask.key()):
             entry, old = self._found(ask, key)
@@ -91,7 +92,7 @@ class Writer:
             return Written(await self._settle(ask, key, entry, new))
 
     async def edit(self, key: Key, change: Callable[[Object], None]) -> None:
-        """The server's own change of an object, if it is there: of fields at its top or of its metadata."""
+        """Change fields of an object on the server's behalf, if it exists: top-level fields or metadata."""
         async with self._store.alone(key):
             if entry := self._store.get(key):
                 new = _bare(entry)
@@ -109,7 +110,7 @@ class Writer:
             _written_into(new, ownership)
 
     async def store(self, key: Key, new: Object) -> Entry:
-        """Write it, or drop it if it was only waiting for its last finalizer (then it is last seen as it was)."""
+        """Store the object, or remove it if its last finalizer is gone (watchers then see its previous version)."""
         entry = self._store.get(key)
         if gone(new) and entry:
             await self._store.remove(key, _bare(entry))
@@ -234,7 +235,7 @@ _NAMESPACES = Called("", "namespaces", "Namespace")
 
 
 def gone(new: Object) -> bool:
-    """Whether an object is being deleted and nothing holds it any more, nor is it given time to end."""
+    """Whether an object is being deleted, without finalizers and without a grace period."""
     meta = new["metadata"]
     held = (
         meta.get("finalizers") or new.get("spec", {}).get("finalizers", ())
@@ -251,7 +252,7 @@ def _written_into(new: Object, ownership: managed.Ownership) -> None:
 
 
 def patching(ask: Ask) -> Callable[[Object], Object]:
-    """The change a patch's body asks for."""
+    """The change that a patch's body describes."""
     body = bodies.value(ask)
     return lambda old: patch.patched(ask.media, old, body, ask.kind.schema, custom=ask.kind.custom)
 

@@ -1,4 +1,4 @@
-"""The columns of built-in kinds are a table of small readers, so that a kind is printed by naming them."""
+"""The columns that kubectl shows for built-in kinds."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -10,7 +10,7 @@ from services.sandbox.api.schema.kinds import Column
 
 Read = Callable[[Object, datetime], object]
 Printed = tuple[Column, Read]
-"""A column, and what stands in it for an object."""
+"""A column and the function that reads its value."""
 
 
 def _column(name: str, read: Read, type_: str = "string", priority: int = 0) -> Printed:

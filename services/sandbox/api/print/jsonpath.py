@@ -1,4 +1,4 @@
-"""Printer columns and scale paths are written as JSONPath, of which CRDs use only the simple half."""
+"""The part of JSONPath that printer columns and scale paths of CRDs use."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ _STEP = re.compile(
 )
 
 Find = Callable[[object], list[object]]
-"""Gives everything a path leads to, nothing if it leads nowhere."""
+"""Returns all values at a path."""
 
 
 @lru_cache(maxsize=1024)

@@ -1,4 +1,4 @@
-"""kubectl prints what the server lays out, so that every column is decided here."""
+"""Lays out objects as a Table for kubectl."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""An age is written as kubectl writes it, so that a table reads the same everywhere."""
+"""Formats ages as kubectl does."""
 
 from datetime import datetime, timedelta
 
@@ -27,5 +27,5 @@ def human(span: timedelta) -> str:
 
 
 def age(since: str | None, now: datetime) -> str:
-    """How long ago a Kubernetes time was; ``<unknown>`` if it is not given."""
+    """The age of a Kubernetes time; ``<unknown>`` without one."""
     return human(now - datetime.fromisoformat(since)) if since else "<unknown>"

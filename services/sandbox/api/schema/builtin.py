@@ -1,4 +1,4 @@
-"""The types of the built-in kinds are read from data into the same schemas that custom resources bring along.
+"""Schemas of the built-in kinds, read from data files.
 
 ``data/types.json`` holds the field names and types of Kubernetes 1.36 as the models of kubernetes-asyncio 36
 (Apache-2.0) name them; ``data/listkeys.json`` holds list types, merge keys and patch strategies as the OpenAPI
@@ -14,7 +14,7 @@ from typing import Any
 from events.kube.client import Object
 
 ZERO = "x-alate-zero"
-"""What a field is that nobody sent: Go's types cannot leave it out."""
+"""Zero values of fields that Go's types always write."""
 _SCALARS: dict[str, Object] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},
@@ -34,7 +34,7 @@ def data(name: str) -> Any:  # noqa: ANN401 - each file has its own shape
 
 @cache
 def schema_of(type_: str) -> Object:
-    """The schema of a built-in type; types that hold themselves are cycles, so never print it whole."""
+    """The schema of a built-in type; recursive types are cycles, so do not print it whole."""
     properties: Object = {}
     made: Object = {"type": "object", "properties": properties, "x-alate-type": type_, **_atomic(type_)}
     _OPEN[type_] = made
@@ -44,7 +44,7 @@ def schema_of(type_: str) -> Object:
 
 
 _OPEN: dict[str, Object] = {}
-"""Schemas that are made or being made: a type that holds itself finds itself here."""
+"""Schemas that exist or are being built, so that recursive types find themselves."""
 
 
 def _refer(of: str) -> Object:

@@ -1,4 +1,4 @@
-"""What a cluster serves is the shared table of built-in kinds, plus what its own definitions add."""
+"""The kinds that a cluster serves: the built-in ones and those of its CustomResourceDefinitions."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ class Catalog:
         store.listeners.append(self._follow)
 
     def load(self) -> None:
-        """Read every definition that is there."""
+        """Read every stored definition."""
         for cluster in self._store.clusters:
             for (_, name), entry in self._store.table(Topic(cluster, *DEFINITIONS)).items():
                 self._serve(cluster, name, kinds_of(entry.object()))
@@ -26,17 +26,17 @@ class Catalog:
         return builtins().get(at) or next((s[at] for s in self._of(cluster) if at in s), None)
 
     def by_kind(self, cluster: str, api_version: str, kind: str) -> Kind | None:
-        """The kind an owner reference or a body names."""
+        """The kind that an owner reference or a body names."""
         return next((k for k in self.all(cluster) if k.kind == kind and k.api_version == api_version), None)
 
     def all(self, cluster: str) -> Iterator[Kind]:
-        """Everything a cluster serves."""
+        """All kinds that a cluster serves."""
         yield from builtins().values()
         for served in self._of(cluster):
             yield from served.values()
 
     def taken(self, cluster: str, name: str, group: str, kind: str) -> bool:
-        """Whether another definition of the group has the kind already."""
+        """Whether another definition of the group has this kind."""
         others = (s for n, s in self._custom.get(cluster, {}).items() if n != name)
         return any(k.kind == kind and k.group == group for s in others for k in s.values())
 

@@ -1,4 +1,4 @@
-"""A CustomResourceDefinition becomes kinds that are served at once, shared by every cluster that has the same one."""
+"""Turns a CustomResourceDefinition into kinds; clusters with the same definition share them."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -12,13 +12,13 @@ from services.sandbox.api.schema.kinds import Column, Kind, Scale
 from services.sandbox.api.status import Cause
 
 DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
-"""Group and plural of the definitions themselves."""
+"""Group and plural of CustomResourceDefinitions."""
 
 Served = dict[tuple[str, str, str], Kind]
 
 
 def kinds_of(definition: Object) -> Served:
-    """The kinds a definition serves, by (group, version, plural)."""
+    """The kinds of a definition, by (group, version, plural)."""
     return _kinds(msgspec.json.encode(definition["spec"], order="sorted"))
 
 
@@ -150,7 +150,7 @@ def _below(schema: Object, path: str) -> Iterator[tuple[Object, str]]:
 
 
 def established(definition: Object, taken: bool, now: str) -> Object:  # noqa: FBT001 - a fact, not a switch
-    """The status of a definition as soon as it is written."""
+    """The status of a new definition."""
     names = definition["spec"]["names"]
     names = {"listKind": f"{names['kind']}List", "singular": names["kind"].lower(), **names}
     definition["spec"]["names"] = names

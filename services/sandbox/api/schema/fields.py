@@ -1,4 +1,4 @@
-"""Fields that somebody owns are sets of paths, so that ownership is nothing but set algebra.
+"""Sets of field paths, as field ownership uses them.
 
 A step of a path is written as in fieldsV1: ``f:<name>`` a field, ``k:<json>`` a list item by its keys, ``v:<json>``
 an item of a set. A path that ends in a ``k:`` step is the item itself (``.`` in fieldsV1).
@@ -21,7 +21,7 @@ def json_text(value: object) -> str:
 
 
 def shape(value: object, schema: Object) -> str:
-    """How a value is owned: ``map`` field by field, ``keyed`` or ``set`` item by item, ``leaf`` as a whole."""
+    """How a value is owned: ``map`` by field, ``keyed`` or ``set`` by item, ``leaf`` as a whole."""
     if isinstance(value, dict):
         return "leaf" if schema.get("x-kubernetes-map-type") == "atomic" else "map"
     if isinstance(value, list):
@@ -30,7 +30,7 @@ def shape(value: object, schema: Object) -> str:
 
 
 def parts(value: object, schema: Object) -> dict[str, tuple[object, Object]]:
-    """The next steps below a value, with what is there and its schema; nothing below a leaf."""
+    """The path elements below a value, each with its value and schema; none below a leaf."""
     match shape(value, schema), value:
         case "map", dict():
             return {f"f:{name}": (below, child(schema, name) or {}) for name, below in value.items()}
@@ -43,7 +43,7 @@ def parts(value: object, schema: Object) -> dict[str, tuple[object, Object]]:
 
 
 def step_of(item: object, schema: Object) -> str:
-    """The ``k:`` step of an item; a key the item leaves out is its default (a port's protocol)."""
+    """The ``k:`` path element of an item; an omitted key has its default (a port's protocol)."""
     if not isinstance(item, dict):
         return f"v:{json_text(item)}"
     properties = schema.get("items", {}).get("properties", {})
@@ -52,7 +52,7 @@ def step_of(item: object, schema: Object) -> str:
 
 
 def owned(value: object, schema: Object, path: Path = ()) -> Iterator[Path]:
-    """What someone who applies this value owns."""
+    """The paths that a manager who applies this value owns."""
     below = parts(value, schema)
     # In content that no schema declares, a map is owned too (deduced types of structured-merge-diff).
     deduced = not schema and isinstance(value, dict)
@@ -93,7 +93,7 @@ def _compare(old: object, new: object, schema: Object, path: Path, found: tuple[
 
 
 def without(value: object, schema: Object, gone: set[Path]) -> object:
-    """The value with every path in `gone` taken out, and what is below it."""
+    """The value without the paths in `gone`, and without what is below them."""
     below: dict[str, set[Path]] = {}
     for step, *rest in gone:
         below.setdefault(step, set()).add(tuple(rest))
@@ -106,7 +106,7 @@ def without(value: object, schema: Object, gone: set[Path]) -> object:
 
 
 def merged(live: object, config: object, schema: Object) -> object:
-    """The live value with a configuration laid over it."""
+    """The live value merged with a configuration."""
     if shape(live, schema) != shape(config, schema) or shape(config, schema) == "leaf":
         return config
     result = {step: inner for step, (inner, _) in parts(live, schema).items()}
@@ -118,10 +118,7 @@ def merged(live: object, config: object, schema: Object) -> object:
 
 
 def _woven(live: list[str], config: list[str]) -> list[str]:
-    """The order of a merged list: the configuration's, and between it what only the live one has, where it stood.
-
-    As structured-merge-diff merges lists, so that both servers show them alike.
-    """
+    """Merge the order of two lists as structured-merge-diff does: the configuration's, the rest in place."""
     shared = [step for step in config if step in live]
     left, right, woven = list(live), list(config), list[str]()
     while left or right:
@@ -165,7 +162,7 @@ def from_v1(node: Object, path: Path = ()) -> Iterator[Path]:
 
 
 def dotted(path: Path) -> str:
-    """A path as conflicts show it: ``.spec.ports[port=80].name``."""
+    """A path as conflict messages show it: ``.spec.ports[port=80].name``."""
     return "".join(_STEPS[step[0]](step[2:]) for step in path)
 
 

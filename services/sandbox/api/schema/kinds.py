@@ -1,4 +1,4 @@
-"""What is served is a table, so that a new built-in kind is one more line."""
+"""The table of kinds that are served."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,7 +11,7 @@ VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where a kind keeps its number of replicas."""
+    """The paths of a kind's scale subresource."""
 
     spec: str = ".spec.replicas"
     status: str = ".status.replicas"
@@ -43,13 +43,13 @@ class Kind:
     singular: str = ""
     categories: tuple[str, ...] = ()
     status: bool = False
-    """Has a status of its own: a write to the object leaves it, a write to ``/status`` changes nothing else."""
+    """Has a status subresource."""
     generation: bool = False
-    """Counts the changes of what is wanted."""
+    """Whether metadata.generation is counted."""
     scale: Scale | None = None
     custom: bool = False
     converted: bool = False
-    """Has other versions too: an object may have been written in one of them."""
+    """Has several versions; an object may have been written in any of them."""
     schema: Object = field(default_factory=dict)
     columns: tuple[Column, ...] = ()
     selectable: frozenset[str] = frozenset()
@@ -64,7 +64,7 @@ class Kind:
 
     @property
     def fields(self) -> frozenset[str]:
-        """What a field selector may name."""
+        """The fields that a field selector may use."""
         return self.selectable | {"metadata.name"} | ({"metadata.namespace"} if self.namespaced else set())
 
 

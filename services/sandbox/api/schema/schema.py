@@ -1,4 +1,4 @@
-"""A structural schema decides what of an object is kept, and fills in what it leaves out."""
+"""Prunes and defaults objects by a structural schema."""
 
 import copy
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ _META = ("apiVersion", "kind", "metadata")
 
 
 def child(schema: Object, name: str) -> Object | None:
-    """The schema of a field; {} if anything may be there, None if the field is not declared."""
+    """The schema of a field; {} if anything is allowed, None if the field is not declared."""
     declared: Object | None = schema.get("properties", {}).get(name)
     if declared is not None:
         return declared
@@ -20,12 +20,12 @@ def child(schema: Object, name: str) -> Object | None:
 
 
 def loose(schema: Object) -> bool:
-    """Whether fields that are not declared may stay."""
+    """Whether undeclared fields are preserved."""
     return not schema or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
 
 
 def prune(value: object, schema: Object, path: str = "") -> Iterator[str]:
-    """Drop fields that are not declared, in place; gives the path of each. Nulls count as absent."""
+    """Drop undeclared fields, in place; returns their paths. Nulls count as absent."""
     if not schema:
         return  # anything may be there, however deep
     if isinstance(value, dict) and not _is_scalar(schema):
@@ -71,7 +71,7 @@ def lean(value: object, schema: Object) -> None:
 
 
 def zero(schema: Object) -> Object:
-    """What an object of a built-in type is before anybody says anything of it."""
+    """The zero value of a built-in type."""
     found = {name: below for name, below in schema.get("properties", {}).items() if "x-alate-zero" in below}
     return {name: zero(below) if below["x-alate-zero"] == {} else [] for name, below in found.items()}
 

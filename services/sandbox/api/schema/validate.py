@@ -1,4 +1,4 @@
-"""Values are held against a schema here, and each wrong one is named in the real server's words."""
+"""Validates values against a schema, with the real server's messages."""
 
 import re
 from collections.abc import Callable, Iterator, Sized
@@ -23,10 +23,10 @@ _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", dict:
 
 
 def validate(value: object, schema: Object, path: str, known: object = None) -> Iterator[Cause]:
-    """Everything that is wrong with a value, but for fields that are the very same object in a `known` one.
+    """The errors in a value, except in parts that are identical in a `known` one.
 
-    They were held against their schema when they were written. The real server, too, lets stay what does not change,
-    though the schema has (ratcheting, https://kep.k8s.io/4008).
+    Those were validated when they were written. The real server also accepts unchanged parts after a schema change
+    (ratcheting, https://kep.k8s.io/4008).
     """
     if value is None and schema.get("nullable"):
         return
@@ -230,5 +230,5 @@ _CHECKS: tuple[tuple[str, Check | Below], ...] = (
 
 @lru_cache(maxsize=1024)
 def _checks(keywords: tuple[str, ...]) -> tuple[tuple[str, Check | Below], ...]:
-    """Those that a schema with these keywords asks for."""
+    """The checks for these schema keywords."""
     return tuple(each for each in _CHECKS if each[0] in keywords)

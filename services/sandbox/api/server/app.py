@@ -1,4 +1,4 @@
-"""One process is many clusters: each is found under its name, with the API that Kubernetes clients expect."""
+"""The API of all clusters in the process; each is served below its name."""
 
 import asyncio
 from collections.abc import Callable, Mapping, MutableMapping
@@ -23,12 +23,12 @@ from services.sandbox.api.wire.accept import Tables
 from services.sandbox.api.wire.request import Ask, Clock, Place, place
 
 MANAGEMENT = "management"
-"""The cluster that is always there."""
+"""The management cluster, which always exists."""
 HEALTH = ("/healthz", "/livez", "/readyz")
-"""Of the process, not of a cluster: these need no cluster in their path."""
+"""Health paths of the process, which need no cluster in their path."""
 _OF_A_CLUSTER = 3  # slashes in ``/clusters/<name>/readyz``
 SEEDED = ("default", "kube-system")
-"""The namespaces every cluster has from the start."""
+"""The namespaces that every cluster starts with."""
 
 
 class Api:
@@ -58,7 +58,7 @@ class Api:
         self._tasks: tuple[asyncio.Task[None], ...] = ()
 
     async def start(self) -> None:
-        """Read the journal, found the management cluster, begin to collect garbage and what is over."""
+        """Read the journal, create the management cluster, start garbage collection and expiry."""
         await self._store.load()
         self._catalog.load()
         self._collector.load()
@@ -66,7 +66,7 @@ class Api:
         await self.found(MANAGEMENT)
 
     async def close(self) -> None:
-        """End every watch, finish the writes under way, stop."""
+        """End every watch, finish pending writes, stop."""
         self._hub.end(lambda _: True)
         await asyncio.gather(*self._writes, return_exceptions=True)
         for task in self._tasks:
@@ -79,15 +79,15 @@ class Api:
         return tuple(self._store.clusters)
 
     def holds(self, cluster: str, resource: Resource) -> bool:
-        """Whether there is any object of a kind in a cluster."""
+        """Whether a cluster has any object of a kind."""
         return bool(self._store.table(Topic(cluster, resource.group, resource.plural)))
 
     def follow(self, listener: Callable[[str, str, str], None]) -> None:
-        """Call with cluster, group and plural of every change from now on, once it is visible."""
+        """Call the listener with cluster, group and plural of every visible change."""
         self._store.listeners.append(lambda change: listener(*change.key[:3]))
 
     async def found(self, name: str) -> None:
-        """Make sure the cluster is there, with its first namespaces."""
+        """Create the cluster with its initial namespaces, unless it exists."""
         self._store.clusters.setdefault(name, {})
         kind = builtins()["", "v1", "namespaces"]
         for namespace in SEEDED:
@@ -97,14 +97,14 @@ class Api:
                 await self._verbs.answer(Ask(asked, name, kind, Place("", "v1", "namespaces")))
 
     async def drop(self, name: str) -> None:
-        """Forget the cluster and everything in it; no tombstones, no events: its watches end."""
+        """Delete the cluster and everything in it; its watches end without events."""
         self._hub.end(lambda topic: topic.cluster == name)
         self._catalog.forget(name)
         self.tokens.pop(name, None)
         await self._store.drop(name)
 
     async def handle(self, request: Request) -> Response | Watch:
-        """Answer one request; whoever gets a `Watch` reads its batches or closes it."""
+        """Answer one request; the caller reads a returned `Watch` or closes it."""
         if request.path in HEALTH:
             return Response(200, {"Content-Type": "text/plain"}, b"ok")
         try:

@@ -1,4 +1,4 @@
-"""Clients learn what a cluster serves in three dialects, all written from the same catalog."""
+"""Discovery in its three formats, written from one catalog."""
 
 import re
 
@@ -22,7 +22,7 @@ ByVersion = dict[str, dict[str, list[Kind]]]
 
 
 class Discovery:
-    """Answers what is not an object: what there is, its schemas, the version, health."""
+    """Answers discovery, schemas, version and health requests."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -91,7 +91,7 @@ def _json(value: object) -> Response:
 
 
 def verbs(kind: Kind) -> tuple[str, ...]:
-    """What can be done with a kind."""
+    """The verbs of a kind."""
     if (kind.group, kind.version, kind.plural) in REVIEWS:
         return ("create",)
     if kind.kind == "Namespace" and not kind.custom:
@@ -100,7 +100,7 @@ def verbs(kind: Kind) -> tuple[str, ...]:
 
 
 def subresources(kind: Kind) -> dict[str, tuple[str, str, str]]:
-    """The parts of a kind that have paths of their own, each with the kind it speaks."""
+    """The subresources of a kind, each with the kind of its body."""
     own = (kind.group, kind.version, kind.kind)
     return {
         **({"status": own} if kind.status else {}),

@@ -1,4 +1,4 @@
-"""The API over HTTPS, for everyone who is not in the same process."""
+"""Serves the API over HTTPS."""
 
 import asyncio
 import ssl
@@ -17,9 +17,9 @@ __all__ = ["Server", "kubeconfig"]
 
 _BODY = 4 * 1024 * 1024
 _QUEUE = 4096
-"""Connections that may wait to be let in: what thousands of founded clusters open at once must not be lost as SYNs."""
+"""The listen backlog: thousands of workload clusters may connect at once."""
 _GRACE = 1.0
-"""Seconds a request may take to finish when the server stops; watches are ended by the API before."""
+"""Seconds a request may take to finish when the server stops; the API ends watches before."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""A kubeconfig is all a client needs to reach one cluster, so it is written in one place."""
+"""Writes the kubeconfig of a cluster."""
 
 from base64 import b64decode, b64encode
 
@@ -26,7 +26,7 @@ def kubeconfig(server: str, cluster: str, ca_pem: bytes | str, token: str = "") 
 
 
 def place_of(secret: Object) -> str:
-    """Which cluster the kubeconfig in a Secret opens; empty where it holds none that was written here."""
+    """The cluster of the kubeconfig in a Secret; empty unless it was written here."""
     try:
         config = yaml.load(b64decode(secret["data"]["value"]), Loader=yaml.CSafeLoader)
         return str(config["current-context"])

@@ -1,4 +1,4 @@
-"""Whoever is in the same process as the sandbox needs no sockets to speak to it."""
+"""A client transport that calls the API in the same process, without sockets."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -13,7 +13,7 @@ from services.sandbox.api.store.watch import Watch
 
 
 class LocalTransport:
-    """A client's way straight into one cluster of an `Api`; works under virtual time."""
+    """A client transport to one cluster of an `Api`; works under virtual time."""
 
     def __init__(self, api: Api, cluster: str, token: str = "") -> None:
         self._api = api
@@ -22,7 +22,7 @@ class LocalTransport:
         self._closed = False
 
     async def send(self, request: Request) -> Response:
-        """Ask once."""
+        """Send one request."""
         answer = await self._ask(request)
         if isinstance(answer, Watch):
             answer.close()
@@ -30,7 +30,7 @@ class LocalTransport:
         return answer
 
     async def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
-        """One line of a watch a time, until the server ends it; a `Response` is a refusal, and all there is."""
+        """The lines of a watch, until the server ends it; a `Response` is a refusal and ends the stream."""
         answer = await self._ask(request)
         if isinstance(answer, Response):
             yield answer
@@ -41,7 +41,7 @@ class LocalTransport:
                     yield line
 
     async def close(self) -> None:
-        """Nothing is held; still, nobody goes this way any more, as over HTTPS."""
+        """Refuse further requests, as a closed HTTPS client does."""
         self._closed = True
 
     async def _ask(self, request: Request) -> Response | Watch:

@@ -1,4 +1,4 @@
-"""kubectl asks for schemas before it writes and when it explains; they are written when first asked for."""
+"""OpenAPI documents for kubectl, written when they are first requested."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -110,7 +110,7 @@ def _top(kind: Kind) -> Object:
 
 
 def _written(schema: Object) -> Object:
-    """A schema without cycles: a built-in type is referred to by its name."""
+    """A schema without cycles: built-in types are references."""
     if type_ := schema.get("x-alate-type"):
         return {"allOf": [_refer(_type_name(type_))], "default": {}}
     found = dict(schema)
@@ -128,7 +128,7 @@ def _properties(type_: str) -> Object:
 
 
 def _types(kind: Kind) -> Iterator[str]:
-    """The built-in types a kind is made of."""
+    """The built-in types that a kind uses."""
     seen: set[str] = set()
     todo = ["ObjectMeta"] if kind.custom else ["ObjectMeta", str(kind.schema["x-alate-type"])]
     while todo:

@@ -1,4 +1,4 @@
-"""kubectl shows its token over TLS only, so a server that lives for one process makes its own certificate."""
+"""A self-signed certificate for the server: kubectl sends its token over TLS only."""
 
 import ssl
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Identity:
     key: bytes
 
     def context(self, folder: Path) -> ssl.SSLContext:
-        """What a server needs; Python's ssl reads keys from files only, so they are put into the folder."""
+        """The server's TLS context; Python's ssl reads keys from files only, so they are written into the folder."""
         certificate, key = folder / "tls.crt", folder / "tls.key"
         certificate.write_bytes(self.certificate)
         key.touch(mode=0o600)
@@ -33,7 +33,7 @@ class Identity:
 
 
 def self_signed(now: datetime) -> Identity:
-    """An identity for 127.0.0.1 and localhost, good for a year (EC P-256)."""
+    """An identity for 127.0.0.1 and localhost, valid for a year (EC P-256)."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "alate sandbox")])
     names = x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1")), x509.DNSName("localhost")])

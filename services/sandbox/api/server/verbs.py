@@ -1,4 +1,4 @@
-"""A method and the form of its path name one verb; this is where each verb meets the parts that do it."""
+"""Dispatches a request by its method and path to the operation that answers it."""
 
 from collections.abc import Awaitable, Callable
 
@@ -19,7 +19,7 @@ from services.sandbox.api.wire.request import Ask
 Answer = Response | Watch
 Verb = Callable[[Ask], Awaitable[Answer]]
 _LIMIT = 3 * 1024 * 1024
-"""The largest body, as the real server has it; the bus's own limit is for the chosen journal to keep."""
+"""The largest body, as in the real server; the journal enforces the bus's own limit."""
 
 
 class Verbs:
@@ -40,7 +40,7 @@ class Verbs:
         }
 
     async def answer(self, ask: Ask) -> Answer:
-        """Raises `Refused` for whatever is not answered as asked."""
+        """Answer a request. Raises `Refused`."""
         if len(ask.request.body) > _LIMIT:
             raise Refused(413, "RequestEntityTooLarge", f"Request entity too large: limit is {_LIMIT}")
         subresource, method = ask.place.subresource, ask.request.method
@@ -99,7 +99,7 @@ class Verbs:
         return Response(200, JSON, head[:-1] + b',"items":[' + b",".join(items) + b"]}")
 
     def _no_logs(self, ask: Ask) -> Answer:
-        """Nothing runs here. Raises `Refused` if there is no such pod, or if a node is said to have run it."""
+        """The log of a pod, which is empty. Raises `Refused` if the pod does not exist or is bound to a node."""
         pod = msgspec.json.decode(self._reader.get(ask).body)
         if pod["spec"].get("nodeName"):
             raise bad_request(f"the sandbox runs nothing: pod {ask.place.name} has no logs")

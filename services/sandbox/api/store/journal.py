@@ -1,4 +1,4 @@
-"""Each change is written here before anyone sees it, so that a restart forgets nothing."""
+"""The journal of the store: each change is durable before anybody sees it."""
 
 from itertools import count
 from typing import Protocol
@@ -9,36 +9,36 @@ from events.streams import StreamSpec
 from events.tombstone import tombstone
 
 KUBE = StreamSpec("KUBE", ("kube.>",), per_subject=1)
-"""Where `BusJournal` keeps the last shape of every object, and for a while the tombstones of those that are gone."""
+"""The stream of `BusJournal`: the last version of every object, and for a while the tombstones of deleted ones."""
 CLUSTER = 1
-"""Dots in ``kube.<cluster>``, on which a whole cluster is told gone."""
+"""Dots in ``kube.<cluster>``, the subject of a deleted cluster."""
 
 
 class Journal(Protocol):
     """Remembers the last bytes of every subject, in one order over all subjects."""
 
     async def append(self, subject: str, data: bytes) -> int:
-        """Keep the data durably, or that nothing is there any more, if it is empty.
+        """Store the data, or a tombstone if it is empty.
 
-        Gives the new revision, higher than any before. Raises `Unavailable`.
+        Returns the new revision, higher than any before. Raises `Unavailable`.
         """
         ...
 
     async def load(self) -> list[tuple[str, int, bytes]]:
-        """The last entry of each subject at which there is anything (subject, revision, data), by revision."""
+        """The last entry of each subject that is not deleted (subject, revision, data), by revision."""
         ...
 
     async def head(self) -> int:
-        """The highest revision so far, also of what is gone. Raises `Unavailable`."""
+        """The highest revision so far, tombstones included. Raises `Unavailable`."""
         ...
 
     async def drop(self, cluster: str) -> None:
-        """Nothing is there any more below ``kube.<cluster>``. Raises `Unavailable`."""
+        """Delete everything below ``kube.<cluster>``. Raises `Unavailable`."""
         ...
 
 
 class MemoryJournal:
-    """A journal as long-lived as itself: give it to a second store and that is a restart."""
+    """A journal in memory; give it to a second store to simulate a restart."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[int, bytes]] = {}
@@ -66,7 +66,7 @@ class BusJournal:
     """A journal on the stream KUBE: a revision is the stream's sequence, so it never goes back."""
 
     def __init__(self, bus: Bus, incarnation: str) -> None:
-        """`incarnation` is another at every start: with it, a repeated write is told from a new one."""
+        """`incarnation` differs at every start, so that a repeated write can be told from a new one."""
         self._bus = bus
         self._incarnation = incarnation
         self._writes = count()

@@ -1,4 +1,4 @@
-"""Writes to different objects travel together, yet everyone sees them in the order of their revisions."""
+"""Shows concurrent writes in the order of their revisions."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -6,11 +6,11 @@ from heapq import heappop, heappush
 from itertools import count
 
 Show = Callable[[int], None]
-"""Makes one write visible; told its revision."""
+"""Makes one write visible at its revision."""
 
 
 class Order:
-    """Lets writes out in revision order: none is shown while one with a lower revision may still arrive."""
+    """Shows writes in revision order: none while one with a lower revision may still arrive."""
 
     def __init__(self) -> None:
         self.head = 0
@@ -21,7 +21,7 @@ class Order:
         self._held: list[tuple[int, int, Show, asyncio.Future[None]]] = []
 
     async def write(self, append: Coroutine[None, None, int], show: Show) -> int:
-        """Await the append, then show it in its turn; gives its revision once it is visible."""
+        """Await the append, then show it in order; returns its revision once it is visible."""
         ticket = self._given = next(self._numbers)
         self._out[ticket] = None
         try:

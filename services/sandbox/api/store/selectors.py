@@ -1,4 +1,4 @@
-"""Label and field selectors are read once, so that a list or a watch only asks yes or no."""
+"""Parses label and field selectors."""
 
 import re
 from collections.abc import Callable
@@ -88,7 +88,7 @@ def _at(value: object, steps: tuple[str, ...]) -> str:
 
 
 def both(first: Matches | None, second: Matches | None) -> Matches | None:
-    """What both let through; None if neither selects."""
+    """A selector of what both select; None if neither selects."""
     if first and second:
         return lambda o: first(o) and second(o)
     return first or second

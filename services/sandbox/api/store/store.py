@@ -1,4 +1,4 @@
-"""Every object of every cluster is kept here as the bytes it is shown as, so that reading costs next to nothing."""
+"""Stores every object of every cluster as the bytes that clients are shown."""
 
 import asyncio
 from collections import deque
@@ -17,13 +17,13 @@ from services.sandbox.api.store.journal import Journal
 from services.sandbox.api.store.order import Order
 
 WINDOW = 10_000
-"""How many changes a watch may look back; one from before is told to list again (410)."""
+"""The most changes a watch may resume from; an older one must list again (410)."""
 WEIGHT = 16 * 2**20
-"""Bytes of objects such a watch may look back at the most, whichever is less."""
+"""The most bytes of changes a watch may resume from."""
 RECENT = 512
-"""How many objects stay decoded: what was read or written just now is read again by the next write and its checks."""
+"""The number of decoded objects that are cached, since the next write reads them again."""
 LARGEST = 1_000_000
-"""Bytes of an object; NATS takes a message of up to 1 MiB (the real etcd: 1.5 MiB)."""
+"""The largest object in bytes; NATS accepts messages of up to 1 MiB (etcd: 1.5 MiB)."""
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -52,30 +52,30 @@ class Key(NamedTuple):
 
     @property
     def subject(self) -> str:
-        """Where the journal keeps it: ``kube.<cluster>.<group>.<plural>.<namespace or _>.<name>``."""
+        """Its subject in the journal: ``kube.<cluster>.<group>.<plural>.<namespace or _>.<name>``."""
         tokens = (self.cluster, self.group or "core", self.plural, self.namespace, self.name)
         return "kube." + ".".join(token(t) if t else "_" for t in tokens)
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """An object as it is shown: its bytes carry its resourceVersion."""
+    """An object as clients see it: its bytes include its resourceVersion."""
 
     revision: int
     data: bytes
     decoded: Object | None = None
 
     def object(self) -> Object:
-        """A fresh copy, free to change."""
+        """A copy that may be changed."""
         found: Object = _decode(self.data)
         return found
 
     def read(self) -> Object:
-        """The same, shared with others who read it: not to be changed."""
+        """The shared decoded object, which must not be changed."""
         return self.decoded or self.known(self.object())
 
     def known(self, read: Object) -> Object:
-        """What these bytes say; from now on nobody changes it."""
+        """Set the decoded object, which must not be changed afterwards."""
         self.decoded = read
         _recent.append(self)
         if len(_recent) > RECENT:
@@ -83,19 +83,19 @@ class Entry:
         return read
 
     def at(self, revision: int) -> bytes:
-        """The same shape, shown at another revision."""
+        """The object at another revision."""
         return self.data.replace(b'"resourceVersion":"%d"' % self.revision, b'"resourceVersion":"%d"' % revision, 1)
 
 
 class Change(NamedTuple):
-    """One write that became visible: what was there before, and what is there now (None: nothing)."""
+    """A visible write: the object before and after (None: absent)."""
 
     revision: int
     key: Key
     before: Entry | None
     after: Entry | None
     last: Entry
-    """What to show of it: the newest shape, or the last one of what is gone."""
+    """The newest version, or the last one of a deleted object."""
 
 
 Table = dict[tuple[str, str], Entry]
@@ -103,7 +103,7 @@ Table = dict[tuple[str, str], Entry]
 
 
 class Store:
-    """Objects in memory, each change journaled before it shows."""
+    """Objects in memory; each change is journaled before it is visible."""
 
     def __init__(self, journal: Journal, window: int = WINDOW) -> None:
         self._journal = journal
@@ -123,7 +123,7 @@ class Store:
         return self._order.head
 
     async def load(self) -> None:
-        """Read the journal back; a watch from before cannot be resumed."""
+        """Read the journal; watches from before cannot be resumed."""
         for subject, revision, data in await self._journal.load():
             self._put(_key(subject), Entry(revision, _with_revision(data, revision)))
         self.oldest = self._order.head = await self._journal.head()
@@ -132,7 +132,7 @@ class Store:
         return self.table(key.topic).get(key[3:])
 
     def table(self, topic: Topic) -> Table:
-        """Objects of a topic; not to be changed."""
+        """Objects of a topic; must not be changed."""
         return self.clusters.get(topic.cluster, {}).get(topic[1:], {})
 
     def scan(self, topic: Topic, namespace: str = "") -> list[tuple[tuple[str, str], Entry]]:
@@ -147,7 +147,7 @@ class Store:
 
     @asynccontextmanager
     async def alone(self, key: Key) -> AsyncIterator[None]:
-        """Nobody else changes this object meanwhile."""
+        """A lock on this object."""
         lock, waiting = self._turns.setdefault(key, (asyncio.Lock(), []))
         waiting.append(None)
         try:
@@ -159,13 +159,13 @@ class Store:
                 del self._turns[key]
 
     async def settled(self, concerns: Callable[[Key], bool]) -> None:
-        """Wait until no write is under way that concerns the asker."""
+        """Wait until no pending write concerns the caller."""
         while under_way := [key for key in self._turns if concerns(key)]:
             async with self.alone(under_way[0]):
                 pass
 
     async def put(self, key: Key, new: Object) -> Entry:
-        """Write an object (without a resourceVersion), to be changed no more; to be called `alone`."""
+        """Store an object (without a resourceVersion), which must not be changed afterwards. Call it under `alone`."""
         data = _encode(new)
         if len(data) > LARGEST:
             raise Refused(413, "RequestEntityTooLarge", f"the object is too large: {len(data)} bytes, limit {LARGEST}")
@@ -180,7 +180,7 @@ class Store:
         return done[0]
 
     async def remove(self, key: Key, last: Object) -> Entry:
-        """Drop an object, whose last shape watchers are shown; to be called `alone`."""
+        """Remove an object; watchers see its last version. Call it under `alone`."""
         done: list[Entry] = []
 
         def show(revision: int) -> None:
@@ -191,7 +191,7 @@ class Store:
         return done[0]
 
     async def drop(self, cluster: str) -> None:
-        """Forget a cluster, in memory and in the journal."""
+        """Delete a cluster, in memory and in the journal."""
         self.clusters.pop(cluster, None)
         await self.settled(lambda key: key.cluster == cluster)
         await self._journal.drop(f"kube.{token(cluster)}")
@@ -222,7 +222,7 @@ class Store:
 
 
 _recent: deque[Entry] = deque()
-"""Those that stay decoded."""
+"""The decoded objects."""
 
 
 def encode(new: object) -> bytes:

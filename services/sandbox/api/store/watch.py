@@ -1,4 +1,4 @@
-"""Everyone who watches sees every change once and in order, and each change is written out only once."""
+"""Watches: every watcher sees every change once and in order, and each change is encoded once."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -9,17 +9,17 @@ from services.sandbox.api.store.selectors import Matches
 from services.sandbox.api.store.store import Change, Entry, Store, Topic, encode
 
 LIMIT = 20_000
-"""How many lines wait for a slow reader before its watch ends (it resumes from its last resourceVersion)."""
+"""The most lines that wait for a slow reader before its watch ends."""
 BOOKMARK_EVERY = 60.0
-"""Seconds between two bookmarks; the real server's pace."""
+"""Seconds between two bookmarks, as in the real server."""
 
 Shape = Callable[[bytes], bytes]
-"""Turns an object as it is stored into what was asked for: a Table, another version."""
+"""Converts a stored object into the requested format: a Table, another version."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one watch asks to see, and how."""
+    """The selection and format of one watch."""
 
     topic: Topic
     namespace: str = ""
@@ -27,13 +27,13 @@ class View:
     selected: Matches | None = None
     shape: Shape | None = None
     bookmark: Callable[[int, bool], bytes] | None = None
-    """The line of a bookmark at a revision, at the end of the initial events or later; None: not asked for."""
+    """Encodes a bookmark at a revision; None: not requested."""
 
     def concerns(self, namespace: str, name: str) -> bool:
         return self.namespace in ("", namespace) and self.name in ("", name)
 
     def shows(self, entry: Entry | None) -> bool:
-        """Whether an object, in this shape, is one the watch selects."""
+        """Whether the watch selects an object."""
         return entry is not None and (self.selected is None or self.selected(entry.read()))
 
     def shaped(self, data: bytes) -> bytes:
@@ -55,7 +55,7 @@ class Watch:
         self._tick()
 
     async def batches(self) -> AsyncGenerator[list[bytes], None]:
-        """The lines that have come since the last batch, for as long as the watch lasts."""
+        """Batches of new lines, until the watch ends."""
         try:
             while self._lines or not self._over:
                 await self._ready.wait()
@@ -67,12 +67,12 @@ class Watch:
             self.close()
 
     def begin(self, lines: list[bytes]) -> None:
-        """What is there at the start, however much it is."""
+        """Add the initial events, however many."""
         self._lines = lines
         self._ready.set()
 
     def say(self, line: bytes) -> None:
-        """One more line; a reader who is too slow loses the watch."""
+        """Add a line; ends the watch if the reader is too slow."""
         if len(self._lines) >= LIMIT:
             self._lines.clear()
             self.close()
@@ -81,7 +81,7 @@ class Watch:
             self._ready.set()
 
     def close(self) -> None:
-        """No more lines come; those said are still given."""
+        """End the watch after the lines it already has."""
         self._over = True
         self._hub.forget(self)
         self._ready.set()
@@ -99,7 +99,7 @@ class Watch:
 
 
 class Hub:
-    """Hands each change to the watches it concerns."""
+    """Delivers each change to the watches that it concerns."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -107,7 +107,7 @@ class Hub:
         store.listeners.append(self._tell)
 
     def open(self, view: View, since: int | None, seconds: float | None, *, initial_end: bool = False) -> Watch:
-        """Start a watch after a revision; None: with everything that is there, as if it were added now."""
+        """Start a watch after a revision; None: with all current objects as added."""
         watch = Watch(self, view, seconds)
         if since is None:
             self._initial(watch, initial_end=initial_end)
@@ -123,7 +123,7 @@ class Hub:
             self._watches.pop(watch.view.topic, None)
 
     def end(self, gone: Callable[[Topic], bool]) -> None:
-        """Close every watch on what is no longer served."""
+        """Close every watch on kinds that are no longer served."""
         for topic in list(filter(gone, self._watches)):
             for watch in tuple(self._watches[topic]):
                 watch.close()
@@ -154,7 +154,7 @@ class Hub:
 
 
 Written = dict[tuple[str, Shape | None], bytes]
-"""Lines of one change that are already written, for all who see it the same way."""
+"""Encoded lines of one change, shared by watches with the same format."""
 
 _SEEN = {(False, True): "ADDED", (True, True): "MODIFIED", (True, False): "DELETED"}
 

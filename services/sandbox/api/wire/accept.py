@@ -1,4 +1,4 @@
-"""What a client accepts decides the shape of the answer: the object, its metadata alone, or a printed table."""
+"""The output formats a client can accept: the object, its metadata, or a Table."""
 
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -13,14 +13,14 @@ from services.sandbox.api.store.watch import Shape
 from services.sandbox.api.wire.request import Ask, Clock
 
 Whole = Callable[[list[bytes], Object], bytes]
-"""Writes a list from its items and its metadata."""
+"""Encodes a list from its items and its metadata."""
 
 _META = "meta.k8s.io/v1"
 
 
 @lru_cache(maxsize=256)
 def wanted(header: str) -> tuple[str, str, str]:
-    """The first (as, group, version) the header asks for that is more than plain JSON; empty for plain JSON."""
+    """The first (as, group, version) in the header that is not plain JSON; empty for plain JSON."""
     for media in header.split(","):
         kind, *parameters = (part.strip() for part in media.split(";"))
         given = dict(p.partition("=")[::2] for p in parameters)
@@ -30,14 +30,14 @@ def wanted(header: str) -> tuple[str, str, str]:
 
 
 class Tables:
-    """Writes objects in the shape that was asked for."""
+    """Encodes objects in the requested format."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._rows = lru_cache(maxsize=1024)(lambda kind, include: partial(self._one_row, kind, include))
 
     def one(self, ask: Ask) -> Shape | None:
-        """How one object is written; None: as it is."""
+        """The encoder of one object; None: unchanged."""
         match wanted(ask.header("Accept"))[0]:
             case "Table":
                 found: Shape = self._rows(ask.kind, ask.request.query.get("includeObject", "Metadata"))
@@ -47,7 +47,7 @@ class Tables:
         return None
 
     def many(self, ask: Ask) -> Whole | None:
-        """How a list is written; None: as it is."""
+        """The encoder of a list; None: unchanged."""
         match wanted(ask.header("Accept"))[0]:
             case "Table":
                 include = ask.request.query.get("includeObject", "Metadata")

@@ -1,4 +1,4 @@
-"""A body comes as JSON, YAML or protobuf; behind this file there are only objects."""
+"""Decodes request bodies from JSON, YAML or protobuf into objects."""
 
 import msgspec
 import yaml
@@ -15,7 +15,7 @@ _YAML = ("application/yaml", "application/x-yaml", "text/yaml", "application/app
 
 
 class _Plain(yaml.CSafeLoader):
-    """YAML as Kubernetes reads it: what looks like a time is text."""
+    """A YAML loader like Kubernetes': timestamps are text."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own class attribute
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
@@ -24,7 +24,7 @@ class _Plain(yaml.CSafeLoader):
 
 
 def value(ask: Ask) -> object:
-    """The body, whatever it is. Raises `Refused` (400, 415)."""
+    """The decoded body. Raises `Refused` (400, 415)."""
     media, body = ask.media, ask.request.body
     if media == protobuf.MEDIA:
         return protobuf.decode(body)
@@ -36,7 +36,7 @@ def value(ask: Ask) -> object:
 
 
 def object_of(ask: Ask) -> Object:
-    """The body as an object of the kind asked for; clients may leave apiVersion and kind out."""
+    """The body as an object of the requested kind; clients may omit apiVersion and kind."""
     found = value(ask)
     if not isinstance(found, dict):
         raise bad_request(f"the body is no {ask.kind.kind}: expected an object")
@@ -66,7 +66,7 @@ def _json(body: bytes) -> object:
 
 
 def _yaml(body: bytes) -> object:
-    """As Kubernetes does: YAML is turned into JSON first, whose keys are text and whose numbers are finite."""
+    """YAML converted as Kubernetes does it, by way of JSON: keys are text, numbers finite."""
     try:
         found = yaml.load(body, Loader=_Plain)  # noqa: S506 - a SafeLoader, less its timestamps
         return msgspec.json.decode(msgspec.json.encode(found))

@@ -1,4 +1,4 @@
-"""Newer clients send some kinds as protobuf only, so what they send is decoded by a table of field numbers.
+"""Decodes the protobuf that newer clients send for some kinds, by a table of field numbers.
 
 ``data/protobuf.json`` holds the field numbers of the generated.proto files of Kubernetes 1.36 (Apache-2.0), for the
 kinds that typed clients send; ``+`` marks a struct that is embedded in JSON.
@@ -19,7 +19,7 @@ _MAGIC = b"k8s\0"
 
 
 def decode(body: bytes) -> Object:
-    """An object in its envelope. Raises `Refused`: 415 for a kind the table does not know."""
+    """An object in its envelope. Raises `Refused`: 415 for a kind that is not in the table."""
     if not body.startswith(_MAGIC):
         raise bad_request("the body is no Kubernetes protobuf: it does not begin with its magic number")
     try:

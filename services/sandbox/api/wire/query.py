@@ -1,4 +1,4 @@
-"""What a request may ask for is checked before any object is touched, and refused in the real server's words."""
+"""Checks a request's parameters before any object is touched, with the real server's messages."""
 
 from events.kube.client import Object
 from services.sandbox.api.schema.fields import json_text
@@ -8,7 +8,7 @@ from services.sandbox.api.wire.request import Ask
 
 
 class Called:
-    """A kind that is only spoken of."""
+    """The name of a kind for a message."""
 
     def __init__(self, group: str, plural: str, kind: str) -> None:
         self.group, self.plural, self.kind = group, plural, kind
@@ -19,7 +19,7 @@ _MODES = ("Ignore", "Strict", "Warn")
 
 
 def known_mode(ask: Ask) -> None:
-    """Raises `Refused` (422) for a ``fieldValidation`` that there is none of."""
+    """Check ``fieldValidation``. Raises `Refused` (422)."""
     mode = ask.request.query.get("fieldValidation") or "Warn"
     if mode not in _MODES:
         supported = ", ".join(map(json_text, ("", *_MODES)))
@@ -40,7 +40,7 @@ def strict(ask: Ask, new: Object, unknown: list[str]) -> Refused:
 
 
 def declared(ask: Ask, config: Object) -> None:
-    """Raises `Refused` (500) if a configuration to apply says what no schema declares."""
+    """Check an apply configuration for undeclared fields. Raises `Refused` (500)."""
     if unknown := list(prune(config, ask.kind.schema)):
         place = f"{config['metadata'].get('namespace', '')}/{ask.place.name}"
         what = f"({place}; {ask.kind.group}/{ask.kind.version}, Kind={ask.kind.kind})"
@@ -50,7 +50,7 @@ def declared(ask: Ask, config: Object) -> None:
 
 
 def own_half(ask: Ask, config: Object) -> Object:
-    """What of a configuration counts at the path it was sent to."""
+    """The part of a configuration that applies to its path: the object or its status."""
     # A kind with a status of its own is two halves, each of which has its own owners.
     if ask.place.subresource == "status":
         return {k: v for k, v in config.items() if k in ("apiVersion", "kind", "status")}

@@ -1,4 +1,4 @@
-"""A request is read once into what it asks for, so that no verb looks at paths or headers again."""
+"""Parses a request's path, query and headers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _TRUE = {"1", "t", "T", "TRUE", "true", "True"}  # what Go's strconv.ParseBool t
 
 
 class Place(NamedTuple):
-    """What a path below the cluster names; empty parts are not given."""
+    """The parts of a path below the cluster; a missing part is empty."""
 
     group: str = ""
     version: str = ""
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 
 def place(path: str) -> Place | None:
-    """Read ``/api/v1/...`` or ``/apis/<group>/<version>/...``; None for any other path."""
+    """Parse ``/api/v1/...`` or ``/apis/<group>/<version>/...``; None for any other path."""
     match path.strip("/").split("/"):
         case ["api", version, *rest]:
             return _within("", version, rest)
@@ -48,7 +48,7 @@ def _within(group: str, version: str, rest: list[str]) -> Place | None:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request for a kind of object in one cluster."""
+    """A request for objects of one kind in one cluster."""
 
     request: Request
     cluster: str
@@ -67,7 +67,7 @@ class Ask:
 
     @property
     def dry(self) -> bool:
-        """Nothing is written (``dryRun=All``)."""
+        """Whether nothing is written (``dryRun=All``)."""
         return self.request.query.get("dryRun") == "All"
 
     def header(self, name: str) -> str:
@@ -82,7 +82,7 @@ class Ask:
 
     @property
     def manager(self) -> str:
-        """Who writes: the field manager named, or else the client's name."""
+        """The field manager of the request, or else the client's name."""
         return self.request.query.get("fieldManager") or self.header("User-Agent").partition("/")[0] or "unknown"
 
 

@@ -1,4 +1,4 @@
-"""The Cluster's controller adds up what all others say, and takes a cluster down in its order."""
+"""The controller of Cluster objects: sums up their parts and deletes them in order."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -26,7 +26,7 @@ FINALIZER = "cluster.cluster.x-k8s.io"
 
 
 def cluster(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
-    """One look at a Cluster."""
+    """Reconcile a Cluster."""
     it = view.cluster
     if it is None:
         return
@@ -44,7 +44,7 @@ def cluster(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
 
 
 def _reconcile(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
-    """Exactly one thing: the first that is not yet so."""
+    """The first change that is still missing."""
     for part in (_adopt(view, it), _take_down(view, it), report_status(view, it, now, rules), _finish(view, it)):
         changes = tuple(part)
         if changes:
@@ -66,7 +66,7 @@ def _adopt(view: View, it: Object) -> Iterator[Change]:
 
 
 def _take_down(view: View, it: Object) -> Iterator[Change]:
-    """Workers, then the control plane, then what they stood on."""
+    """Delete the workers, then the control plane, then the infrastructure."""
     if not deleting(it):
         return
     if stage(view) == "WaitingForWorkersDeletion":

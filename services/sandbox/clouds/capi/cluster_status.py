@@ -1,4 +1,4 @@
-"""What a Cluster says: what all its parts say, added up as Cluster API adds up."""
+"""The status of a Cluster: the conditions of all its parts, summed up as Cluster API does."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ Who = tuple[str, SandboxCondition | None]
 
 
 def stage(view: View) -> str:
-    """What a Cluster that is going waits for."""
+    """What the deletion of a Cluster waits for."""
     if view.pools or view.sets or view.workers:
         return "WaitingForWorkersDeletion"
     if view.control is not None:
@@ -176,7 +176,7 @@ def _workers(view: View) -> SandboxCondition:
 
 
 def _counts_still(view: View, pool: Object) -> bool:
-    """In the recorded life nobody heard a pool after its last MachineSet was gone."""
+    """In the recorded run a pool reported nothing after its last MachineSet was deleted."""
     return not deleting(pool) or any(label(each, DEPLOYMENT_NAME) == name(pool) for each in view.sets)
 
 

@@ -1,4 +1,4 @@
-"""The control plane brings a cluster's own API to life, and is the last of it to go."""
+"""The controller of KubeadmControlPlanes: starts a cluster's API and is deleted last."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -38,7 +38,7 @@ FINALIZER = "kubeadm.controlplane.cluster.x-k8s.io"
 
 
 def control(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
-    """One look at a KubeadmControlPlane."""
+    """Reconcile a KubeadmControlPlane."""
     it = view.control
     if it is None:
         return
@@ -61,7 +61,7 @@ def control(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
 
 
 def _grow(view: View, it: Object, now: datetime) -> Iterator[Change]:
-    """The first machine founds the cluster, the others join it one by one; of another version, one at a time more."""
+    """Add machines: the first starts the cluster, the others join one by one; an upgrade surges by one."""
     built = holds(view.cluster, "InfrastructureReady")
     most = replicas(it) + bool(behind(it, view.control_plane_machines))
     if deleting(it) or not built or len(view.control_plane_machines) >= most or "replicas" not in status(it):
@@ -76,12 +76,12 @@ def _grow(view: View, it: Object, now: datetime) -> Iterator[Change]:
 
 
 def behind(it: Object, machines: Sequence[Object]) -> list[Object]:
-    """Those that are not of the version it is to have."""
+    """The machines that do not run the wanted version."""
     return [each for each in machines if each["spec"].get("version", "") != it["spec"].get("version", "")]
 
 
 def _retire(view: View, it: Object) -> Iterator[Change]:
-    """Once a machine of the new version is up, one of the old goes."""
+    """Delete a machine of the old version once one of the new version is up."""
     old, up = (
         behind(it, view.control_plane_machines),
         [each for each in view.control_plane_machines if holds(each, "Ready")],
@@ -91,7 +91,7 @@ def _retire(view: View, it: Object) -> Iterator[Change]:
 
 
 def _template(view: View, it: Object) -> Iterator[Change]:
-    """What its machines are made from goes when the cluster goes."""
+    """Delete the machine template when the cluster is deleted."""
     ref = it["spec"].get("machineTemplate", {}).get("spec", {}).get("infrastructureRef")
     if ref and view.cluster is not None:
         whole = f"{ref['apiGroup']}/v1beta2"
@@ -99,7 +99,7 @@ def _template(view: View, it: Object) -> Iterator[Change]:
 
 
 def _serve(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
-    """Its API answers a while after its first machine was asked for."""
+    """Serve the API a while after the first machine was requested."""
     built = [each for each in view.control_plane_machines if holds(each, "InfrastructureReady")]
     if deleting(it) or annotation(it, SERVING) or not built or view.cluster is None:
         return
@@ -163,7 +163,7 @@ def _fields(view: View, it: Object, *, initialised: bool) -> Object:
 
 
 def _version(it: Object, control_plane_machines: Sequence[Object]) -> str:
-    """The oldest that runs."""
+    """The oldest version that runs."""
     return str(
         min((each["spec"]["version"] for each in behind(it, control_plane_machines)), default=it["spec"]["version"])
     )

@@ -1,4 +1,4 @@
-"""Which machines a fault meets is chosen once and kept on the Cluster, so that it never meets their successors."""
+"""Chooses the machines that a fault meets, once; the Cluster records them, so that their successors are spared."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -14,7 +14,7 @@ from services.sandbox.clouds.model.snapshot import Rules, View
 
 
 def choose_targets(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
-    """One look at what has befallen a cluster's machines."""
+    """Choose the targets of each fault that is requested."""
     del now
     if view.cluster is None or deleting(view.cluster):
         return
@@ -27,19 +27,19 @@ def choose_targets(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
 
 
 def _next(view: View) -> list[str]:
-    """Workers that nothing has befallen yet, in the order of the alphabet."""
+    """Workers without a fault, in alphabetical order."""
     met = {*view.met(PREEMPTED), *view.met(DARK)}
     free = [each for each in view.workers if "nodeRef" in status(each) and _uid(each) not in met]
     return [_uid(each) for each in sorted(free, key=name)]
 
 
 def _uid(of: Object) -> str:
-    """What its successor of the same name does not bear."""
+    """The uid that tells an object from its successor of the same name."""
     return str(of["metadata"]["uid"])
 
 
 def apply_fault(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
-    """What was chosen for one machine happens to it; exactly one thing."""
+    """Apply the fault that was chosen for a machine: the first change that is still missing."""
     if "nodeRef" not in status(it) or annotation(it, PREEMPTED) or view.cluster is None:
         return
     for part in (_lose(view, it, now), _change(view, it, now, rules)):
@@ -49,7 +49,7 @@ def apply_fault(view: View, it: Object, now: datetime, rules: Rules) -> Iterator
 
 
 def _lose(view: View, it: Object, now: datetime) -> Iterator[Change]:
-    """The cloud takes it back."""
+    """Preempt the machine."""
     if _uid(it) in view.met(PREEMPTED) and view.cluster is not None:
         yield RemoveNode(place(view.cluster), name(it))
         yield given_back(view.cluster, it, now)
@@ -57,7 +57,7 @@ def _lose(view: View, it: Object, now: datetime) -> Iterator[Change]:
 
 
 def _change(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
-    """Its Node shows as many GPUs as work, and whether its kubelet is still heard."""
+    """Update the Node's GPU count and readiness."""
     dark, missing = silent(view, it, rules), str(broken(view, it, rules))
     if (annotation(it, BROKEN, "0"), bool(annotation(it, DARK))) == (missing, dark) or view.cluster is None:
         return

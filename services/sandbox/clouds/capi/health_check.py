@@ -1,4 +1,4 @@
-"""A MachineHealthCheck has machines replaced that broke, unless so many did that new ones would fare no better."""
+"""The controller of MachineHealthChecks: replaces broken machines unless too many of them are broken."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ from services.sandbox.clouds.model.objects import after, deleting, marked, name,
 from services.sandbox.clouds.model.snapshot import Rules, View
 
 START_UP = 600
-"""Seconds until a machine without a Node is replaced, if the check does not say: Cluster API's own default."""
+"""Seconds until a machine without a Node is replaced: Cluster API's default."""
 OPERATORS: dict[str, Callable[[str | None, Sequence[str]], bool]] = {
     "Exists": lambda found, _: found is not None,
     "DoesNotExist": lambda found, _: found is None,
@@ -24,16 +24,16 @@ OPERATORS: dict[str, Callable[[str | None, Sequence[str]], bool]] = {
 
 
 class MachineHealth(NamedTuple):
-    """One machine as a check sees it."""
+    """A machine's health, as a check sees it."""
 
     machine: Object
     healthy: bool
     due: datetime | None
-    """From when on it is to be replaced; None: not as it is now."""
+    """When to replace it; None: it is healthy."""
 
 
 def health(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
-    """One look at every MachineHealthCheck of a cluster."""
+    """Reconcile every MachineHealthCheck of a cluster."""
     del rules
     for each in view.checks:
         if view.initialised and not deleting(each) and view.cluster is not None and not deleting(view.cluster):
@@ -41,7 +41,7 @@ def health(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
 
 
 def _check(view: View, it: Object, now: datetime) -> Iterator[Change]:
-    """Exactly one thing: the first that is not yet so."""
+    """The first change that is still missing."""
     judged = [_judged(view, it, each) for each in view.machines if _selects(it, each)]
     broken = [each.machine for each in judged if each.due and each.due <= now]
     rest = len(judged) - sum(each.healthy for each in judged)
@@ -58,7 +58,7 @@ def _check(view: View, it: Object, now: datetime) -> Iterator[Change]:
 
 
 def _judged(view: View, it: Object, machine: Object) -> MachineHealth:
-    """As Cluster API judges it: a Node that was deleted counts at once, all else after its time."""
+    """As Cluster API does: a deleted Node counts at once, everything else after its time-out."""
     checks = it["spec"].get("checks", {})
     taken, dark = marked(machine, PREEMPTED), marked(machine, DARK)
     if deleting(machine):
@@ -74,19 +74,19 @@ def _judged(view: View, it: Object, machine: Object) -> MachineHealth:
 
 
 def _meets_dark(condition: Object) -> bool:
-    """What a silent Node shows is the one thing that goes wrong here."""
+    """Whether an unhealthy condition of the check matches what a silent Node shows."""
     return (condition["type"], condition["status"]) == ("Ready", "Unknown")
 
 
 def _begun(view: View, machine: Object) -> datetime:
-    """Nobody can join before the control plane is there."""
+    """When the control plane was ready for machines to join."""
     conditions = status(view.cluster).get("conditions", ()) if view.cluster else ()
     times = [when(each["lastTransitionTime"]) for each in conditions if each["type"] == "ControlPlaneInitialized"]
     return max((since(machine), *times))
 
 
 def _limit(it: Object, expected: int) -> int:
-    """How many may be unhealthy for any to be replaced."""
+    """The most machines that may be unhealthy before replacement stops."""
     most = it["spec"].get("remediation", {}).get("triggerIf", {}).get("unhealthyLessThanOrEqualTo", "100%")
     return expected * int(most.removesuffix("%")) // 100 if isinstance(most, str) else int(most)
 
@@ -103,7 +103,7 @@ def _selects(it: Object, machine: Object) -> bool:
 def _report_status(
     it: Object, judged: Sequence[MachineHealth], broken: Sequence[Object], allowed: int, now: datetime
 ) -> Iterator[Change]:
-    """What it sees, once machines that only start do not change it any more."""
+    """Report its counts, once machines that only start no longer change them."""
     if not broken and any("nodeRef" not in status(each.machine) for each in judged):
         return
     said = [
@@ -125,6 +125,6 @@ def _report_status(
 
 
 def _replace(broken: Sequence[Object], allowed: int) -> Iterator[Change]:
-    """Their MachineSet makes others."""
+    """Delete them; their MachineSet creates others."""
     if allowed >= 0:
         yield from (Delete(MACHINES, each) for each in broken)

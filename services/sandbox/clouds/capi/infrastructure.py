@@ -1,4 +1,4 @@
-"""The infrastructure cluster is the first to be there and the last to go."""
+"""The controller of the infrastructure cluster, which is created first and deleted last."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,7 +16,7 @@ ENDPOINT = {"host": "127.0.0.1", "port": 6443}
 
 
 def infra(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
-    """One look at a DevCluster."""
+    """Reconcile a DevCluster."""
     it = view.infra
     if it is None:
         return

@@ -1,4 +1,4 @@
-"""A machine is bought, boots, joins, is taken back or given back: one Machine, one virtual machine, one Node."""
+"""The controller of Machines: one Machine, one virtual machine, one Node."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ from services.sandbox.clouds.model.snapshot import Rules, View
 
 @dataclass(frozen=True)
 class MachineTemplate:
-    """What all machines of one owner have in common."""
+    """The fields that all machines of one owner share."""
 
     owner: Object
     labels: dict[str, str]
@@ -40,7 +40,7 @@ class MachineTemplate:
 
 
 def machine(view: View, of: MachineTemplate, number: int, now: datetime, notes: dict[str, str] | None = None) -> Object:
-    """A new Machine; the same number of the same owner always bears the same name."""
+    """A new Machine; the name follows from owner and number."""
     called = f"{name(of.owner)}-{suffix(of.owner['metadata']['uid'], number)}"
     infra = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachine", "name": called}
     bootstrap = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfig", "name": called}
@@ -67,21 +67,21 @@ def machine(view: View, of: MachineTemplate, number: int, now: datetime, notes: 
 def unnamed(
     view: View, of: MachineTemplate, now: datetime, there: Iterable[Object], notes: dict[str, str] | None = None
 ) -> Object:
-    """A new Machine under the first of its owner's names that nobody bears."""
+    """A new Machine under the first free name of its owner."""
     taken = {name(each) for each in there}
     numbered = (machine(view, of, number, now, notes) for number in count())
     return next(made for made in numbered if name(made) not in taken)
 
 
 def machines(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
-    """One look at every Machine of a cluster."""
+    """Reconcile every Machine of a cluster."""
     for each in view.machines:
         look = leave if deleting(each) else _live
         yield from look(view, each, now, rules)
 
 
 def _live(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
-    """Exactly one thing: the first that is not yet so."""
+    """The first change that is still missing."""
     for part in (
         paused(MACHINES, it, now),
         report_status(view, it, now, rules),
@@ -97,7 +97,7 @@ def _live(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Chang
 
 
 def _order(view: View, it: Object, now: datetime) -> Iterator[Change]:
-    """With its boot data the machine is asked for."""
+    """Request the machine once its boot data exists."""
     if may_boot(view, it) and not marked(it, STARTED):
         data = {"bootstrap": {"dataSecretName": name(it)}}
         yield Patch(MACHINES, it, {"spec": data, "metadata": {"annotations": {STARTED: written(now)}}})
@@ -121,7 +121,7 @@ def _turn(it: Object, rules: Rules) -> float:
 
 
 def _join(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
-    """Once the cluster's API answers, the machine becomes a Node of it."""
+    """Add the machine's Node once the cluster's API answers."""
     started = marked(it, STARTED)
     if started is None or not it["spec"].get("providerID") or "nodeRef" in status(it) or view.cluster is None:
         return

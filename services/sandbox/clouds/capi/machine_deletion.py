@@ -1,4 +1,4 @@
-"""A machine goes in stages, each of which shows before the next begins."""
+"""Deletes a machine in stages, each of which shows in its conditions before the next begins."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,7 +15,7 @@ from services.sandbox.clouds.model.snapshot import Rules, View
 
 
 def leave(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
-    """The way out, one stage a look; each stage shows in the conditions before the next begins."""
+    """Delete a machine, one stage per step; each stage shows in the conditions before the next begins."""
     before = current_condition(it, "Deleting")
     reached = STAGES.index(before.reason) if before and before.reason in STAGES else -1
     said = tuple(_report_deletion(view, it, max(reached, 0), now))

@@ -1,4 +1,4 @@
-"""A pool is a MachineDeployment: it has one MachineSet, and says how that is."""
+"""The controller of MachineDeployments, each with one MachineSet."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -34,14 +34,14 @@ COUNTS = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
 
 
 def pools(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
-    """One look at every MachineDeployment of a cluster."""
+    """Reconcile every MachineDeployment of a cluster."""
     del rules
     for each in view.pools:
         yield from _pool(view, each, now)
 
 
 def _pool(view: View, it: Object, now: datetime) -> Iterator[Change]:
-    """Exactly one thing: the first that is not yet so."""
+    """The first change that is still missing."""
     greeting = (
         *defaulted(it),
         *add_finalizer(MACHINEDEPLOYMENTS, it, POOL_FINALIZER, now),
@@ -59,7 +59,7 @@ def _pool(view: View, it: Object, now: datetime) -> Iterator[Change]:
 
 
 def _shape(view: View, it: Object, mine: list[Object], now: datetime) -> Iterator[Change]:
-    """The one MachineSet, as large as the pool is meant to be; those of former templates go machine by machine."""
+    """Create or scale the current MachineSet; those of former templates shrink machine by machine."""
     if deleting(it):
         yield from (Delete(MACHINESETS, each) for each in mine if not deleting(each))
         return
@@ -72,7 +72,7 @@ def _shape(view: View, it: Object, mine: list[Object], now: datetime) -> Iterato
 
 
 def _templates(view: View, it: Object) -> Iterator[Change]:
-    """What the pool is made from goes when the cluster goes."""
+    """Delete the pool's templates when the cluster is deleted."""
     spec = it["spec"]["template"]["spec"]
     for ref in (spec.get("infrastructureRef"), spec.get("bootstrap", {}).get("configRef")):
         if ref and view.cluster is not None:

@@ -1,4 +1,4 @@
-"""A MachineSet has as many machines as it is told, and makes them so that nobody adds up half a batch."""
+"""The controller of MachineSets: creates and deletes machines until their number is right."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -24,14 +24,14 @@ from services.sandbox.clouds.model.snapshot import Rules, View
 
 
 def sets(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
-    """One look at every MachineSet of a cluster."""
+    """Reconcile every MachineSet of a cluster."""
     del rules
     for each in view.sets:
         yield from _set(view, each, now)
 
 
 def _set(view: View, it: Object, now: datetime) -> Iterator[Change]:
-    """Exactly one thing: the first that is not yet so."""
+    """The first change that is still missing."""
     own = view.of_set(it)
     for part in (
         paused(MACHINESETS, it, now),
@@ -76,7 +76,7 @@ def _report_set_status(it: Object, own: list[Object], now: datetime, *, creating
 
 
 def _grow(view: View, it: Object, own: list[Object], now: datetime) -> Iterator[Change]:
-    """All but one, then, when those have spoken, the last: so adding up sees the whole batch at once."""
+    """Create all machines but one, then the last once those have reported, so that sums see the whole batch."""
     missing = replicas(it) - len(own)
     stable = view.control is None or _stable(view)
     if missing <= 0 or deleting(it) or not stable or any(current_condition(each, "Ready") is None for each in own):
@@ -98,7 +98,7 @@ def _mould(it: Object) -> MachineTemplate:
 
 
 def _stable(view: View) -> bool:
-    """The preflight check of a MachineSet: the control plane is not being made, or replaced, just now."""
+    """The preflight check of a MachineSet: the control plane is not being created or upgraded."""
     control_plane_machines = view.control_plane_machines
     settled = not any(deleting(each) or not holds(each, "UpToDate") for each in control_plane_machines)
     return bool(control_plane_machines) and holds(control_plane_machines[0], "InfrastructureReady") and settled
@@ -112,7 +112,7 @@ def _shrink(it: Object, own: list[Object]) -> Iterator[Change]:
 
 
 def _worth(it: Object) -> tuple[bool, bool, float, str]:
-    """The least first: what the cloud took back, what is not ready, what is newest."""
+    """The deletion order: preempted machines, then those not ready, then the newest."""
     newest = -since(it).timestamp()
     return (not annotation(it, PREEMPTED), holds(it, "Ready"), newest, name(it))
 

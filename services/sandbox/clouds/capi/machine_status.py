@@ -1,4 +1,4 @@
-"""What a machine says of itself: each condition from what is written on the Machine alone."""
+"""The status of a Machine, computed from the Machine alone."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -61,7 +61,7 @@ def everything(
 
 
 def up_to_date(view: View, it: Object) -> SandboxCondition:
-    """Whether it is of the version that its control plane, or its pool, is to have now."""
+    """Whether it runs the version that its control plane or its pool wants."""
     has, wanted = it["spec"].get("version", ""), _wanted(view, it)
     if wanted in (None, has):
         return SandboxCondition("UpToDate", "True", "UpToDate")
@@ -69,7 +69,7 @@ def up_to_date(view: View, it: Object) -> SandboxCondition:
 
 
 def _wanted(view: View, it: Object) -> str | None:
-    """None where nobody says."""
+    """The wanted version; None where nothing sets one."""
     if head(it):
         return str(view.control["spec"].get("version", "")) if view.control else None
     own = (each for each in view.pools if name(each) == label(it, DEPLOYMENT_NAME))

@@ -1,4 +1,4 @@
-"""Where what a pool is made of changes, a new MachineSet takes over from the old one machine by machine."""
+"""Rolls a changed MachineDeployment out: a new MachineSet replaces the old one machine by machine."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -13,19 +13,19 @@ from services.sandbox.clouds.model.snapshot import View
 
 SET_FINALIZER = "cluster.x-k8s.io/machineset"
 REPLACES = ("version", "bootstrap", "infrastructureRef", "failureDomain")
-"""What of a pool's template a machine that runs cannot be given: one is made that has it."""
+"""The fields of a pool's template that need new machines."""
 SURGE = 1
-"""So many machines more than wanted while it rolls, and never one less: Cluster API's own default."""
+"""Extra machines during a rollout (maxSurge); none is missing meanwhile: Cluster API's default."""
 
 
 def current(it: Object, of: Object) -> bool:
-    """Whether a MachineSet makes machines as the pool is to have them now."""
+    """Whether a MachineSet has the pool's current template."""
     has, wanted = of["spec"]["template"]["spec"], it["spec"]["template"]["spec"]
     return all(has.get(key) == wanted.get(key) for key in REPLACES)
 
 
 def roll(view: View, it: Object, newest: Object, old: Sequence[Object]) -> Iterator[Change]:
-    """Exactly one thing: a machine more of the new kind, one less of the old, or an empty MachineSet's end."""
+    """The next change: one new machine more, one old machine less, or the deletion of an empty MachineSet."""
     if replicas(newest) != (wanted := _wanted(view, it, newest, old)):
         yield Patch(MACHINESETS, newest, {"spec": {"replicas": wanted}})
         return
@@ -39,14 +39,14 @@ def roll(view: View, it: Object, newest: Object, old: Sequence[Object]) -> Itera
 
 
 def _wanted(view: View, it: Object, newest: Object, old: Sequence[Object]) -> int:
-    """So many machines the new MachineSet shall have now."""
+    """The size of the new MachineSet at this point."""
     there = sum(max(replicas(each), len(view.of_set(each))) for each in old)
     room = replicas(it) + SURGE - there if there else replicas(it)
     return min(replicas(it), max(replicas(newest), room))
 
 
 def set_of(it: Object, now: datetime, *, rolls: bool) -> Object:
-    """A pool's MachineSet: as large as the pool, or empty where it takes over from another."""
+    """A pool's MachineSet: as large as the pool, or empty where it replaces another."""
     template = it["spec"]["template"]
     of = [template["spec"].get(key) for key in REPLACES] if rolls else ["set"]
     mark = suffix(it["metadata"]["uid"], *of)

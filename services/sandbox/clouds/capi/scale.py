@@ -1,4 +1,4 @@
-"""What every controller of machines says alike: where it is going, whom it selects."""
+"""Status fields that every controller of machines has: scaling, selector, generation."""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,14 +24,14 @@ def motion(have: int, wanted: int) -> list[SandboxCondition]:
 
 
 def defaulted(it: Object) -> Iterator[Change]:
-    """The fewest replicas an autoscaler may give it, where nobody said how many: as Cluster API's webhook has it."""
+    """The default number of replicas: an autoscaler's minimum, as Cluster API's webhook sets it."""
     least, most = (annotation(it, bound) for bound in BOUNDS)
     if "replicas" not in it["spec"] and least and most:
         yield Patch(MACHINEDEPLOYMENTS, it, {"spec": {"replicas": int(least)}})
 
 
 def rolling(version: str, behind: Sequence[Object]) -> SandboxCondition:
-    """Whether machines are being replaced by others of this version."""
+    """The rollout condition for machines that are replaced by others of this version."""
     if not behind:
         return SandboxCondition("RollingOut", "False", "NotRollingOut")
     has = ", ".join(sorted({each["spec"].get("version", "") for each in behind}))

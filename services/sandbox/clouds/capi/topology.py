@@ -1,4 +1,4 @@
-"""A Cluster's topology becomes what its ClusterClass would make of it, and what is done to that by hand is undone."""
+"""The topology controller: creates what a ClusterClass asks for and reverts manual changes to it."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -22,11 +22,11 @@ from services.sandbox.clouds.model.objects import annotation, deleting, label, n
 from services.sandbox.clouds.model.snapshot import Rules, View
 
 OWNED = "topology.cluster.x-k8s.io/owned"
-"""The label of what a topology made."""
+"""The label of objects that a topology created."""
 
 
 def topology(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
-    """One look at a Cluster that has a topology: exactly one thing, the first that is not yet so."""
+    """Reconcile a Cluster that has a topology: the first change that is still missing."""
     del now, rules
     it = view.cluster
     if it is None or deleting(it) or view.of_class is None:
@@ -38,7 +38,7 @@ def topology(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
 
 
 def _refer(view: View, it: Object) -> Iterator[Change]:
-    """The Cluster names its parts."""
+    """Set the Cluster's references to its parts."""
     if it["spec"].get("infrastructureRef"):
         return
     notes = {
@@ -70,13 +70,13 @@ def _head(view: View, it: Object) -> Iterator[Change]:
 
 
 def _so(resource: Resource, there: Object, wanted: Object) -> Iterator[Change]:
-    """What of a spec is otherwise is written again."""
+    """Restore fields of a spec that differ."""
     if other := {key: value for key, value in wanted.items() if there["spec"].get(key) != value}:
         yield Patch(resource, there, {"spec": other})
 
 
 def _pools(view: View, it: Object) -> Iterator[Change]:
-    """Each is made and sized at once, and gets a version once all of the control plane runs it."""
+    """Create and scale the pools; upgrade them once the whole control plane is upgraded."""
     there = {name(each): each for each in view.pools if OWNED in each["metadata"].get("labels", {})}
     asked = {f"{name(it)}-{each['name']}": each for each in _wanted_variables(it)}
     version = status(view.control).get("version", "") if view.control else ""
@@ -91,7 +91,7 @@ def _pools(view: View, it: Object) -> Iterator[Change]:
 
 
 def _sized(there: Object, pool: Object, version: str) -> Iterator[Change]:
-    """Replicas that are not said are an autoscaler's."""
+    """Leave replicas that the topology does not set to an autoscaler."""
     wanted: Object = {"replicas": pool["replicas"]} if replicas(there) != pool.get("replicas", replicas(there)) else {}
     notes = pool.get("metadata", {}).get("annotations", {})
     if any(annotation(there, key) != value for key, value in notes.items()):

@@ -1,4 +1,4 @@
-"""Ten thousand clusters that wait need one sleeper, not ten thousand."""
+"""One timer for all clusters that wait."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from events.errors import Fault, TryLater
 K = TypeVar("K")
 
 RETRY = 1.0
-"""Seconds until a step that was refused, or that changed nothing, is taken again."""
+"""Seconds until a step that was refused, or that changed nothing, is retried."""
 
 
 class Alarm(Generic[K]):
-    """Calls back with each key once its time has come; one time a key, the earliest."""
+    """Calls back with each key at its time; a key has one time, the earliest."""
 
     def __init__(self, clock: Callable[[], datetime], call: Callable[[K], None]) -> None:
         self._clock = clock
@@ -26,7 +26,7 @@ class Alarm(Generic[K]):
         self._sooner = asyncio.Event()
 
     def at(self, due: datetime, key: K) -> None:
-        """Wake the key then, unless it is woken before."""
+        """Wake the key at this time, unless it is woken before."""
         if key in self._times and self._times[key] <= due:
             return
         self._times[key] = due
@@ -35,17 +35,17 @@ class Alarm(Generic[K]):
         self._sooner.set()
 
     def after(self, seconds: float, key: K) -> None:
-        """Wake the key in so many seconds."""
+        """Wake the key after so many seconds."""
         self.at(self._clock() + timedelta(seconds=seconds), key)
 
     def again(self, fault: Fault, key: K) -> float:
-        """Wake the key when what was refused may be tried again; gives in how many seconds."""
+        """Wake the key when a refused step may be retried; returns the seconds until then."""
         after = max(fault.after if isinstance(fault, TryLater) else RETRY, 0.1)
         self.after(after, key)
         return after
 
     async def run(self) -> None:
-        """For ever."""
+        """Run until cancelled."""
         while True:
             self._sooner.clear()
             self._ring()

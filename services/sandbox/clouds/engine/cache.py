@@ -1,4 +1,4 @@
-"""What the watches have shown is kept here, by cluster, together with what our own writes were answered."""
+"""A cache of watched objects by cluster, with the answers to our own writes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ def _version(of: Object) -> int:
 
 
 def is_gone(of: Object) -> bool:
-    """The answer to a write that took the last finalizer off; a real API server gives it the version before."""
+    """Whether this answers the removal of the last finalizer; a real API server shows the version before."""
     meta = of["metadata"]
     return bool(meta.get("deletionTimestamp")) and not meta.get("finalizers")
 
@@ -68,7 +68,7 @@ class Cache:
     """Everything watched, and which cluster it belongs to."""
 
     touched: Callable[[At], None]
-    """Called with each cluster that something changed for."""
+    """Called with each cluster that a change concerns."""
     objects: dict[Resource, dict[At, Object]] = field(default_factory=lambda: {each: {} for each in WATCHED})
     faults: Object | None = None
     _members: dict[At, dict[Resource, set[At]]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Cache:
     _graves: set[str] = field(default_factory=set)
 
     def listed(self, resource: Resource, seen: Listed) -> None:
-        """A complete list: what is not in it is gone."""
+        """Take a complete list; objects that are not in it are deleted."""
         self._graves.clear()
         there = {at(each) for each in seen.items}
         for key in self.objects[resource].keys() - there:
@@ -85,17 +85,15 @@ class Cache:
             self.seen(resource, each)
 
     def seen(self, resource: Resource, of: Object) -> bool:
-        """One object as it is; whether that was news. Older shapes than the one known change nothing.
+        """Take one object; returns whether it was news.
 
-        One of an odd shape belongs to no cluster until it is mended.
+        An older version changes nothing. A malformed object belongs to no cluster until it is corrected.
         """
         try:
             return self._seen(resource, of)
         except MALFORMED as error:
             self.objects[resource].pop(at(of), None)
-            _log.warning(
-                "an object cannot be read, and is left alone", kind=resource.kind, of=at(of), reason=why(error)
-            )
+            _log.warning("sandbox.object.unreadable", kind=resource.kind, of=at(of), reason=why(error))
             return False
 
     def _seen(self, resource: Resource, of: Object) -> bool:
@@ -114,18 +112,18 @@ class Cache:
         return True
 
     def gone(self, resource: Resource, of: Object) -> None:
-        """An object that is no more."""
+        """Remove a deleted object."""
         self._graves.discard(of["metadata"]["uid"])
         known = self.objects[resource].get(at(of))
         if known and known["metadata"]["uid"] == of["metadata"]["uid"]:
             self._remove(resource, known)
 
     def clusters(self) -> Iterator[At]:
-        """Every cluster anything is known of."""
+        """Every cluster with at least one object."""
         return iter(tuple(self._members))
 
     def view(self, key: At) -> View:
-        """Everything of one cluster."""
+        """The snapshot of one cluster."""
         namespace, name = key
         deployment = self.objects[CLUSTERDEPLOYMENTS].get(key)
         spec = deployment["spec"] if deployment else {}
@@ -190,7 +188,7 @@ class Cache:
         return ((at(of)[0], str(of["spec"]["clusterName"])),)
 
     def faults_config(self, of: Object | None) -> None:
-        """The ConfigMap of faults as it is now: it may concern every cluster."""
+        """Take the ConfigMap of faults, which may concern every cluster."""
         self.faults = of
         for key in self.clusters():
             self.touched(key)
@@ -210,9 +208,9 @@ def _class_of(cluster: Object | None) -> str:
 
 
 def is_faults(of: Object) -> bool:
-    """Whether a ConfigMap is the one that asks for faults."""
+    """Whether a ConfigMap is the one with the faults."""
     return at(of) == (faults.NAMESPACE, faults.NAME)
 
 
 FAULTS = CONFIGMAPS
-"""Where faults are asked for."""
+"""The ConfigMap with the faults."""

@@ -1,4 +1,4 @@
-"""All controllers of one cluster look in one order, so that the same objects always lead to the same changes."""
+"""All controllers of a cluster in a fixed order, so that the same objects always lead to the same changes."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -22,13 +22,13 @@ Controller = Callable[[View, datetime, Rules], Iterator[Change]]
 CONTROLLERS: tuple[Controller, ...] = (
     credential, deployment, topology, cluster, infra, control, pools, sets, health, choose_targets, machines,
 )  # fmt: skip
-"""Who adds up comes before who is added up: so every step in between is seen, as by a watch."""
+"""Controllers that sum up come before those they sum up, so that every step between shows, as in a watch."""
 BUSY = CONTROLLERS[::-1]
-"""Where nothing takes time, who adds up finds the others done: as in a real work queue that is never empty."""
+"""Without delays, controllers that sum up come last, as in a work queue that is never empty."""
 
 
 def order(rules: Rules) -> deque[Controller]:
-    """Whose turn it is, and who comes next."""
+    """The controllers in their order."""
     return deque(BUSY if rules.clock.instant else CONTROLLERS)
 
 

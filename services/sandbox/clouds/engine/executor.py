@@ -1,4 +1,4 @@
-"""Changes are carried out here, each so that doing it twice is doing it once."""
+"""Carries out actions; each is idempotent."""
 
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
@@ -31,11 +31,11 @@ from services.sandbox.clouds.model.world import World
 SECRET_TYPE = "cluster.x-k8s.io/secret"  # noqa: S105 - Cluster API's type of Secret, no secret
 
 ActionHandler = Callable[[Any], Awaitable[bool]]
-"""How one type of change is carried out."""
+"""Carries out one type of action."""
 
 
 class Executor:
-    """Whoever carries out what controllers want."""
+    """Carries out the actions of controllers."""
 
     def __init__(self, kube: Kube, world: World, cache: Cache) -> None:
         self._kube = kube
@@ -57,7 +57,7 @@ class Executor:
         }
 
     async def do(self, change: Change) -> bool:
-        """Carry out one change; whether it changed anything. Raises Denied, TryLater."""
+        """Carry out one action; returns whether it changed anything. Raises Denied, TryLater."""
         return await self._handlers[type(change)](change)
 
     async def _create(self, change: Create) -> bool:
@@ -94,7 +94,7 @@ class Executor:
         return is_gone(answer) or _differ(answer, of)
 
     async def _sent(self, resource: Resource, of: Object, patch: Object, subresource: str | None) -> Object | None:
-        """Only on the shape the controller saw: if it has changed, or is gone, it is to be looked at again."""
+        """Patch the version that the controller saw; if it has changed or is gone, read it again."""
         meta = of["metadata"]
         version = {"resourceVersion": meta["resourceVersion"]}
         patch = patch | {"metadata": patch.get("metadata", {}) | version}
@@ -112,7 +112,7 @@ class Executor:
         return answer
 
     async def _refresh(self, resource: Resource, of: Object) -> bool:
-        """Somebody else was faster: see what they did."""
+        """Read an object that somebody else changed first."""
         meta = of["metadata"]
         try:
             found = await self._kube.get(resource, meta["name"], meta.get("namespace"))

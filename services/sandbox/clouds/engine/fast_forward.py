@@ -1,4 +1,4 @@
-"""Where nothing takes time, what controllers would write in many breaths is written in one."""
+"""Combines many steps into one write where nothing takes time."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
@@ -21,17 +21,17 @@ from services.sandbox.clouds.model.objects import deleting
 from services.sandbox.clouds.model.snapshot import Rules, View
 
 MAX_STEPS = 64
-"""How many steps become one at the most: controllers that contradict themselves are to be seen."""
+"""The most steps that are combined, so that controllers that contradict each other are noticed."""
 
 SIDE_EFFECTS = StartApi | AddNode | RecordMachine
-"""What is done beside writing; doing it twice is doing it once."""
+"""Idempotent actions other than writes."""
 Drafts = dict[str, "Draft"]
-"""By the object's uid; who was written last comes last, for it may build on the others."""
+"""By the object's uid, in the order of the last write, since later ones may build on earlier ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One object as it will be, and what makes it so."""
+    """An object as it will be, and the patches that lead there."""
 
     resource: Resource
     of: Object
@@ -41,7 +41,7 @@ class Draft:
 
 
 def fast_forward(view: View, now: datetime, rules: Rules) -> tuple[Change, ...]:
-    """The next step; at no pace at all with those that would follow it, until something is made, or is to end."""
+    """The next step; without delays, combined with those that follow until something is created or deleted."""
     wanted = step(view, now, rules, turns := order(rules))
     deeds: list[Change] = []
     drafts: Drafts = {}
@@ -56,14 +56,14 @@ def fast_forward(view: View, now: datetime, rules: Rules) -> tuple[Change, ...]:
 
 
 def _only_writes(wanted: Iterable[Change]) -> bool:
-    """Whether the objects there are, and none that is leaving, are all that changes."""
+    """Whether only existing objects change, and none that is being deleted."""
     writes = [each for each in wanted if isinstance(each, PatchStatus | Patch)]
     rest = [each for each in wanted if not isinstance(each, PatchStatus | Patch | SIDE_EFFECTS)]
     return bool(writes) and not rest and not any(deleting(each.of) for each in writes)
 
 
 def _drafted(drafts: Drafts, wanted: Iterable[Change]) -> Drafts:
-    """With what is wanted now."""
+    """The drafts with the wanted writes applied."""
     found = dict(drafts)
     for each in wanted:
         if isinstance(each, PatchStatus | Patch):
@@ -84,7 +84,7 @@ def _further(draft: Draft, write: PatchStatus | Patch) -> Draft:
 
 
 def _after(view: View, drafts: Drafts) -> View:
-    """The view as it will be once all that is written."""
+    """The snapshot after all drafts are written."""
     parts: dict[str, Any] = {each.name: _drawn(getattr(view, each.name), drafts) for each in fields(view)}
     return replace(view, **parts)
 
@@ -97,7 +97,7 @@ def _drawn(part: object, drafts: Drafts) -> object:
 
 
 def _joined(first: Object, then: Object) -> Object:
-    """Two merge patches as one."""
+    """Combine two merge patches."""
     both = {key: _joined(first[key], then[key]) for key in first.keys() & then.keys() if _maps(first[key], then[key])}
     return {**first, **then, **both}
 
@@ -107,5 +107,5 @@ def _maps(*values: object) -> bool:
 
 
 def _merged(shown: Object, patch: Object) -> Object:
-    """What a merge patch makes of an object."""
+    """An object after a merge patch."""
     return cast("Object", merge(shown, patch, {}))

@@ -1,4 +1,4 @@
-"""The simulated clouds at work: watch, take the next step of every cluster it is due for, sleep till the next."""
+"""Runs the simulated clouds: watches, takes the next step of each cluster that is due, then waits for the next."""
 
 import asyncio
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class Clouds:
         self._heard = asyncio.Event()
 
     async def run(self) -> None:
-        """For ever; cancel it whenever you like, another run takes up where it stood."""
+        """Run until cancelled; the next run continues."""
         async with asyncio.TaskGroup() as group:
             for resource in WATCHED:
                 group.create_task(self._follow(resource, self._saw))
@@ -81,13 +81,13 @@ class Clouds:
         try:
             wanted = faults.read(asked) if asked else self._given.faults
         except (msgspec.MsgspecError, ValueError, RecursionError) as wrong:
-            _log.warning("the faults asked for cannot be read, those before stay", reason=str(wrong))
+            _log.warning("sandbox.faults.invalid", reason=str(wrong))
             return
         self._laws = replace(self._laws, faults=wanted)
         self._cache.faults_config(asked)
 
     async def _look(self, key: At) -> None:
-        """One step; what it changed comes back as news and is looked at again."""
+        """Take one step; its changes come back through the watch."""
         wanted = fast_forward(self._cache.view(key), self._clock(), self._laws)
         waits = [change.at for change in wanted if isinstance(change, WaitUntil)]
         if len(waits) == len(wanted):
@@ -105,9 +105,9 @@ class Clouds:
         if changed:
             self._queue.add(key)
             return
-        _log.warning("a step changed nothing, it is taken again later", cluster=key, step=repr(wanted)[:500])
+        _log.warning("sandbox.step.without_effect", cluster=key, step=repr(wanted)[:500])
         self._alarm.after(RETRY, key)
 
     def _refused(self, key: At, fault: Fault) -> None:
         after = self._alarm.again(fault, key)
-        _log.info("a step is taken again", cluster=key, reason=str(fault), after=after)
+        _log.info("sandbox.step.retried", cluster=key, reason=str(fault), after=after)

@@ -1,4 +1,4 @@
-"""The insides of all founded clusters at work: one feed of changes, one alarm, a task only where something is due."""
+"""Runs the controllers inside workload clusters, with one watch for all of them."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -66,7 +66,7 @@ class Workloads:
             return  # the cluster is gone
         except Fault as fault:
             after = self._alarm.again(fault, place)
-            _log.info("a step inside is taken again", cluster=place, reason=str(fault), after=after)
+            _log.info("sandbox.workloads.step_retried", cluster=place, reason=str(fault), after=after)
             return
         waits = [change.at for change in wanted if isinstance(change, WaitUntil)]
         if waits:
@@ -75,7 +75,7 @@ class Workloads:
     def _tell(self, place: str, odd: tuple[str, ...]) -> None:
         """Once of what cannot be read: it waits until it is mended."""
         if odd != self._odd.pop(place, ()):
-            _log.warning("objects inside cannot be read, and are left alone", cluster=place, objects=odd)
+            _log.warning("sandbox.workloads.unreadable", cluster=place, objects=odd)
         if odd:
             self._odd[place] = odd
 
@@ -104,7 +104,7 @@ async def _do(kube: Kube, change: Change) -> None:
             case _:
                 raise TypeError(f"{change!r} is nothing that is done inside a cluster")
     except NotFound:
-        _log.debug("gone before it was changed", change=type(change).__name__)
+        _log.debug("sandbox.workloads.object_gone", change=type(change).__name__)
     except Denied as denied:
         if denied.reason not in ("Conflict", "AlreadyExists"):
             raise

@@ -1,4 +1,4 @@
-"""The Cluster API objects behind a ClusterDeployment, as a chart would render them from its config."""
+"""The Cluster API objects of a ClusterDeployment, as k0rdent's chart would render them from its config."""
 
 from collections.abc import Callable, Iterator
 
@@ -25,35 +25,35 @@ RELEASE = "helm.toolkit.fluxcd.io/name"
 VERSION = "v1.34.0"
 PROVIDER = "infrastructure-"
 STANDING = "internal"
-"""The provider of clusters that stand already."""
+"""The provider of existing clusters."""
 REMOTE = "k0sproject-k0smotron"
-"""The provider of machines that are there already, reached over SSH."""
+"""The provider of existing machines, reached over SSH."""
 OFFERED = "alate.dev/instance"
-"""Where a cluster says as what its machines were offered."""
+"""The annotation with the offer that a cluster's machines came from."""
 SPOT_FIELDS = ("spotMarketOptions", "spotVMOptions")
 """How AWS and Azure machine templates ask for spot; Google's says ``provisioningModel: Spot``."""
 
 
 def workers(it: Object) -> int:
-    """How many worker machines the config asks for, or names; the charts' default is 2."""
+    """The number of worker machines in the config; the charts' default is 2."""
     config = _config(it)
     return len(config["machines"]) if "machines" in config else int(config.get("workersNumber", 2))
 
 
 def version(view: View) -> str:
-    """The version of Kubernetes that the template makes."""
+    """The Kubernetes version of the template."""
     return str(status(view.template).get("k8sVersion", VERSION)) if view.template else VERSION
 
 
 def upgrades(view: View, it: Object) -> list[str]:
-    """The templates that may follow the present one, as a ClusterTemplateChain would say: of its chart, and newer."""
+    """The templates that the present one can be upgraded to, as a ClusterTemplateChain would list them."""
     chart, has = _numbered(str(it["spec"].get("template", "")))
     valid = [name(each) for each in view.templates if status(each).get("valid")]
     return sorted(each for each in valid if _numbered(each)[0] == chart and _numbered(each)[1] > has)
 
 
 def _numbered(template: str) -> tuple[str, list[int]]:
-    """The chart's name, and its version behind that: three numbers."""
+    """The chart's name and its version as three numbers."""
     chart, *numbers = template.rsplit("-", 3)
     return chart, [int(each) if each.isdecimal() else 0 for each in numbers]
 
@@ -73,7 +73,7 @@ def _cloud(view: View) -> str:
 
 
 def takes_in(view: View) -> bool:
-    """Whether the chart makes no cluster, and only makes one known: a SveltosCluster, of which nothing more is told."""
+    """Whether the chart only registers an existing cluster (as a SveltosCluster)."""
     return view.template is not None and f"{PROVIDER}{STANDING}" in status(view.template).get("providers", ())
 
 
@@ -82,7 +82,7 @@ def _spot(worker: Object) -> bool:
 
 
 def chart(view: View, it: Object) -> Iterator[Change]:
-    """Whatever of the release is not there yet."""
+    """The objects of the release that do not exist yet."""
     parts: tuple[tuple[object, Resource, Callable[[View, Object], Object]], ...] = (
         (view.cluster, CLUSTERS, _cluster),
         (view.infra, DEVCLUSTERS, _infra),
@@ -114,7 +114,7 @@ def _cluster(view: View, it: Object) -> Object:
 
 
 def _network(view: View, config: Object) -> Object:
-    """As it is asked for, or else as the template has it."""
+    """The network of the config, or else of the template."""
     values: Object = status(view.template).get("config", {}) if view.template else {}
     conditions: Object = config.get("clusterNetwork") or values.get("clusterNetwork", {})
     return conditions
@@ -135,7 +135,7 @@ def _control(view: View, it: Object) -> Object:
 
 
 def _machines(template: str) -> Object:
-    """Where a machine's own part would come from; the simulated clouds look at it no further."""
+    """The reference to a machine's infrastructure, which the simulated clouds do not read."""
     return {"apiGroup": DEVCLUSTERS.group, "kind": "DevMachineTemplate", "name": template}
 
 

@@ -26,7 +26,7 @@ from services.sandbox.clouds.model.snapshot import Rules, View
 FINALIZER = "k0rdent.mirantis.com/cluster-deployment"
 COMPONENT = "k0rdent.mirantis.com/component"
 PATIENCE = timedelta(minutes=30)
-"""How long a cluster that is not there counts as on its way."""
+"""How long a missing cluster counts as being created."""
 SUMMED = (
     "InfrastructureReady",
     "ControlPlaneInitialized",
@@ -36,13 +36,13 @@ SUMMED = (
     "WorkerMachinesReady",
     "RemoteConnectionProbe",
 )
-"""The Cluster's conditions that CAPIClusterSummary adds up."""
+"""The Cluster's conditions that CAPIClusterSummary sums up."""
 FIRST = ("CredentialReady", "HelmReleaseReady", "HelmChartReady", "TemplateReady", "Ready")
-"""What is there before anything is known, each Unknown."""
+"""The initial conditions, each Unknown."""
 
 
 def deployment(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
-    """One look at a ClusterDeployment: exactly one thing, the first that is not yet so."""
+    """Reconcile a ClusterDeployment: the first change that is still missing."""
     del rules  # nothing here takes time: k0rdent hands on what Cluster API says
     it = view.deployment
     if it is None:
@@ -55,7 +55,7 @@ def deployment(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
 
 
 def credential(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
-    """Nobody has said of a Credential whether it is ready: it is. Who uses it finds out whether it lets them in."""
+    """Mark a Credential without a status as ready; its first use shows whether it works."""
     del now, rules
     if view.credential is not None and "ready" not in status(view.credential):
         yield PatchStatus(CREDENTIALS, view.credential, {"ready": True})
@@ -98,7 +98,7 @@ def _made(view: View) -> bool:
 
 
 def _scale(view: View, it: Object) -> Iterator[Change]:
-    """An edit of the config, or another template, is an upgrade of the release: all of its objects at once."""
+    """Upgrade the release after a change of the config or the template: all of its objects at once."""
     wanted, newest = workers(it), version(view)
     for pool in view.pools:
         if (replicas(pool), pool["spec"]["template"]["spec"]["version"]) != (wanted, newest) and not deleting(pool):
@@ -133,7 +133,7 @@ def _say(view: View, it: Object, conditions: Sequence[SandboxCondition], now: da
 
 
 def _conditions(view: View, it: Object) -> list[SandboxCondition]:
-    """All but Ready. The first look knows nothing, and says so."""
+    """All conditions but Ready; Unknown at the first reconcile."""
     known = current_condition(it, "Ready") is not None
     unknown = [SandboxCondition(type_, "Unknown", "Progressing") for type_ in FIRST[:-1]]
     if it["spec"].get("dryRun"):
@@ -185,7 +185,7 @@ def _release(view: View) -> SandboxCondition:
 
 
 def _summary(view: View) -> list[SandboxCondition]:
-    """Not there until the Cluster is: Ready can be true without it."""
+    """The summary condition; absent until the Cluster exists, and Ready can be true without it."""
     if view.cluster is None:
         return []
     of = [(type_, current_condition(view.cluster, type_)) for type_ in SUMMED]

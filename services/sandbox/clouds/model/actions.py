@@ -1,4 +1,4 @@
-"""What a simulated controller wants done is a value, so that the controllers themselves stay pure."""
+"""What a simulated controller wants to be done, as values, so that the controllers stay pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from events.kube.client import Object, Resource
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Create an object; one that is there already is as good."""
+    """Create an object, unless it exists."""
 
     resource: Resource
     object: Object
@@ -34,7 +34,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class PatchBoth:
-    """Merge one into an object, then the other into its status, if there is anything to merge."""
+    """Merge a patch into an object, then one into its status, each if it is not empty."""
 
     resource: Resource
     of: Object
@@ -44,17 +44,17 @@ class PatchBoth:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete this incarnation of an object."""
+    """Delete an object with this uid."""
 
     resource: Resource
     of: Object
     grace: int | None = None
-    """Seconds; None: as long as it asks for."""
+    """Seconds; None: the object's own grace period."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddOwner:
-    """Add an owner to an object that nobody here watches; one that is not there needs none."""
+    """Add an owner to an object that is not watched here, if it exists."""
 
     kind: str
     api_version: str
@@ -65,7 +65,7 @@ class AddOwner:
 
 @dataclass(frozen=True, slots=True)
 class StartApi:
-    """Bring a cluster's own API to life, and keep its kubeconfig in a Secret named after the cluster."""
+    """Start a cluster's API and write its kubeconfig into a Secret named after the cluster."""
 
     place: str
     cluster: Object
@@ -74,14 +74,14 @@ class StartApi:
 
 @dataclass(frozen=True, slots=True)
 class StopApi:
-    """Let a cluster's own API go, with all that is in it."""
+    """Stop a cluster's API and delete everything in it."""
 
     place: str
 
 
 @dataclass(frozen=True, slots=True)
 class AddNode:
-    """Put a Node into a founded cluster, or correct its status."""
+    """Create a Node in a workload cluster, or correct its status."""
 
     place: str
     node: Object
@@ -89,7 +89,7 @@ class AddNode:
 
 @dataclass(frozen=True, slots=True)
 class RemoveNode:
-    """Take a Node out of a founded cluster."""
+    """Delete a Node of a workload cluster."""
 
     place: str
     node: str
@@ -97,7 +97,7 @@ class RemoveNode:
 
 @dataclass(frozen=True, slots=True)
 class RecordMachine:
-    """Write into the book of a cluster's machines; what stands there already stays."""
+    """Add a line to the record of a cluster's machines, unless it is there."""
 
     cluster: Object
     lines: dict[str, str]
@@ -105,7 +105,7 @@ class RecordMachine:
 
 @dataclass(frozen=True, slots=True)
 class WaitUntil:
-    """Nothing more to do before this time."""
+    """Look again at this time."""
 
     at: datetime
 

@@ -1,4 +1,4 @@
-"""Every machine a simulated cloud ever sold is written down, so that a leak or a double can be proven or excluded."""
+"""A record of every machine that a simulated cloud ever sold, so that leaks and duplicates can be ruled out."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from services.sandbox.clouds.model.snapshot import View
 
 NAMESPACE = "kube-system"
 UID = "alate.dev/uid"
-"""The cluster's incarnation: our back ends label what they write with it."""
+"""The label with a cluster's uid, which our back ends set."""
 START, END = "start", "end"
 
 
@@ -25,7 +25,7 @@ class Billed:
     cluster: str
     """``<namespace>/<name>`` of its Cluster API Cluster."""
     uid: str
-    """The label ``alate.dev/uid`` of that Cluster; empty if it bears none."""
+    """The label ``alate.dev/uid`` of that Cluster; empty without one."""
     machine: str
     instance: str
     spot: bool
@@ -34,7 +34,7 @@ class Billed:
 
 
 def bought(view: View, machine: Object, now: datetime) -> RecordMachine:
-    """The line that says a machine runs. A view without its Cluster has no book: KeyError."""
+    """The line that records a machine's start. Raises KeyError for a view without its Cluster."""
     order = view.order(machine)
     line = {"machine": name(machine), "instance": order.instance, "spot": order.spot, "at": written(now)}
     if view.cluster is None:
@@ -43,12 +43,12 @@ def bought(view: View, machine: Object, now: datetime) -> RecordMachine:
 
 
 def given_back(cluster: Object, machine: Object, now: datetime) -> RecordMachine:
-    """The line that says it no longer does."""
+    """The line that records a machine's end."""
     return RecordMachine(cluster, {f"{machine['metadata']['uid']}.{END}": written(now)})
 
 
 def book(bill: RecordMachine) -> Object:
-    """The ConfigMap the lines stand in."""
+    """The ConfigMap that holds the lines."""
     meta = bill.cluster["metadata"]
     return {
         "metadata": {

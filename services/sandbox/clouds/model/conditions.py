@@ -1,4 +1,4 @@
-"""Conditions are told, kept and added up here, as Cluster API v1beta2 does it."""
+"""Conditions as Cluster API v1beta2 sets and sums them up."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -10,7 +10,7 @@ from services.sandbox.clouds.model.objects import name, stamp, status
 
 
 class SandboxCondition(NamedTuple):
-    """One condition without its times."""
+    """A condition without its times."""
 
     type: str
     status: str
@@ -22,12 +22,12 @@ class SandboxCondition(NamedTuple):
         return self.status == "True"
 
     def named(self, type_: str) -> "SandboxCondition":
-        """The same under another type."""
+        """A copy under another type."""
         return self._replace(type=type_)
 
 
 def current_condition(of: Object | None, type_: str) -> SandboxCondition | None:
-    """The condition an object shows now."""
+    """The condition an object has now; None without one."""
     for raw in status(of).get("conditions", ()) if of else ():
         if raw["type"] == type_:
             return SandboxCondition(type_, raw["status"], raw["reason"], raw.get("message", ""))
@@ -35,7 +35,7 @@ def current_condition(of: Object | None, type_: str) -> SandboxCondition | None:
 
 
 def holds(of: Object | None, type_: str) -> bool:
-    """Whether a condition is there, and True."""
+    """Whether a condition is True."""
     found = current_condition(of, type_)
     return found is not None and found.true
 
@@ -43,7 +43,7 @@ def holds(of: Object | None, type_: str) -> bool:
 def patch_status(
     resource: Resource, of: Object, conditions: Iterable[SandboxCondition], fields: Object, now: datetime
 ) -> Iterator[Change]:
-    """Conditions first, everything else a write later: the real controllers patch in these two steps."""
+    """Patch the conditions, then everything else, in the two writes that the real controllers make."""
     wanted = _dated(of, conditions, now)
     if wanted != status(of).get("conditions"):
         yield PatchStatus(resource, of, {"conditions": wanted})
@@ -72,20 +72,20 @@ def _raw(each: SandboxCondition, before: Object | None, generation: int, now: st
 
 
 def _replacing(old: object, new: object) -> object:
-    """A merge patch keeps the keys it does not name; these are to go."""
+    """A merge patch that removes the keys that are no longer there."""
     if isinstance(old, dict) and isinstance(new, dict):
         return {key: None for key in old if key not in new} | new
     return new
 
 
 def paused(resource: Resource, of: Object, now: datetime) -> Iterator[Change]:
-    """The first thing every controller says."""
+    """Set the Paused condition, as every controller does first."""
     if current_condition(of, "Paused") is None:
         yield from patch_status(resource, of, [SandboxCondition("Paused", "False", "NotPaused")], {}, now)
 
 
 def bullet_list(lines: Iterable[tuple[str, str]], plural: str = "") -> str:
-    """One bullet per message, those who say the same together; `plural` is their word for several."""
+    """One bullet per message with all objects that report it; `plural` is the word for several."""
     said: dict[str, list[str]] = {}
     for who, message in lines:
         said.setdefault(message, []).append(who)
@@ -103,7 +103,7 @@ def _bullet(who: Sequence[str], message: str, plural: str) -> str:
 
 
 def ready(type_: str, machines: Sequence[Object]) -> SandboxCondition:
-    """How a set of machines is: the worst of them, and true of none."""
+    """The ready condition of a set of machines: the worst of theirs."""
     if not machines:
         return SandboxCondition(type_, "True", "NoReplicas")
     seen = [(f"Machine {name(each)}", current_condition(each, "Ready")) for each in machines]
@@ -121,7 +121,7 @@ def ready(type_: str, machines: Sequence[Object]) -> SandboxCondition:
 
 
 def up_to_date(type_: str, machines: Iterable[Object]) -> SandboxCondition:
-    """Machines that have not said so yet do not count."""
+    """The up-to-date condition; machines without one do not count."""
     said = [(f"Machine {name(each)}", one) for each in machines if (one := current_condition(each, "UpToDate"))]
     if behind := [(who, one.message) for who, one in said if not one.true]:
         return SandboxCondition(type_, "False", "NotUpToDate", bullet_list(behind, "Machines"))
@@ -131,7 +131,7 @@ def up_to_date(type_: str, machines: Iterable[Object]) -> SandboxCondition:
 def summed(
     type_: str, of: Sequence[tuple[str, SandboxCondition | None]], *, true: str, unknown: str, false: str
 ) -> SandboxCondition:
-    """One condition of several objects as one: any True, else any Unknown, else False."""
+    """Merge one condition of several objects: any True, else any Unknown, else False."""
     yes = [(who, one.message) for who, one in of if one and one.true]
     if yes:
         return SandboxCondition(type_, "True", true, bullet_list(yes))

@@ -1,4 +1,4 @@
-"""What goes wrong in a cloud can be asked for here, in the words each provider really uses."""
+"""The faults that can be requested of a simulated cloud, with each provider's own error messages."""
 
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -14,7 +14,7 @@ KEY = "faults.yaml"
 
 
 class Order(NamedTuple):
-    """One machine that is asked for."""
+    """A machine that is ordered."""
 
     cloud: str
     region: str
@@ -24,7 +24,7 @@ class Order(NamedTuple):
 
 
 class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which orders a fault meets; what is empty matches all."""
+    """The orders that a fault meets; an empty field matches all."""
 
     cloud: str = ""
     region: str = ""
@@ -38,7 +38,7 @@ class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that goes wrong now. Clusters are named by patterns of ``<namespace>/<name>``."""
+    """The faults that are on now. Clusters are given as patterns of ``<namespace>/<name>``."""
 
     stockouts: tuple[Where, ...] = ()
     quotas: tuple[Where, ...] = ()
@@ -49,40 +49,40 @@ class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lost_probe: tuple[str, ...] = ()
     """Clusters whose API cannot be reached by their controllers."""
     stuck: tuple[str, ...] = ()
-    """Clusters whose infrastructure never goes away."""
+    """Clusters whose infrastructure is never deleted."""
     preempted: dict[str, int] = {}
-    """How many worker machines of a cluster the cloud takes back in all."""
+    """How many worker machines of a cluster the cloud preempts in all."""
     dark: dict[str, int] = {}
-    """How many worker machines of a cluster fall silent in all: their Nodes are no longer Ready."""
+    """How many worker machines of a cluster go silent in all: their Nodes are no longer Ready."""
     broken_gpus: dict[str, int] = {}
     """How many GPUs are missing on the first node of a cluster."""
     slow: float = 1.0
-    """Everything takes this many times as long."""
+    """A factor on every duration."""
 
     def refusal(self, order: Order) -> str:
-        """What the provider answers to an order it cannot fill; empty if it can."""
+        """The provider's error for an order that it cannot fill; empty if it can."""
         for conditions, places in ((_STOCKOUT, self.stockouts), (_QUOTA, self.quotas)):
             if any(place.meets(order) for place in places):
                 return conditions.get(order.cloud, conditions[""])(order)
         return ""
 
     def denial(self, cloud: str) -> str:
-        """What the provider answers to a credential it does not take; empty if it takes it."""
+        """The provider's error for a credential that it refuses; empty if it accepts it."""
         return _DENIED.get(cloud, _DENIED[""]) if cloud in self.denied else ""
 
 
 def named(patterns: tuple[str, ...], namespace: str, name: str) -> bool:
-    """Whether a cluster is meant."""
+    """Whether one of the patterns matches a cluster."""
     return any(fnmatchcase(f"{namespace}/{name}", pattern) for pattern in patterns)
 
 
 def counted(patterns: dict[str, int], namespace: str, name: str) -> int:
-    """The number that is meant for a cluster; 0 if none is."""
+    """The number given for a cluster; 0 without one."""
     return max((n for pattern, n in patterns.items() if named((pattern,), namespace, name)), default=0)
 
 
 def read(config: Object | None) -> Faults:
-    """The faults a ConfigMap asks for. Raises `msgspec.MsgspecError` with the place of a mistake."""
+    """The faults in a ConfigMap. Raises `msgspec.MsgspecError` with the place of a mistake."""
     text = (config or {}).get("data", {}).get(KEY, "")
     return msgspec.yaml.decode(text, type=Faults) if text.strip() else Faults()
 

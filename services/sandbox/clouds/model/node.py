@@ -1,4 +1,4 @@
-"""A Node is what a machine looks like from inside its cluster: made of its shape, in its place."""
+"""A Node as its machine's shape and place define it."""
 
 from datetime import datetime
 
@@ -15,7 +15,7 @@ PODS = "110"
 
 
 def node(view: View, machine: Object, rules: Rules, now: datetime) -> Object:
-    """The Node a machine joins as, Ready."""
+    """A machine's Node, Ready."""
     head = CONTROL_PLANE in machine["metadata"]["labels"]
     shape = SMALL if head else view.shape(machine, rules)
     spec: Object = {"providerID": machine["spec"]["providerID"]}
@@ -55,13 +55,13 @@ def _handed_on(machine: Object) -> dict[str, str]:
 
 
 def broken(view: View, machine: Object, rules: Rules) -> int:
-    """GPUs that do not answer: on one node of the cluster, the first in the alphabet."""
+    """How many GPUs fail, on the first node of the cluster in alphabetical order."""
     first = min(map(name, view.workers), default="")
     return view.count(rules.faults.broken_gpus) if name(machine) == first else 0
 
 
 def silent(view: View, machine: Object, rules: Rules) -> bool:
-    """Whether its kubelet is heard no more."""
+    """Whether its kubelet has gone silent."""
     return machine["metadata"]["uid"] in view.met(DARK)[: view.count(rules.faults.dark)]
 
 

@@ -1,4 +1,4 @@
-"""Reading raw Kubernetes objects is spelled out once, so that controllers read like sentences."""
+"""Readers for raw Kubernetes objects."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -9,7 +9,7 @@ from services.sandbox.clouds.model.actions import Change, Patch
 from services.sandbox.clouds.model.annotations import SINCE
 
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-"""What Kubernetes makes random names of: no vowels, so no words."""
+"""The alphabet of Kubernetes' random names: no vowels, so no words."""
 
 
 def name(of: Object) -> str:
@@ -34,7 +34,7 @@ def status(of: Object) -> Object:
 
 
 def replicas(of: Object) -> int:
-    """How many are wanted; Kubernetes' default is 1."""
+    """The wanted replicas; Kubernetes' default is 1."""
     wanted = of.get("spec", {}).get("replicas")
     return 1 if wanted is None else int(wanted)
 
@@ -50,7 +50,7 @@ def stamp(at: datetime) -> str:
 
 
 def when(text: str) -> datetime:
-    """Read either back."""
+    """Parse either format."""
     return datetime.fromisoformat(text)
 
 
@@ -61,7 +61,7 @@ def marked(of: Object, key: str) -> datetime | None:
 
 
 def since(of: Object) -> datetime:
-    """When its controller first saw it, or when it was created."""
+    """When its controller first saw it, else its creation time."""
     return marked(of, SINCE) or when(of["metadata"]["creationTimestamp"])
 
 
@@ -70,7 +70,7 @@ def after(start: datetime, seconds: float) -> datetime:
 
 
 def suffix(*parts: object) -> str:
-    """Five letters that are always the same for the same parts."""
+    """A five-letter hash of the parts."""
     number = int.from_bytes(sha256("/".join(map(str, parts)).encode()).digest()[:8])
     return "".join(ALPHABET[number // len(ALPHABET) ** place % len(ALPHABET)] for place in range(5))
 
@@ -87,7 +87,7 @@ def owned(of: Object, by: Object) -> bool:
 
 
 def add_finalizer(resource: Resource, of: Object, finalizer: str, now: datetime) -> Iterator[Change]:
-    """What a controller does first: hold the object, and remember since when."""
+    """Add the finalizer and record when the object was first seen."""
     held = of["metadata"].get("finalizers", [])
     if finalizer in held or deleting(of):
         return
@@ -99,7 +99,7 @@ def add_finalizer(resource: Resource, of: Object, finalizer: str, now: datetime)
 
 
 def remove_finalizer(resource: Resource, of: Object, finalizer: str) -> Iterator[Change]:
-    """What a controller does last."""
+    """Remove the finalizer."""
     held = of["metadata"].get("finalizers", [])
     if finalizer in held:
         kept = [one for one in held if one != finalizer]

@@ -1,4 +1,4 @@
-"""What a machine is made of is read from the offers, so that a simulated node is as large as the real one."""
+"""The size of each instance type, read from the offers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from schemas.inventory import Offer
 
 @dataclass(frozen=True)
 class Shape:
-    """One instance type."""
+    """The size of one instance type."""
 
     cpu: float = 4.0
     memory_gib: float = 16.0
@@ -23,7 +23,7 @@ class Shape:
 
 
 SMALL = Shape()
-"""What an instance type that no offer names is taken for."""
+"""The shape of an instance type without an offer."""
 
 PRODUCTS = {
     "A10": "NVIDIA-A10",
@@ -45,7 +45,7 @@ PRODUCTS = {
 
 
 def shapes(offers: Iterable[Offer]) -> dict[str, Shape]:
-    """Each instance type's shape; the market's zones and prices do not matter here."""
+    """Each instance type's shape."""
     return {
         offer.instance: Shape(
             offer.cpu or SMALL.cpu, offer.memory_gib or SMALL.memory_gib, offer.accelerator, offer.accelerators

@@ -1,4 +1,4 @@
-"""Everything controllers may look at for one cluster is handed to them as one value."""
+"""A snapshot of one cluster: everything its controllers may read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from services.sandbox.clouds.model.shapes import SMALL, Shape
 
 @dataclass(frozen=True)
 class Rules:
-    """What holds for every cloud now."""
+    """The pace and the faults of all clouds."""
 
     pace: Pace = field(default_factory=Pace)
     faults: Faults = field(default_factory=Faults)
@@ -23,7 +23,7 @@ class Rules:
 
     @cached_property
     def clock(self) -> Pace:
-        """The pace, as slow as the faults make it."""
+        """The pace, slowed down by the faults."""
         return self.pace.times(self.faults.slow)
 
 
@@ -43,19 +43,19 @@ class View:
     deployment: Object | None = None
     template: Object | None = None
     templates: Sequence[Object] = ()
-    """All of its namespace."""
+    """All templates of the cluster's namespace."""
     credential: Object | None = None
     of_class: Object | None = None
     """The ClusterClass of its topology."""
 
     @property
     def started(self) -> bool:
-        """The cluster's own controller has spoken: before it, nobody else does more than say hello."""
+        """Whether the Cluster's controller has reported; before that, others only add finalizers."""
         return current_condition(self.cluster, "Available") is not None
 
     @property
     def initialised(self) -> bool:
-        """The control plane was up once."""
+        """Whether the control plane has ever been up."""
         found = status(self.cluster).get("initialization", {}) if self.cluster else {}
         return bool(found.get("controlPlaneInitialized"))
 
@@ -75,7 +75,7 @@ class View:
 
     @property
     def creating_machines(self) -> bool:
-        """A MachineSet is in the middle of making its machines; who adds them up waits for the last."""
+        """Whether a MachineSet is creating its batch; sums wait for the last machine."""
         return any(
             status(each).get("replicas", 0) < len(self.of_set(each)) < replicas(each)
             for each in self.sets
@@ -87,7 +87,7 @@ class View:
         return annotation(self.cluster, CLOUD) if self.cluster else ""
 
     def order(self, machine: Object) -> Order:
-        """What a machine asks of its cloud."""
+        """The machine that is ordered from the cloud."""
         region = annotation(self.cluster, REGION) if self.cluster else ""
         zone = annotation(machine, ZONE)
         return Order(self.cloud, region, zone, annotation(machine, INSTANCE), annotation(machine, SPOT) == "true")
@@ -96,11 +96,11 @@ class View:
         return rules.shapes.get(annotation(machine, INSTANCE), SMALL)
 
     def met(self, key: str) -> list[str]:
-        """The uids of the machines a fault has been chosen for so far, by the annotation that keeps them."""
+        """The uids of the machines chosen for a fault, from the annotation that records them."""
         return annotation(self.cluster, key).split(",") if self.cluster and annotation(self.cluster, key) else []
 
     def meant(self, patterns: tuple[str, ...]) -> bool:
-        """Whether a fault means this cluster."""
+        """Whether a fault's patterns match this cluster."""
         return named(patterns, self.namespace, self.name)
 
     def count(self, patterns: dict[str, int]) -> int:

@@ -1,4 +1,4 @@
-"""What the simulated controllers need of founded clusters, so that these can be a sandbox's or real ones."""
+"""What simulated controllers need of workload clusters, which the sandbox or a real one can provide."""
 
 from typing import Protocol
 
@@ -6,16 +6,16 @@ from events.kube.client import Kube
 
 
 class World(Protocol):
-    """The founded clusters' own APIs, each at a place named ``<namespace>.<cluster>``."""
+    """The APIs of workload clusters, each named ``<namespace>.<cluster>``."""
 
     async def found(self, place: str) -> str:
-        """See that the API is there; gives its kubeconfig (YAML). Safe to repeat."""
+        """Start the API if necessary; returns its kubeconfig (YAML). Idempotent."""
         ...
 
     async def drop(self, place: str) -> None:
-        """See that it is not. Safe to repeat."""
+        """Stop the API. Idempotent."""
         ...
 
     def kube(self, place: str) -> Kube:
-        """The way into it."""
+        """A client of the API."""
         ...

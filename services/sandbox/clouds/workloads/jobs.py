@@ -1,4 +1,4 @@
-"""A Job makes pods until enough of them have succeeded, or too many have failed."""
+"""The Job controller."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -20,11 +20,11 @@ TARGET = ("FailureTarget", "BackoffLimitExceeded", "Job has reached the specifie
 FAILED = ("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
 SUSPENDED = ("Suspended", "JobSuspended", "Job suspended")
 _THEN = {MET: DONE, TARGET: FAILED}
-"""Since 1.31 the end is told twice: when it is decided, and when no pod runs any more."""
+"""Since 1.31 the end is reported twice: when it is decided, and when no pod runs any more."""
 
 
 def jobs(view: Inside, now: datetime) -> Iterator[Change]:
-    """One look at every Job."""
+    """Reconcile every Job."""
     for each in view.all(JOBS):
         if not deleting(each):
             yield from _job(view, each, now)

@@ -1,4 +1,4 @@
-"""Every controller of pods makes them in one way: named for their owner, owned by it, from its template."""
+"""How every controller names, owns and counts its pods."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
@@ -11,7 +11,7 @@ from services.sandbox.clouds.workloads.view import over, running
 
 
 def pod(of: Object, called: str, labels: Mapping[str, str], notes: Mapping[str, str], spec: Object) -> Object:
-    """A new pod from its owner's template; `spec` is what differs from it."""
+    """A new pod from its owner's template; `spec` overrides fields of it."""
     template = of["spec"]["template"]
     meta = template.get("metadata") or {}
     return {
@@ -27,13 +27,13 @@ def pod(of: Object, called: str, labels: Mapping[str, str], notes: Mapping[str, 
 
 
 def free_names(of: Object, taken: set[str]) -> Iterator[str]:
-    """Names nobody bears, always in the same order."""
+    """Free names, always in the same order."""
     named = (f"{name(of)}-{suffix(of['metadata']['uid'], number)}" for number in count())
     return (each for each in named if each not in taken)
 
 
 def keep(own: list[Object], wanted: int, names: Iterator[str], make: Callable[[str], Object]) -> Iterator[Change]:
-    """As many living pods as are wanted: more from `make`, or fewer, those that do not run first."""
+    """Create pods with `make`, or delete some (those that do not run first), until the number is right."""
     living = [each for each in own if not over(each) and not deleting(each)]
     yield from (Delete(PODS, each) for each in own if over(each) and not deleting(each))
     for _ in range(wanted - len(living)):

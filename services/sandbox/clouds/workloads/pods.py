@@ -1,4 +1,4 @@
-"""Pods are bound where there is room, run, and end."""
+"""The scheduler and the kubelets: pods are bound where there is room, run, and end."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -27,7 +27,7 @@ TERMINATED = 143
 
 
 def collect(view: Inside, now: datetime) -> Iterator[Change]:
-    """Pods of a node that is gone go too: nobody is there who would end them."""
+    """Delete the pods of a deleted node."""
     del now
     there = {name(node) for node in view.nodes}
     for pod in view.pods:
@@ -36,7 +36,7 @@ def collect(view: Inside, now: datetime) -> Iterator[Change]:
 
 
 def schedule(view: Inside, now: datetime) -> Iterator[Change]:
-    """Each waiting pod, the oldest first, onto the first node with room for it."""
+    """Bind each pending pod, the oldest first, to the first node with room for it."""
     left = view.left()
     waiting = [pod for pod in view.pods if not pod["spec"].get("nodeName") and not over(pod) and not deleting(pod)]
     for pod in sorted(waiting, key=lambda each: (each["metadata"]["creationTimestamp"], name(each))):
@@ -74,7 +74,7 @@ def _unschedulable(pod: Object, why: dict[str, str], nodes: int, now: datetime) 
 
 
 def run(view: Inside, now: datetime) -> Iterator[Change]:
-    """The kubelets: start what is bound, end what has run long enough, or is to go."""
+    """Start bound pods; end those that have run long enough or are being deleted."""
     there = {name(node) for node in view.nodes}
     for pod in view.pods:
         if pod["spec"].get("nodeName", "") not in there:
@@ -90,7 +90,7 @@ def run(view: Inside, now: datetime) -> Iterator[Change]:
 
 
 def _stop(pod: Object, now: datetime) -> Iterator[Change]:
-    """What is asked to end does so in its own time, and is killed once its grace is over; then it is let go."""
+    """Stop a pod in its own time, or kill it after its grace period; then remove it."""
     grace = _grace(pod)
     if not grace:
         return
@@ -106,7 +106,7 @@ def _stop(pod: Object, now: datetime) -> Iterator[Change]:
 
 
 def _grace(pod: Object) -> int:
-    """Seconds it is given to end; 0 once it has."""
+    """Seconds of its grace period; 0 once it has ended."""
     return int(pod["metadata"].get("deletionGracePeriodSeconds", 0))
 
 

@@ -1,4 +1,4 @@
-"""What nodes have and pods ask for is added up here, in thousandths, so that nothing is lost to rounding."""
+"""Arithmetic on resource quantities, in thousandths, so that nothing is rounded."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,12 +11,12 @@ ONE = 1000
 
 
 def amounts(quantities: Mapping[str, str | float] | None) -> Amounts:
-    """Raises BadQuantity for what is none."""
+    """Parse quantities. Raises BadQuantity."""
     return {name: milli(each) for name, each in (quantities or {}).items()}
 
 
 def asked(pod: Object) -> Amounts:
-    """What a pod holds on its node: its containers' requests (else limits), and its own place."""
+    """A pod's requests (else limits), and one pod slot."""
     total: Amounts = {"pods": ONE}
     for container in pod["spec"].get("containers", ()):
         resources = container.get("resources") or {}
@@ -26,7 +26,7 @@ def asked(pod: Object) -> Amounts:
 
 
 def less(have: Amounts, taken: Iterable[Amounts]) -> Amounts:
-    """What is left."""
+    """The remaining amounts."""
     left = dict(have)
     for each in taken:
         for name, amount in each.items():
@@ -35,5 +35,5 @@ def less(have: Amounts, taken: Iterable[Amounts]) -> Amounts:
 
 
 def lacking(left: Amounts, wanted: Amounts) -> list[str]:
-    """What there is too little of."""
+    """The resources that do not suffice."""
     return [name for name, amount in wanted.items() if left.get(name, 0) < amount]

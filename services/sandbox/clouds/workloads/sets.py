@@ -1,4 +1,4 @@
-"""Deployments, ReplicaSets, DaemonSets and StatefulSets become available, so that add-ons can be waited for."""
+"""The controllers of Deployments, ReplicaSets, DaemonSets and StatefulSets."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -18,7 +18,7 @@ _EVERYWHERE = [{"operator": "Exists", "key": f"node.kubernetes.io/{why}"} for wh
 
 
 def sets(view: Inside, now: datetime) -> Iterator[Change]:
-    """One look at each of them."""
+    """Reconcile each of them."""
     looks = ((DEPLOYMENTS, _deployment), (REPLICASETS, _replicaset), (DAEMONSETS, _daemonset))
     for resource, look in (*looks, (STATEFULSETS, _statefulset)):
         for each in view.all(resource):
@@ -115,7 +115,7 @@ def _replicaset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
 
 
 def _statefulset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
-    """One after another, by their numbers; a name is free once its last bearer is gone."""
+    """Create pods one after another, by their ordinals; a name is free once its last pod is deleted."""
     del now
     mine = view.own(PODS, it)
     own = [each for each in mine if not deleting(each)]
@@ -135,7 +135,7 @@ def _statefulset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
 
 
 def _daemonset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
-    """One on every node that it may be on."""
+    """One pod on every node that its selector allows."""
     del now
     spec = it["spec"]["template"]["spec"]
     own = [each for each in view.own(PODS, it) if not deleting(each)]

@@ -1,4 +1,4 @@
-"""All controllers inside one cluster look in one order, and all they want is done before they look again."""
+"""One step of all controllers in a workload cluster, in a fixed order."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -18,12 +18,12 @@ CONTROLLERS: tuple[Controller, ...] = (collect, run, jobs, sets, schedule)
 
 
 def step(view: Inside, now: datetime) -> tuple[Change, ...]:
-    """What is to be done now; waits are among it."""
+    """The actions of all controllers, waits included."""
     return tuple(change for controller in CONTROLLERS for change in controller(view, now))
 
 
 def stepped(view: Inside, now: datetime) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    """The same of what can be read, and what is wrong with the rest: looked for one by one where there is such."""
+    """The actions for all readable objects, and an error for each malformed one."""
     try:
         return step(view, now), ()
     except MALFORMED:
@@ -41,7 +41,7 @@ def stepped(view: Inside, now: datetime) -> tuple[tuple[Change, ...], tuple[str,
 
 
 def _odd(view: Inside, alone: dict[Resource, Sequence[Object]], now: datetime) -> str:
-    """What is wrong with the last of these objects; empty where the controllers can read them."""
+    """The error in the last of these objects; empty where the controllers can read them."""
     try:
         step(Inside(alone, view.run_seconds), now)
     except MALFORMED as error:

@@ -1,4 +1,4 @@
-"""Everything the controllers inside a cluster look at is one value."""
+"""A snapshot of a workload cluster: everything its controllers may read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ DAEMONSETS = Resource("apps", "v1", "daemonsets", "DaemonSet")
 STATEFULSETS = Resource("apps", "v1", "statefulsets", "StatefulSet")
 
 SEEN = (NODES, PODS, JOBS, DEPLOYMENTS, REPLICASETS, DAEMONSETS, STATEFULSETS)
-"""The kinds whose changes are looked at."""
+"""The kinds that are watched."""
 OVER = ("Succeeded", "Failed")
 
 
@@ -34,18 +34,18 @@ def ready(node: Object) -> bool:
 
 
 def controlled(of: Object, by: Object) -> bool:
-    """Whether an object is run by that controller."""
+    """Whether an object belongs to that controller."""
     owners = of["metadata"].get("ownerReferences", ())
     return any(one.get("controller") and one["uid"] == by["metadata"]["uid"] for one in owners)
 
 
 @dataclass(frozen=True)
 class Inside:
-    """One founded cluster."""
+    """One workload cluster."""
 
     objects: dict[Resource, Sequence[Object]] = field(default_factory=dict)
     run_seconds: float = 4.0
-    """How long a Job's pod runs, unless it says so itself."""
+    """How long a Job's pod runs, unless its annotation sets it."""
 
     def all(self, resource: Resource) -> Sequence[Object]:
         return self.objects.get(resource, ())
@@ -59,11 +59,11 @@ class Inside:
         return self.all(PODS)
 
     def own(self, resource: Resource, by: Object) -> list[Object]:
-        """What a controller runs."""
+        """The objects that belong to a controller."""
         return [each for each in self.all(resource) if controlled(each, by)]
 
     def left(self) -> dict[str, Amounts]:
-        """What is still to be had, by node; nothing on one that is not ready, cordoned or leaving."""
+        """Free amounts by node; nothing on one that is not ready, is cordoned or is being deleted."""
         usable = [
             node for node in self.nodes if ready(node) and not node["spec"].get("unschedulable") and not deleting(node)
         ]
