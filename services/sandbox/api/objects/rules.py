@@ -11,12 +11,12 @@ from events.kube.client import Object
 from services.sandbox.api.status import Cause
 
 TEXTS = {"FieldValueForbidden": "Forbidden", "FieldValueInvalid": "Invalid value"}
-"""How the real server begins the message of a cause."""
+"""How the real server begins its messages."""
 Rule = dict[str, str]
 
 
 def broken(schema: Object, old: Object | None, new: Object) -> Iterator[Cause]:
-    """The rules that an object breaks; one that looks at the old object is for updates alone."""
+    """The rules that an object breaks; rules on the old object apply to updates only."""
     context = cache(lambda: _context(old, new))
     for rule in schema.get("x-kubernetes-validations", ()):
         if (old is not None or "oldSelf" not in rule["rule"]) and (cause := _checked(rule, context)):
