@@ -33,7 +33,7 @@ class InfraWatch:
         self._levels = levels
         self._jitter = jitter
         self._unsaid: dict[Name, InfraSeen] = {}
-        self._queue: WorkQueue[Name] = WorkQueue(self._tell, "infra.tell", jitter)
+        self._queue: WorkQueue[Name] = WorkQueue(self._tell, "infra.publish", jitter)
         self._odd: dict[Name, str] = {}
         self._standing: dict[Name, dict[str, InfraSeen]] = {}
         """Of each cluster, by its tenant and name, what bears its marks and is not being deleted."""
@@ -60,10 +60,9 @@ class InfraWatch:
     async def run(self, kube: Kube) -> None:
         """Follow, for ever, in whichever version is served."""
         watched = self._cloud.watched
-        async with asyncio.TaskGroup() as group:
-            with self._queue.running_in(group):
-                while True:
-                    watched = await self._follow(kube, watched)
+        async with self._queue.running():
+            while True:
+                watched = await self._follow(kube, watched)
 
     async def _follow(self, kube: Kube, watched: Resource) -> Resource:
         """Follow as long as this version is served; gives the one that is."""

@@ -1,17 +1,15 @@
 """What anyone asks for on the bus becomes a Colony, so that kubectl shows it and can delete it."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 import msgspec
 import structlog
 
-from events.backoff import Backoff
-from events.bus import Bus, Consumer, Delivery, Unavailable
+from events.bus import Bus, Consumer, Delivery
 from events.cloudevents import CloudEvent, Malformed, decode
-from events.errors import Denied, NotFound, TryLater
+from events.errors import Denied, NotFound
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from events.reply import RequestOutcome, reply_to
@@ -25,6 +23,7 @@ from services.clouds.labels import FORCE, GROUP
 from services.colony.apply import apply_edit
 from services.colony.edits import NoSuchPool, Patch, Untimely, extending, scaling
 from services.gateway.annotations import marks, release_marks
+from services.runtime.worker import LONGEST, Worker
 
 T = TypeVar("T")
 C = TypeVar("C", ColonyScaled, ColonyExtended)
@@ -32,8 +31,6 @@ ORIGIN = f"{GROUP}/origin"
 MANAGER = "alate-intake"
 LARGEST = 256 * 1024
 """Bytes of a request: far more than any Colony needs, far less than what the API server takes."""
-FIRST, LONGEST = 1.0, 60.0
-"""Seconds until a request is tried again that cannot be done yet, and what they are doubled up to."""
 WAITS = 12 * 86_400
 """Seconds a request may wait for the API server: less than its stream keeps it, so that it is never lost unsaid."""
 CONSUMER = Consumer(
@@ -42,6 +39,8 @@ CONSUMER = Consumer(
     ("cluster.requested", "cluster.requested.*", "colony.released.*.*", "colony.scaled.*.*.*", "colony.extended.*.*.*"),
     max_deliver=int(WAITS / LONGEST),
 )
+INVALID = (Malformed, Refused, NoSuchPool, Untimely, msgspec.DecodeError, Denied, NotFound)
+"""What a request raises that can never be done."""
 
 log = structlog.get_logger()
 
@@ -72,50 +71,31 @@ class Intake:
         """By the first two tokens of the subject; each gives the Colony's name."""
 
     async def run(self) -> None:
-        """Listen for ever."""
-        async with aclosing(self._bus.consume(CONSUMER)) as deliveries:
-            async for delivery in deliveries:
-                stored = delivery.stored
-                place = Key("intake", CONSUMER.stream, str(stored.sequence))
-                try:
-                    with hearing(place, stored, self._meters, self._clock):
-                        await self._take(delivery)
-                except Unavailable as away:  # it could not be answered, so it comes again
-                    log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
+        """Handle requests for ever."""
+        worker = Worker(
+            self._bus, CONSUMER, self._handle, jitter=self._jitter, meters=self._meters,
+            invalid=INVALID, rejected=self._reply_refused,
+        )  # fmt: skip
+        await worker.run()
 
-    async def _take(self, delivery: Delivery) -> None:
-        """Do what is asked; what can never be done goes to the dead letters, with one clear sentence."""
-        subject = delivery.stored.subject
-        try:
-            name = await self._does[".".join(subject.split(".", 2)[:2])](delivery)
-        except TryLater as later:
-            log.info("intake.put_off", subject=subject, attempt=delivery.attempt, reason=str(later))
-            tries = Backoff(self._jitter, FIRST, LONGEST, failures=delivery.attempt - 1)
-            await delivery.retry(tries.next_delay(later.after))
-        except (Malformed, Refused, NoSuchPool, Untimely, msgspec.DecodeError, Denied, NotFound) as why:
-            await self._refuse(delivery, str(why))
-        except Unavailable:
-            raise
-        except Exception:  # a fault of ours must not stop the others, and the next try would end the same
-            log.exception("intake.failed", subject=subject)
-            await self._refuse(delivery, "a fault of alate's own, told in the log of the gateway")
-        else:
-            log.info("intake.accepted", subject=subject, name=name)
+    async def _handle(self, delivery: Delivery) -> None:
+        """Do what is asked. Raises TryLater, and of `INVALID` what can never be done, with one clear sentence."""
+        stored = delivery.stored
+        with hearing(Key("intake", CONSUMER.stream, str(stored.sequence)), stored, self._meters, self._clock):
+            name = await self._does[".".join(stored.subject.split(".", 2)[:2])](delivery)
+            log.info("intake.accepted", subject=stored.subject, name=name)
             await delivery.ack()
-            await self._tell(delivery, accepted=True, colony=name)
+            await self._reply(delivery, accepted=True, colony=name)
 
-    async def _refuse(self, delivery: Delivery, why: str) -> None:
-        reason = f"{delivery.stored.subject}: {why}"
-        log.warning("intake.refused", subject=delivery.stored.subject, reason=why)
-        await delivery.reject(reason)
-        await self._tell(delivery, accepted=False, reason=reason)
+    async def _reply_refused(self, delivery: Delivery, reason: str) -> None:
+        await self._reply(delivery, accepted=False, reason=reason)
 
-    async def _tell(self, delivery: Delivery, *, accepted: bool, colony: str = "", reason: str = "") -> None:
-        """Answer whoever asked, where an inbox was named."""
+    async def _reply(self, delivery: Delivery, *, accepted: bool, colony: str = "", reason: str = "") -> None:
+        """Send the outcome to the inbox that the request names, if it names one."""
         headers = delivery.stored.headers
         if inbox := reply_to(headers):
-            verdict = RequestOutcome(id=headers.get("ce-id", ""), accepted=accepted, colony=colony, reason=reason)
-            await self._bus.notify(inbox, verdict.encoded())
+            outcome = RequestOutcome(id=headers.get("ce-id", ""), accepted=accepted, colony=colony, reason=reason)
+            await self._bus.notify(inbox, outcome.encoded())
 
     async def _found(self, delivery: Delivery) -> str:
         """Make a Colony of a request, unless it was released since: a request that comes late founds nothing."""

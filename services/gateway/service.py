@@ -7,7 +7,6 @@ from functools import partial
 
 import structlog
 
-from events.backoff import Backoffs
 from events.bus import Bus, Unavailable
 from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Lost, Object
@@ -27,7 +26,7 @@ from services.gateway.moved import carry_over
 from services.gateway.read_models import Books, Name
 from services.gateway.status.previous import StatusCosts
 from services.runtime.level_publisher import LevelPublisher
-from services.runtime.mailbox import Mailboxes
+from services.runtime.workqueue import WorkQueue
 
 SOON = 0.01
 """Seconds from news that bring more news to the look at their Colony: an owner's answer takes half of that."""
@@ -77,17 +76,14 @@ class Gateway:
             costs=self._costs, standing=self._standing, unseen=self._unseen,
         )  # fmt: skip
         self._intake = Intake(bus, kube, clock=clock, meters=meters, jitter=jitter)
-        self._waiting: set[Name] = set()
-        self._passing: dict[Name, asyncio.TimerHandle] = {}
-        self._outages: Backoffs[Name] = Backoffs(jitter)
-        self._mail: Mailboxes[Name, None] = Mailboxes(self._open, AT_ONCE)
+        self._queue: WorkQueue[Name] = WorkQueue(self._reconcile, "colony", jitter, parallel=AT_ONCE)
 
     async def run(self) -> None:
         """Boot, then follow everything for ever."""
         await self._levels.boot()
         await carry_over(self._bus, self._levels)
         try:
-            async with asyncio.TaskGroup() as group:
+            async with self._queue.running(), asyncio.TaskGroup() as group:
                 for view in self._books.views:
                     group.create_task(view.run())
                     await view.ready.wait()
@@ -105,8 +101,7 @@ class Gateway:
                 group.create_task(self._bill())
                 group.create_task(self._colonies.kubeconfigs.poll_secrets(self._touch))
         finally:
-            self.ready.clear()  # what was put off comes to nobody any more
-            await self._mail.close()
+            self.ready.clear()
 
     def _standing(self, tenant: str, cluster: str) -> tuple[InfraSeen, ...]:
         return tuple(seen for infra in self._infra for seen in infra.standing(tenant, cluster))
@@ -140,22 +135,14 @@ class Gateway:
                     await asyncio.sleep(BETWEEN)
 
     def _touch(self, name: Name) -> None:
-        """Follow a Colony soon; news that come before its turn need no turn of their own."""
-        if name in self._passing:
-            self._passing.pop(name).cancel()
-        if self.ready.is_set() and name not in self._waiting:
-            self._waiting.add(name)
-            self._mail.put(name, None)
+        """Reconcile a Colony soon; once every Colony was listed."""
+        if self.ready.is_set():
+            self._queue.add(name)
 
     def _touch_later(self, name: Name, times: int = 1) -> None:
-        """Follow a Colony a little later, with what its owner makes of the news: with all that came meanwhile."""
-        loop, waits = asyncio.get_running_loop(), self._passing.get(name)
-        when = loop.time() + times * min(SOON * max(1, self._books.founding), LATEST)
-        if name in self._waiting or (waits is not None and waits.when() <= when):
-            return
-        if waits is not None:
-            waits.cancel()
-        self._passing[name] = loop.call_at(when, self._touch, name)
+        """Reconcile a Colony a little later, with what its owner makes of the news: with all that came meanwhile."""
+        if self.ready.is_set():
+            self._queue.add_after(name, times * min(SOON * max(1, self._books.founding), LATEST))
 
     async def _watch(self) -> None:
         async for sight in self._kube.watch(COLONIES):
@@ -186,19 +173,12 @@ class Gateway:
             return
         self._touch(name)
 
-    async def _open(self, name: Name, _: None) -> None:
-        """Follow one Colony; one that cannot be followed now is put off, the others go on."""
-        self._waiting.discard(name)
+    async def _reconcile(self, name: Name) -> None:
+        """Reconcile one Colony; one that cannot be now is put off, and the others go on."""
         try:
             await self._colonies.follow(name)
         except (Fault, Unavailable) as why:
             log.warning("colony.put_off", tenant=name[0], name=name[1], reason=str(why))
-            self._later(name, self._outages.next_delay(name))
-        except Exception:  # a fault of ours must not stop the other Colonies: logged, tried again
-            log.exception("colony.failed", tenant=name[0], name=name[1])
-            self._later(name, self._outages.next_delay(name, AFTER_A_FAULT))
+            self._queue.add_rate_limited(name)
         else:
-            self._outages.forget(name)
-
-    def _later(self, name: Name, after: float) -> None:
-        asyncio.get_running_loop().call_later(after, self._touch, name)
+            self._queue.forget(name)

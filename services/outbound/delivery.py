@@ -1,16 +1,13 @@
 """What lies in the outbox is brought to its target: in order per cluster, again for a day, then a dead letter."""
 
-import asyncio
-import contextlib
 from collections.abc import Callable
-from contextlib import aclosing
 from datetime import datetime
 from typing import NamedTuple
 
 import structlog
 
 from events.backoff import Backoff
-from events.bus import Bus, Consumer, Delivery, Unavailable
+from events.bus import Bus, Consumer, Delivery, Stored
 from events.cloudevents import Malformed, decode
 from events.errors import TryLater
 from events.meters import OUTBOUND
@@ -24,7 +21,7 @@ from services.outbound.milestones import Life, life
 from services.outbound.outbox import STREAM
 from services.outbound.outcome import Outcome, asked, outcome
 from services.outbound.targets import Target, Targets
-from services.runtime.mailbox import Mailboxes
+from services.runtime.worker import Worker
 
 CONSUMER = Consumer("outbound-outbound", STREAM, ("outbound.>",), max_deliver=16)
 """Sixteen tries make about a day."""
@@ -38,8 +35,14 @@ UNKNOWN = Life(newest=True, was_ready=False)
 
 QUIET = frozenset({"delivered", "late", "unwanted"})
 """What is nothing to look into."""
-Place = tuple[str, Key]
-"""Target and cluster."""
+EVENTS = {
+    "delivered": "outbound.delivered",
+    "late": "outbound.late",
+    "unwanted": "outbound.unwanted",
+    "again": "outbound.again",
+    "dead": "outbound.dead",
+}
+"""Log events by what became of a message."""
 
 log = structlog.get_logger()
 
@@ -75,37 +78,23 @@ class Courier:
         self._meters = meters
         self._gone: dict[str, Target] = {}
         """Targets that said 410, as they were then: one that is changed is asked again."""
-        self._mail: Mailboxes[Place, tuple[Delivery, float]] = Mailboxes(self._open, AT_ONCE)
+        self._worker = Worker(
+            bus, CONSUMER, self._take, jitter=jitter, meters=meters,
+            lane=lambda delivery: _place(delivery.stored), parallel=AT_ONCE, takes=GRACE,
+        )  # fmt: skip
 
     async def run(self) -> None:
-        """Listen for ever."""
-        try:
-            async with aclosing(self._bus.consume(CONSUMER)) as deliveries:
-                async for delivery in deliveries:
-                    _, name, subject = delivery.stored.subject.split(".", 2)
-                    self._mail.put((name, key_of(subject)), (delivery, asyncio.get_running_loop().time()))
-        finally:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._mail.drain(), GRACE)
-            await self._mail.close()
+        """Deliver for ever."""
+        await self._worker.run()
 
-    async def _open(self, place: Place, letter: tuple[Delivery, float]) -> None:
-        (name, key), (delivery, came_at) = place, letter
-        if asyncio.get_running_loop().time() - came_at > CONSUMER.ack_wait - GRACE:
-            return  # it lay so long behind others that it comes again anyway
-        try:
-            with hearing(key, delivery.stored, self._meters, self._clock):
-                came = await self._bring(name, key, delivery)
-            self._meters.count(OUTBOUND, f"{name}.{came.what}")
-            tell = log.info if came.what in QUIET else log.warning
-            tell(f"outbound.{came.what}", target=name, attempt=delivery.attempt, entity=key.path, why=came.why)
-            await self._answer(delivery, came)
-        except Unavailable as away:  # it was not answered, so it comes again
-            log.warning("bus.unavailable", target=name, reason=str(away))
-        except Exception:  # a fault of ours must not stop the other targets: logged, tried again, then a dead letter
-            log.exception("outbound.broke", target=name)
-            with contextlib.suppress(Unavailable):
-                await delivery.retry(FIRST)
+    async def _take(self, delivery: Delivery) -> None:
+        name, key = _place(delivery.stored)
+        with hearing(key, delivery.stored, self._meters, self._clock):
+            came = await self._bring(name, key, delivery)
+        self._meters.count(OUTBOUND, f"{name}.{came.what}")
+        tell = log.info if came.what in QUIET else log.warning
+        tell(EVENTS[came.what], target=name, attempt=delivery.attempt, entity=key.path, why=came.why)
+        await self._answer(delivery, came)
 
     async def _answer(self, delivery: Delivery, came: Came) -> None:
         if came.what == "dead":
@@ -159,3 +148,9 @@ class Courier:
         if delivery.attempt >= CONSUMER.max_deliver:
             return Came("dead", f"target {name}: {why}, and so {delivery.attempt} times")
         return Came("again", why, Backoff(self._jitter, FIRST, CAP, delivery.attempt - 1).next_delay(least))
+
+
+def _place(stored: Stored) -> tuple[str, Key]:
+    """Target and cluster."""
+    _, name, subject = stored.subject.split(".", 2)
+    return name, key_of(subject)

@@ -1,14 +1,12 @@
 """Every event becomes one message per target, so that each is tried, delayed and buried on its own."""
 
 from collections.abc import Callable, Iterator
-from contextlib import aclosing
 from datetime import datetime
 
 import msgspec
 import structlog
 
-from events.bus import Bus, Consumer, Delivery, Message, Stored, Unavailable
-from events.meters import UNDECODABLE
+from events.bus import Bus, Consumer, Delivery, Message, Stored
 from events.telemetry import Meters, hearing, sending
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
@@ -16,6 +14,8 @@ from schemas.unreadable import UNREADABLE
 from services.outbound.formats import commit_of
 from services.outbound.milestones import Said, stayed_ready
 from services.outbound.targets import Target, Targets
+from services.runtime.subscriptions import Undecodable
+from services.runtime.worker import Worker
 
 STREAM = "OUTBOUND"
 """What is still to be told to somebody, and what was."""
@@ -59,30 +59,33 @@ def letters(targets: Iterator[Target], stored: Stored, *, stayed: bool = False) 
 class Outbox:
     """Fills it."""
 
-    def __init__(self, bus: Bus, targets: Targets, meters: Meters, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        targets: Targets,
+        *,
+        clock: Callable[[], datetime],
+        jitter: Callable[[], float],
+        meters: Meters,
+    ) -> None:
         self._bus = bus
         self._targets = targets
         self._meters = meters
         self._clock = clock
+        self._worker = Worker(bus, OUTBOX_CONSUMER, self._take, jitter=jitter, meters=meters)
 
     async def run(self) -> None:
-        """Listen for ever."""
-        async with aclosing(self._bus.consume(OUTBOX_CONSUMER)) as deliveries:
-            async for delivery in deliveries:
-                try:
-                    await self._take(delivery)
-                except Unavailable as away:  # it was not answered, so it comes again
-                    log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
+        """Fill it for ever."""
+        await self._worker.run()
 
     async def _take(self, delivery: Delivery) -> None:
+        """Raises Undecodable, Unavailable."""
         stored = delivery.stored
         try:
             stayed = await self._stayed(stored)
             found = tuple(letters(iter(self._targets.now().values()), stored, stayed=stayed))
         except (*UNREADABLE, ValueError) as wrong:
-            self._meters.count(UNDECODABLE, "outbound")
-            await delivery.reject(f"{stored.subject}: {wrong}")
-            return
+            raise Undecodable(stored, wrong) from wrong
         with hearing(key_of(stored.subject), stored, self._meters, self._clock):
             for letter in found:
                 await self._keep(letter, stored)

@@ -57,10 +57,11 @@ class Outbound:
     async def run(self) -> None:
         """Run until cancelled."""
         async with self._opened() as post, asyncio.TaskGroup() as group:
+            outbox = Outbox(self._bus, self._targets, clock=self._clock, jitter=self._jitter, meters=self._meters)
             courier = Courier(
                 self._bus, self._targets, post, clock=self._clock, jitter=self._jitter, meters=self._meters
             )
-            group.create_task(Outbox(self._bus, self._targets, self._meters, self._clock).run())
+            group.create_task(outbox.run())
             group.create_task(courier.run())
             group.create_task(watch(self._targets, self._meters))
             self.ready.set()

@@ -10,21 +10,21 @@ from typing import Any
 
 import structlog
 
-from events.backoff import Backoff, Backoffs
+from events.backoff import Backoff
 from events.bus import Bus, Conflict, Consumer, Delivery, Unavailable
 from events.errors import TryLater
-from events.meters import CONFLICTS, IGNORED, UNDECODABLE
-from events.telemetry import Meters, extract, template_of, working_on
+from events.meters import CONFLICTS, IGNORED
+from events.telemetry import NOWHERE, Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
 from schemas.registry import declared
 from schemas.subjects import Key, key_of
 from services.runtime.entity_store import Clock, EntityStore
-from services.runtime.failures import FAILURES
 from services.runtime.machine import Command, Event, Machine, Todo, Waits
-from services.runtime.mailbox import Mailboxes
 from services.runtime.retention import Retention
-from services.runtime.subscriptions import Router, Subscription, Undecodable, consumers
-from services.runtime.work_item import SharedAck, WorkItem
+from services.runtime.subscriptions import Router, Subscription, consumers
+from services.runtime.work_item import Resume, SharedAck, WorkItem
+from services.runtime.worker import AFTER_A_FAULT, Worker
+from services.runtime.workqueue import FAILURES, WorkQueue
 
 Act = Callable[[Key, Command], Awaitable[Iterable[Event]]]
 """Turns one command into a call on a port, and its outcome into events. The only place that meets the world."""
@@ -37,10 +37,10 @@ AT_ONCE = 256
 """How many entities of one service are worked on at the same time."""
 SOONEST = 0.9
 """The least part of a wait: retries are spread from there over a fifth of it."""
-AFTER_A_FAULT = 5.0
-"""Seconds, at least, until an entity is looked at again after our own code failed over it."""
 TRIES = 8
 """How often a transition is decided anew while others are faster, before the entity is put off."""
+RESUME = "resume"
+"""Names in traces what no message caused."""
 BREATH = 0.005
 """Seconds, doubled each time, in which whoever was faster may get ahead."""
 
@@ -93,66 +93,41 @@ class Runtime:
         self._jitter = jitter
         self._retention = Retention(self.store, service.machine.lifecycle, clock, retention)
         self._router = Router(service.subscriptions)
-        self._mail: Mailboxes[Key, WorkItem] = Mailboxes(self._open, at_once)
-        self._again: dict[Key, asyncio.TimerHandle] = {}
-        self._outages: Backoffs[Key] = Backoffs(jitter)
-        self._leaving = False
+        self._queue: WorkQueue[WorkItem | Resume] = WorkQueue(
+            self._open, service.name, jitter, lane=lambda item: item.key, parallel=at_once
+        )
 
     async def run(self) -> None:
-        """Boot, do what unsettled states ask for, then listen for ever."""
+        """Boot, do what unsettled states ask for, then listen for ever; at the end, finish what has been begun."""
         await self.store.boot()
         for key, entry in self.store:
             if entry.state is not None and self.service.todo(entry.state):
-                self._mail.put(key, WorkItem(None))
+                self._queue.add(Resume(key, reload=False))
         self.ready.set()
         self._log.info("service.ready", entities=len(self.store))
-        try:
-            async with asyncio.TaskGroup() as group:
-                for consumer in self.consumers():
-                    group.create_task(self._listen(consumer))
-                group.create_task(self._retention.run())
-        finally:
-            await self._leave()
-
-    async def _leave(self) -> None:
-        """Finish what has been begun, within `GRACE`; what is not answered then comes again."""
-        self._leaving = True
-        for handle in self._again.values():
-            handle.cancel()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._mail.drain(), GRACE)
-        await self._mail.close()
+        async with self._queue.running(GRACE), asyncio.TaskGroup() as group:
+            for consumer in self.consumers():
+                worker = Worker(self._bus, consumer, self._receive, jitter=self._jitter, meters=self._meters)
+                group.create_task(worker.run())
+            group.create_task(self._retention.run())
 
     def consumers(self) -> tuple[Consumer, ...]:
         """See `services.runtime.subscriptions.consumers`."""
         return consumers(self.service.name, self.service.machine.lifecycle.domain, self.service.subscriptions)
 
-    async def _listen(self, consumer: Consumer) -> None:
-        async with contextlib.aclosing(self._bus.consume(consumer)) as deliveries:
-            async for delivery in deliveries:
-                try:
-                    await self._hear(delivery)
-                except Unavailable as away:  # it could not be answered, so it comes again
-                    self._log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
-
-    async def _hear(self, delivery: Delivery) -> None:
+    async def _receive(self, delivery: Delivery) -> None:
+        """Queue what a message means for each entity that it concerns. Raises Undecodable."""
         stored = delivery.stored
         self.store.heard_at(stored.time)
-        try:
-            told = self._due(stored.subject) or self._router.read(stored)
-        except Undecodable as wrong:
-            self._meters.count(UNDECODABLE, stored.subject.partition(".")[0])
-            self._log.warning("message.undecodable", subject=stored.subject, reason=str(wrong))
-            await delivery.reject(str(wrong))
-            return
-        if not told:
+        events = self._due(stored.subject) or self._router.read(stored)
+        if not events:
             await delivery.ack()
             return
-        ack, cause = SharedAck(delivery, len(told)), stored.headers.get("ce-id", "")
+        ack, cause = SharedAck(delivery, len(events)), stored.headers.get("ce-id", "")
         trace, template = extract(stored.headers), template_of(stored.subject)
         self._meters.consumed(template, self._since(stored.time), trace.example)
-        for key, event in told:
-            self._mail.put(key, WorkItem(event, cause, ack, trace, template, stored.time))
+        for key, event in events:
+            self._queue.add(WorkItem(key, event, cause, ack, trace, template, stored.time))
 
     def _due(self, subject: str) -> tuple[tuple[Key, Event], ...]:
         if not subject.startswith("due."):
@@ -161,53 +136,58 @@ class Runtime:
         self.store.fired(key)
         return ((key, Due()),)
 
-    async def _open(self, key: Key, item: WorkItem) -> None:
-        started = self._meters.timer()
+    async def _open(self, item: WorkItem | Resume) -> None:
+        started, key = self._meters.timer(), item.key
         try:
-            with working_on(key, item.trace, item.template):
-                await self._advance(key, item)
-            self._outages.forget(key)
-            if item.ack is not None:
-                await item.ack.done()
+            if isinstance(item, Resume):
+                await self._resume(item)
+            else:
+                await self._handle(item)
         except Unavailable as away:
             self._log.warning("bus.unavailable", entity=key.path, reason=str(away))
-            await self._put_off(key, item)
+            await self._put_off(item)
         except Conflict:
             self._log.warning("entity.contended", entity=key.path)
-            await self._put_off(key, item)
+            await self._put_off(item)
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the other entities: logged, counted, tried again
             self._log.exception("entity.failed", entity=key.path, domain=key.domain)
             self._meters.count(FAILURES, key.domain)
-            await self._put_off(key, item, AFTER_A_FAULT)
+            await self._put_off(item, AFTER_A_FAULT)
         else:
-            if item.stored is not None:
+            self._queue.forget(Resume(key))
+            if isinstance(item, WorkItem):
                 took, lag = self._meters.timer() - started, self._since(item.stored)
                 self._meters.processed(item.template, took, lag, item.trace.example)
 
     def _since(self, time: datetime) -> float:
         return (self._clock() - time).total_seconds()
 
-    async def _put_off(self, key: Key, item: WorkItem, least: float = 0.0) -> None:
-        """Hear it again in a while; and do again what the state asks for, for what was heard may be part of it."""
-        after = self._outages.next_delay(key, least)
-        self._later(key, after)
-        if item.ack is not None:
+    async def _put_off(self, item: WorkItem | Resume, least: float = 0.0) -> None:
+        """Handle it again later; and do again what the state asks for, for the event may be part of it."""
+        after = self._queue.add_rate_limited(Resume(item.key), least)
+        if isinstance(item, WorkItem):
             with contextlib.suppress(Unavailable):  # unanswered, it comes again as well
                 await item.ack.retry(after)
 
-    async def _advance(self, key: Key, item: WorkItem) -> None:
-        events: deque[Event] = deque()
-        if item.event is None:
-            if item.since_boot:
-                await self.store.reload(key)
-            events.extend(await self._do(key))
-        else:
-            events.append(item.event)
+    async def _resume(self, item: Resume) -> None:
+        with working_on(item.key, NOWHERE, RESUME):
+            if item.reload:
+                await self.store.reload(item.key)
+            await self._advance(item.key, await self._do(item.key))
+
+    async def _handle(self, item: WorkItem) -> None:
+        with working_on(item.key, item.trace, item.template):
+            await self._advance(item.key, (item.event,), item.cause, item.event)
+        await item.ack.done()
+
+    async def _advance(self, key: Key, first: Iterable[Event], cause: str = "", received: Event | None = None) -> None:
+        """Decide on events and do what the new states ask for, until nothing comes of it."""
+        events = deque(first)
         while events:
             event = events.popleft()
-            if await self._step(key, event, item.cause):
+            if await self._step(key, event, cause):
                 events.extend(await self._do(key))
-            elif event is item.event and await self.store.reload(key):
+            elif event is received and await self.store.reload(key):
                 events.append(event)  # it meant nothing to what we knew, but another replica has moved on
             elif isinstance(event, Due):
                 await self._rearm(key)
@@ -283,17 +263,4 @@ class Runtime:
 
     def _later(self, key: Key, after: float) -> None:
         """Do again in a while what the state asks for; a crash until then is no loss: boot does it too."""
-        loop, waits = asyncio.get_running_loop(), self._again.get(key)
-        when = loop.time() + self._spread(after)
-        if self._leaving or (waits is not None and waits.when() <= when):
-            return
-        if waits is not None:
-            waits.cancel()
-        self._again[key] = loop.call_at(when, self._do_again, key)
-
-    def _do_again(self, key: Key) -> None:
-        del self._again[key]
-        self._mail.put(key, WorkItem(None, since_boot=True))
-
-    def _spread(self, after: float) -> float:
-        return after * (SOONEST + 0.2 * self._jitter())
+        self._queue.add_after(Resume(key), after * (SOONEST + 0.2 * self._jitter()))

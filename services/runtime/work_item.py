@@ -1,15 +1,17 @@
-"""A letter is what one entity is told, with the promise to answer whoever sent it."""
+"""Work items of the reconcile loop: an event for an entity, whose message is acknowledged when it is done."""
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from events.bus import Delivery
-from events.telemetry import NOWHERE, Trace
+from events.telemetry import Trace
+from schemas.subjects import Key
 from services.runtime.machine import Event
 
 
 class SharedAck:
-    """Answers one delivery when every entity it concerns has taken it in."""
+    """Acknowledges one delivery once every entity it concerns has handled it."""
 
     def __init__(self, delivery: Delivery, waiting_for: int) -> None:
         self._delivery = delivery
@@ -17,28 +19,35 @@ class SharedAck:
         self._failed = False
 
     async def done(self) -> None:
-        """One entity has taken it in."""
+        """One entity has handled it."""
         self._left -= 1
         if not self._left and not self._failed:
             await self._delivery.ack()
 
     async def retry(self, after: float) -> None:
-        """One entity could not: the message comes again, for all of them."""
+        """One entity could not handle it: the message is delivered again to all of them, in `after` seconds."""
         if not self._failed:
             self._failed = True
             await self._delivery.retry(after)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class WorkItem:
-    """What an entity is told: an event, or (None) to do again what its state asks for."""
+    """An event for one entity, with what is known of the message it came in."""
 
-    event: Event | None
-    cause: str = ""
-    ack: SharedAck | None = None
-    trace: Trace = NOWHERE
-    template: str = "resume"
-    stored: datetime | None = None
-    """When the bus took what it tells; None: it tells nothing new."""
-    since_boot: bool = False
-    """What is known of the entity may be old by now: it is read again first."""
+    key: Key
+    event: Event
+    cause: str
+    ack: SharedAck
+    trace: Trace
+    template: str
+    stored: datetime
+    """When the bus stored the message."""
+
+
+class Resume(NamedTuple):
+    """Do again what the state of an entity asks for."""
+
+    key: Key
+    reload: bool = True
+    """Read the state again first: what is known of it may be old by now."""

@@ -1,67 +1,171 @@
-"""Whatever is due is looked at by a task of its own, and once more if it became due again meanwhile."""
+"""The work queue: items of one lane are handled in order and one at a time, those of other lanes at the same time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterator
-from contextlib import contextmanager
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
-from services.runtime.failures import Failures
+import structlog
 
-K = TypeVar("K", bound=Hashable)
+from events.backoff import Backoffs
+from events.meters import Meters
+from services.kubernetes.malformed import place
 
+T = TypeVar("T", bound=Hashable)
 PARALLEL = 64
-"""Keys that are looked at at once; one key is always looked at by one task."""
+"""Lanes that are worked on at once."""
+FAILURES = "alate.failures"
+"""Counter of failures of our own code, by the kind of work."""
+
+log = structlog.get_logger()
 
 
-class WorkQueue(Generic[K]):
-    """Calls `look` with each key that is due, while it is let do so `within` a group of tasks."""
+def whole(item: T) -> Hashable:
+    """The lane of an item that shares its lane with no other."""
+    return item
+
+
+class Failures(Generic[T]):
+    """Logs and counts the failures of one kind of work; each item has a back-off of its own."""
+
+    def __init__(self, work: str, jitter: Callable[[], float], meters: Meters | None = None) -> None:
+        """`work` names the kind of work; `jitter` gives 0 to 1."""
+        self._work = work
+        self._meters = meters
+        self._backoffs: Backoffs[T] = Backoffs(jitter)
+        self._logged: dict[T, str] = {}
+
+    def record(self, item: T, error: Exception) -> float:
+        """Log and count a failure, with its stack when it is another one than before; gives the seconds to wait."""
+        at = place(error)
+        stack = None if self._logged.get(item) == at else error
+        log.error("work.failed", work=self._work, of=item, reason=at, exc_info=stack)
+        self._logged[item] = at
+        if self._meters is not None:
+            self._meters.count(FAILURES, self._work)
+        return self._backoffs.next_delay(item)
+
+    def forget(self, item: T) -> None:
+        """It succeeded: the next failure is a first one."""
+        if self._logged.pop(item, None) is not None:
+            self._backoffs.forget(item)
+
+
+class WorkQueue(Generic[T]):
+    """Calls `handle` with each item that was added, while it is `running`; an item that waits already is added once.
+
+    An item whose handling raises is logged, and added again after a back-off.
+    """
 
     def __init__(
-        self, look: Callable[[K], Awaitable[None]], what: str = "round", jitter: Callable[[], float] = lambda: 1.0
+        self,
+        handle: Callable[[T], Awaitable[None]],
+        work: str = "work",
+        jitter: Callable[[], float] = lambda: 1.0,
+        *,
+        lane: Callable[[T], Hashable] = whole,
+        parallel: int = PARALLEL,
     ) -> None:
-        """`what`: the name under which a look that breaks is told; it is taken again later, by `jitter` (0 to 1)."""
-        self._look = look
-        self._failures: Failures[K] = Failures(what, jitter)
-        self._due: dict[K, None] = {}
-        self._busy: set[K] = set()
-        self._slots = asyncio.Semaphore(PARALLEL)
-        self._tasks: asyncio.TaskGroup | None = None
+        """`work` names it in the log; `lane` gives what shares an order with an item, by default nothing."""
+        self._handle = handle
+        self._lane = lane
+        self._slots = asyncio.Semaphore(parallel)
+        self._lanes: dict[Hashable, dict[T, None]] = {}
+        """What waits, in its order."""
+        self._workers: dict[Hashable, asyncio.Task[None]] = {}
+        self._timers: dict[T, asyncio.TimerHandle] = {}
+        self._backoffs: Backoffs[T] = Backoffs(jitter)
+        self._failures: Failures[T] = Failures(work, jitter)
+        self._running = False
 
-    def add(self, key: K) -> None:
-        """Something changed for a key, or its time has come."""
-        self._due[key] = None
-        self._begin(key)
+    def add(self, item: T) -> None:
+        """Handle an item as soon as its lane comes to it."""
+        self._cancel(item)
+        lane = self._lane(item)
+        waiting = self._lanes.get(lane)
+        if waiting is None:
+            self._lanes[lane] = {item: None}
+        else:
+            waiting[item] = None
+        if self._running and lane not in self._workers:
+            self._start(lane)
 
-    @contextmanager
-    def running_in(self, group: asyncio.TaskGroup) -> Iterator[None]:
-        """Take up all that is due, and all that becomes due."""
-        self._tasks = group
+    def add_after(self, item: T, delay: float) -> None:
+        """Add an item in `delay` seconds, unless it waits or comes earlier; one that is added earlier comes once."""
+        loop, timer = asyncio.get_running_loop(), self._timers.get(item)
+        when = loop.time() + delay
+        if item in self._lanes.get(self._lane(item), ()) or (timer is not None and timer.when() <= when):
+            return
+        self._cancel(item)
+        self._timers[item] = loop.call_at(when, self.add, item)
+
+    def is_delayed(self, item: T) -> bool:
+        """An item is to be added later."""
+        return item in self._timers
+
+    def add_rate_limited(self, item: T, least: float = 0.0) -> float:
+        """Add a failed item after its back-off, which is given, of at least so many seconds."""
+        delay = self._backoffs.next_delay(item, least)
+        self.add_after(item, delay)
+        return delay
+
+    def forget(self, item: T) -> None:
+        """An item succeeded: its back-off begins at the first delay again."""
+        self._backoffs.forget(item)
+
+    @contextlib.asynccontextmanager
+    async def running(self, grace: float = 0.0) -> AsyncIterator[None]:
+        """Handle what waits and what is added; at the end, finish for `grace` seconds what was added until then."""
+        self._running = True
+        for lane in tuple(self._lanes):
+            self._start(lane)
         try:
-            for key in tuple(self._due):
-                self._begin(key)
             yield
         finally:
-            self._tasks = None  # a group that is ending takes no more tasks
+            self._cancel(*self._timers)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(grace):
+                    await self._drain()
+            self._running = False
+            await self._stop()
 
-    def _begin(self, key: K) -> None:
-        if self._tasks is not None and key not in self._busy:
-            self._busy.add(key)
-            self._tasks.create_task(self._tend(key))
+    async def _drain(self) -> None:
+        while self._workers:
+            await asyncio.wait(self._workers.values())
 
-    async def _tend(self, key: K) -> None:
+    async def _stop(self) -> None:
+        self._cancel(*self._timers)
+        workers = tuple(self._workers.values())
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        self._workers.clear()
+
+    def _cancel(self, *items: T) -> None:
+        for item in items:
+            timer = self._timers.pop(item, None)
+            if timer is not None:
+                timer.cancel()
+
+    def _start(self, lane: Hashable) -> None:
+        self._workers[lane] = asyncio.create_task(self._work(lane))
+
+    async def _work(self, lane: Hashable) -> None:
+        waiting = self._lanes[lane]
         try:
             async with self._slots:
-                while key in self._due:
-                    del self._due[key]
-                    await self._try(key)
+                while waiting:
+                    item = next(iter(waiting))
+                    del waiting[item]
+                    await self._try(item)
+            del self._lanes[lane]
         finally:
-            self._busy.discard(key)
+            self._workers.pop(lane, None)
 
-    async def _try(self, key: K) -> None:
-        """What breaks over one key is that key's matter."""
+    async def _try(self, item: T) -> None:
         try:
-            await self._look(key)
-        except Exception as error:  # noqa: BLE001 - a fault of ours over one must not stop the others: logged there
-            asyncio.get_running_loop().call_later(self._failures.record(key, error), self.add, key)
+            await self._handle(item)
+        except Exception as error:  # noqa: BLE001 - a fault of ours over one item must not stop the others: logged there
+            self.add_after(item, self._failures.record(item, error))
         else:
-            self._failures.forget(key)
+            self._failures.forget(item)

@@ -16,8 +16,7 @@ from services.edge.triggers.evaluator_pool import Ended, Evaluates, TooCostly
 from services.edge.triggers.fair_share import Exhausted
 from services.edge.triggers.trigger import Followed
 from services.kubernetes.malformed import MALFORMED
-from services.runtime.failures import Failures
-from services.runtime.mailbox import Mailboxes
+from services.runtime.workqueue import WorkQueue
 
 MANAGER = "alate-edge"
 FOLLOWED, INVALID, COSTLY = "Followed", "Invalid", "TooCostly"
@@ -48,9 +47,7 @@ class Rulebook:
         """Those of them that could not be read and were not followed before: what they listen to waits for them."""
         self._first: set[Name] = set()
         """Of the first list, those that nobody has tried to read."""
-        self._timers: dict[Name, asyncio.TimerHandle] = {}
-        self._failures: Failures[Name] = Failures("trigger", lambda: 1.0)
-        self._mail: Mailboxes[str, Name] = Mailboxes(self._open, AT_ONCE)
+        self._queue: WorkQueue[Name] = WorkQueue(self._open, "trigger", lane=lambda name: name[0], parallel=AT_ONCE)
 
     def about(self, heard: Heard) -> Iterator[Followed]:
         """Those that listen to where it came in, by name. Raises Ended while one of them is to be read again."""
@@ -68,13 +65,9 @@ class Rulebook:
 
     async def run(self) -> None:
         """Follow them for ever."""
-        try:
+        async with self._queue.running():
             async for sight in self._kube.watch(TRIGGERS):
                 self._see(sight)
-        finally:
-            for timer in self._timers.values():
-                timer.cancel()
-            await self._mail.close()
 
     def _see(self, sight: Sight) -> None:
         match sight:
@@ -99,36 +92,22 @@ class Rulebook:
         """It shall be read: until then it is followed as it was."""
         name = _name(item)
         self._unread[name] = item
-        if name not in self._timers:
-            self._mail.put(name[0], name)
+        if not self._queue.is_delayed(name):
+            self._queue.add(name)
 
-    async def _open(self, _: str, name: Name) -> None:
+    async def _open(self, name: Name) -> None:
         """Read one; what cannot be read now is no fault of its, stops no other, and is read again later."""
-        item = self._unread.get(name)
-        if item is not None and name not in self._timers:
-            try:
+        try:
+            if (item := self._unread.get(name)) is not None:
                 await self._read(item)
-            except Ended as why:
-                log.warning("trigger.unread", tenant=name[0], name=name[1], reason=str(why))
-                self._again(name, AGAIN)
-            except Exhausted as why:
-                log.warning("trigger.unread", tenant=name[0], name=name[1], reason=str(why))
-                self._again(name, max(AGAIN, why.after))
-            except Exception as fault:  # noqa: BLE001 - one of ours over one Trigger: logged there
-                self._again(name, self._failures.record(name, fault))
-            else:
                 self._read_well(name, item)
-        self._tried(name)
-
-    def _again(self, name: Name, after: float) -> None:
-        def due() -> None:
-            del self._timers[name]
-            self._mail.put(name[0], name)
-
-        self._timers[name] = asyncio.get_running_loop().call_later(after, due)
+        except (Ended, Exhausted) as why:
+            log.warning("trigger.unread", tenant=name[0], name=name[1], reason=str(why))
+            self._queue.add_after(name, max(AGAIN, why.after) if isinstance(why, Exhausted) else AGAIN)
+        finally:
+            self._tried(name)
 
     def _read_well(self, name: Name, item: Object) -> None:
-        self._failures.forget(name)
         self._held.pop(name, None)
         if self._unread.get(name) is item:
             del self._unread[name]

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import aclosing, suppress
 from datetime import datetime
 from typing import Protocol
 
@@ -11,6 +10,7 @@ import structlog
 from events.backoff import Backoff
 from events.bus import Bus, Delivery, Message, Unavailable
 from events.cloudevents import Malformed
+from events.errors import TryLater
 from events.meters import TRIGGERS
 from events.telemetry import Meters, hearing
 from schemas.crds import Refused
@@ -24,13 +24,18 @@ from services.edge.triggers.rules import Intake, Verdict
 from services.edge.triggers.trigger import Followed
 from services.edge.webhooks.direct import asks, direct, requested
 from services.edge.webhooks.inbox import CONSUMER
-from services.runtime.mailbox import Mailboxes
 from services.runtime.token_bucket import Bucket, take, taken
+from services.runtime.worker import Worker
 
-AFTER_A_FAULT = 5.0
-"""Seconds until a delivery is worked off again after our own code failed over it."""
-AT_ONCE = 64
-"""Tenants whose deliveries are worked off at the same time."""
+AFTER = 5.0
+"""Seconds, at least, until a delivery is tried again of which a Trigger could not be judged."""
+EVENTS = {
+    "asked": "trigger.asked",
+    "failed": "trigger.failed",
+    "late": "trigger.late",
+    "limited": "trigger.limited",
+}
+"""Log events by the outcome of a rule."""
 
 log = structlog.get_logger()
 
@@ -78,50 +83,30 @@ class Triggers:
 
         self._ended: dict[tuple[str, str, int], int] = {}
         """How often an evaluator went away over a Trigger and a delivery, which may come again for other reasons."""
-        self._mail: Mailboxes[str, tuple[Delivery, float]] = Mailboxes(self._open, AT_ONCE)
+        self._worker = Worker(
+            bus, CONSUMER, self._take, jitter=jitter, meters=meters, invalid=(Malformed,),
+            lane=lambda delivery: _tenant(delivery.stored.subject), takes=PATIENCE,
+        )  # fmt: skip
 
     async def run(self) -> None:
-        """Listen for ever, from when all Triggers are known."""
+        """Handle deliveries for ever, from when all Triggers are known."""
         for book in self._books:
             await book.listed.wait()
-        try:
-            async with aclosing(self._bus.consume(CONSUMER)) as deliveries:
-                async for delivery in deliveries:
-                    came = delivery, asyncio.get_running_loop().time()
-                    self._mail.put(_tenant(delivery.stored.subject), came)
-        finally:
-            await self._mail.close()
-
-    async def _open(self, _: str, came: tuple[Delivery, float]) -> None:
-        delivery, at = came
-        if asyncio.get_running_loop().time() - at > CONSUMER.ack_wait - PATIENCE:
-            return  # it lay so long behind others of its tenant that it comes again anyway
-        try:
-            await self._take(delivery)
-        except Unavailable as away:  # it could not be answered, so it comes again
-            log.warning("bus.unavailable", subject=delivery.stored.subject, reason=str(away))
-        except Ended as why:
-            log.warning("trigger.unjudged", subject=delivery.stored.subject, reason=str(why))
-            await self._later(delivery)
-        except Exception:  # a fault of ours must not stop the others: logged, tried again, then a dead letter
-            log.exception("trigger.broke", subject=delivery.stored.subject)
-            await self._later(delivery)
-
-    async def _later(self, delivery: Delivery) -> None:
-        with suppress(Unavailable):  # unanswered, it comes again as well
-            await delivery.retry(AFTER_A_FAULT)
+        await self._worker.run()
 
     async def _take(self, delivery: Delivery) -> None:
-        """Follow every rule; what one cannot do is a dead letter with its reason, after the others were followed."""
-        try:
-            found = heard(delivery.stored)
-        except Malformed as why:
-            await delivery.reject(f"{delivery.stored.subject}: {why}")
-            return
+        """Follow every rule; what one cannot do is a dead letter with its reason, after the others were followed.
+
+        Raises Malformed, Unavailable, TryLater.
+        """
+        found = heard(delivery.stored)
         key = Key("hook", found.endpoint.tenant, found.endpoint.name)
-        with hearing(key, delivery.stored, self._meters, self._clock):
-            wrong = await self._ask(found)
-            wrong += [why for each in self._about(found) for why in await self._follow(each, found)]
+        try:
+            with hearing(key, delivery.stored, self._meters, self._clock):
+                wrong = await self._ask(found)
+                wrong += [why for each in self._about(found) for why in await self._follow(each, found)]
+        except Ended as why:
+            raise TryLater(str(why), AFTER) from why
         await (delivery.reject("; ".join(wrong)) if wrong else delivery.ack())
 
     def _about(self, found: Heard) -> list[Followed]:
@@ -142,7 +127,7 @@ class Triggers:
             if outcome:
                 self._meters.count(TRIGGERS, outcome)
                 said = {"trigger": trigger.name, "rule": verdict.rule, "delivery": found.event.id, "why": told}
-                log.info(f"trigger.{outcome}", **said)
+                log.info(EVENTS[outcome], **said)
             if outcome in {"failed", "limited"}:
                 wrong.append(f"Trigger {trigger.tenant}/{trigger.name}, rule {verdict.rule}: {told}")
         return wrong

@@ -21,9 +21,9 @@ from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import FIRST, LONGEST, NOBODY, Open, Watcher
 from services.kubernetes.malformed import MALFORMED
 from services.kubernetes.workload_clusters import Workloads
-from services.runtime.failures import Failures
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import ReadModel, entities
+from services.runtime.workqueue import Failures
 
 MANAGEMENT = Key("cluster", NOBODY, "management")
 """No tenant's: a namespace cannot be called so."""

@@ -10,7 +10,7 @@ from schemas.subjects import Key
 from services.inventory.read.totals import watch_failed
 from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import Open, Watcher
-from services.runtime.failures import Failures
+from services.runtime.workqueue import Failures
 
 LONG = 60.0
 """Seconds after which a watch that breaks is one that had gone well."""

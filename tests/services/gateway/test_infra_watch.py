@@ -419,7 +419,7 @@ async def test_what_could_not_be_said_is_forgotten_once_something_else_was_said(
         watch = asyncio.create_task(InfraWatch(Talking(), levels, lambda: 0.5).run(kube))
         await asyncio.sleep(600)
     assert levels.last(InfraSeen, "acme", "fake", "train-a-1").message == "less"
-    assert [each["event"] for each in logs] == ["infra.tell.failed"]
+    assert [each["event"] for each in logs] == ["work.failed"]
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch

@@ -16,7 +16,8 @@ from events.meters import Meters
 from events.rpc import Endpoint, RpcService
 from events.streams import STREAMS
 from schemas.registry import Stream
-from services.gateway.intake import CONSUMER, LARGEST, LONGEST, Intake
+from services.gateway.intake import CONSUMER, LARGEST, Intake
+from services.runtime.worker import ATTEMPTS, LONGEST
 
 pytestmark = pytest.mark.looptime
 
@@ -250,9 +251,21 @@ async def test_a_request_waits_shorter_than_its_stream_keeps_it():
     assert CONSUMER.max_deliver * LONGEST < kept
 
 
-async def test_a_fault_of_ours_is_a_dead_letter_and_the_next_is_taken(house):
+async def test_a_request_over_which_our_code_fails_once_is_tried_again(house):
     house.kube.answers = [ZeroDivisionError("ours")]
-    assert await house() == "cluster.requested: a fault of alate's own, told in the log of the gateway"
+    await house()
+    assert house.kube.applied == []
+    await asyncio.sleep(10)
+    assert len(house.kube.applied) == 1
+    assert await house.bus.read("DLQ", ">") == ()
+
+
+async def test_a_request_over_which_our_code_fails_repeatedly_is_a_dead_letter_and_the_next_is_taken(house):
+    house.kube.answers = [ZeroDivisionError("ours")] * ATTEMPTS
+    await house()
+    await asyncio.sleep(600)
+    (letter,) = await house.bus.read("DLQ", ">")
+    assert letter.headers[REASON] == "cluster.requested: a fault of alate's own, described in its log"
     await house()
     assert len(house.kube.applied) == 1
 

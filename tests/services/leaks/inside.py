@@ -191,7 +191,7 @@ class Inside:
     async def _tend(self) -> None:
         async with asyncio.TaskGroup() as group:
             self._group = group
-            with self._queue.running_in(group):
+            async with self._queue.running():
                 await asyncio.Event().wait()
 
     async def _look(self, place: str) -> None:

@@ -24,9 +24,8 @@ class Looks:
         self.now.remove(key)
 
     async def within(self, seconds):
-        async with asyncio.TaskGroup() as group:
-            with self.queue.running_in(group):
-                await asyncio.sleep(seconds)
+        async with self.queue.running():
+            await asyncio.sleep(seconds)
 
 
 @pytest.fixture
@@ -66,14 +65,13 @@ async def test_a_look_that_breaks_stops_no_other_and_is_taken_again_later_and_la
             raise KeyError(key)
 
     queue = WorkQueue(look)
-    async with asyncio.TaskGroup() as group:
-        with queue.running_in(group):
-            queue.add("a")
-            await asyncio.sleep(0)
-            queue.add("b")
-            await asyncio.sleep(10)
-            broken.clear()
-            await asyncio.sleep(60)
+    async with queue.running():
+        queue.add("a")
+        await asyncio.sleep(0)
+        queue.add("b")
+        await asyncio.sleep(10)
+        broken.clear()
+        await asyncio.sleep(60)
     start = times["a"][0]
     assert [at - start for at in times["a"]] == [0, 1, 3, 7, 15]
     assert len(times["b"]) == 1

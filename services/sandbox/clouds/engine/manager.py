@@ -47,7 +47,7 @@ class Clouds:
                 group.create_task(self._follow(resource, self._saw))
             group.create_task(self._follow(FAULTS, self._heard_of_faults, faults.NAMESPACE))
             await self._heard.wait()  # before every list is there, nobody can say what is missing
-            with self._queue.running_in(group):
+            async with self._queue.running():
                 await self._alarm.run()
 
     async def _follow(

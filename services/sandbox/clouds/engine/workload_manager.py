@@ -46,9 +46,8 @@ class Workloads:
         """For ever, beginning with a look at the places there are."""
         for place in places:
             self._queue.add(place)
-        async with asyncio.TaskGroup() as group:
-            with self._queue.running_in(group):
-                await self._alarm.run()
+        async with self._queue.running():
+            await self._alarm.run()
 
     async def _look(self, place: str) -> None:
         there = [resource for resource in SEEN if self._holds(place, resource)]

@@ -10,7 +10,7 @@ import pytest
 from events.meters import CATALOG_FAILURES
 from services.inventory.watch.watcher import VIOLATIONS
 from services.market.catalog_parser import CatalogText
-from services.runtime.failures import FAILURES
+from services.runtime.workqueue import FAILURES
 from tests.foreign import Foreign
 from tests.services.inventory.fleet import Fleet, fleet
 

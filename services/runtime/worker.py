@@ -1,0 +1,134 @@
+"""A worker handles the messages of one durable consumer, with one policy for all that can fail."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import AsyncExitStack, aclosing
+from typing import NamedTuple
+
+import structlog
+
+from events.backoff import Backoff
+from events.bus import Bus, Consumer, Delivery, Unavailable
+from events.errors import TryLater
+from events.meters import UNDECODABLE, Meters
+from services.runtime.subscriptions import Undecodable
+from services.runtime.workqueue import FAILURES, PARALLEL, WorkQueue
+
+FIRST, LONGEST = 1.0, 60.0
+"""Seconds until a message is delivered again that cannot be handled yet, doubled from the first to the longest."""
+AFTER_A_FAULT = 5.0
+"""Seconds, at least, until a message is delivered again over which our own code failed."""
+ATTEMPTS = 8
+"""Attempts until a message is rejected over which our own code fails."""
+OURS = "a fault of alate's own, described in its log"
+
+log = structlog.get_logger()
+
+
+class Received(NamedTuple):
+    """A delivery that waits for its lane, since some time of the event loop."""
+
+    delivery: Delivery
+    at: float
+
+    def __hash__(self) -> int:
+        return id(self.delivery)
+
+
+async def ignore(_: Delivery, __: str) -> None:
+    """Tell nobody of a rejected message."""
+
+
+class Worker:
+    """Calls `handle` with every delivery; `handle` acknowledges it, or raises.
+
+    `Unavailable` leaves it unanswered, so that it is delivered again; after `TryLater` it is delivered again after a
+    back-off. What cannot be read (`Undecodable`, `invalid`) is rejected to the dead letters. Any other exception is a
+    fault of our own: it is logged with its stack and tried again, a few times, before the message is rejected.
+    """
+
+    def __init__(  # noqa: PLR0913 - its port, what it runs, and all that comes in from outside
+        self,
+        bus: Bus,
+        consumer: Consumer,
+        handle: Callable[[Delivery], Awaitable[None]],
+        *,
+        jitter: Callable[[], float],
+        meters: Meters,
+        invalid: tuple[type[Exception], ...] = (),
+        rejected: Callable[[Delivery, str], Awaitable[None]] = ignore,
+        lane: Callable[[Delivery], Hashable] | None = None,
+        parallel: int = PARALLEL,
+        takes: float = 0.0,
+    ) -> None:
+        """`lane` gives what shares an order with a delivery (None: all are handled one after another).
+
+        `rejected` is called with each rejected delivery and the reason. `takes`: seconds in which one is handled, as
+        what has begun may be at the end.
+        """
+        self._bus = bus
+        self._consumer = consumer
+        self._handle = handle
+        self._jitter = jitter
+        self._meters = meters
+        self._invalid = invalid
+        self._rejected = rejected
+        self._takes = takes
+        self._queue: WorkQueue[Received] | None = None
+        if lane is not None:
+            self._queue = WorkQueue(self._take_in_time, lane=lambda item: lane(item.delivery), parallel=parallel)
+
+    async def run(self) -> None:
+        """Handle messages for ever."""
+        async with AsyncExitStack() as stack:
+            if self._queue is not None:
+                await stack.enter_async_context(self._queue.running(self._takes))
+            deliveries = await stack.enter_async_context(aclosing(self._bus.consume(self._consumer)))
+            async for delivery in deliveries:
+                if self._queue is None:
+                    await self._take(delivery)
+                else:
+                    self._queue.add(Received(delivery, asyncio.get_running_loop().time()))
+
+    async def _take_in_time(self, item: Received) -> None:
+        """Handle it, unless it waited so long behind others of its lane that it is delivered again anyway."""
+        if asyncio.get_running_loop().time() - item.at <= self._consumer.ack_wait - self._takes:
+            await self._take(item.delivery)
+
+    async def _take(self, delivery: Delivery) -> None:
+        subject = delivery.stored.subject
+        try:
+            await self._try(delivery)
+        except Unavailable as away:  # it could not be answered, so it is delivered again
+            log.warning("bus.unavailable", subject=subject, reason=str(away))
+
+    async def _try(self, delivery: Delivery) -> None:
+        subject = delivery.stored.subject
+        try:
+            await self._handle(delivery)
+        except Unavailable:
+            raise
+        except TryLater as later:
+            log.info("message.put_off", subject=subject, attempt=delivery.attempt, reason=str(later))
+            await self._retry(delivery, later.after)
+        except Undecodable as wrong:
+            self._meters.count(UNDECODABLE, subject.partition(".")[0])
+            await self._reject(delivery, str(wrong))
+        except self._invalid as wrong:
+            await self._reject(delivery, f"{subject}: {wrong}")
+        except Exception:  # a fault of ours must not stop the other messages
+            log.exception("message.failed", subject=subject, consumer=self._consumer.name, attempt=delivery.attempt)
+            self._meters.count(FAILURES, self._consumer.name)
+            if delivery.attempt < ATTEMPTS:
+                await self._retry(delivery, AFTER_A_FAULT)
+            else:
+                await self._reject(delivery, f"{subject}: {OURS}")
+
+    async def _retry(self, delivery: Delivery, least: float) -> None:
+        backoff = Backoff(self._jitter, FIRST, LONGEST, failures=delivery.attempt - 1)
+        await delivery.retry(backoff.next_delay(least))
+
+    async def _reject(self, delivery: Delivery, reason: str) -> None:
+        log.warning("message.rejected", subject=delivery.stored.subject, reason=reason)
+        await delivery.reject(reason)
+        await self._rejected(delivery, reason)
