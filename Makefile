@@ -48,6 +48,9 @@ fuzz: setup ## 100,000 inputs each to the codec, the signatures, YAML and rules,
 asyncapi: ## the AsyncAPI document held against its specification by the official CLI (needs node)
 	npx --yes @asyncapi/cli@6.2.0 validate schemas/generated/asyncapi.yaml
 
+pictures: setup ## the pictures of the page in docs/images, taken of a simulated fleet (needs /usr/bin/chromium)
+	$(BIN)/python -m tests.pictures
+
 check: setup ## lint, types, import contracts, declared dependencies, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -81,4 +84,4 @@ lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements-dev.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group fuzz -o requirements-fuzz.lock
 
-.PHONY: help setup demo test test-faults test-slow test-long fuzz kube asyncapi check bench bench-kube docs generate lock
+.PHONY: pictures help setup demo test test-faults test-slow test-long fuzz kube asyncapi check bench bench-kube docs generate lock

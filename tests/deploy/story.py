@@ -75,6 +75,8 @@ class Stage:
     clock: Callable[[], datetime]
     kubes: Mapping[str, Kube]
     """Each service's own way into the management cluster."""
+    pace: float = PACE
+    """How slow the simulated clouds are."""
 
     def ports(self, service: str) -> Ports:
         kube = self.kubes[service]
@@ -95,8 +97,8 @@ class Stage:
     async def running(self) -> AsyncIterator[None]:
         """The simulated clouds as the administrator, and every service as itself."""
         offers = (offer for catalog in read_folder(SAMPLE).values() for offer in catalog.offers)
-        laws = Laws(pace=Pace().times(PACE), shapes=shapes(offers))
-        workloads = Workloads(self.inside, self.inside.api.holds, self.clock, PACE)
+        laws = Laws(pace=Pace().times(self.pace), shapes=shapes(offers))
+        workloads = Workloads(self.inside, self.inside.api.holds, self.clock, self.pace)
         self.inside.api.follow(lambda *of: workloads.changed(*of) if of[0] != MANAGEMENT else None)
         self.services = {name: make(self.ports(name)) for name, make in SERVICES.items()}
         loops = (Clouds(self.admin, self.inside, laws, self.clock), *self.services.values())

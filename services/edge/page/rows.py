@@ -54,6 +54,8 @@ class FleetRow(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     message: str = ""
     """What is wrong, or what it waits for; empty where all is well."""
     expires_at: datetime | None = None
+    time_to_live: float | None = None
+    """Seconds from when it is first ready; None: no limit."""
     idle_since: datetime | None = None
     price: float = 0.0
     """USD per hour, the whole cluster."""
@@ -102,6 +104,7 @@ def row(parts: Parts) -> FleetRow | None:
         created=parts.created,
         message=message(parts),
         expires_at=expiry(parts),
+        time_to_live=state.wish.limits.time_to_live,
         idle_since=seen.idle_since if seen else None,
         price=placement.price_per_hour if placement else 0.0,
         cost=state.cost_usd,

@@ -4,11 +4,11 @@ import { Actions } from "./actions.js";
 import { CostChart } from "./chart.js";
 import { List } from "./list.js";
 import { timeline } from "./timeline.js";
-import { costOf } from "./fleet.js";
+import { costOf, expiry } from "./fleet.js";
 import { badge, clock, duration, element, kindOf, moment, money, now, write } from "./words.js";
 
 const EVERY = 5000;
-const NEGATIVE = new Set(["Resizing", "Upgrading"]); // conditions that are well while they are False
+const NEGATIVE = new Set(["Resizing", "Upgrading", "Ending"]); // conditions that are well while they are False
 const CONDITIONS = { True: "good", False: "trouble", Unknown: "ending", "!True": "going", "!False": "good", "!Unknown": "info" };
 const byId = (id) => document.getElementById(id);
 
@@ -101,12 +101,13 @@ export class ClusterView {
 
 function facts(row) {
   const left = (row.ends - now()) / 1000;
+  const day = (time) => moment(time).slice(0, 16);
   const idle = row.idleSince ? `idle for ${duration((now() - row.idle) / 1000)}` : `${row.accelerators} bought`;
   return [
     ["Accelerators in use", `${row.acceleratorsUsed} / ${row.acceleratorsReady || row.accelerators}`, row.machines ? idle : "none yet"],
     ["Runs on", row.region || "–", row.machines.replaceAll(" x ", " × ") || "no offer chosen"],
-    ["Age", duration((now() - row.began) / 1000), `since ${moment(row.began)}`],
-    ["Expires", left === Infinity ? "never" : left > 0 ? `in ${duration(left)}` : "now", left === Infinity ? "" : moment(row.ends)],
+    ["Age", duration((now() - row.began) / 1000), `since ${day(row.began)}`],
+    ["Expires", expiry(row), left === Infinity ? (row.timeToLive ? `${duration(row.timeToLive)} after it is ready` : "no time to live is set") : day(row.ends)],
     ["Per hour", row.price ? money(row.price) : "–", ""],
     ["Cost so far", money(costOf(row)), ""],
   ].map(([name, value, more]) => {
@@ -118,8 +119,11 @@ function facts(row) {
 
 function condition({ type, status, reason, message }) {
   const word = { True: "yes", False: "no", Unknown: "unknown" }[status];
-  return line(type, word, CONDITIONS[`${NEGATIVE.has(type) ? "!" : ""}${status}`], message || reason);
+  return line(type, word, CONDITIONS[`${NEGATIVE.has(type) ? "!" : ""}${status}`], message || words(reason));
 }
+
+/** A reason of Kubernetes as words: OfferChosen is "offer chosen". */
+const words = (reason) => reason.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
 
 const addon = ({ name, phase, message }) => line(name, (phase ?? "unknown").toLowerCase(), kindOf((phase ?? "").toLowerCase()), message ?? "");
 

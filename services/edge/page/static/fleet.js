@@ -30,6 +30,13 @@ const EMPTY = { message: "", region: "", machines: "", price: 0, cost: 0, accele
 /** What it has cost by now. */
 export const costOf = (row) => row.cost + (row.price * Math.max(0, now() - row.billed)) / HOUR;
 
+/** When it ends; a time to live counts from when the cluster is first ready. */
+export function expiry(row) {
+  const left = (row.ends - now()) / 1000;
+  if (left === Infinity) return row.timeToLive ? "–" : "never";
+  return left > 0 ? `in ${duration(left)}` : "now";
+}
+
 /** A row with what sorting and filtering compare: thousands are sorted twice a second, so nothing is parsed then. */
 function prepared(sent) {
   const row = { ...EMPTY, ...sent };
@@ -158,9 +165,8 @@ function fill(row, item) {
   accelerators(used, item);
   write(region, item.region || "–");
   write(age, duration((now() - item.began) / 1000));
-  const left = item.ends - now();
-  write(expires, left === Infinity ? "never" : left > 0 ? `in ${duration(left / 1000)}` : "now");
-  expires.classList.toggle("ending", left < SOON);
+  write(expires, expiry(item));
+  expires.classList.toggle("ending", item.ends - now() < SOON);
   write(addons, item.addons ? `${item.addonsApplied} / ${item.addons}` : "–");
   addons.classList.toggle("trouble", item.state === "degraded");
   write(price, item.price ? money(item.price) : "–");

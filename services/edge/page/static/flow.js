@@ -30,6 +30,7 @@ export class Flow {
   begin(graph) {
     this.snapshots = new Set(graph.nodes.filter((node) => node.detail__snapshot).map((node) => node.title));
     this.picture.begin(graph);
+    for (const message of this.messages) this.picture.take(message.group, message.kind, message.time);
     this.show();
   }
 

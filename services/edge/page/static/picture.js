@@ -113,8 +113,8 @@ export class Picture {
     this.counted = moment;
     for (const row of this.rows) this.rate(row, Math.floor(moment / STEP));
     for (const { row, path } of this.links) {
-      path.style.strokeWidth = `${1 + Math.min(5, Math.log2(1 + row.rate))}px`;
-      path.classList.toggle("active", row.rate > 0);
+      path.style.strokeWidth = `${1 + Math.min(5, Math.log2(1 + row.count) / 2)}px`;
+      path.classList.toggle("active", row.count > 0);
     }
   }
 
@@ -130,17 +130,16 @@ export class Picture {
     pen.stroke();
   }
 
-  /** Messages a second over the last five seconds. */
+  /** Messages of the last minute. */
   rate(row, newest) {
-    let recent = 0;
+    row.count = 0;
     for (const { bins } of row.groups) {
       for (const [bin, counts] of bins) {
         if (bin < newest - BINS - SLACK) bins.delete(bin);
-        else if (bin > newest - 20 && bin <= newest) recent += NAMES.reduce((sum, kind) => sum + counts[kind], 0);
+        else if (bin > newest - BINS && bin <= newest) row.count += NAMES.reduce((sum, kind) => sum + counts[kind], 0);
       }
     }
-    row.rate = recent / 5;
-    write(row.shown, `${row.rate.toFixed(row.rate && row.rate < 10 ? 1 : 0)}/s`);
+    write(row.shown, row.count < 120 ? `${row.count} / min` : `${Math.round(row.count / 60)} / s`);
   }
 
   lane({ bins }, place, moment, width) {
@@ -199,8 +198,8 @@ function service(name, y, left) {
 
 function line(row) {
   const item = element("li");
-  row.shown = element("span", "quiet", "0/s");
-  row.rate = 0;
+  row.shown = element("span", "quiet", "0 / min");
+  row.count = 0;
   item.append(element("b", "", row.label), row.shown);
   item.title = row.title ?? row.label;
   return item;
