@@ -30,7 +30,7 @@ from services.sandbox.clouds.engine.manager import Clouds
 from services.sandbox.clouds.engine.workload_manager import Workloads
 from services.sandbox.clouds.model.pace import Pace
 from services.sandbox.clouds.model.shapes import shapes
-from services.sandbox.clouds.model.snapshot import Laws
+from services.sandbox.clouds.model.snapshot import Rules
 from tests.services.outbound.world import Fake
 
 TARGETS = Path(__file__).parents[1] / "data" / "outbound"
@@ -97,11 +97,11 @@ class Stage:
     async def running(self) -> AsyncIterator[None]:
         """The simulated clouds as the administrator, and every service as itself."""
         offers = (offer for catalog in read_folder(SAMPLE).values() for offer in catalog.offers)
-        laws = Laws(pace=Pace().times(self.pace), shapes=shapes(offers))
+        rules = Rules(pace=Pace().times(self.pace), shapes=shapes(offers))
         workloads = Workloads(self.inside, self.inside.api.holds, self.clock, self.pace)
         self.inside.api.follow(lambda *of: workloads.changed(*of) if of[0] != MANAGEMENT else None)
         self.services = {name: make(self.ports(name)) for name, make in SERVICES.items()}
-        loops = (Clouds(self.admin, self.inside, laws, self.clock), *self.services.values())
+        loops = (Clouds(self.admin, self.inside, rules, self.clock), *self.services.values())
         async with AsyncExitStack() as stack:
             tasks = [asyncio.create_task(loop.run()) for loop in loops]
             tasks.append(asyncio.create_task(workloads.run(())))

@@ -20,7 +20,7 @@ from tests.services.edge.page.page_server import TOKEN, open_page
 CHROMIUM = "/usr/bin/chromium"
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 WIDTH = 1280
-VIEWS = {"fleet": ("#/fleet", 700), "cluster": ("#/cluster/default/llama-finetune-gpu", 1180), "flow": ("#/flow", 760)}
+VIEWS = {"fleet": ("#/fleet", 790), "cluster": ("#/cluster/default/llama-finetune-gpu", 1180), "flow": ("#/flow", 720)}
 """Each picture: where on the page it is, and how high."""
 SETTLES = 2.0
 """Seconds until everything is drawn."""
@@ -49,7 +49,7 @@ async def take(of: Afternoon, folder: Path) -> None:
             page.now = of.now
             async with async_playwright() as play:
                 browser = await play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-                window = await browser.new_page(viewport={"width": WIDTH, "height": 800}, device_scale_factor=1.5)
+                window = await browser.new_page(viewport={"width": WIDTH, "height": 800})
                 await sign_in(window, page.url)
                 for name, (where, height) in VIEWS.items():
                     await window.set_viewport_size({"width": WIDTH, "height": height})

@@ -36,7 +36,7 @@ export class Picture {
     const groups = [...this.groups.values()];
     const folded = all ? [] : groups.filter((group) => group.snapshot);
     this.rows = groups.filter((group) => !folded.includes(group)).map((group) => ({ label: group.name, groups: [group] }));
-    if (folded.length) this.rows.push({ label: `${folded.length} kinds of observations`, title: folded.map((group) => group.name).join("\n"), groups: folded });
+    if (folded.length) this.rows.push({ label: `observations (${folded.length})`, title: folded.map((group) => group.name).join("\n"), groups: folded });
     for (const row of this.rows) {
       row.publishers = [...new Set(row.groups.flatMap((group) => group.publishers))];
       row.consumers = [...new Set(row.groups.flatMap((group) => group.consumers))];

@@ -72,7 +72,7 @@ async def test_observations_are_folded_away_until_they_are_asked_for(page, windo
     await expect(rows(window, "messages").first).to_contain_text("cluster.requested.acme")
     await expect(rows(window, "messages").filter(has_text="inventory.cluster")).to_have_count(0)
     await expect(window.locator("#subjects li")).to_have_count(len(groups) - hidden + 1)
-    await expect(window.locator("#subjects li").last).to_contain_text(f"{hidden} kinds of observations")
+    await expect(window.locator("#subjects li").last).to_contain_text(f"observations ({hidden})")
     await window.get_by_label("Show observations").check()
     await expect(rows(window, "messages").filter(has_text="inventory.cluster.acme")).to_have_count(1)
     await expect(window.locator("#subjects li")).to_have_count(len(groups))
