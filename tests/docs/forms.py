@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 ANY = "..."
 """A line that stands for any number of lines, or the end of a line for whatever follows."""
+WIDEST, BETWEEN = 110, 5
 _FORMS = (
     (r"\x1b\[[\d;]*m", ""),
     (r"/\S*/(?=\.alate\b)", "/"),  # the folder
@@ -32,6 +33,14 @@ def fits(command: str, shown: Sequence[str], printed: Sequence[str]) -> bool:
         return _line(shown[0], printed[0]) and _line(shown[-1], printed[-1])
     in_any_order = sorted(map(form, shown)) == sorted(map(form, printed))  # names that Kubernetes makes are sorted by
     return in_any_order or _lines(list(shown), list(printed))
+
+
+def shorter(command: str, printed: Sequence[str]) -> list[str]:
+    """What a page shows of it: of a command that waits, the first and the last line and some short ones between."""
+    if not _WAITS.search(command):
+        return list(printed)
+    between = [line for line in printed[1:-1] if len(line) <= WIDEST]
+    return [*printed[:1], *between[:BETWEEN], *printed[1:][-1:]]
 
 
 def _lines(shown: list[str], printed: list[str]) -> bool:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.docs.blocks import ROOT, Step, blocks
-from tests.docs.forms import fits
+from tests.docs.forms import fits, shorter
 from tests.story.conftest import ALATE, ENV, STARTED
 
 WRITE = "ALATE_DOCS_WRITE" in os.environ
@@ -20,6 +20,8 @@ WITHIN = 90.0
 UP = "alate up"
 LINKED = ("deploy", "services")
 """What the pages name of the repository."""
+SOMEBODY = "/home/you/alate"
+"""The folder that pages show."""
 HURRIES = {"ALATE_SANDBOX_SPEED": "0.3"}
 OWN = re.compile(r"\$ (?P<settings>(?:\w+=\S+ )+)alate up$", re.MULTILINE)
 """A page that starts a stack with settings gets one of its own."""
@@ -58,6 +60,7 @@ def stack(folder: Path, **settings: str) -> Iterator[Path]:
     folder.mkdir(exist_ok=True)
     for name in LINKED:
         (folder / name).symlink_to(ROOT / name)
+    (folder / ".venv").symlink_to(ALATE.parents[1])
     printed, env = folder / "up.out", ENV | HURRIES | settings
     with printed.open("w") as out:
         process = subprocess.Popen((str(ALATE), "up"), cwd=folder, env=env, stdout=out, stderr=subprocess.STDOUT)
@@ -77,8 +80,9 @@ def play(page: Path, folder: Path, up: Path) -> list[str]:
     """Run a page from top to bottom; gives what differs."""
     if own := OWN.search(page.read_text()):
         settings = dict(each.split("=", 1) for each in own["settings"].split())
-        with stack(folder / page.stem, **settings) as apart:
-            return _play(page, folder / page.stem, apart)
+        apart = folder.with_name(f"{folder.name}-{page.stem}")  # not within: a stack is found from below
+        with stack(apart, **settings) as printed:
+            return _play(page, apart, printed)
     return _play(page, folder, up)
 
 
@@ -93,7 +97,7 @@ def _play(page: Path, folder: Path, up: Path) -> list[str]:
             if not fits(step.command, step.output, lines) or (code and not refused):
                 wrong.append(_told(page, step, code, lines))
                 if WRITE:
-                    _write(page, step, lines)
+                    _write(page, step, shorter(step.command, [each.replace(str(folder), SOMEBODY) for each in lines]))
     return wrong
 
 

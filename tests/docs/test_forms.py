@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.docs.forms import fits
+from tests.docs.forms import WIDEST, fits, shorter
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,10 @@ def test_of_a_command_that_waits_the_first_and_the_last_line_count():
         "alate request x --wait", ["asked", "Pending", "Ready 1/1"], ["asked", "Launching", "Other", "Ready 1/1"]
     )
     assert not fits("alate request x --wait", ["asked", "Ready 1/1"], ["asked", "Stalled 0/1"])
+
+
+def test_what_is_written_of_a_command_that_waits_begins_and_ends_as_it_was_printed():
+    printed = ["asked", "Pending", "x" * (WIDEST + 1), *"123456789", "Ready"]
+    assert shorter("alate request x --wait", printed) == ["asked", "Pending", "1", "2", "3", "4", "Ready"]
+    assert shorter("alate request x --wait", ["refused"]) == ["refused"]
+    assert shorter("alate get", printed) == printed
