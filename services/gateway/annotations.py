@@ -1,48 +1,56 @@
-"""What a Colony was made of, and let go by, stands on it as annotations, so that it can be followed back."""
+"""The annotations of a Colony that name the event it was made of, and the one that released it, with their traces."""
 
 from collections.abc import Callable, Mapping
 
 from events.kube.port import Object
 from events.telemetry import TRACEPARENT, TRACESTATE, Trace, extract
 from services.clouds.labels import GROUP
-from services.gateway.wishes import EVENT, RELEASE
+from services.gateway.wishes import EVENT_ANNOTATION, RELEASE_ANNOTATION
 
 MANAGER = "alate-gateway"
-"""Whose fields those are that the gateway writes."""
+"""The field manager of the gateway."""
 
 
-def marks(event: str, trace: Trace) -> Mapping[str, str]:
-    """The annotations of a Colony made of this event, which came in this trace. Made again, they are the same."""
-    return _written({EVENT: event, _made(TRACEPARENT): trace.parent, _made(TRACESTATE): trace.state})
+def event_annotations(event: str, trace: Trace) -> Mapping[str, str]:
+    """The annotations of a Colony made of this event, which came in this trace; deterministic."""
+    return _without_empty(
+        {EVENT_ANNOTATION: event, _event_header(TRACEPARENT): trace.parent, _event_header(TRACESTATE): trace.state}
+    )
 
 
-def release_marks(event: str, trace: Trace) -> Mapping[str, str]:
-    """The annotations of a Colony let go by this event. Written again, they are the same."""
-    return _written({RELEASE: event, _released(TRACEPARENT): trace.parent, _released(TRACESTATE): trace.state})
+def release_annotations(event: str, trace: Trace) -> Mapping[str, str]:
+    """The annotations of a Colony that this event releases; deterministic."""
+    return _without_empty(
+        {
+            RELEASE_ANNOTATION: event,
+            _release_header(TRACEPARENT): trace.parent,
+            _release_header(TRACESTATE): trace.state,
+        }
+    )
 
 
 def trace_of(meta: Object) -> Trace:
     """The trace of the event that a Colony was made of, by its metadata; `NOWHERE` if it was made by hand."""
-    return _read(meta, _made)
+    return _trace(meta, _event_header)
 
 
-def release_of(meta: Object) -> Trace:
-    """The trace of the event that a Colony was let go by; `NOWHERE` if it was deleted by hand."""
-    return _read(meta, _released)
+def release_trace_of(meta: Object) -> Trace:
+    """The trace of the event that released a Colony; `NOWHERE` if it was deleted by hand."""
+    return _trace(meta, _release_header)
 
 
-def _written(said: Mapping[str, str]) -> Mapping[str, str]:
+def _without_empty(said: Mapping[str, str]) -> Mapping[str, str]:
     return {name: value for name, value in said.items() if value}
 
 
-def _read(meta: Object, name: Callable[[str], str]) -> Trace:
+def _trace(meta: Object, name: Callable[[str], str]) -> Trace:
     written = meta.get("annotations", {})
     return extract({header: written.get(name(header), "") for header in (TRACEPARENT, TRACESTATE)})
 
 
-def _made(header: str) -> str:
+def _event_header(header: str) -> str:
     return f"{GROUP}/{header}"
 
 
-def _released(header: str) -> str:
+def _release_header(header: str) -> str:
     return f"{GROUP}/release-{header}"

@@ -22,7 +22,7 @@ from schemas.wish import ClusterRequested, ColonyExtended, ColonyReleased, Colon
 from services.clouds.labels import FORCE, GROUP
 from services.colony.apply import apply_edit
 from services.colony.edits import NoSuchPool, Patch, Untimely, extending, scaling
-from services.gateway.annotations import marks, release_marks
+from services.gateway.annotations import event_annotations, release_annotations
 from services.runtime.worker import LONGEST, Worker
 
 T = TypeVar("T")
@@ -146,7 +146,7 @@ class Intake:
 
 def _notes(event: CloudEvent, asked: ColonyReleased, delivery: Delivery, meta: Object) -> Mapping[str, str]:
     """What is written on a Colony that is let go: by what, unless another event was faster, and whether by force."""
-    by = {} if meta.get("deletionTimestamp") else release_marks(event.id, extract(delivery.stored.headers))
+    by = {} if meta.get("deletionTimestamp") else release_annotations(event.id, extract(delivery.stored.headers))
     return {**by, **({FORCE: "true"} if asked.force else {})}
 
 
@@ -224,7 +224,7 @@ def colony_of(event: CloudEvent, tenant_of_subject: tuple[str, ...], trace: Trac
             "name": asked.name,
             "namespace": asked.tenant,
             "labels": {ORIGIN: asked.origin},
-            "annotations": marks(event.id, trace),
+            "annotations": event_annotations(event.id, trace),
         },
         "spec": asked.spec,
     }

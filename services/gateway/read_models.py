@@ -17,24 +17,25 @@ from schemas.lifecycle import Lifecycle
 from schemas.registry import declared
 from schemas.subjects import Key, names_of
 from schemas.teardown import Armed, Gone, TeardownState
-from schemas.wish import Wish
+from schemas.wish import Wish, own_name
 from services.clouds import kinds
 from services.gateway.status.facts import Facts
+from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import ReadModel, entities, levels
 
 BACKENDS = tuple(kinds())
 """Whose objects are seen."""
 Name = tuple[str, str]
 """A Colony's namespace and name."""
-Look = Callable[[Name], None]
+Enqueue = Callable[[Name], None]
 """Has a Colony looked at."""
-FOUNDING = (Requested, Placing, Launching, Provisioned)
+STARTING = (Requested, Placing, Launching, Provisioned)
 """States of a cluster that is on its way."""
-PASSING = (*FOUNDING, Armed)
+PASSING = (*STARTING, Armed)
 """States that others come right after, or that come right after others: one look shows both."""
 
 
-class Books:
+class ReadModels:
     """Views of every history and of what inventory and back ends show."""
 
     def __init__(self, bus: Bus, meters: Meters) -> None:
@@ -43,28 +44,28 @@ class Books:
         self.addons: ReadModel[Key, State] = entities(bus, addon.LIFECYCLE, meters)
         self.seen: ReadModel[str, ClusterSeen] = levels(bus, ClusterSeen, meters)
         self.infra: ReadModel[str, InfraSeen] = levels(bus, InfraSeen, meters)
-        self._of: dict[Name, set[Key]] = {}
-        self._names: dict[Key, set[Name]] = {}
-        self._founding: set[Key] = set()
-        self.clusters.listen(self._enter, self._leave)
+        self._keys_of_colony: dict[Name, set[Key]] = {}
+        self._colonies_of_key: dict[Key, set[Name]] = {}
+        self._starting: set[Key] = set()
+        self.clusters.listen(self._add, self._remove)
 
-    def _enter(self, key: Key, state: State) -> None:
+    def _add(self, key: Key, state: State) -> None:
         name = (key.tenant, _colony(state))
-        self._of.setdefault(name, set()).add(key)
-        self._names.setdefault(key, set()).add(name)
-        (self._founding.add if isinstance(state, FOUNDING) else self._founding.discard)(key)
+        self._keys_of_colony.setdefault(name, set()).add(key)
+        self._colonies_of_key.setdefault(key, set()).add(name)
+        (self._starting.add if isinstance(state, STARTING) else self._starting.discard)(key)
 
-    def _leave(self, key: Key) -> None:
-        self._founding.discard(key)
-        for name in self._names.pop(key, ()):
-            self._of[name].discard(key)
-            if not self._of[name]:
-                del self._of[name]
+    def _remove(self, key: Key) -> None:
+        self._starting.discard(key)
+        for name in self._colonies_of_key.pop(key, ()):
+            self._keys_of_colony[name].discard(key)
+            if not self._keys_of_colony[name]:
+                del self._keys_of_colony[name]
 
     @property
-    def founding(self) -> int:
+    def starting(self) -> int:
         """How many clusters are on their way."""
-        return len(self._founding)
+        return len(self._starting)
 
     @property
     def views(self) -> tuple[ReadModel[Any, Any], ...]:
@@ -78,22 +79,22 @@ class Books:
             (cluster.LIFECYCLE, self.clusters), (teardown.LIFECYCLE, self.teardowns), (addon.LIFECYCLE, self.addons),
         )  # fmt: skip
 
-    def listen(self, now: Look, soon: Look, later: Look) -> None:
+    def listen(self, now: Enqueue, soon: Enqueue, later: Enqueue) -> None:
         """Call one of them with the Colony each news is about.
 
         It is `soon` if the owner is about to make more of the news, `later` if they are words of a back end alone.
         """
         for view in (self.clusters, self.teardowns, self.addons):
-            view.listen(lambda key, state: _in(state, now, soon)((key.tenant, _colony(state))))
+            view.listen(lambda key, state: _when(state, now, soon)((key.tenant, _colony(state))))
         for level in (self.seen, self.infra):
-            level.listen(lambda subject, news: self._about(subject, news, soon, later))
+            level.listen(lambda subject, news: self._enqueue_level(subject, news, soon, later))
 
-    def _about(self, subject: str, news: ClusterSeen | InfraSeen, soon: Look, later: Look) -> None:
+    def _enqueue_level(self, subject: str, news: ClusterSeen | InfraSeen, soon: Enqueue, later: Enqueue) -> None:
         tenant = names_of(subject)[2]
         state = self.cluster(tenant, news.cluster)
         if state is not None:
-            look = later if isinstance(state, Launching) and _words_alone(news) else soon
-            look((tenant, state.wish.colony))
+            enqueue = later if isinstance(state, Launching) and _is_progress_message(news) else soon
+            enqueue((tenant, state.wish.colony))
 
     def cluster(self, tenant: str, name: str) -> ClusterState | None:
         """A cluster's state."""
@@ -109,19 +110,23 @@ class Books:
         state = self.teardowns.get(Key("teardown", tenant, name))
         return state if isinstance(state, TeardownState) else None
 
-    def of(self, name: Name) -> Iterator[ClusterState]:
+    def clusters_of(self, name: Name) -> Iterator[ClusterState]:
         """Every cluster whose last incarnation is of a Colony of this name."""
-        for key in self._of.get(name, ()):
+        for key in self._keys_of_colony.get(name, ()):
             state = self.cluster(key.tenant, key.name)
             if state is not None and state.wish.colony == name[1]:
                 yield state
 
-    def alive(self) -> Iterator[Name]:
+    def unfinished_colonies(self) -> Iterator[Name]:
         """Every Colony of which something is not over yet, or would be kept for it."""
-        return (name for name in tuple(self._of) if any(self._kept(state) for state in self.of(name)))
+        return (
+            name
+            for name in tuple(self._keys_of_colony)
+            if any(self._unfinished(state) for state in self.clusters_of(name))
+        )
 
-    def _kept(self, state: ClusterState) -> bool:
-        return not (state.wish.deleting and self.over(state))
+    def _unfinished(self, state: ClusterState) -> bool:
+        return not (state.wish.deleting and self.is_gone(state))
 
     def facts(self, wish: Wish, refused: str = "") -> Facts:
         """All that is known of a wish's cluster."""
@@ -161,26 +166,39 @@ class Books:
     def collision(self, wish: Wish) -> str:
         """Why a wish cannot be followed: another Colony's cluster has its name."""
         state = self.cluster(wish.tenant, wish.name)
-        if state is None or state.wish.colony == wish.colony or self.over(state):
+        if state is None or state.wish.colony == wish.colony or self.is_gone(state):
             return ""
         return (
             f"the name {wish.name} is taken by cluster {state.wish.cluster} of Colony {state.wish.colony}: rename one"
         )
 
-    def over(self, state: ClusterState) -> bool:
+    def is_gone(self, state: ClusterState) -> bool:
         """Whether a cluster's teardown has reached its end, with its proof."""
         teardown = self.teardown(state.wish.tenant, state.wish.name)
         return isinstance(teardown, Gone) and teardown.uid == state.uid
 
 
-def _in(state: State, now: Look, soon: Look) -> Look:
+def _when(state: State, now: Enqueue, soon: Enqueue) -> Enqueue:
     return soon if isinstance(state, PASSING) else now
 
 
-def _words_alone(news: ClusterSeen | InfraSeen) -> bool:
+def _is_progress_message(news: ClusterSeen | InfraSeen) -> bool:
     """What a back end tells of a launch that its owner goes on waiting for."""
     return isinstance(news, InfraSeen) and news.present and not (news.reachable or news.going or news.failure)
 
 
 def _colony(state: msgspec.Struct) -> str:
     return state.colony if isinstance(state, AddonState) else str(state.wish.colony)  # type: ignore[attr-defined]
+
+
+async def forget_levels(levels: LevelPublisher, state: ClusterState) -> None:
+    """Forget the wish and the objects of a cluster that is gone."""
+    tenant, name = state.wish.tenant, state.wish.name
+    await levels.forget(Wish, tenant, name)
+    for number in range(1, state.attempts + 1):
+        for backend in BACKENDS:
+            await levels.forget(InfraSeen, tenant, backend, own_name(name, number))
+    if state.wish.need.adopt is not None:
+        for names, seen in levels.named(InfraSeen, tenant):
+            if seen.cluster == name and seen.adopted:  # its label may name another Colony by now
+                await levels.forget(InfraSeen, *names)

@@ -16,14 +16,14 @@ from schemas import cluster
 from schemas.infra import InfraSeen
 from schemas.wish import Wish
 from services.clouds.port import Cloud
-from services.gateway.colony_controller import Colonies
+from services.gateway.colony_controller import ColonyController
 from services.gateway.infra_watch import InfraWatch
 from services.gateway.intake import Intake
 from services.gateway.kube_events.recorder import Recorder
 from services.gateway.metrics.fleet import fleet
 from services.gateway.metrics.state_ages import ages
 from services.gateway.moved import carry_over
-from services.gateway.read_models import Books, Name
+from services.gateway.read_models import Name, ReadModels
 from services.gateway.status.previous import StatusCosts
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.workqueue import WorkQueue
@@ -67,13 +67,13 @@ class Gateway:
         self._levels = LevelPublisher(bus, clock, meters, Wish, InfraSeen)
         self._meters = meters
         self._clock = clock
-        self._books = Books(bus, meters)
+        self._books = ReadModels(bus, meters)
         self._recorder = Recorder(kube, self._books, clock)
         self._costs, self._cost_every = StatusCosts(cost_every), cost_every
         self._infra = [InfraWatch(cloud, self._levels, jitter) for cloud in clouds.values()]
-        self._colonies = Colonies(
+        self._colonies = ColonyController(
             kube, self._levels, self._books, clock, backend,
-            costs=self._costs, standing=self._standing, unseen=self._unseen,
+            costs=self._costs, find_objects=self._standing, unseen=self._unseen,
         )  # fmt: skip
         self._intake = Intake(bus, kube, clock=clock, meters=meters, jitter=jitter)
         self._queue: WorkQueue[Name] = WorkQueue(self._reconcile, "colony", jitter, parallel=AT_ONCE)
@@ -142,7 +142,7 @@ class Gateway:
     def _touch_later(self, name: Name, times: int = 1) -> None:
         """Reconcile a Colony a little later, with what its owner makes of the news: with all that came meanwhile."""
         if self.ready.is_set():
-            self._queue.add_after(name, times * min(SOON * max(1, self._books.founding), LATEST))
+            self._queue.add_after(name, times * min(SOON * max(1, self._books.starting), LATEST))
 
     async def _watch(self) -> None:
         async for sight in self._kube.watch(COLONIES):
@@ -162,21 +162,21 @@ class Gateway:
         self._colonies.objects.clear()
         for item in items:
             self._changed(item, gone=False)
-        for name in self._books.alive():
+        for name in self._books.unfinished_colonies():
             self._touch(name)
 
     def _changed(self, item: Object, *, gone: bool) -> None:
         name = (item["metadata"].get("namespace", ""), item["metadata"]["name"])
         if gone:
             self._colonies.objects.pop(name, None)
-        elif not self._colonies.saw(item):
+        elif not self._colonies.observe(item):
             return
         self._touch(name)
 
     async def _reconcile(self, name: Name) -> None:
         """Reconcile one Colony; one that cannot be now is put off, and the others go on."""
         try:
-            await self._colonies.follow(name)
+            await self._colonies.reconcile(name)
         except (Fault, Unavailable) as why:
             log.warning("colony.put_off", tenant=name[0], name=name[1], reason=str(why))
             self._queue.add_rate_limited(name)

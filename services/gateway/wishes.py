@@ -1,4 +1,4 @@
-"""What a Colony asks for, as wishes: a pure reading."""
+"""What a Colony asks for, read as wishes, and the annotations that name the event it was made of."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
@@ -6,20 +6,20 @@ from datetime import timedelta
 import msgspec
 
 from events.kube.port import Object
-from schemas.crds import AdoptSpec, ClusterSpec, Colony, NetworkSpec, PoolSpec
+from schemas.crds import AdoptSpec, ClusterSpec, Colony, NetworkSpec, PoolSpec, Refused, read_colony
 from schemas.infra import InfraSeen, Remains
 from schemas.limits import Limits
 from schemas.wish import AddonRef, Adopt, Need, Network, Pool, Taint, Wish, digest
 from services.clouds.labels import FORCE
 
-EVENT = "alate.dev/event-id"
+EVENT_ANNOTATION = "alate.dev/event-id"
 """The annotation that names the event a Colony was made of."""
-RELEASE = "alate.dev/release-id"
-"""The annotation that names the event a Colony was let go by."""
+RELEASE_ANNOTATION = "alate.dev/release-id"
+"""The annotation that names the event that released a Colony."""
 
 
 def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
-    """One wish per cluster of the Colony, in its order. `backend` is what founds those that do not say."""
+    """One wish per cluster of the Colony, in its order; `backend` is the default back end."""
     meta = colony.metadata
     return tuple(
         Wish(
@@ -29,21 +29,53 @@ def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
             uid=meta.uid,
             generation=meta.generation,
             deleting=meta.deletion_timestamp is not None,
-            force=meta.deletion_timestamp is not None and forced(meta.annotations),
+            force=meta.deletion_timestamp is not None and is_forced(meta.annotations),
             need=_need(cluster, backend),
             limits=_limits(cluster),
             addons=tuple(AddonRef(addon.name, digest(addon.manifests)) for addon in cluster.addons),
             asked_at=cluster.asked_at,
-            event=meta.annotations.get(EVENT, ""),
-            release=meta.annotations.get(RELEASE, "") if meta.deletion_timestamp else "",
+            event=meta.annotations.get(EVENT_ANNOTATION, ""),
+            release=meta.annotations.get(RELEASE_ANNOTATION, "") if meta.deletion_timestamp else "",
             commit=colony.spec.commit or "",
         )
         for cluster in colony.spec.clusters
     )
 
 
-def dropping(wish: Wish, last: Wish | None) -> Wish:
-    """The same, with the add-ons that it asked for before and asks for no more; `last` is what it said last."""
+class WishReader:
+    """Reads the wishes of each Colony once per version, as parsing a large one blocks the event loop for seconds."""
+
+    def __init__(self, backend: str) -> None:
+        """`backend` is the default back end."""
+        self._backend = backend
+        self._read: dict[tuple[str, str], tuple[object, tuple[Wish, ...] | Refused]] = {}
+        """By namespace and name: the version that was read, and its wishes or why it is invalid."""
+
+    def read(self, colony: Object) -> tuple[Wish, ...]:
+        """The wishes of a Colony. Raises Refused."""
+        meta = colony["metadata"]
+        name = (meta["namespace"], meta["name"])
+        version = (meta["uid"], meta["generation"], meta.get("deletionTimestamp"), meta.get("annotations"))
+        known = self._read.get(name)
+        if known is None or known[0] != version:
+            known = self._read[name] = (version, self._parsed(colony))
+        if isinstance(known[1], Refused):
+            raise known[1]
+        return known[1]
+
+    def forget(self, name: tuple[str, str]) -> None:
+        """Drop the wishes of a Colony that is gone."""
+        self._read.pop(name, None)
+
+    def _parsed(self, colony: Object) -> tuple[Wish, ...] | Refused:
+        try:
+            return wishes(read_colony({key: value for key, value in colony.items() if key != "status"}), self._backend)
+        except Refused as invalid:
+            return invalid
+
+
+def with_dropped_addons(wish: Wish, last: Wish | None) -> Wish:
+    """The wish, with the add-ons that the last wish asked for and this one does not."""
     if last is None or last.uid != wish.uid:
         return wish
     asked = {addon.name for addon in wish.addons}
@@ -51,14 +83,14 @@ def dropping(wish: Wish, last: Wish | None) -> Wish:
     return msgspec.structs.replace(wish, dropped=tuple(name for name in before if name not in asked))
 
 
-def no_more(wish: Wish, generation: int, *, force: bool = False) -> Wish:
-    """The wish that a cluster which is asked for no more shall go."""
+def released_wish(wish: Wish, generation: int, *, force: bool = False) -> Wish:
+    """The wish that a cluster be deleted."""
     generation, force = max(generation, wish.generation), force or wish.force
     return msgspec.structs.replace(wish, deleting=True, generation=generation, force=force)
 
 
-def forced(annotations: Mapping[str, str]) -> bool:
-    """Whether the end of a Colony's clusters shall wait for nothing in them."""
+def is_forced(annotations: Mapping[str, str]) -> bool:
+    """Whether the teardown of a Colony's clusters shall wait for nothing in them."""
     return annotations.get(FORCE) == "true"
 
 
@@ -121,30 +153,30 @@ def _seconds(span: timedelta | None) -> float | None:
     return None if span is None else span.total_seconds()
 
 
-Standing = Callable[[str, str], tuple[InfraSeen, ...]]
-"""From a cluster's tenant and name to what bears its marks."""
+FindObjects = Callable[[str, str], tuple[InfraSeen, ...]]
+"""From a cluster's tenant and name to its objects in the back ends."""
 
 
-def remains(colony: Object, wish: Wish, found: Iterable[InfraSeen]) -> Wish:
-    """The wish, with what is left of a cluster that has no history; as it is where nothing is."""
-    left = Remains(found=tuple(map(_bare, found)), ended=ended(colony, wish))
+def with_remains(colony: Object, wish: Wish, found: Iterable[InfraSeen]) -> Wish:
+    """The wish, with the objects that are left of a cluster without a history."""
+    left = Remains(found=tuple(map(_bare, found)), ended=shown_end(colony, wish))
     return msgspec.structs.replace(wish, remains=left) if left != Remains() else wish
 
 
-def ended(colony: Object, wish: Wish) -> str:
-    """Why a cluster is over that its Colony goes on naming, as the status shows it; empty if it shows no end."""
-    shown = next((one for one in _shown(colony) if one.get("name") == wish.cluster), {})
+def shown_end(colony: Object, wish: Wish) -> str:
+    """Why a cluster has ended that its Colony still names, as the status shows; empty if it shows no end."""
+    shown = next((one for one in _shown_clusters(colony) if one.get("name") == wish.cluster), {})
     if shown.get("phase") != "Released" or wish.deleting:
         return ""
     return (shown.get("teardown") or {}).get("reason") or "Ended"
 
 
-def _shown(colony: Object) -> Iterable[Object]:
+def _shown_clusters(colony: Object) -> Iterable[Object]:
     return colony.get("status", {}).get("clusters") or ()
 
 
 def _bare(seen: InfraSeen) -> InfraSeen:
-    """Without what changes while it stands."""
+    """The object without fields that change while it exists."""
     return InfraSeen(
         cluster=seen.cluster, uid=seen.uid, attempt=seen.attempt, backend=seen.backend, adopted=seen.adopted,
         reachable=seen.reachable, kubeconfig=seen.kubeconfig,

@@ -19,7 +19,7 @@ from schemas.infra import InfraSeen
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
-from services.gateway.read_models import Books
+from services.gateway.read_models import ReadModels
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import entities, levels
 from services.sandbox.api.store.journal import KUBE, BusJournal
@@ -99,16 +99,16 @@ async def test_a_view_forgets_at_once_what_is_told_gone(bus, run):
 async def test_a_thousand_purged_entities_are_kept_by_no_view(bus, run, monkeypatch):
     monkeypatch.setattr(jetstream_feed, "LOOK", 0.2)
     monkeypatch.setattr(jetstream_feed, "LIST", 0.4)
-    view, books = entities(bus, cluster.LIFECYCLE, Meters()), Books(bus, Meters())
+    view, books = entities(bus, cluster.LIFECYCLE, Meters()), ReadModels(bus, Meters())
     entries = [requested(number) for number in range(MANY)]
     publishes = (bus.publish(Message(key.state("requested"), msgspec.json.encode(state))) for key, state in entries)
     await asyncio.gather(*publishes)
     await run(view, books.clusters)
-    assert len(list(view)) == books.founding == MANY
+    assert len(list(view)) == books.starting == MANY
     await bus.purge("EVENTS", "cluster.*.acme.*")
-    await until(lambda: not list(view) and not books.founding)
-    assert not list(books.alive())
-    assert not books._of
+    await until(lambda: not list(view) and not books.starting)
+    assert not list(books.unfinished_colonies())
+    assert not books._keys_of_colony
 
 
 async def test_what_is_told_gone_stays_gone_when_nats_is_killed(server, bus, run):

@@ -21,8 +21,8 @@ from schemas.wish import Wish
 from services.gateway.annotations import MANAGER
 from services.gateway.kube_events.correlator import Correlator
 from services.gateway.kube_events.transitions import Occurrence, occurrences, reachability
-from services.gateway.read_models import Books
-from services.gateway.wishes import EVENT
+from services.gateway.read_models import ReadModels
+from services.gateway.wishes import EVENT_ANNOTATION
 
 RECENT = timedelta(minutes=5)
 """What came to be longer before the start is history: it is told no more."""
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 class Recorder:
     """Hears every transition, and writes the Events one after another."""
 
-    def __init__(self, kube: Kube, books: Books, clock: Callable[[], datetime]) -> None:
+    def __init__(self, kube: Kube, books: ReadModels, clock: Callable[[], datetime]) -> None:
         self._kube = kube
         self._books = books
         self._clock = clock
@@ -151,7 +151,7 @@ def manifest(wish: Wish, uid: str, told: Occurrence, mark: str, at: datetime) ->
         "metadata": {
             "name": f"{wish.colony}.{digest}",
             "namespace": wish.tenant,
-            "annotations": {EVENT: mark},
+            "annotations": {EVENT_ANNOTATION: mark},
         },
         "involvedObject": {
             "apiVersion": COLONIES.api_version,

@@ -384,7 +384,7 @@ async def test_a_word_that_extends_and_cannot_be_read_says_what_would_be_right(h
 async def test_a_life_that_is_ending_is_not_extended_and_the_dead_letter_says_so(house):
     await house(ASKED | {"spec": MORTAL})
     house.kube.applied[0][2]["status"] = {"clusters": [{"name": "a", "phase": "Releasing"}]}
-    assert "is on its way out" in await house(EXTENDED, EXTEND)
+    assert "is being released" in await house(EXTENDED, EXTEND)
     assert house.kube.patched == []
 
 

@@ -65,7 +65,7 @@ class House:
             backend="capi",
             cost_every=timedelta(minutes=1),
         )
-        self.gateway._colonies.follow = self._look
+        self.gateway._colonies.reconcile = self._look
         self.store = EntityStore(self.bus, cluster.LIFECYCLE, lambda: NOW, Meters())
         self.levels = LevelPublisher(self.bus, lambda: NOW, Meters(), ClusterSeen, InfraSeen)
 

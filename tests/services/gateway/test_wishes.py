@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from schemas.crds import read_colony
+from events.telemetry import NOWHERE, Trace
+from schemas.crds import Refused, read_colony
 from schemas.limits import Limits
 from schemas.wish import AddonRef, Need, Network, Pool, Spot, Taint, Wish, digest
-from services.gateway.wishes import dropping, no_more, wishes
+from services.gateway.annotations import event_annotations, release_annotations, release_trace_of, trace_of
+from services.gateway.wishes import WishReader, released_wish, wishes, with_dropped_addons
 
 MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"
 FULL = {
@@ -68,18 +70,18 @@ def test_force_is_news_though_it_makes_no_generation_of_its_own():
 
 def test_an_addon_that_was_asked_for_once_is_dropped_until_it_is_asked_for_again():
     with_it, without = wishes(colony(FULL), "capi") + wishes(colony(FULL | {"addons": []}), "capi")
-    first = dropping(with_it, None)
+    first = with_dropped_addons(with_it, None)
     assert first.dropped == ()
-    second = dropping(without, first)
+    second = with_dropped_addons(without, first)
     assert second.dropped == ("driver",)
-    assert dropping(without, second) == second
-    assert dropping(with_it, second).dropped == ()
+    assert with_dropped_addons(without, second) == second
+    assert with_dropped_addons(with_it, second).dropped == ()
 
 
 def test_what_an_earlier_colony_of_the_name_asked_for_is_not_dropped():
     (before,) = wishes(colony(FULL, uid="c0"), "capi")
     (now,) = wishes(colony(FULL | {"addons": []}), "capi")
-    assert dropping(now, before) == now
+    assert with_dropped_addons(now, before) == now
 
 
 def test_a_wish_names_the_event_that_asked_for_it():
@@ -143,8 +145,87 @@ def test_the_contents_of_an_addon_are_named_not_sent():
 
 def test_a_cluster_asked_for_no_more_is_a_newer_wish_that_it_goes():
     (wish,) = wishes(colony(SMALL), "capi")
-    gone = no_more(wish, 7)
+    gone = released_wish(wish, 7)
     assert (gone.deleting, gone.generation) == (True, 7)
     assert gone.newer_than(wish)
-    assert no_more(wish, 2).generation == 4
-    assert no_more(wish, 2).newer_than(wish)
+    assert released_wish(wish, 2).generation == 4
+    assert released_wish(wish, 2).newer_than(wish)
+
+
+@pytest.fixture
+def parses(monkeypatch):
+    """The generations that were parsed, one after another."""
+    found = []
+
+    def counted(written):
+        found.append(written["metadata"]["generation"])
+        return read_colony(written)
+
+    monkeypatch.setattr("services.gateway.wishes.read_colony", counted)
+    return found
+
+
+def written(clusters=(SMALL,), status=None, **meta):
+    known = {"name": "train", "namespace": "acme", "uid": "c1", "generation": 4, "resourceVersion": "7"} | meta
+    whole = {"apiVersion": "alate.dev/v1alpha1", "kind": "Colony", "metadata": known}
+    return whole | {"spec": {"clusters": list(clusters)}} | ({"status": status} if status else {})
+
+
+def test_a_colony_is_parsed_once_per_version_whatever_its_status_shows(parses):
+    reader = WishReader("capi")
+    first = reader.read(written())
+    assert reader.read(written(resourceVersion="8", status={"phase": "Ready"})) is first
+    assert parses == [4]
+    (newer,) = reader.read(written(generation=5, resourceVersion="9"))
+    assert (newer.generation, parses) == (5, [4, 5])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"uid": "c2"}, {"annotations": {"alate.dev/force": "true"}}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}],
+)
+def test_it_is_parsed_again_for_whatever_of_its_metadata_a_wish_depends_on(parses, change):
+    reader = WishReader("capi")
+    before = reader.read(written())
+    assert reader.read(written(**change)) is not before
+    assert parses == [4, 4]
+
+
+def test_an_invalid_colony_is_parsed_once_and_refused_each_time(parses):
+    reader = WishReader("capi")
+    for _ in range(2):
+        with pytest.raises(Refused, match="pools"):
+            reader.read(written(({"name": "b", "pools": []},)))
+    assert parses == [4]
+
+
+def test_a_colony_that_is_gone_is_forgotten(parses):
+    reader = WishReader("capi")
+    reader.read(written())
+    reader.forget(("acme", "train"))
+    reader.read(written())
+    assert parses == [4, 4]
+
+
+TRACE = Trace(f"00-{'1' * 32}-{'b' * 16}-01", "vendor=1")
+
+
+@pytest.mark.parametrize("trace", [TRACE, Trace(TRACE.parent), NOWHERE])
+def test_the_trace_that_is_written_is_the_trace_that_is_read(trace):
+    assert trace_of({"annotations": event_annotations("e-1", trace)}) == trace
+
+
+def test_the_trace_of_its_end_is_another_than_that_of_its_beginning():
+    end = Trace(TRACE.parent.replace("1", "2"))
+    meta = {"annotations": {**event_annotations("e-1", TRACE), **release_annotations("e-2", end)}}
+    assert (trace_of(meta), release_trace_of(meta)) == (TRACE, end)
+    assert meta["annotations"]["alate.dev/release-id"] == "e-2"
+
+
+def test_what_came_in_no_trace_bears_its_event_alone():
+    assert event_annotations("e-1", NOWHERE) == {"alate.dev/event-id": "e-1"}
+
+
+@pytest.mark.parametrize("meta", [{}, {"annotations": {"alate.dev/traceparent": "whatever a person wrote"}}])
+def test_what_a_person_wrote_is_in_no_trace(meta):
+    assert trace_of(meta) == NOWHERE

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from schemas.wish import AddonRef, Adopt, Limits, Need, Pool, Spot, Wish, digest
-from services.gateway.wishes import dropping, no_more
+from services.gateway.wishes import released_wish, with_dropped_addons
 from tests.services.crash.conftest import clock
 from tests.services.leaks.history import CLUSTERS, THEIRS
 from tests.services.leaks.world import TENANT, World
@@ -42,16 +42,16 @@ class Asked:
             addons=tuple(AddonRef(addon, digest(text)) for addon, text in self.addons.get(name, {}).items()),
             need=_need(name, before, last, **need),
         )  # fmt: skip
-        await self._say(name, dropping(wish, last))
+        await self._say(name, with_dropped_addons(wish, last))
 
     async def end(self, name: str, *, force: bool = False) -> None:
         """It is asked for no more, if it is not over; `force`: and nothing in it is to be waited for."""
         if not await self._world.over(name):
             last, state = self._world.wishes[name], await self._world.state(name)
             if state is not None and state.wish.uid != last.uid:  # of a Colony long gone, whose wish was heard late
-                await self._world.say(no_more(state.wish, state.wish.generation), TENANT, name)
+                await self._world.say(released_wish(state.wish, state.wish.generation), TENANT, name)
             else:
-                await self._say(name, no_more(last, last.generation + 1, force=force))
+                await self._say(name, released_wish(last, last.generation + 1, force=force))
 
     async def _say(self, name: str, wish: Wish) -> None:
         self._world.wishes[name] = wish

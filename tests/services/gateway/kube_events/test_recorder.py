@@ -18,7 +18,7 @@ from schemas import addon, cluster, teardown
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from services.gateway.kube_events.recorder import RECENT, WAITING, Recorder
-from services.gateway.read_models import Books
+from services.gateway.read_models import ReadModels
 from services.runtime.entity_store import EntityStore
 from services.runtime.level_publisher import LevelPublisher
 from services.sandbox.api.server.app import MANAGEMENT, Api
@@ -48,7 +48,7 @@ class House:
         return Kube(LocalTransport(self.api, MANAGEMENT), random=lambda: 0.5)
 
     async def recorder(self, kube=None):
-        books = Books(self.bus, Meters())
+        books = ReadModels(self.bus, Meters())
         made = Recorder(kube or self.kube(), books, lambda: self.now)
         for view in books.views:
             self.tasks.append(asyncio.create_task(view.run()))
