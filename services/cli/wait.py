@@ -12,6 +12,7 @@ from events.kube.client import Changed, Kube, Listed, Lost, Object
 from events.kube.resources import COLONIES
 from schemas import durations
 from services.cli.output.colours import DIM, coloured, paint
+from services.cli.output.render import brief
 from services.errors import BadInput, Failed
 
 REDRAW = 1.0
@@ -43,8 +44,9 @@ class Progress:
         """Another state is reached."""
         if text == self.text:
             return
-        before, self._since, took = self.text, self._clock(), self._clock() - self._since
-        self.text = text
+        now, before = self._clock(), self.text
+        took = now - self._since
+        self.text, self._since = text, now
         if not self._live:
             self.say(f"{text}  (after {_seconds(took)})" if before else text)
             return
@@ -142,7 +144,7 @@ def _line(colony: Object) -> str:
     accelerators = status.get("accelerators")
     counted = f"{accelerators} accelerators" if accelerators else ""
     parts = (status.get("phase"), counted, status.get("offer"), status.get("message"))
-    return f"colony/{colony['metadata']['name']}  " + "  ".join(str(part) for part in parts if part)
+    return brief(f"colony/{colony['metadata']['name']}  " + "  ".join(str(part) for part in parts if part))
 
 
 def current(colony: Object) -> Object:

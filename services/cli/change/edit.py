@@ -13,8 +13,8 @@ from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from schemas import durations
 from services.cli.connection import Connection
+from services.cli.get.labels import in_namespace
 from services.cli.output.render import FOR_PEOPLE, Form, Writer, document
-from services.cli.request.submit import in_namespace
 from services.cli.wait import Progress, current, follow, limited
 from services.colony.edits import (
     MANAGER,

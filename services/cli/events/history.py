@@ -1,16 +1,19 @@
-"""`alate events history` shows a cluster's life, and how long each state took."""
+"""`alate events history` shows the states of a cluster, and how long each took."""
 
 from collections.abc import Iterator
 
+import msgspec
+
 from events.bus import Bus
+from services.cli.get.labels import label
 from services.cli.output.render import Columns, Form, Printer, Writer
-from services.eventlog.history import history, totals
+from services.eventlog.history import Turn, history, totals
 from services.eventlog.record import clock
 
 TABLE = Columns(
     {
         "AT (UTC)": lambda item, _: clock(item["at"]),
-        "ENTITY": lambda item, _: str(item["entity"]),
+        "ENTITY": lambda item, _: str(item["name"]),
         "STATE": lambda item, _: str(item["state"]),
         "FOR": lambda item, _: "" if item["seconds"] is None else f"{item['seconds']:.3f}s",
         "ID": lambda item, _: str(item["id"]),
@@ -22,12 +25,31 @@ TABLE = Columns(
 async def show(bus: Bus, tenant: str, cluster: str, form: Form, write: Writer) -> None:
     """Show it."""
     turns = await history(bus, tenant, cluster)
-    Printer(TABLE, form, write).all([turn.item() for turn in turns])
+    Printer(TABLE, form, write).all([turn.item() | {"name": _name(turn)} for turn in turns])
     if form == "table":
-        write("".join(_summary(totals(turns))))
+        write("".join(_summary(totals(turns), {turn.item()["entity"]: _name(turn) for turn in turns})))
 
 
-def _summary(found: dict[str, dict[str, float]]) -> Iterator[str]:
+class _Wish(msgspec.Struct, frozen=True):
+    colony: str = ""
+
+
+class _Owned(msgspec.Struct, frozen=True):
+    """What a state says of its Colony: itself, or in its wish."""
+
+    colony: str = ""
+    wish: _Wish = _Wish()
+
+
+def _name(turn: Turn) -> str:
+    """The cluster as people write it, and what of it."""
+    owned = msgspec.json.decode(turn.said.stored.data, type=_Owned)
+    cluster, _, addon = turn.key.name.partition(".")
+    what = {"teardown": " teardown", "addon": f" add-on {addon}"}.get(turn.key.domain, "")
+    return f"{label(owned.colony or owned.wish.colony, cluster)}{what}"
+
+
+def _summary(found: dict[str, dict[str, float]], names: dict[str, str]) -> Iterator[str]:
     yield "\n"
     for entity, states in found.items():
-        yield f"{entity}: {', '.join(f'{state} {seconds:.3f}s' for state, seconds in states.items())}\n"
+        yield f"{names[entity]}: {', '.join(f'{state} {seconds:.3f}s' for state, seconds in states.items())}\n"

@@ -1,9 +1,10 @@
 """`alate get clusters` shows each cluster as its Colony's status does: how it is now, and what it has cost by now."""
+# ruff: noqa: PLC0415 - imports: other kinds than clusters are shown without what a Colony's status needs
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,9 +15,10 @@ from schemas.registry import declared
 from schemas.subjects import names_of
 from schemas.teardown import Gone
 from services.colony.accounting import so_far
-from services.gateway.status.facts import Facts, phase
-from services.gateway.status.message import message, skipped_steps
 from services.queries.item import Item
+
+if TYPE_CHECKING:
+    from services.gateway.status.facts import Facts
 
 DOMAIN = "domain"
 """The field that tells what an item is of until all that is said of a cluster is one item."""
@@ -69,6 +71,9 @@ RELEASED = declared(cluster.Released).event
 def _whole(item: Item, said: Sequence[Item]) -> Item:
     """One that this release cannot read is shown as it was said."""
     found = {key: value for key, value in item.items() if key != DOMAIN}
+    from services.gateway.status.facts import phase
+    from services.gateway.status.message import message, skipped_steps
+
     facts = _facts(_read(item), [_read(each) for each in said])
     if facts is None or facts.cluster is None:
         return found
@@ -77,10 +82,12 @@ def _whole(item: Item, said: Sequence[Item]) -> Item:
     return found | {"cost_usd": cost, "phase": phase(facts), "message": message(facts), "left": left}
 
 
-def _facts(state: object, said: Sequence[object]) -> Facts | None:
+def _facts(state: object, said: Sequence[object]) -> "Facts | None":
     """What is known of it, as its Colony's status is made of it; but for the words of its back end."""
     if not isinstance(state, cluster.ClusterState):
         return None
+    from services.gateway.status.facts import Facts
+
     own = [each for each in said if getattr(each, "uid", "") == state.uid]
     return Facts(
         state.wish,

@@ -42,6 +42,11 @@ def label(colony: str, name: str) -> str:
     return f"{colony}/{name.removeprefix(stem)}" if colony and name.startswith(stem) else name
 
 
+def in_namespace(namespace: str) -> str:
+    """The namespace for people; empty where commands look for it by themselves."""
+    return "" if namespace == "default" else f" in namespace {namespace}"
+
+
 def entity(text: str) -> str:
     """The name that a cluster has in events, from COLONY/CLUSTER or from that name itself. Raises BadInput."""
     colony, slash, cluster = text.partition("/")

@@ -16,6 +16,8 @@ from services.queries.item import Item
 Form = Literal["table", "wide", "json", "yaml", "name"]
 Writer = Callable[[str], object]
 GAP = "   "
+LONGEST = 160
+"""Characters of a message in a table."""
 FOR_PEOPLE = ("table", "wide")
 
 
@@ -86,12 +88,21 @@ class Printer:
 
     def _row(self, item: Item) -> tuple[str, ...]:
         now = datetime.now(UTC)
-        return tuple(cell(item, now) for cell in self._columns.values())
+        return tuple(self._cut(title, cell(item, now)) for title, cell in self._columns.items())
+
+    def _cut(self, title: str, text: str) -> str:
+        """The cell, a message no longer than can be read at once: ``-o wide`` has all of it."""
+        return text if title != "MESSAGE" or self._form == "wide" else brief(text)
 
     def _line(self, row: Sequence[str]) -> str:
         padded = [cell.ljust(width) for cell, width in zip(row, self._widths, strict=True)]
         shown = [painted(title, cell) for title, cell in zip(self._columns, padded, strict=True)]
         return GAP.join(shown if self._coloured else padded).rstrip() + "\n"
+
+
+def brief(text: str) -> str:
+    """The text, or as much of it as `LONGEST` allows."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def document(value: object, form: Form) -> str:
@@ -108,7 +119,8 @@ def yaml_text(value: object) -> str:
     """YAML, its fields in their own order."""
     import yaml  # noqa: PLC0415 - a table does without
 
-    return yaml.safe_dump(msgspec.to_builtins(value), sort_keys=False)
+    # By way of JSON, which knows every type that is shown.
+    return yaml.safe_dump(msgspec.json.decode(msgspec.json.encode(value)), sort_keys=False)
 
 
 def table(columns: Columns, items: Iterable[Item]) -> str:

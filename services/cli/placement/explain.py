@@ -1,4 +1,4 @@
-"""`alate explain` shows why a cluster is where it is, read back from its history on the bus."""
+"""`alate explain` shows why a cluster is where it is, from its history on the bus."""
 
 from datetime import UTC, datetime
 
@@ -12,22 +12,14 @@ from schemas.inventory import ClusterSeen
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.teardown import TeardownState
-from schemas.wish import cluster_name
 from services.cli.get.clusters import STATES
+from services.cli.get.labels import label
 from services.cli.output.render import Form, Writer, document
 from services.cli.placement.tables import accounted
-from services.errors import BadInput, Failed
+from services.errors import Failed
 from services.eventlog.explain import account
 from services.gateway.status.facts import Facts, phase
 from services.gateway.status.message import message, skipped_steps
-
-
-def name_of(asked: str) -> str:
-    """A cluster's name, from ``COLONY/CLUSTER`` or as it is. Raises BadInput."""
-    colony, slash, cluster = asked.partition("/")
-    if not colony or (slash and not cluster) or "/" in cluster:
-        raise BadInput(f"{asked!r} names no cluster: must be COLONY/CLUSTER, or a name of `alate get clusters`")
-    return cluster_name(colony, cluster) if slash else colony
 
 
 async def show(bus: Bus, tenant: str, name: str, *, form: Form, write: Writer) -> None:
@@ -35,7 +27,7 @@ async def show(bus: Bus, tenant: str, name: str, *, form: Form, write: Writer) -
     history = await lived(bus, tenant, name)
     told = msgspec.to_builtins(account(history, datetime.now(UTC)))
     known = await facts(bus, history[-1])
-    told |= {"phase": phase(known), "now": now(known)}
+    told |= {"name": label(told["colony"], told["name"]), "phase": phase(known), "now": now(known)}
     write(accounted(told) if form == "table" else document(told, form))
 
 

@@ -1,4 +1,4 @@
-"""`alate plan` shows what a Colony's clusters would get now, and what was left out, without asking for anything."""
+"""`alate plan` shows where a Colony's clusters would be created now, and what was left out; it creates nothing."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,10 +20,11 @@ from services.process.settings import BadSetting, load
 from services.provisioning.placement.adoption import nothing_to_adopt
 from services.provisioning.placement.predicates import CloudReach
 from services.provisioning.placement.preview import Plan, adoption_plan, impossible_plan, knowledge_after, plan
+from services.queries.item import Item
 
 EGRESS = "prices are those of the machines: moving data to them (egress) is in no catalog, and is left out"
-ASKED = "the management cluster was asked which clouds its back ends can found on"
-NOT_ASKED = "no management cluster was asked: that a back end can found on these clouds is taken for granted"
+ASKED = "the management cluster was asked on which clouds its back ends can create clusters"
+NOT_ASKED = "no management cluster was asked: every cloud of the catalogs counts as reachable"
 
 
 def asked(colonies: Sequence[Object]) -> list[Wish]:
@@ -44,10 +45,15 @@ async def show(
     told = {
         "offers_from": here.source,
         "notes": [EGRESS, NOT_ASKED if here.clouds is None else ASKED, *here.troubles],
-        "clusters": msgspec.to_builtins(found),
+        "clusters": [_item(wish, each) for wish, each in zip(wanted, found, strict=True)],
     }
     write(planned(told) if form == "table" else document(told, form))
     return all(each.choices for each in found)
+
+
+def _item(wish: Wish, found: Plan) -> Item:
+    plain: Item = msgspec.to_builtins(found)
+    return plain | {"name": f"{wish.colony}/{wish.cluster}"}
 
 
 async def plans(here: Stand, wanted: Sequence[Wish]) -> list[Plan]:

@@ -1,9 +1,10 @@
-"""Plans and accounts as people read them: a sentence for what was asked, a table for what came of it."""
+"""Plans and explanations as people read them: a sentence for the request, a table for the placements."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from services.cli.get.clusters import word
+from services.cli.get.labels import in_namespace
 from services.cli.output.cells import Cell, age
 from services.cli.output.render import Columns, Printer
 from services.queries.item import Item
@@ -55,7 +56,7 @@ ATTEMPTS = Columns(
         "BEGAN": lambda item, _: item["began"][:19],
         "COST": _dollars("cost_usd"),
         "SAVED": _dollars("saved_usd"),
-        "CAME TO": lambda item, _: _came_to(item),
+        "RESULT": lambda item, _: _came_to(item),
     },
 )
 
@@ -69,7 +70,7 @@ def planned(told: Item) -> str:
 
 
 def _plan(each: Item, now: datetime) -> Iterator[str]:
-    yield f"{each['tenant']}/{each['name']}: {_wanted(each['need'])}\n"
+    yield f"{each['name']}{in_namespace(each['tenant'])}: {_wanted(each['need'])}\n"
     if each["stands"]:
         yield _stands(each["stands"], each["need"]["adopt"])
     ranked = [{**choice, "rank": number} for number, choice in enumerate(each["choices"], start=1)]
@@ -89,12 +90,12 @@ def _plan(each: Item, now: datetime) -> Iterator[str]:
 
 
 def _stands(there: Item, adopt: Item) -> str:
-    """What would be taken in, what it has, and what becomes of it in the end."""
+    """What would be adopted, what it has, and what becomes of it in the end."""
     machines = [f"{one['nodes']} {one['instance'] or 'workers'}{_named(one)}" for one in there["pools"]]
     workers = machines or ([f"{there['nodes']} workers"] if there["nodes"] is not None else [])
     told = (*workers, f"{there['cloud']} {there['region']}".strip(), there["kubernetes_version"])
-    end = "is deleted in the end" if adopt.get("on_release") == "delete" else "is handed back in the end"
-    return f"takes in {there['name']}, which {end}; it tells: {', '.join(filter(None, told)) or 'nothing of itself'}\n"
+    end = "deleted" if adopt.get("on_release") == "delete" else "kept"
+    return f"adopts {there['name']} ({end} in the end): {', '.join(filter(None, told)) or 'nothing is known of it'}\n"
 
 
 def _named(one: Item) -> str:
@@ -119,18 +120,19 @@ def accounted(told: Item) -> str:
 
 
 def _account(told: Item) -> Iterator[str]:
-    again = f" (times it was founded before: {told['before']})" if told["before"] else ""
+    again = f" (times it was created before: {told['before']})" if told["before"] else ""
     shown, own = word(told), f"{told['state']} since {told['since'][:19]} UTC"
-    yield f"{told['tenant']}/{told['name']} is {own if shown == told['state'] else f'{shown}; it was {own}'}\n"
-    yield f"asked for by Colony {told['colony']} at {told['asked_at'][:19]} UTC{again}: {_wanted(told['need'])}\n\n"
-    yield _table(ATTEMPTS, told["attempts"]) if told["attempts"] else "nothing was tried yet\n"
+    where, state = in_namespace(told["tenant"]), own if shown == told["state"] else f"{shown}; it was {own}"
+    yield f"{told['name']}{where} is {state}\n"
+    yield f"requested at {told['asked_at'][:19]} UTC{again}: {_wanted(told['need'])}\n\n"
+    yield _table(ATTEMPTS, told["attempts"]) if told["attempts"] else "no attempt yet\n"
     yield f"\ncost so far: ${told['cost_usd']:.2f}\n"
     lines = {
         "now": "now {}",
-        "interruptions": "interrupted so often: {}",
-        "refused": "the newest wish cannot be followed: {}",
+        "interruptions": "interruptions: {}",
+        "refused": "the newest change is refused: {}",
         "waits_for": "waits for {}",
-        "because": "let go because: {}",
+        "because": "released because: {}",
     }
     for name, line in lines.items():
         if told.get(name):
@@ -140,7 +142,7 @@ def _account(told: Item) -> Iterator[str]:
 def _came_to(item: Item) -> str:
     if item["reason"]:
         return f"{item['reason']} at {item['failed_at'][:19]}: {item['message']}"
-    return f"released at {item['ended'][:19]}" if item["ended"] else "it runs, or is on its way"
+    return f"released at {item['ended'][:19]}" if item["ended"] else "running, or being created"
 
 
 def _table(kind: Columns, items: Iterable[Item]) -> str:

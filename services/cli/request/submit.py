@@ -8,6 +8,7 @@ from events.errors import NotFound
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from services.cli.connection import Connection
+from services.cli.get.labels import in_namespace
 from services.cli.output.render import FOR_PEOPLE, Form, Writer, document
 from services.cli.wait import Progress, current, follow, limited
 from services.clouds.labels import FORCE
@@ -78,11 +79,6 @@ def _content(colony: Object) -> tuple[object, ...]:
     """What a person writes of it."""
     meta = colony["metadata"]
     return meta.get("uid"), colony.get("spec"), meta.get("labels"), meta.get("annotations")
-
-
-def in_namespace(namespace: str) -> str:
-    """Where it is, if that is not where it would be looked for."""
-    return "" if namespace == "default" else f" in namespace {namespace}"
 
 
 async def delete(  # noqa: PLR0913 - which, how, and how long it is waited for

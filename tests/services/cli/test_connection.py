@@ -5,7 +5,7 @@ import pytest
 from events.bus import Unavailable
 from events.jetstream import bus
 from events.jetstream.credentials import NOBODY, Credentials
-from services.cli.connection import Connection, joined, of_environment, operator
+from services.cli.connection import Connection, joined, nearest, of_environment, operator
 from services.errors import BadInput
 from services.local.folder import Folder
 
@@ -55,3 +55,17 @@ async def test_a_nats_that_is_not_there_is_told_without_its_password(monkeypatch
         async with joined("nats://me:hunter2@a:1", NOBODY):
             pass
     assert "hunter2" not in str(told.value)
+
+
+def test_the_folder_is_found_upwards_as_git_finds_its_own(tmp_path):
+    (tmp_path / "project" / ".alate").mkdir(parents=True)
+    below = tmp_path / "project" / "a" / "b"
+    below.mkdir(parents=True)
+    assert nearest(below) == tmp_path / "project" / ".alate"
+    assert nearest(tmp_path / "elsewhere") == tmp_path / "elsewhere" / ".alate"
+
+
+def test_a_folder_of_another_user_is_passed_over(tmp_path, monkeypatch):
+    (tmp_path / ".alate").mkdir()
+    monkeypatch.setattr("os.getuid", lambda: 12345)
+    assert nearest(tmp_path / "mine") == tmp_path / "mine" / ".alate"

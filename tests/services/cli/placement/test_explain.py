@@ -7,8 +7,8 @@ from events.bus import Message
 from events.memory.bus import MemoryBus
 from schemas import addon, cluster, teardown
 from schemas.registry import declared
-from services.cli.placement.explain import name_of, show
-from services.errors import BadInput, Failed
+from services.cli.placement.explain import show
+from services.errors import Failed
 from tests.corpus import replayed
 from tests.services.gateway.known import SEEN, is_, put_on
 
@@ -18,23 +18,12 @@ async def bus():
     return await replayed("0.1.0")
 
 
-@pytest.mark.parametrize(("asked", "name"), [("train/gpu", "train-gpu"), ("train-gpu", "train-gpu")])
-def test_a_cluster_is_named_by_its_colony_or_as_it_is(asked, name):
-    assert name_of(asked) == name
-
-
-@pytest.mark.parametrize("asked", ["", "/gpu", "train/", "a/b/c"])
-def test_what_names_no_cluster_is_bad_input(asked):
-    with pytest.raises(BadInput, match="must be COLONY/CLUSTER"):
-        name_of(asked)
-
-
 async def test_a_released_cluster_is_explained_for_people_and_for_programs(bus):
     out: list[str] = []
     await show(bus, "default", "train-gpu", form="table", write=out.append)
     text = "".join(out)
-    assert text.startswith("default/train-gpu is released since ")
-    assert "\nlet go because: " in text
+    assert text.startswith("train/gpu is released since ")
+    assert "\nreleased because: " in text
     out.clear()
     await show(bus, "default", "train-gpu", form="json", write=out.append)
     told = json.loads("".join(out))
@@ -59,7 +48,7 @@ APPLIED = (("train-a.driver",), put_on(addon.Applied))
 async def test_one_that_drains_says_so_and_what_it_waits_for():
     end = is_(teardown.Draining, why="Deleted", blocked="Job default/train still has 2 pods")
     text = await explained(READY, APPLIED, (NAMED, end))
-    assert text.startswith("acme/train-a is draining; it was ready since 2026-01-01T11:00:00 UTC\n")
+    assert text.startswith("train/a in namespace acme is draining; it was ready since 2026-01-01T11:00:00 UTC\n")
     assert "\nnow Draining: ending since 2026-01-01 11:00:00Z (it was deleted): draining" in text
     assert "Job default/train still has 2 pods; given up at 2026-01-01 12:00:00Z" in text
 

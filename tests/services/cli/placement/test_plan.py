@@ -61,7 +61,7 @@ async def test_each_cluster_has_its_choices_best_first(colony, catalog):
     good, text = await shown(colony(FITS), catalog)
     (cluster,) = json.loads(text)["clusters"]
     assert good
-    assert (cluster["tenant"], cluster["name"]) == ("default", "train-a")
+    assert (cluster["tenant"], cluster["name"]) == ("default", "train/a")
     assert [each["price_per_hour"] for each in cluster["choices"]] == [16.0, 20.0, 40.0]
 
 

@@ -23,7 +23,7 @@ async def test_a_plan_for_one_node_speaks_of_it_in_the_singular(colony, catalog)
     await show(
         Connection(Path("absent")), asked(from_file(Path(file), None)), [catalog], form="table", write=out.append
     )
-    assert "".join(out).startswith("default/train-a: 1 node of 8 H100 (preferred spot)\n")
+    assert "".join(out).startswith("train/a: 1 node of 8 H100 (preferred spot)\n")
 
 
 async def test_a_plan_reads_as_a_sentence_its_choices_what_was_left_out_and_notes(colony, catalog):
@@ -33,7 +33,7 @@ async def test_a_plan_reads_as_a_sentence_its_choices_what_was_left_out_and_note
         Connection(Path("absent")), asked(from_file(Path(file), None)), [catalog], form="table", write=out.append
     )
     first, titles, best, second, _, _, left_out, *_ = lines = "".join(out).splitlines()
-    assert first == "default/train-a: 2 nodes of 8 H100 (preferred spot), only aws, for at most $30.00 an hour"
+    assert first == "train/a: 2 nodes of 8 H100 (preferred spot), only aws, for at most $30.00 an hour"
     assert titles.split() == ["CLOUD", "REGION", "ZONE", "MACHINES", "SPOT", "USD/H", "COUNTS", "AS", "BECAUSE"]
     assert best.split() == ["1", "aws", "us-east-1", "a", "2", "x8", "yes", "16.00", "16.00", "its", "price"]
     assert second.split() == ["2", "aws", "us-east-1", "a", "2", "y8", "no", "20.00", "20.00", "its", "price"]
@@ -56,14 +56,14 @@ async def test_a_plan_without_a_placement_says_why(colony, catalog):
         (
             Standing("aws", "r", (Stood("gpu", 2, "x8", spot=True),), version="v1.33.1"),
             "keep",
-            "takes in theirs, which is handed back in the end; it tells: 2 x8 spot in pool gpu, aws r, v1.33.1\n",
+            "adopts theirs (kept in the end): 2 x8 spot in pool gpu, aws r, v1.33.1\n",
         ),
         (
             Standing("dev", nodes=2),
             "delete",
-            "takes in theirs, which is deleted in the end; it tells: 2 workers, dev\n",
+            "adopts theirs (deleted in the end): 2 workers, dev\n",
         ),
-        (Standing(), "keep", "takes in theirs, which is handed back in the end; it tells: nothing of itself\n"),
+        (Standing(), "keep", "adopts theirs (kept in the end): nothing is known of it\n"),
     ],
     ids=["all of it", "little", "nothing"],
 )
@@ -77,7 +77,7 @@ def test_what_would_be_taken_in_reads_as_a_sentence(there, end, told):
 
 def test_an_account_reads_as_what_is_asked_each_attempt_and_what_it_costs():
     lines = accounted(msgspec.to_builtins(account(LIFE[:6], at(4)))).splitlines()
-    assert lines[0] == "acme/train-a is ready since 2026-01-01T03:00:00 UTC"
+    assert lines[0] == "train-a in namespace acme is ready since 2026-01-01T03:00:00 UTC"
     assert lines[1].startswith("asked for by Colony train at 2026-01-01T00:00:00 UTC: 2 nodes of 8 H100")
     assert lines[4].endswith("NoCapacity at 2026-01-01T01:00:00: none there")
     assert lines[5].split()[6:11] == ["24.00", "30.00", "2026-01-01T02:00:00", "48.00", "12.00"]
@@ -86,5 +86,5 @@ def test_an_account_reads_as_what_is_asked_each_attempt_and_what_it_costs():
 
 def test_where_nothing_was_tried_that_is_said():
     text = accounted(msgspec.to_builtins(account(LIFE[:1], at(1))))
-    assert "\nnothing was tried yet\n" in text
+    assert "\nno attempt yet\n" in text
     assert text.endswith("waits for an answer of the market\n")
