@@ -23,10 +23,10 @@ from services.sandbox.api.server.http import Server
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.api.store.journal import KUBE, BusJournal
 from services.sandbox.clouds.engine.manager import Clouds
-from services.sandbox.clouds.engine.workload_manager import Workloads
+from services.sandbox.clouds.engine.workload_manager import WorkloadSimulation
 from services.sandbox.clouds.model.pace import Pace
 from services.sandbox.clouds.model.shapes import shapes
-from services.sandbox.clouds.model.snapshot import Rules
+from services.sandbox.clouds.model.snapshot import SimulationRules
 from services.sandbox.seeds.plant import seed
 from services.sandbox.settings import SandboxSettings, load
 from services.sandbox.state import identity, seal, token
@@ -86,8 +86,8 @@ async def _world(api: Api, settings: SandboxSettings) -> AsyncGenerator[SandboxW
 async def _work(api: Api, world: SandboxWorld, settings: SandboxSettings) -> None:
     pace = Pace().times(settings.speed)
     offers = (offer for catalog in read_folder(SAMPLE).values() for offer in catalog.offers)
-    clouds = Clouds(world.kube(MANAGEMENT), world, Rules(pace=pace, shapes=shapes(offers)), _now)
-    workloads = Workloads(world, api.holds, _now, pace.pod)
+    clouds = Clouds(world.kube(MANAGEMENT), world, SimulationRules(pace=pace, shapes=shapes(offers)), _now)
+    workloads = WorkloadSimulation(world, api.holds, _now, pace.pod)
     api.follow(lambda place, group, plural: _tell(workloads, place, group, plural))
     settle()
     async with asyncio.TaskGroup() as group:
@@ -95,7 +95,7 @@ async def _work(api: Api, world: SandboxWorld, settings: SandboxSettings) -> Non
         group.create_task(workloads.run(place for place in api.clusters if place != MANAGEMENT))
 
 
-def _tell(workloads: Workloads, place: str, group: str, plural: str) -> None:
+def _tell(workloads: WorkloadSimulation, place: str, group: str, plural: str) -> None:
     if place != MANAGEMENT:  # nothing runs inside the management cluster
         workloads.changed(place, group, plural)
 

@@ -27,10 +27,10 @@ from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.clouds.engine.manager import Clouds
-from services.sandbox.clouds.engine.workload_manager import Workloads
+from services.sandbox.clouds.engine.workload_manager import WorkloadSimulation
 from services.sandbox.clouds.model.pace import Pace
 from services.sandbox.clouds.model.shapes import shapes
-from services.sandbox.clouds.model.snapshot import Rules
+from services.sandbox.clouds.model.snapshot import SimulationRules
 from tests.services.outbound.world import Fake
 
 TARGETS = Path(__file__).parents[1] / "data" / "outbound"
@@ -97,8 +97,8 @@ class Stage:
     async def running(self) -> AsyncIterator[None]:
         """The simulated clouds as the administrator, and every service as itself."""
         offers = (offer for catalog in read_folder(SAMPLE).values() for offer in catalog.offers)
-        rules = Rules(pace=Pace().times(self.pace), shapes=shapes(offers))
-        workloads = Workloads(self.inside, self.inside.api.holds, self.clock, self.pace)
+        rules = SimulationRules(pace=Pace().times(self.pace), shapes=shapes(offers))
+        workloads = WorkloadSimulation(self.inside, self.inside.api.holds, self.clock, self.pace)
         self.inside.api.follow(lambda *of: workloads.changed(*of) if of[0] != MANAGEMENT else None)
         self.services = {name: make(self.ports(name)) for name, make in SERVICES.items()}
         loops = (Clouds(self.admin, self.inside, rules, self.clock), *self.services.values())

@@ -22,7 +22,7 @@ class Named(Protocol):
     def kind(self) -> str: ...
 
 
-class Cause(NamedTuple):
+class FieldError(NamedTuple):
     """An invalid field and the reason."""
 
     field: str
@@ -34,7 +34,7 @@ class Cause(NamedTuple):
 
 
 @dataclass(eq=False)
-class Refused(Exception):
+class StatusError(Exception):
     """A request that is answered with an error Status."""
 
     code: int
@@ -67,67 +67,67 @@ def _details(kind: Named, name: str, called: str, **more: object) -> Object:
     return {**({"name": name} if name else {}), **group, **({"kind": called} if called else {}), **more}
 
 
-def not_found(kind: Named, name: str) -> Refused:
-    return Refused(404, "NotFound", f'{qualified(kind)} "{name}" not found', _details(kind, name, kind.plural))
+def not_found(kind: Named, name: str) -> StatusError:
+    return StatusError(404, "NotFound", f'{qualified(kind)} "{name}" not found', _details(kind, name, kind.plural))
 
 
-class NoSuchPath(Refused):
+class NoSuchPath(StatusError):
     """An unknown path, answered in plain text like the real server does."""
 
     def response(self) -> Response:
         return Response(self.code, {"Content-Type": "text/plain"}, b"404 page not found\n")
 
 
-def unknown_path() -> Refused:
+def unknown_path() -> StatusError:
     return NoSuchPath(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def exists(kind: Named, name: str) -> Refused:
+def exists(kind: Named, name: str) -> StatusError:
     message = f'{qualified(kind)} "{name}" already exists'
-    return Refused(409, "AlreadyExists", message, _details(kind, name, kind.plural))
+    return StatusError(409, "AlreadyExists", message, _details(kind, name, kind.plural))
 
 
-def conflict(kind: Named, name: str, why: str = "") -> Refused:
+def conflict(kind: Named, name: str, why: str = "") -> StatusError:
     why = why or "the object has been modified; please apply your changes to the latest version and try again"
     message = f'Operation cannot be fulfilled on {qualified(kind)} "{name}": {why}'
-    return Refused(409, "Conflict", message, _details(kind, name, kind.plural))
+    return StatusError(409, "Conflict", message, _details(kind, name, kind.plural))
 
 
-def apply_conflict(message: str, causes: Sequence[Cause]) -> Refused:
-    return Refused(409, "Conflict", message, {"causes": list(map(_cause, causes))})
+def apply_conflict(message: str, causes: Sequence[FieldError]) -> StatusError:
+    return StatusError(409, "Conflict", message, {"causes": list(map(_cause, causes))})
 
 
-def invalid(kind: Named, name: str, causes: Sequence[Cause], *, called: str = "") -> Refused:
+def invalid(kind: Named, name: str, causes: Sequence[FieldError], *, called: str = "") -> StatusError:
     """The refusal of an invalid object; `called` overrides the kind's name."""
     said = list(dict.fromkeys(map(str, causes)))
     text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
     which = called or kind.kind
     details = _details(kind, name, which, causes=list(map(_cause, causes)))
     called = f"{which}.{kind.group}" if kind.group else which
-    return Refused(422, "Invalid", f'{called} "{name}" is invalid: {text}', details)
+    return StatusError(422, "Invalid", f'{called} "{name}" is invalid: {text}', details)
 
 
-def forbidden(kind: Named, name: str, why: str, *causes: Cause) -> Refused:
+def forbidden(kind: Named, name: str, why: str, *causes: FieldError) -> StatusError:
     more = {"causes": list(map(_cause, causes))} if causes else {}
     message = f'{qualified(kind)} "{name}" is forbidden: {why}'
-    return Refused(403, "Forbidden", message, _details(kind, name, kind.plural, **more))
+    return StatusError(403, "Forbidden", message, _details(kind, name, kind.plural, **more))
 
 
-def bad_request(message: str) -> Refused:
-    return Refused(400, "BadRequest", message)
+def bad_request(message: str) -> StatusError:
+    return StatusError(400, "BadRequest", message)
 
 
-def unsupported(message: str) -> Refused:
-    return Refused(415, "UnsupportedMediaType", message)
+def unsupported(message: str) -> StatusError:
+    return StatusError(415, "UnsupportedMediaType", message)
 
 
-def not_allowed() -> Refused:
-    return Refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+def not_allowed() -> StatusError:
+    return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
-def expired(asked: int, oldest: int) -> Refused:
-    return Refused(410, "Expired", f"too old resource version: {asked} ({oldest})")
+def expired(asked: int, oldest: int) -> StatusError:
+    return StatusError(410, "Expired", f"too old resource version: {asked} ({oldest})")
 
 
-def _cause(cause: Cause) -> Object:
+def _cause(cause: FieldError) -> Object:
     return {"reason": cause.reason, "message": cause.message, "field": cause.field}

@@ -21,7 +21,7 @@ OPEN: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 SCALED = (MACHINEDEPLOYMENTS, MACHINESETS, CONTROLPLANES)
 
 
-class Column(NamedTuple):
+class SeedColumn(NamedTuple):
     """One more column of ``kubectl get``."""
 
     name: str
@@ -29,18 +29,18 @@ class Column(NamedTuple):
     type: str = "string"
 
 
-AVAILABLE = Column("Available", '.status.conditions[?(@.type=="Available")].status')
-READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
-PHASE = Column("Phase", ".status.phase")
-REPLICAS = Column("Replicas", ".status.replicas", "integer")
+AVAILABLE = SeedColumn("Available", '.status.conditions[?(@.type=="Available")].status')
+READY = SeedColumn("Ready", '.status.conditions[?(@.type=="Ready")].status')
+PHASE = SeedColumn("Phase", ".status.phase")
+REPLICAS = SeedColumn("Replicas", ".status.replicas", "integer")
 
-KINDS: dict[Resource, tuple[Column, ...]] = {
+KINDS: dict[Resource, tuple[SeedColumn, ...]] = {
     CLUSTERS: (AVAILABLE, PHASE),
     CLUSTERCLASSES: (),
-    MACHINEDEPLOYMENTS: (Column("Cluster", ".spec.clusterName"), AVAILABLE, REPLICAS, PHASE),
-    MACHINESETS: (Column("Cluster", ".spec.clusterName"), REPLICAS),
-    MACHINES: (Column("Cluster", ".spec.clusterName"), READY, PHASE),
-    MACHINEHEALTHCHECKS: (Column("Cluster", ".spec.clusterName"),),
+    MACHINEDEPLOYMENTS: (SeedColumn("Cluster", ".spec.clusterName"), AVAILABLE, REPLICAS, PHASE),
+    MACHINESETS: (SeedColumn("Cluster", ".spec.clusterName"), REPLICAS),
+    MACHINES: (SeedColumn("Cluster", ".spec.clusterName"), READY, PHASE),
+    MACHINEHEALTHCHECKS: (SeedColumn("Cluster", ".spec.clusterName"),),
     CONTROLPLANES: (AVAILABLE, REPLICAS),
     DEVCLUSTERS: (),
     Resource(CONTROL, "v1beta2", "kubeadmcontrolplanetemplates", "KubeadmControlPlaneTemplate"): (),
@@ -48,14 +48,18 @@ KINDS: dict[Resource, tuple[Column, ...]] = {
     Resource(INFRA, "v1beta2", "awsclusters", "AWSCluster"): (),
     Resource(INFRA, "v1beta2", "awsmachinetemplates", "AWSMachineTemplate"): (),
     Resource(BOOTSTRAP, "v1beta2", "kubeadmconfigtemplates", "KubeadmConfigTemplate"): (),
-    CLUSTERDEPLOYMENTS: (READY, Column("Template", ".spec.template"), Column("DryRun", ".spec.dryRun", "boolean")),
-    CLUSTERTEMPLATES: (Column("Valid", ".status.valid", "boolean"),),
-    CREDENTIALS: (Column("Ready", ".status.ready", "boolean"),),
+    CLUSTERDEPLOYMENTS: (
+        READY,
+        SeedColumn("Template", ".spec.template"),
+        SeedColumn("DryRun", ".spec.dryRun", "boolean"),
+    ),
+    CLUSTERTEMPLATES: (SeedColumn("Valid", ".status.valid", "boolean"),),
+    CREDENTIALS: (SeedColumn("Ready", ".status.ready", "boolean"),),
 }
 """The kinds that are served, with their ``kubectl get`` columns."""
 
 
-def definition(resource: Resource, columns: tuple[Column, ...]) -> Object:
+def definition(resource: Resource, columns: tuple[SeedColumn, ...]) -> Object:
     """The CustomResourceDefinition of one kind."""
     singular = resource.kind.lower()
     return {
@@ -74,8 +78,8 @@ def definition(resource: Resource, columns: tuple[Column, ...]) -> Object:
     }
 
 
-def _version(resource: Resource, columns: tuple[Column, ...]) -> Object:
-    age = Column("Age", ".metadata.creationTimestamp", "date")
+def _version(resource: Resource, columns: tuple[SeedColumn, ...]) -> Object:
+    age = SeedColumn("Age", ".metadata.creationTimestamp", "date")
     shown = [{"name": each.name, "jsonPath": each.path, "type": each.type} for each in (*columns, age)]
     subresources: Object = {"status": {}}
     if resource in SCALED:

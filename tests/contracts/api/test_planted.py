@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.kube, pytest.mark.timeout(180)]
 def _wrong_status(_: Api, patch: pytest.MonkeyPatch) -> None:
     right = status.conflict
 
-    def conflict(*told: object, **more: object) -> status.Refused:
+    def conflict(*told: object, **more: object) -> status.StatusError:
         refused = right(*told, **more)
         refused.code = 412
         return refused
@@ -35,7 +35,7 @@ def _lost_owner(_: Api, patch: pytest.MonkeyPatch) -> None:
 def _skipped_event(_: Api, patch: pytest.MonkeyPatch) -> None:
     right = watch._written
 
-    def written(view: watch.View, change: watch.Change, known: watch.Written) -> bytes | None:
+    def written(view: watch.WatchOptions, change: watch.Change, known: watch.EncodedLines) -> bytes | None:
         return None if change.after is None else right(view, change, known)
 
     patch.setattr(watch, "_written", written)

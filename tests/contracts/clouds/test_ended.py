@@ -10,7 +10,7 @@ from events.bus import Message
 from events.cloudevents import CloudEvent, encode
 from events.kube.resources import COLONIES
 from schemas.cluster import Ready, Released
-from services.colony.edits import again
+from services.colony.edits import recreating
 from tests.services.sandbox.clouds.conftest import clock
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
@@ -59,7 +59,7 @@ async def test_asked_for_again_it_is_founded_again_once_with_all_that_was_edited
     async with house.at_work():
         await ended(house)
         await edit(house, **EDITS["limits"])
-        patch = again(await house.kube.get(COLONIES, "train", "default"), "gpu", clock())
+        patch = recreating(await house.kube.get(COLONIES, "train", "default"), "gpu", clock())
         await house.kube.patch(COLONIES, "train", "default", patch, kind="json", manager="person")
         state = await house.until(Ready)
         assert state.wish.limits.time_to_live == timedelta(minutes=90).total_seconds()

@@ -17,7 +17,7 @@ from services.kubernetes.workload_clusters import Workloads
 from services.runtime.workqueue import WorkQueue
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.store.journal import MemoryJournal
-from services.sandbox.clouds.engine.workload_manager import Workloads as Controllers
+from services.sandbox.clouds.engine.workload_manager import WorkloadSimulation as Controllers
 from services.sandbox.clouds.workloads.view import SEEN, controlled
 from tests.services.crash.conftest import Life, clock
 from tests.services.leaks.road import GRACE, NEVER, Own, Road, Way

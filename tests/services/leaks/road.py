@@ -10,7 +10,7 @@ from events.errors import TryLater
 from events.kube.client import Object, Request, Response
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
-from services.sandbox.api.status import Refused
+from services.sandbox.api.status import StatusError
 from tests.services.crash.conftest import Life
 
 NEVER = 1e12
@@ -66,9 +66,11 @@ class Road(LocalTransport):
             await asyncio.sleep(TIMEOUT if way.hangs else 0.0)
             raise TryLater("the API server cannot be reached")
         if self._key != way.key:
-            return Refused(401, "Unauthorized", "Unauthorized", {}).response()
+            return StatusError(401, "Unauthorized", "Unauthorized", {}).response()
         if way.guards(request):
-            return Refused(403, "Forbidden", "admission webhook guard.example.org denied the request", {}).response()
+            return StatusError(
+                403, "Forbidden", "admission webhook guard.example.org denied the request", {}
+            ).response()
         lost = way.flaky()
         if lost and way.dice.randrange(2):
             raise TryLater("the connection broke before it was sent")

@@ -11,7 +11,7 @@ from schemas.teardown import Drain, Sweep
 from services.runtime.machine import Waits
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
-from services.sandbox.clouds.engine.workload_manager import Workloads
+from services.sandbox.clouds.engine.workload_manager import WorkloadSimulation
 from services.teardown.act import act
 
 KEY = Key("teardown", "default", "c")
@@ -70,7 +70,7 @@ class Founded:
 
     async def work(self):
         """The controllers and kubelets, for ever."""
-        workloads = Workloads(World(self.api), self.api.holds, clock, 4.0)
+        workloads = WorkloadSimulation(World(self.api), self.api.holds, clock, 4.0)
         self.api.follow(workloads.changed)
         await workloads.run([PLACE])
 

@@ -22,7 +22,7 @@ from services.market.catalog_sources import SAMPLE, CatalogFiles
 from services.sandbox.clouds.engine.manager import Clouds
 from services.sandbox.clouds.model.pace import Pace
 from services.sandbox.clouds.model.shapes import shapes
-from services.sandbox.clouds.model.snapshot import Rules
+from services.sandbox.clouds.model.snapshot import SimulationRules
 from tests.kube.fixtures import needs, planes
 from tests.kube.plane import PARTS, ControlPlane
 from tests.story.kube.between import Between, Weather
@@ -104,6 +104,6 @@ async def _at_work(what, at_end: AsyncExitStack) -> None:
     at_end.push_async_callback(ended, asyncio.ensure_future(what))
 
 
-def _laws() -> Rules:
+def _laws() -> SimulationRules:
     offers = (offer for catalog in read_folder(SAMPLE).values() for offer in catalog.offers)
-    return Rules(pace=Pace(), shapes=shapes(offers))
+    return SimulationRules(pace=Pace(), shapes=shapes(offers))

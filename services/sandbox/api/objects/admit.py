@@ -8,10 +8,10 @@ from hashlib import sha256
 from events.kube.client import Object
 from services.sandbox.api.objects import meta, rules
 from services.sandbox.api.schema.fields import json_text
-from services.sandbox.api.schema.kinds import Kind
+from services.sandbox.api.schema.kinds import ServedKind
 from services.sandbox.api.schema.schema import default, lean, prune
 from services.sandbox.api.schema.validate import validate
-from services.sandbox.api.status import Cause, bad_request, invalid
+from services.sandbox.api.status import FieldError, bad_request, invalid
 
 _SYSTEM = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "generateName")
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"  # no vowels: a generated name is never a word
@@ -26,18 +26,20 @@ def generated(prefix: str, uid: str) -> str:
     return prefix + "".join(_SUFFIX[byte % len(_SUFFIX)] for byte in digest[:5])
 
 
-def named(kind: Kind, name: str) -> Iterator[Cause]:
+def named(kind: ServedKind, name: str) -> Iterator[FieldError]:
     """The errors in a name."""
     if not name:
-        yield Cause("metadata.name", "FieldValueRequired", "Required value: name or generateName is required")
+        yield FieldError("metadata.name", "FieldValueRequired", "Required value: name or generateName is required")
     elif kind.group == "rbac.authorization.k8s.io":
         if name in (".", "..") or {"/", "%"} & set(name):
             text = f"Invalid value: {json_text(name)}: may not be '.' or '..' or contain '/' or '%'"
-            yield Cause("metadata.name", "FieldValueInvalid", text)
+            yield FieldError("metadata.name", "FieldValueInvalid", text)
     elif kind.kind == "Namespace" and "." in name:
-        yield Cause("metadata.name", "FieldValueInvalid", f"Invalid value: {json_text(name)}: must not contain dots")
+        yield FieldError(
+            "metadata.name", "FieldValueInvalid", f"Invalid value: {json_text(name)}: must not contain dots"
+        )
     elif not (_LABEL if kind.kind == "Namespace" else _SUBDOMAIN).fullmatch(name) or len(name) > 253:
-        yield Cause("metadata.name", "FieldValueInvalid", f"Invalid value: {json_text(name)}: {_RFC_1123}")
+        yield FieldError("metadata.name", "FieldValueInvalid", f"Invalid value: {json_text(name)}: {_RFC_1123}")
 
 
 _RFC_1123 = (
@@ -46,7 +48,7 @@ _RFC_1123 = (
 )
 
 
-def born(kind: Kind, new: Object, namespace: str, uid: str, now: str) -> None:
+def born(kind: ServedKind, new: Object, namespace: str, uid: str, now: str) -> None:
     """Give a new object its identity, in place."""
     meta = {k: v for k, v in new["metadata"].items() if k not in (*_SYSTEM[:-1], "resourceVersion", "selfLink")}
     if not meta.get("name") and meta.get("generateName"):
@@ -63,7 +65,7 @@ def born(kind: Kind, new: Object, namespace: str, uid: str, now: str) -> None:
             default(new, kind.schema)  # an empty status is shown
 
 
-def kept(kind: Kind, old: Object, new: Object, subresource: str) -> Object:
+def kept(kind: ServedKind, old: Object, new: Object, subresource: str) -> Object:
     """The object after an update, with the fields restored that a client cannot change."""
     if subresource == "status":
         meta = {**old["metadata"], "managedFields": new["metadata"].get("managedFields")}
@@ -82,18 +84,18 @@ def _present(meta: Object) -> Object:
     return {name: value for name, value in meta.items() if value is not None}
 
 
-def counted(kind: Kind, old: Object, new: Object) -> None:
+def counted(kind: ServedKind, old: Object, new: Object) -> None:
     """Increment ``metadata.generation`` if the spec changed, in place."""
     if kind.generation and _wanted(kind, old) != _wanted(kind, new):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 
-def _wanted(kind: Kind, value: Object) -> Object:
+def _wanted(kind: ServedKind, value: Object) -> Object:
     apart = ("metadata", "apiVersion", "kind", *(("status",) if kind.status else ()))
     return {name: below for name, below in value.items() if name not in apart}
 
 
-def shaped(kind: Kind, new: Object, old: Object | None) -> list[str]:
+def shaped(kind: ServedKind, new: Object, old: Object | None) -> list[str]:
     """Prune and default by the schema, in place; gives the paths of unknown fields. Raises `Refused`."""
     unknown = list(prune(new, kind.schema))
     _builtin_types(kind, new, old)
@@ -107,14 +109,14 @@ def shaped(kind: Kind, new: Object, old: Object | None) -> list[str]:
     return unknown
 
 
-def _metadata_types(kind: Kind, new: Object, old: Object | None) -> None:
+def _metadata_types(kind: ServedKind, new: Object, old: Object | None) -> None:
     known = old["metadata"] if old else None
     for cause in validate(new["metadata"], kind.schema["properties"]["metadata"], "metadata", known):
         if cause.reason == "FieldValueTypeInvalid":
             raise bad_request(f"unable to decode the metadata of a {kind.kind}: {cause.message}")
 
 
-def _builtin_types(kind: Kind, new: Object, old: Object | None) -> None:
+def _builtin_types(kind: ServedKind, new: Object, old: Object | None) -> None:
     if kind.custom:
         return
     for cause in validate(new, kind.schema, "", old):
@@ -123,7 +125,7 @@ def _builtin_types(kind: Kind, new: Object, old: Object | None) -> None:
             raise bad_request(text)
 
 
-def checked(kind: Kind, old: Object | None, new: Object, more: Iterable[Cause] = ()) -> None:
+def checked(kind: ServedKind, old: Object | None, new: Object, more: Iterable[FieldError] = ()) -> None:
     """Hold an object against its schema and the rules of the server. Raises `Refused` (422)."""
     name = new["metadata"]["name"]
     causes = [*_finalizers(old, new), *meta.wrong(new["metadata"], custom=kind.custom), *more]
@@ -134,7 +136,7 @@ def checked(kind: Kind, old: Object | None, new: Object, more: Iterable[Cause] =
         raise invalid(kind, name, causes)
 
 
-def _finalizers(old: Object | None, new: Object) -> Iterator[Cause]:
+def _finalizers(old: Object | None, new: Object) -> Iterator[FieldError]:
     if old and "deletionTimestamp" in old["metadata"]:
         had = old["metadata"].get("finalizers", ())
         if added := [f for f in new["metadata"].get("finalizers", ()) if f not in had]:
@@ -142,7 +144,7 @@ def _finalizers(old: Object | None, new: Object) -> Iterator[Cause]:
                 "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers "
                 f"[]string{{{', '.join(map(json_text, added))}}}"
             )
-            yield Cause("metadata.finalizers", "FieldValueForbidden", text)
+            yield FieldError("metadata.finalizers", "FieldValueForbidden", text)
 
 
 def _label_of_its_name(new: Object) -> None:
@@ -195,7 +197,7 @@ _COMPUTED: dict[str, Callable[[Object], None]] = {
 Prepare = Callable[[Object | None, Object], None]
 
 
-def prepared(kind: Kind, old: Object | None, new: Object) -> None:
+def prepared(kind: ServedKind, old: Object | None, new: Object) -> None:
     """Fill in a built-in kind's computed defaults, in place."""
     if kind.kind in _PREPARE and not kind.custom:
         _PREPARE[kind.kind](old, new)

@@ -8,11 +8,11 @@ from events.kube.client import Object
 from services.sandbox.api.objects.write import gone
 from services.sandbox.api.schema.custom import DEFINITIONS
 from services.sandbox.api.schema.fields import json_text
-from services.sandbox.api.schema.kinds import Kind
-from services.sandbox.api.status import Cause, conflict, forbidden, invalid, not_found
-from services.sandbox.api.store.store import Entry, Key, Store, encode
+from services.sandbox.api.schema.kinds import ServedKind
+from services.sandbox.api.status import FieldError, conflict, forbidden, invalid, not_found
+from services.sandbox.api.store.store import ObjectKey, Store, StoredObject, encode
 from services.sandbox.api.wire import bodies
-from services.sandbox.api.wire.request import Ask, Clock, stamp
+from services.sandbox.api.wire.request import ApiRequest, RequestClock, stamp
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
@@ -37,7 +37,7 @@ class Options:
     """Grace period in seconds; None: the object's own."""
 
 
-def options(ask: Ask) -> Options:
+def options(ask: ApiRequest) -> Options:
     """From the query, or else from DeleteOptions in the body. Raises `Refused`."""
     body = bodies.value(ask) if ask.request.body.strip() else {}
     given = body if isinstance(body, dict) else {}
@@ -54,11 +54,11 @@ def options(ask: Ask) -> Options:
 class Remover:
     """Deletes objects."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: RequestClock) -> None:
         self._store = store
         self._clock = clock
 
-    async def delete(self, kind: Kind, key: Key, how: Options) -> tuple[Entry, bool]:
+    async def delete(self, kind: ServedKind, key: ObjectKey, how: Options) -> tuple[StoredObject, bool]:
         """Delete an object; returns its last version and whether it is gone. Raises `Refused`: 404, 403, 409."""
         async with self._store.alone(key):
             entry = self._store.get(key)
@@ -73,7 +73,7 @@ class Remover:
                 return _last(key, await self._store.remove(key, _bare(old)), new), True
             return (entry if new == _bare(old) else await self._store.put(key, new)), False
 
-    def _leaving(self, kind: Kind, key: Key, old: Object, how: Options) -> Object:
+    def _leaving(self, kind: ServedKind, key: ObjectKey, old: Object, how: Options) -> Object:
         new = _bare(old)
         meta = new["metadata"] = dict(new["metadata"])
         held = _held(meta.get("finalizers", []), how.policy)
@@ -93,23 +93,23 @@ class Remover:
                 new["status"] = {**new.get("status", {}), "phase": "Terminating"}
         return new
 
-    def _has_objects(self, key: Key) -> bool:
+    def _has_objects(self, key: ObjectKey) -> bool:
         if key[1:3] != DEFINITIONS:
             return False
         plural, _, group = key.name.partition(".")
         return bool(self._store.clusters[key.cluster].get((group, plural)))
 
 
-def _last(key: Key, entry: Entry, new: Object) -> Entry:
+def _last(key: ObjectKey, entry: StoredObject, new: Object) -> StoredObject:
     """The answer for a deleted object: a pod shows a grace period of zero."""
     if key[1:3] != PODS:
         return entry
     shown = entry.object()
     shown["metadata"] |= {name: new["metadata"][name] for name in ("deletionTimestamp", "deletionGracePeriodSeconds")}
-    return Entry(entry.revision, encode(shown))
+    return StoredObject(entry.revision, encode(shown))
 
 
-def _grace(key: Key, old: Object, how: Options) -> int:
+def _grace(key: ObjectKey, old: Object, how: Options) -> int:
     """The grace period in seconds; zero for everything but a running pod on a node."""
     spec, status, meta = old.get("spec") or {}, old.get("status") or {}, old["metadata"]
     if key[1:3] != PODS or not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
@@ -128,7 +128,7 @@ def _held(finalizers: list[str], policy: str) -> list[str]:
 class _ByKind:
     """Names a kind by its kind and not its plural, as one refusal does."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: ServedKind) -> None:
         self.group, self.plural, self.kind = kind.group, kind.kind, kind.kind
 
 
@@ -142,7 +142,7 @@ def _known(policy: str) -> str:
     if policy and policy not in _POLICIES:
         named = ", ".join(map(json_text, (*_POLICIES, "nil")))
         text = f"Unsupported value: {json_text(policy)}: supported values: {named}"
-        raise invalid(_Options(), "", [Cause("propagationPolicy", "FieldValueNotSupported", text)])
+        raise invalid(_Options(), "", [FieldError("propagationPolicy", "FieldValueNotSupported", text)])
     return policy
 
 
@@ -150,7 +150,7 @@ def _bare(old: Object) -> Object:
     return {**old, "metadata": {k: v for k, v in old["metadata"].items() if k != "resourceVersion"}}
 
 
-def _allowed(kind: Kind, key: Key, old: Object, how: Options) -> None:
+def _allowed(kind: ServedKind, key: ObjectKey, old: Object, how: Options) -> None:
     meta = old["metadata"]
     for name, wanted, given, then in (
         ("UID", how.uid, meta["uid"], "deleted and then recreated"),

@@ -7,9 +7,9 @@ from events.bus import Unavailable
 from events.kube.client import Object
 from services.sandbox.api.objects.delete import Options, Remover
 from services.sandbox.api.schema.kinds import builtins
-from services.sandbox.api.status import Refused
-from services.sandbox.api.store.store import Key, Store, Topic
-from services.sandbox.api.wire.request import Clock, stamp
+from services.sandbox.api.status import StatusError
+from services.sandbox.api.store.store import ObjectKey, Store, Topic
+from services.sandbox.api.wire.request import RequestClock, stamp
 
 KEPT = timedelta(hours=1)
 EVERY = 60.0
@@ -20,7 +20,7 @@ KINDS = (("", "v1", "events"), ("events.k8s.io", "v1", "events"))
 class Expiry:
     """Deletes older Events."""
 
-    def __init__(self, store: Store, remover: Remover, clock: Clock) -> None:
+    def __init__(self, store: Store, remover: Remover, clock: RequestClock) -> None:
         self._store = store
         self._remover = remover
         self._clock = clock
@@ -39,8 +39,8 @@ class Expiry:
         for (namespace, name), entry in self._store.scan(topic):
             if _written(entry.read()) < oldest:
                 try:
-                    await self._remover.delete(kind, Key(*topic, namespace, name), Options())
-                except (Refused, Unavailable):  # it is gone, or the journal is away: the next look sees
+                    await self._remover.delete(kind, ObjectKey(*topic, namespace, name), Options())
+                except (StatusError, Unavailable):  # it is gone, or the journal is away: the next look sees
                     continue
 
 

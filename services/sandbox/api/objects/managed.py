@@ -9,8 +9,8 @@ from msgspec.json import decode, encode
 
 from events.kube.client import Object
 from services.sandbox.api.schema.fields import (
-    Fields,
-    Path,
+    FieldPath,
+    FieldSet,
     compare,
     dotted,
     every,
@@ -20,7 +20,7 @@ from services.sandbox.api.schema.fields import (
     to_v1,
     without,
 )
-from services.sandbox.api.status import Cause, apply_conflict
+from services.sandbox.api.status import FieldError, apply_conflict
 
 # What the server says of an object, and what names it, belongs to nobody.
 _NOBODYS = {
@@ -65,7 +65,7 @@ class Hand:
 class Ownership:
     """All owners of one object."""
 
-    entries: dict[tuple[str, ...], tuple[Manager, Fields, str]] = field(default_factory=dict)
+    entries: dict[tuple[str, ...], tuple[Manager, FieldSet, str]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, managed: Iterable[Object]) -> "Ownership":
@@ -78,13 +78,13 @@ class Ownership:
             found.put(manager, _read(encode(entry["fieldsV1"])), entry.get("time", ""))
         return found
 
-    def put(self, manager: Manager, fields: Fields, time: str) -> None:
+    def put(self, manager: Manager, fields: FieldSet, time: str) -> None:
         if fields:
             self.entries[manager.key] = (manager, fields, time)
         else:
             self.entries.pop(manager.key, None)
 
-    def fields(self, manager: Manager) -> Fields:
+    def fields(self, manager: Manager) -> FieldSet:
         return self.entries[manager.key][1] if manager.key in self.entries else frozenset()
 
     def since(self, manager: Manager) -> str:
@@ -96,14 +96,14 @@ class Ownership:
         entries = sorted(self.entries.values(), key=lambda e: (e[0].operation, e[2], e[0]))
         return [_entry(*entry) for entry in entries]
 
-    def take(self, paths: set[Path], by: Manager | None) -> None:
+    def take(self, paths: set[FieldPath], by: Manager | None) -> None:
         """Remove these paths from all owners, or from all but one."""
         for manager, fields, time in list(self.entries.values()):
             if (by is None or manager.key != by.key) and fields & paths:
                 self.put(manager, fields - paths, time)
 
 
-def _entry(manager: Manager, fields: Fields, time: str) -> Object:
+def _entry(manager: Manager, fields: FieldSet, time: str) -> Object:
     where = {"subresource": manager.subresource} if manager.subresource else {}
     head = {"manager": manager.name, "operation": manager.operation, "apiVersion": manager.api_version}
     since = {"time": time} if time else {}
@@ -115,7 +115,7 @@ _written = lru_cache(maxsize=1024)(to_v1)
 
 
 @lru_cache(maxsize=1024)
-def _read(fields: bytes) -> Fields:
+def _read(fields: bytes) -> FieldSet:
     return frozenset(from_v1(decode(fields)))
 
 
@@ -159,7 +159,7 @@ def apply(live: Object, config: Object, schema: Object, ownership: Ownership, ha
     return new if isinstance(new, dict) else {}
 
 
-def _given_up(before: Fields, ownership: Ownership) -> set[Path]:
+def _given_up(before: FieldSet, ownership: Ownership) -> set[FieldPath]:
     # What was applied before and nobody owns now; a container goes when nothing in it is owned any more.
     if not before:
         return set()
@@ -167,20 +167,20 @@ def _given_up(before: Fields, ownership: Ownership) -> set[Path]:
     return _with_containers(before) - _with_containers(kept) - _NOBODYS
 
 
-def _with_containers(paths: Iterable[Path]) -> set[Path]:
+def _with_containers(paths: Iterable[FieldPath]) -> set[FieldPath]:
     return {path[:n] for path in paths for n in range(1, len(path) + 1) if n == len(path) or path[n - 1][0] == "f"}
 
 
-def _settle(ownership: Ownership, changed: set[Path], removed: set[Path], hand: Hand) -> None:
+def _settle(ownership: Ownership, changed: set[FieldPath], removed: set[FieldPath], hand: Hand) -> None:
     others = [(m, f & changed) for m, f, _ in ownership.entries.values() if m.key != hand.by.key]
     conflicts = sorted(((m, path) for m, lost in others for path in lost), key=lambda c: (str(c[0]), c[1]))
     if conflicts and not hand.force:
-        causes = [Cause(dotted(p), "FieldManagerConflict", f"conflict with {m}") for m, p in conflicts]
+        causes = [FieldError(dotted(p), "FieldManagerConflict", f"conflict with {m}") for m, p in conflicts]
         raise apply_conflict(_message(conflicts), causes)
     ownership.take(changed | removed, hand.by)
 
 
-def _message(conflicts: list[tuple[Manager, Path]]) -> str:
+def _message(conflicts: list[tuple[Manager, FieldPath]]) -> str:
     if len(conflicts) == 1:
         manager, path = conflicts[0]
         return f"Apply failed with 1 conflict: conflict with {manager}: {dotted(path)}"

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from events.kube.client import Object
 from services.sandbox.api.schema.fields import json_text
-from services.sandbox.api.status import Cause
+from services.sandbox.api.status import FieldError
 
 _WORD = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = rf"({_WORD})?"
@@ -25,7 +25,7 @@ _STANDARD = ("orphan", "foregroundDeletion", "kubernetes")
 """Finalizers of Kubernetes' own, which need no domain."""
 
 
-def wrong(meta: Object, *, custom: bool = False) -> Iterator[Cause]:
+def wrong(meta: Object, *, custom: bool = False) -> Iterator[FieldError]:
     """The errors in labels, annotations, finalizers and owners.
 
     A custom resource's finalizer needs no slash: Cluster API's is called ``cluster.cluster.x-k8s.io``.
@@ -53,7 +53,7 @@ def advice(meta: Object, *, custom: bool) -> Iterator[str]:
             )
 
 
-def _key(field: str, key: str) -> Iterator[Cause]:
+def _key(field: str, key: str) -> Iterator[FieldError]:
     if not _is_key(key):
         yield _invalid(field, key, _NAME)
 
@@ -64,14 +64,14 @@ def _is_key(key: str) -> bool:
     return bool(_WORDS.fullmatch(name)) and len(name) <= 63 and (not slash or bool(_PREFIX.fullmatch(prefix)))
 
 
-def _finalizer(field: str, finalizer: str) -> Iterator[Cause]:
+def _finalizer(field: str, finalizer: str) -> Iterator[FieldError]:
     if "/" in finalizer:
         yield from _key(field, finalizer)
     elif finalizer not in _STANDARD:
         yield _invalid(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified")
 
 
-def _owner(path: str, owner: Object) -> Iterator[Cause]:
+def _owner(path: str, owner: Object) -> Iterator[FieldError]:
     for name, text in (
         ("apiVersion", "version must not be empty"),
         ("kind", "must not be empty"),
@@ -82,5 +82,5 @@ def _owner(path: str, owner: Object) -> Iterator[Cause]:
             yield _invalid(f"{path}.{name}", "", text)
 
 
-def _invalid(field: str, value: str, says: str) -> Cause:
-    return Cause(field, "FieldValueInvalid", f"Invalid value: {json_text(value)}: {says}")
+def _invalid(field: str, value: str, says: str) -> FieldError:
+    return FieldError(field, "FieldValueInvalid", f"Invalid value: {json_text(value)}: {says}")

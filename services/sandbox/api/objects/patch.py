@@ -9,18 +9,18 @@ import jsonpointer
 from events.kube.client import Object
 from services.sandbox.api.schema.fields import json_text
 from services.sandbox.api.schema.schema import child
-from services.sandbox.api.status import Refused, bad_request, unsupported
+from services.sandbox.api.status import StatusError, bad_request, unsupported
 
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 JSON = "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
 
-Value = object
+JsonValue = object
 
 
-def patched(media: str, old: Object, body: Value, schema: Object, *, custom: bool) -> Object:
-    """The object after the patch; `old` stays as it is. Raises `Refused` (400, 415, 422)."""
+def patched(media: str, old: Object, body: JsonValue, schema: Object, *, custom: bool) -> Object:
+    """The object after the patch; `old` stays as it is. Raises `StatusError` (400, 415, 422)."""
     accepted = {**_DIALECTS, **({} if custom else {STRATEGIC: strategic})}
     if media not in accepted:
         raise unsupported(
@@ -33,14 +33,16 @@ def patched(media: str, old: Object, body: Value, schema: Object, *, custom: boo
     return new
 
 
-def _json(old: Value, patch: Value, _: Object) -> Value:
+def _json(old: JsonValue, patch: JsonValue, _: Object) -> JsonValue:
     try:
         return jsonpatch.JsonPatch(cast("list[Object]", patch)).apply(old)
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError):
-        raise Refused(422, "Invalid", "the server rejected our request due to an error in our request", {}) from None
+        raise StatusError(
+            422, "Invalid", "the server rejected our request due to an error in our request", {}
+        ) from None
 
 
-def merge(old: Value, patch: Value, _: Object) -> Value:
+def merge(old: JsonValue, patch: JsonValue, _: Object) -> JsonValue:
     """A merge patch (RFC 7386)."""
     if not isinstance(patch, dict):
         return patch
@@ -53,10 +55,10 @@ def merge(old: Value, patch: Value, _: Object) -> Value:
     return kept
 
 
-_DIALECTS: dict[str, Callable[[Value, Value, Object], Value]] = {MERGE: merge, JSON: _json}
+_DIALECTS: dict[str, Callable[[JsonValue, JsonValue, Object], JsonValue]] = {MERGE: merge, JSON: _json}
 
 
-def strategic(old: Value, patch: Value, schema: Object) -> Value:
+def strategic(old: JsonValue, patch: JsonValue, schema: Object) -> JsonValue:
     """A strategic merge patch: lists are merged by their merge key."""
     if not isinstance(patch, dict):
         return patch
@@ -78,7 +80,7 @@ def _retained(old: Object, patch: Object) -> Object:
     return {name: value for name, value in old.items() if name in patch["$retainKeys"]}
 
 
-def _lay(kept: Object, name: str, value: Value, patch: Object, schema: Object) -> None:
+def _lay(kept: Object, name: str, value: JsonValue, patch: Object, schema: Object) -> None:
     strategy = schema.get("x-kubernetes-patch-strategy") or ""
     if strategy == "replace":
         kept[name] = value
@@ -91,7 +93,9 @@ def _lay(kept: Object, name: str, value: Value, patch: Object, schema: Object) -
         kept[name] = new
 
 
-def _lists(old: list[Value], patch: list[Value], order: list[Value] | None, schema: Object) -> list[Value]:
+def _lists(
+    old: list[JsonValue], patch: list[JsonValue], order: list[JsonValue] | None, schema: Object
+) -> list[JsonValue]:
     key = schema.get("x-kubernetes-patch-merge-key")
     if any(isinstance(item, dict) and item.get("$patch") == "replace" for item in patch):
         return [item for item in patch if not (isinstance(item, dict) and "$patch" in item)]
@@ -107,26 +111,28 @@ def _lists(old: list[Value], patch: list[Value], order: list[Value] | None, sche
     return _woven(list(found.values()), old, order or patch, lambda item: _key(item, key))
 
 
-def _key(item: Value, key: str) -> str:
+def _key(item: JsonValue, key: str) -> str:
     if not isinstance(item, dict) or key not in item:
         said = " ".join(f"{k}:{v}" for k, v in sorted(item.items())) if isinstance(item, dict) else item
-        raise Refused(500, "", f"map: map[{said}] does not contain declared merge key: {key}")
+        raise StatusError(500, "", f"map: map[{said}] does not contain declared merge key: {key}")
     return json_text(item[key])
 
 
-def _woven(items: list[Value], old: list[Value], order: list[Value], key: Callable[[Value], str]) -> list[Value]:
+def _woven(
+    items: list[JsonValue], old: list[JsonValue], order: list[JsonValue], key: Callable[[JsonValue], str]
+) -> list[JsonValue]:
     """Order merged items: those of the patch in its order, the rest before the items they preceded; new items first."""
     wanted, before = _places(order, key), _places(old, key)
     named = sorted((item for item in items if key(item) in wanted), key=lambda item: wanted[key(item)])
     rest = [item for item in items if key(item) not in wanted]
-    woven: list[Value] = []
+    woven: list[JsonValue] = []
     while named and rest:
         there = before.get(key(named[0]))
         woven.append(rest.pop(0) if there is not None and before[key(rest[0])] < there else named.pop(0))
     return [*woven, *named, *rest]
 
 
-def _places(items: list[Value], key: Callable[[Value], str]) -> dict[str, int]:
+def _places(items: list[JsonValue], key: Callable[[JsonValue], str]) -> dict[str, int]:
     return {key(item): place for place, item in enumerate(items)}
 
 

@@ -8,15 +8,15 @@ from typing import NamedTuple
 import msgspec
 
 from events.kube.client import Object, Response
-from services.sandbox.api.schema.kinds import Kind
-from services.sandbox.api.status import JSON, Cause, bad_request, expired, invalid, not_found
+from services.sandbox.api.schema.kinds import ServedKind
+from services.sandbox.api.status import JSON, FieldError, bad_request, expired, invalid, not_found
 from services.sandbox.api.store.selectors import Matches, both, fields, labels
-from services.sandbox.api.store.store import Entry, Store, encode
-from services.sandbox.api.store.watch import Hub, Shape, View, Watch
+from services.sandbox.api.store.store import Store, StoredObject, encode
+from services.sandbox.api.store.watch import Hub, ObjectEncoding, OpenWatch, WatchOptions
 from services.sandbox.api.wire import accept
-from services.sandbox.api.wire.request import Ask
+from services.sandbox.api.wire.request import ApiRequest
 
-Found = list[tuple[tuple[str, str], Entry]]
+ReadResult = list[tuple[tuple[str, str], StoredObject]]
 
 
 class Reader:
@@ -32,7 +32,7 @@ class Reader:
         """The newest resourceVersion."""
         return self._store.head
 
-    def get(self, ask: Ask) -> Response:
+    def get(self, ask: ApiRequest) -> Response:
         """One object. Raises `Refused` (404)."""
         entry = self._store.get(ask.key())
         if entry is None:
@@ -40,7 +40,7 @@ class Reader:
         shape = self._tables.one(ask) or versioned(ask.kind)
         return Response(200, JSON, shape(entry.data) if shape else entry.data)
 
-    def list(self, ask: Ask) -> Response:
+    def list(self, ask: ApiRequest) -> Response:
         """All selected objects, or one page of them. Raises `Refused` (400, 410)."""
         found, revision, rest = self._page(ask, self.selected(ask))
         meta = {"resourceVersion": str(revision), **rest}
@@ -50,7 +50,7 @@ class Reader:
         head = {"kind": ask.kind.list_kind, "apiVersion": ask.kind.api_version, "metadata": meta}
         return Response(200, JSON, encode(head)[:-1] + b',"items":[' + b",".join(items) + b"]}")
 
-    def selected(self, ask: Ask) -> Found:
+    def selected(self, ask: ApiRequest) -> ReadResult:
         """The objects that a list or a deletecollection selects."""
         chosen, name = _selection(ask)
         found = self._store.scan(ask.topic, ask.place.namespace)
@@ -58,7 +58,7 @@ class Reader:
             found = [item for item in found if item[0][1] == name]
         return [item for item in found if chosen(item[1].read())] if chosen else found
 
-    def watch(self, ask: Ask) -> Watch:
+    def watch(self, ask: ApiRequest) -> OpenWatch:
         """Open a watch. Raises `Refused` (400, 422)."""
         query = ask.request.query
         initial = ask.flag("sendInitialEvents")
@@ -68,13 +68,13 @@ class Reader:
         seconds = _number(query.get("timeoutSeconds") or "0")
         return self._hub.open(self._view(ask), None if initial else since or None, seconds or None, initial_end=initial)
 
-    def _view(self, ask: Ask) -> View:
+    def _view(self, ask: ApiRequest) -> WatchOptions:
         chosen, name = _selection(ask)
         shape = self._tables.one(ask) or versioned(ask.kind)
         bookmark = _bookmark(ask.kind) if ask.flag("allowWatchBookmarks") else None
-        return View(ask.topic, ask.place.namespace, ask.place.name or name, chosen, shape, bookmark)
+        return WatchOptions(ask.topic, ask.place.namespace, ask.place.name or name, chosen, shape, bookmark)
 
-    def _page(self, ask: Ask, found: Found) -> tuple[Found, int, dict[str, object]]:
+    def _page(self, ask: ApiRequest, found: ReadResult) -> tuple[ReadResult, int, dict[str, object]]:
         query = ask.request.query
         limit = _number(query.get("limit") or "0")
         revision = self._store.head
@@ -90,7 +90,7 @@ class Reader:
         return page, revision, {"continue": _continue(revision, page[-1][0]), **left}
 
 
-def _selection(ask: Ask) -> tuple[Matches | None, str]:
+def _selection(ask: ApiRequest) -> tuple[Matches | None, str]:
     # `metadata.name=x` alone is what clients that wait for one object send: it needs no decoding.
     query = ask.request.query
     wanted = query.get("fieldSelector", "")
@@ -100,11 +100,11 @@ def _selection(ask: Ask) -> tuple[Matches | None, str]:
     return both(labels(query.get("labelSelector", "")), fields(wanted, ask.kind.fields)), ""
 
 
-def _selects(ask: Ask) -> bool:
+def _selects(ask: ApiRequest) -> bool:
     return bool(ask.request.query.get("labelSelector") or ask.request.query.get("fieldSelector"))
 
 
-def listed(kind: Kind, found: Found) -> list[bytes]:
+def listed(kind: ServedKind, found: ReadResult) -> list[bytes]:
     """The items of a list; those of built-in kinds omit their type."""
     if not kind.custom:
         return [b"{" + entry.data[entry.data.index(b'"metadata":{') :] for _, entry in found]
@@ -112,13 +112,13 @@ def listed(kind: Kind, found: Found) -> list[bytes]:
     return [shape(entry.data) if shape else entry.data for _, entry in found]
 
 
-def unsaid(kind: Kind) -> Object:
+def unsaid(kind: ServedKind) -> Object:
     """Empty fields that the real server writes in custom lists."""
     return {"continue": ""} if kind.custom else {}
 
 
 @lru_cache(maxsize=1024)
-def versioned(kind: Kind) -> Shape | None:
+def versioned(kind: ServedKind) -> ObjectEncoding | None:
     """Converts an object that may have been written in another version; None if there is only one."""
     if not kind.converted:
         return None
@@ -126,8 +126,8 @@ def versioned(kind: Kind) -> Shape | None:
     return lambda data: head + data[data.index(b',"metadata":{') :]
 
 
-def _bookmark(kind: Kind) -> Callable[[int, bool], bytes]:
-    def line(revision: int, initial_end: bool) -> bytes:  # noqa: FBT001 - the shape `View` asks for
+def _bookmark(kind: ServedKind) -> Callable[[int, bool], bytes]:
+    def line(revision: int, initial_end: bool) -> bytes:  # noqa: FBT001 - the shape `WatchOptions` asks for
         marks: Object = {"annotations": {"k8s.io/initial-events-end": "true"}} if initial_end else {}
         meta = {"resourceVersion": str(revision), **marks}
         shown = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
@@ -138,7 +138,7 @@ def _bookmark(kind: Kind) -> Callable[[int, bool], bytes]:
 
 def _no_match() -> Exception:
     text = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-    return invalid(_LIST_OPTIONS, "", [Cause("resourceVersionMatch", "FieldValueForbidden", text)])
+    return invalid(_LIST_OPTIONS, "", [FieldError("resourceVersionMatch", "FieldValueForbidden", text)])
 
 
 class _ListOptions(NamedTuple):

@@ -1,11 +1,11 @@
 """Access reviews: in the sandbox everybody is allowed everything."""
 
 from events.kube.client import Object, Request, Response
-from services.sandbox.api.schema.kinds import Kind
+from services.sandbox.api.schema.kinds import ServedKind
 from services.sandbox.api.status import JSON, not_allowed, unknown_path
 from services.sandbox.api.store.store import encode
 from services.sandbox.api.wire import bodies
-from services.sandbox.api.wire.request import Ask, Place
+from services.sandbox.api.wire.request import ApiRequest, ResourcePath
 
 _USER = {"username": "alate", "groups": ["system:masters", "system:authenticated"]}
 _ALLOWED: Object = {"allowed": True, "reason": "the sandbox allows everything"}
@@ -23,19 +23,19 @@ _TABLE: tuple[tuple[str, str, str, Object], ...] = (
 )
 
 REVIEWS = {
-    (group, "v1", plural): Kind(group, "v1", plural, kind, namespaced=False) for group, plural, kind, _ in _TABLE
+    (group, "v1", plural): ServedKind(group, "v1", plural, kind, namespaced=False) for group, plural, kind, _ in _TABLE
 }
 """Kinds that can only be created, and are answered instead of stored."""
 
 _ANSWERS = {plural: status for _, plural, _, status in _TABLE}
 
 
-def review(request: Request, where: Place) -> Response:
+def review(request: Request, where: ResourcePath) -> Response:
     """Answer a review. Raises `Refused`: 404 for any other path."""
     kind = REVIEWS.get(where[:3])
     if kind is None:
         raise unknown_path()
     if request.method != "POST":
         raise not_allowed()
-    asked = bodies.object_of(Ask(request, "", kind, where))
+    asked = bodies.object_of(ApiRequest(request, "", kind, where))
     return Response(201, JSON, encode({**asked, "status": _ANSWERS[kind.plural]}))

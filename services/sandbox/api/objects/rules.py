@@ -8,14 +8,14 @@ from functools import cache, lru_cache
 from typing import Any
 
 from events.kube.client import Object
-from services.sandbox.api.status import Cause
+from services.sandbox.api.status import FieldError
 
 TEXTS = {"FieldValueForbidden": "Forbidden", "FieldValueInvalid": "Invalid value"}
 """How the real server begins its messages."""
-Rule = dict[str, str]
+ValidationRule = dict[str, str]
 
 
-def broken(schema: Object, old: Object | None, new: Object) -> Iterator[Cause]:
+def broken(schema: Object, old: Object | None, new: Object) -> Iterator[FieldError]:
     """The rules that an object breaks; rules on the old object apply to updates only."""
     context = cache(lambda: _context(old, new))
     for rule in schema.get("x-kubernetes-validations", ()):
@@ -23,17 +23,17 @@ def broken(schema: Object, old: Object | None, new: Object) -> Iterator[Cause]:
             yield cause
 
 
-def _checked(rule: Rule, context: Callable[[], Any]) -> Cause | None:
+def _checked(rule: ValidationRule, context: Callable[[], Any]) -> FieldError | None:
     where, reason = rule.get("fieldPath", "<nil>").removeprefix("."), rule.get("reason", "FieldValueInvalid")
     message = rule.get("message") or f"failed rule: {rule['rule']}"
     try:
         holds = _compiled(rule["rule"]).execute(context()) is True
     except KeyError as absent:
         told = f'Invalid value: "object": no such key: {absent.args[0]} evaluating rule: {message}'
-        return Cause(where, "FieldValueInvalid", told)
+        return FieldError(where, "FieldValueInvalid", told)
     except (ArithmeticError, IndexError, TypeError, ValueError, RuntimeError) as error:
-        return Cause(where, "FieldValueInvalid", f'Invalid value: "object": {error} evaluating rule: {message}')
-    return None if holds else Cause(where, reason, f"{TEXTS.get(reason, reason)}: {message}")
+        return FieldError(where, "FieldValueInvalid", f'Invalid value: "object": {error} evaluating rule: {message}')
+    return None if holds else FieldError(where, reason, f"{TEXTS.get(reason, reason)}: {message}")
 
 
 def _context(old: Object | None, new: Object) -> Any:  # noqa: ANN401 - the interpreter's, which has no types

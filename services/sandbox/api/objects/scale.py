@@ -10,19 +10,19 @@ from events.kube.client import Object
 from services.sandbox.api.objects import patch
 from services.sandbox.api.print.jsonpath import path
 from services.sandbox.api.schema.builtin import schema_of
-from services.sandbox.api.schema.kinds import Kind
+from services.sandbox.api.schema.kinds import ServedKind
 from services.sandbox.api.status import bad_request
 from services.sandbox.api.store.store import encode
 from services.sandbox.api.wire import bodies
-from services.sandbox.api.wire.request import Ask
+from services.sandbox.api.wire.request import ApiRequest
 
 
-def shown(kind: Kind, data: bytes) -> bytes:
+def shown(kind: ServedKind, data: bytes) -> bytes:
     """The Scale of an object."""
     return encode(_scale(kind, msgspec.json.decode(data)))
 
 
-def _scale(kind: Kind, item: Object) -> Object:
+def _scale(kind: ServedKind, item: Object) -> Object:
     at = kind.scale
     if at is None:
         raise bad_request(f"{kind.plural} cannot be scaled")
@@ -43,12 +43,12 @@ def _written(selector: object) -> str:
     return ",".join(f"{k}={v}" for k, v in sorted(labels.items()))
 
 
-def on_the_whole(ask: Ask) -> Ask:
+def on_the_whole(ask: ApiRequest) -> ApiRequest:
     """The request on the object itself, of which Scale is only a view."""
     return replace(ask, place=ask.place._replace(subresource=""))
 
 
-def change(ask: Ask) -> Callable[[Object], Object]:
+def change(ask: ApiRequest) -> Callable[[Object], Object]:
     """The change to the object that a new Scale implies. Raises `Refused`."""
     body = bodies.value(ask)
 
@@ -65,7 +65,7 @@ def change(ask: Ask) -> Callable[[Object], Object]:
     return changed
 
 
-def _replicated(kind: Kind, old: Object, new: Object) -> Object:
+def _replicated(kind: ServedKind, old: Object, new: Object) -> Object:
     replicas = new.get("spec", {}).get("replicas", 0)
     if not isinstance(replicas, int) or replicas < 0:
         raise bad_request(f"spec.replicas must be a number of at least 0, not {replicas!r}")

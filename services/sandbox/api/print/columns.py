@@ -6,15 +6,15 @@ from datetime import datetime
 from events.kube.client import Object
 from services.sandbox.api.print.jsonpath import path
 from services.sandbox.api.print.times import age, human
-from services.sandbox.api.schema.kinds import Column
+from services.sandbox.api.schema.kinds import PrinterColumn
 
 Read = Callable[[Object, datetime], object]
-Printed = tuple[Column, Read]
+Printed = tuple[PrinterColumn, Read]
 """A column and the function that reads its value."""
 
 
 def _column(name: str, read: Read, type_: str = "string", priority: int = 0) -> Printed:
-    return Column(name, type_, "", priority), read
+    return PrinterColumn(name, type_, "", priority), read
 
 
 def _at(where: str, otherwise: object = "") -> Read:

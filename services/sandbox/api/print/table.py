@@ -8,7 +8,7 @@ from services.sandbox.api.print.columns import BUILTIN, Printed
 from services.sandbox.api.print.jsonpath import path
 from services.sandbox.api.print.times import age
 from services.sandbox.api.schema.fields import json_text
-from services.sandbox.api.schema.kinds import Column, Kind
+from services.sandbox.api.schema.kinds import PrinterColumn, ServedKind
 
 _NAME = {
     "name": "Name",
@@ -19,7 +19,7 @@ _NAME = {
 }
 
 
-def table(kind: Kind, items: Iterable[Object], meta: Object, include: str, now: datetime) -> Object:
+def table(kind: ServedKind, items: Iterable[Object], meta: Object, include: str, now: datetime) -> Object:
     """A ``meta.k8s.io/v1`` Table of some objects."""
     printed = _printed(kind)
     rows = [_row(printed, item, include, now) for item in items]
@@ -27,13 +27,13 @@ def table(kind: Kind, items: Iterable[Object], meta: Object, include: str, now: 
     return {**head, "columnDefinitions": [_NAME, *(_definition(c) for c, _ in printed)], "rows": rows}
 
 
-def _printed(kind: Kind) -> tuple[Printed, ...]:
+def _printed(kind: ServedKind) -> tuple[Printed, ...]:
     if kind.columns:
         return tuple((column, _reader(column)) for column in kind.columns)
     return BUILTIN.get(kind.kind, BUILTIN[""]) if not kind.custom else BUILTIN[""]
 
 
-def _definition(column: Column) -> Object:
+def _definition(column: PrinterColumn) -> Object:
     shown = {"name": column.name, "type": column.type, "format": column.format, "description": column.description}
     return {**shown, "priority": column.priority}
 
@@ -48,7 +48,7 @@ def _row(printed: tuple[Printed, ...], item: Object, include: str, now: datetime
     return {"cells": cells, "object": meta}
 
 
-def _reader(column: Column) -> Callable[[Object, datetime], object]:
+def _reader(column: PrinterColumn) -> Callable[[Object, datetime], object]:
     find = path(column.path)
 
     def read(item: Object, now: datetime) -> object:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from services.sandbox.api.schema.custom import DEFINITIONS, Served, kinds_of
-from services.sandbox.api.schema.kinds import Kind, builtins
-from services.sandbox.api.store.store import Change, Store, Topic
+from services.sandbox.api.schema.kinds import ServedKind, builtins
+from services.sandbox.api.store.store import Store, StoreChange, Topic
 
 
 class Catalog:
@@ -21,15 +21,15 @@ class Catalog:
             for (_, name), entry in self._store.table(Topic(cluster, *DEFINITIONS)).items():
                 self._serve(cluster, name, kinds_of(entry.object()))
 
-    def find(self, cluster: str, group: str, version: str, plural: str) -> Kind | None:
+    def find(self, cluster: str, group: str, version: str, plural: str) -> ServedKind | None:
         at = (group, version, plural)
         return builtins().get(at) or next((s[at] for s in self._of(cluster) if at in s), None)
 
-    def by_kind(self, cluster: str, api_version: str, kind: str) -> Kind | None:
+    def by_kind(self, cluster: str, api_version: str, kind: str) -> ServedKind | None:
         """The kind that an owner reference or a body names."""
         return next((k for k in self.all(cluster) if k.kind == kind and k.api_version == api_version), None)
 
-    def all(self, cluster: str) -> Iterator[Kind]:
+    def all(self, cluster: str) -> Iterator[ServedKind]:
         """All kinds that a cluster serves."""
         yield from builtins().values()
         for served in self._of(cluster):
@@ -49,7 +49,7 @@ class Catalog:
     def _serve(self, cluster: str, name: str, served: Served) -> None:
         self._custom.setdefault(cluster, {})[name] = served
 
-    def _follow(self, change: Change) -> None:
+    def _follow(self, change: StoreChange) -> None:
         if change.key[1:3] != DEFINITIONS:
             return
         definition = change.after.read() if change.after else None

@@ -8,13 +8,13 @@ import msgspec
 
 from events.kube.client import Object
 from services.sandbox.api.schema.builtin import schema_of
-from services.sandbox.api.schema.kinds import Column, Kind, Scale
-from services.sandbox.api.status import Cause
+from services.sandbox.api.schema.kinds import PrinterColumn, Scale, ServedKind
+from services.sandbox.api.status import FieldError
 
 DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 """Group and plural of CustomResourceDefinitions."""
 
-Served = dict[tuple[str, str, str], Kind]
+Served = dict[tuple[str, str, str], ServedKind]
 
 
 def kinds_of(definition: Object) -> Served:
@@ -29,9 +29,9 @@ def _kinds(spec: bytes) -> Served:
     return {(k.group, k.version, k.plural): k for k in (_kind(decoded, version) for version in served)}
 
 
-def _kind(spec: Object, version: Object) -> Kind:
+def _kind(spec: Object, version: Object) -> ServedKind:
     names, subresources = spec["names"], version.get("subresources") or {}
-    return Kind(
+    return ServedKind(
         spec["group"], version["name"], names["plural"], names["kind"], spec["scope"] == "Namespaced",
         short=tuple(names.get("shortNames", ())),
         singular=names.get("singular", names["kind"].lower()),
@@ -59,36 +59,36 @@ def _scale(scale: Object | None) -> Scale | None:
     return Scale(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath", ""))
 
 
-def _column(column: Object) -> Column:
-    return Column(
+def _column(column: Object) -> PrinterColumn:
+    return PrinterColumn(
         column["name"], column["type"], column["jsonPath"], column.get("priority", 0),
         column.get("description", f"Custom resource definition column (in JSONPath format): {column['jsonPath']}"),
         column.get("format", ""),
     )  # fmt: skip
 
 
-def wrong(definition: Object) -> Iterator[Cause]:
+def wrong(definition: Object) -> Iterator[FieldError]:
     """Why a definition cannot be accepted."""
     spec = definition["spec"]
     name, wanted = definition["metadata"]["name"], f"{spec['names']['plural']}.{spec['group']}"
     if name != wanted:
         text = f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
-        yield Cause("metadata.name", "FieldValueInvalid", text)
+        yield FieldError("metadata.name", "FieldValueInvalid", text)
     if sum(bool(version.get("storage")) for version in spec["versions"]) != 1:
         text = "Invalid value: must have exactly one version marked as storage version"
-        yield Cause("spec.versions", "FieldValueInvalid", text)
+        yield FieldError("spec.versions", "FieldValueInvalid", text)
     alone = len(spec["versions"]) == 1
     yield from chain.from_iterable(_version(i, version, alone=alone) for i, version in enumerate(spec["versions"]))
 
 
-def _version(index: int, version: Object, *, alone: bool) -> Iterator[Cause]:
+def _version(index: int, version: Object, *, alone: bool) -> Iterator[FieldError]:
     path = f"spec.versions[{index}].schema.openAPIV3Schema"
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
     if schema is None:
-        yield Cause(path, "FieldValueRequired", "Required value")
+        yield FieldError(path, "FieldValueRequired", "Required value")
     elif schema.get("type") != "object":
         text = f'Invalid value: "{schema.get("type", "")}": must be object at the root'
-        yield Cause(f"{path}.type", "FieldValueInvalid", text)
+        yield FieldError(f"{path}.type", "FieldValueInvalid", text)
     else:
         # The schema of a single version is the one of the whole definition, and called so.
         yield from _structural(schema, "spec.validation.openAPIV3Schema" if alone else path)
@@ -99,25 +99,25 @@ _JUNCTORS = ("allOf", "anyOf", "oneOf", "not")
 _EMPTY_INSIDE = ("type", "default", "additionalProperties", "nullable", "description", "title")
 
 
-def _structural(schema: Object, path: str) -> Iterator[Cause]:
+def _structural(schema: Object, path: str) -> Iterator[FieldError]:
     for keyword in _FORBIDDEN:
         if schema.get(keyword):
-            yield Cause(f"{path}.{keyword}", "FieldValueForbidden", f"Forbidden: {keyword} is not supported")
+            yield FieldError(f"{path}.{keyword}", "FieldValueForbidden", f"Forbidden: {keyword} is not supported")
     free = schema.get("x-kubernetes-int-or-string") or schema.get("x-kubernetes-preserve-unknown-fields")
     if not schema.get("type") and not free:
         text = "Required value: must not be empty for specified object fields"
-        yield Cause(f"{path}.type", "FieldValueRequired", text)
+        yield FieldError(f"{path}.type", "FieldValueRequired", text)
     if not schema.get("x-kubernetes-int-or-string"):
         yield from _junctors(schema, path)
     if schema.get("properties") and schema.get("additionalProperties"):
         text = "Forbidden: additionalProperties and properties are mutual exclusive"
-        yield Cause(f"{path}.additionalProperties", "FieldValueForbidden", text)
+        yield FieldError(f"{path}.additionalProperties", "FieldValueForbidden", text)
     yield from _lists(schema, path)
     for below, where in _below(schema, path):
         yield from _structural(below, where)
 
 
-def _junctors(schema: Object, path: str) -> Iterator[Cause]:
+def _junctors(schema: Object, path: str) -> Iterator[FieldError]:
     for keyword in _JUNCTORS:
         found = schema.get(keyword) or []
         for index, inner in enumerate([found] if isinstance(found, dict) else found):
@@ -125,20 +125,20 @@ def _junctors(schema: Object, path: str) -> Iterator[Cause]:
             yield from _inside(inner, where)
 
 
-def _inside(schema: Object, path: str) -> Iterator[Cause]:
+def _inside(schema: Object, path: str) -> Iterator[FieldError]:
     for keyword in _EMPTY_INSIDE:
         if keyword in schema:
-            yield Cause(f"{path}.{keyword}", "FieldValueForbidden", "Forbidden: must be empty to be structural")
+            yield FieldError(f"{path}.{keyword}", "FieldValueForbidden", "Forbidden: must be empty to be structural")
     for below, where in _below(schema, path):
         yield from _inside(below, where)
 
 
-def _lists(schema: Object, path: str) -> Iterator[Cause]:
+def _lists(schema: Object, path: str) -> Iterator[FieldError]:
     if schema.get("type") == "array" and not isinstance(schema.get("items"), dict):
-        yield Cause(f"{path}.items", "FieldValueRequired", "Required value: must be specified")
+        yield FieldError(f"{path}.items", "FieldValueRequired", "Required value: must be specified")
     if schema.get("x-kubernetes-list-type") == "map" and not schema.get("x-kubernetes-list-map-keys"):
         text = "Required value: must not be empty if x-kubernetes-list-type is map"
-        yield Cause(f"{path}.x-kubernetes-list-map-keys", "FieldValueRequired", text)
+        yield FieldError(f"{path}.x-kubernetes-list-map-keys", "FieldValueRequired", text)
 
 
 def _below(schema: Object, path: str) -> Iterator[tuple[Object, str]]:

@@ -11,8 +11,8 @@ import msgspec
 from events.kube.client import Object
 from services.sandbox.api.schema.schema import child
 
-Path = tuple[str, ...]
-Fields = frozenset[Path]
+FieldPath = tuple[str, ...]
+FieldSet = frozenset[FieldPath]
 
 
 def json_text(value: object) -> str:
@@ -51,7 +51,7 @@ def step_of(item: object, schema: Object) -> str:
     return f"k:{json_text({k: v for k, v in keys.items() if v is not None})}"
 
 
-def owned(value: object, schema: Object, path: Path = ()) -> Iterator[Path]:
+def owned(value: object, schema: Object, path: FieldPath = ()) -> Iterator[FieldPath]:
     """The paths that a manager who applies this value owns."""
     below = parts(value, schema)
     # In content that no schema declares, a map is owned too (deduced types of structured-merge-diff).
@@ -62,7 +62,7 @@ def owned(value: object, schema: Object, path: Path = ()) -> Iterator[Path]:
         yield from owned(inner, inner_schema, (*path, step))
 
 
-def every(value: object, schema: Object, path: Path = ()) -> Iterator[Path]:
+def every(value: object, schema: Object, path: FieldPath = ()) -> Iterator[FieldPath]:
     """Every path of a value, containers too."""
     if path:
         yield path
@@ -70,14 +70,16 @@ def every(value: object, schema: Object, path: Path = ()) -> Iterator[Path]:
         yield from every(inner, inner_schema, (*path, step))
 
 
-def compare(old: object, new: object, schema: Object) -> tuple[set[Path], set[Path]]:
+def compare(old: object, new: object, schema: Object) -> tuple[set[FieldPath], set[FieldPath]]:
     """The paths that were added or changed, and those that were removed."""
-    found: tuple[set[Path], set[Path]] = (set(), set())
+    found: tuple[set[FieldPath], set[FieldPath]] = (set(), set())
     _compare(old, new, schema, (), found)
     return found
 
 
-def _compare(old: object, new: object, schema: Object, path: Path, found: tuple[set[Path], set[Path]]) -> None:
+def _compare(
+    old: object, new: object, schema: Object, path: FieldPath, found: tuple[set[FieldPath], set[FieldPath]]
+) -> None:
     if old == new:
         return
     changed, removed = found
@@ -92,9 +94,9 @@ def _compare(old: object, new: object, schema: Object, path: Path, found: tuple[
         _compare(was[step][0], *now[step], (*path, step), found)
 
 
-def without(value: object, schema: Object, gone: set[Path]) -> object:
+def without(value: object, schema: Object, gone: set[FieldPath]) -> object:
     """The value without the paths in `gone`, and without what is below them."""
-    below: dict[str, set[Path]] = {}
+    below: dict[str, set[FieldPath]] = {}
     for step, *rest in gone:
         below.setdefault(step, set()).add(tuple(rest))
     kept = {
@@ -136,7 +138,7 @@ def _woven(live: list[str], config: list[str]) -> list[str]:
     return woven
 
 
-def to_v1(fields: Fields | set[Path]) -> Object:
+def to_v1(fields: FieldSet | set[FieldPath]) -> Object:
     """Write a set as fieldsV1."""
     root: Object = {}
     for path in sorted(fields, key=len):
@@ -152,7 +154,7 @@ def _folded(node: Object) -> Object:
     return {".": {}, **below} if "." in node and below else below
 
 
-def from_v1(node: Object, path: Path = ()) -> Iterator[Path]:
+def from_v1(node: Object, path: FieldPath = ()) -> Iterator[FieldPath]:
     """Read a set from fieldsV1."""
     if path and (not node or "." in node):
         yield path
@@ -161,7 +163,7 @@ def from_v1(node: Object, path: Path = ()) -> Iterator[Path]:
             yield from from_v1(inner, (*path, step))
 
 
-def dotted(path: Path) -> str:
+def dotted(path: FieldPath) -> str:
     """A path as conflict messages show it: ``.spec.ports[port=80].name``."""
     return "".join(_STEPS[step[0]](step[2:]) for step in path)
 

@@ -19,7 +19,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PrinterColumn:
     """One printed column of a custom resource."""
 
     name: str
@@ -31,7 +31,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class ServedKind:
     """One kind at one version, as it is served."""
 
     group: str
@@ -51,7 +51,7 @@ class Kind:
     converted: bool = False
     """Has several versions; an object may have been written in any of them."""
     schema: Object = field(default_factory=dict)
-    columns: tuple[Column, ...] = ()
+    columns: tuple[PrinterColumn, ...] = ()
     selectable: frozenset[str] = frozenset()
 
     @property
@@ -135,16 +135,16 @@ _SELECTABLE = {
 
 
 @cache
-def builtins() -> dict[tuple[str, str, str], Kind]:
+def builtins() -> dict[tuple[str, str, str], ServedKind]:
     """Every built-in kind by (group, version, plural), shared by all clusters."""
     kinds = [_read(*line.split()) for line in _TABLE.strip().splitlines()]
     return {(k.group, k.version, k.plural): k for k in kinds}
 
 
-def _read(group_version: str, plural: str, type_: str, flags: str, short: str) -> Kind:
+def _read(group_version: str, plural: str, type_: str, flags: str, short: str) -> ServedKind:
     group, _, version = group_version.rpartition("/")
     kind = _NAMES.get(type_, type_)
-    return Kind(
+    return ServedKind(
         group, version, plural, kind, "n" in flags,
         short=() if short == "-" else tuple(short.split(",")),
         singular=kind.lower(),

@@ -10,17 +10,17 @@ from services.sandbox.api.objects.delete import Remover
 from services.sandbox.api.objects.expire import Expiry
 from services.sandbox.api.objects.read import Reader
 from services.sandbox.api.objects.reviews import review
-from services.sandbox.api.objects.write import NewUid, Writer
+from services.sandbox.api.objects.write import NewUid, ObjectWriter
 from services.sandbox.api.schema.catalog import Catalog
 from services.sandbox.api.schema.kinds import builtins
 from services.sandbox.api.server.discovery import Discovery
 from services.sandbox.api.server.verbs import Verbs
-from services.sandbox.api.status import Refused, unknown_path
+from services.sandbox.api.status import StatusError, unknown_path
 from services.sandbox.api.store.journal import Journal
-from services.sandbox.api.store.store import WINDOW, Key, Store, Topic, encode
-from services.sandbox.api.store.watch import Hub, Watch
+from services.sandbox.api.store.store import WINDOW, ObjectKey, Store, Topic, encode
+from services.sandbox.api.store.watch import Hub, OpenWatch
 from services.sandbox.api.wire.accept import Tables
-from services.sandbox.api.wire.request import Ask, Clock, Place, place
+from services.sandbox.api.wire.request import ApiRequest, RequestClock, ResourcePath, place
 
 MANAGEMENT = "management"
 """The management cluster, which always exists."""
@@ -37,7 +37,7 @@ class Api:
     def __init__(
         self,
         journal: Journal,
-        clock: Clock,
+        clock: RequestClock,
         new_uid: NewUid,
         *,
         tokens: Mapping[str, str] | None = None,
@@ -48,13 +48,13 @@ class Api:
         self._store = Store(journal, window)
         self._hub = Hub(self._store)
         self._catalog = Catalog(self._store)
-        self._writer = Writer(self._store, self._catalog, clock, new_uid)
+        self._writer = ObjectWriter(self._store, self._catalog, clock, new_uid)
         self._remover = Remover(self._store, clock)
         self._collector = Collector(self._store, self._catalog, self._writer, self._remover)
         self._expiry = Expiry(self._store, self._remover, clock)
         self._discovery = Discovery(self._catalog)
         self._verbs = Verbs(Reader(self._store, self._hub, Tables(clock)), self._writer, self._remover)
-        self._writes: set[asyncio.Task[Response | Watch]] = set()
+        self._writes: set[asyncio.Task[Response | OpenWatch]] = set()
         self._tasks: tuple[asyncio.Task[None], ...] = ()
 
     async def start(self) -> None:
@@ -91,10 +91,10 @@ class Api:
         self._store.clusters.setdefault(name, {})
         kind = builtins()["", "v1", "namespaces"]
         for namespace in SEEDED:
-            if not self._store.get(Key(name, "", "namespaces", "", namespace)):
+            if not self._store.get(ObjectKey(name, "", "namespaces", "", namespace)):
                 body = encode({"metadata": {"name": namespace}})
                 asked = Request("POST", "/api/v1/namespaces", {"fieldManager": "kube-apiserver"}, {}, body)
-                await self._verbs.answer(Ask(asked, name, kind, Place("", "v1", "namespaces")))
+                await self._verbs.answer(ApiRequest(asked, name, kind, ResourcePath("", "v1", "namespaces")))
 
     async def drop(self, name: str) -> None:
         """Delete the cluster and everything in it; its watches end without events."""
@@ -103,8 +103,8 @@ class Api:
         self.tokens.pop(name, None)
         await self._store.drop(name)
 
-    async def handle(self, request: Request) -> Response | Watch:
-        """Answer one request; the caller reads a returned `Watch` or closes it."""
+    async def handle(self, request: Request) -> Response | OpenWatch:
+        """Answer one request; the caller reads a returned `OpenWatch` or closes it."""
         if request.path in HEALTH:
             return Response(200, {"Content-Type": "text/plain"}, b"ok")
         try:
@@ -118,10 +118,10 @@ class Api:
             self._writes.add(task)
             task.add_done_callback(self._writes.discard)
             return await asyncio.shield(task)
-        except Refused as refused:
+        except StatusError as refused:
             return refused.response()
         except Unavailable as unavailable:
-            return Refused(503, "ServiceUnavailable", f"the journal cannot be written: {unavailable}").response()
+            return StatusError(503, "ServiceUnavailable", f"the journal cannot be written: {unavailable}").response()
 
     def _cluster(self, request: Request) -> tuple[str, str]:
         match request.path.split("/", 3):
@@ -129,15 +129,15 @@ class Api:
                 token = self.tokens.get(name)
                 given = {k.lower(): v for k, v in request.headers.items()}.get("authorization", "")
                 if token and given != f"Bearer {token}":
-                    raise Refused(401, "Unauthorized", "Unauthorized")
+                    raise StatusError(401, "Unauthorized", "Unauthorized")
                 return name, f"/{path}"
         raise unknown_path()
 
-    async def _answer(self, request: Request, cluster: str, path: str) -> Response | Watch:
+    async def _answer(self, request: Request, cluster: str, path: str) -> Response | OpenWatch:
         where = place(path)
         if where and where.plural:
             kind = self._catalog.find(cluster, where.group, where.version, where.plural)
             if kind is None:
                 return review(request, where)
-            return await self._verbs.answer(Ask(request, cluster, kind, where))
+            return await self._verbs.answer(ApiRequest(request, cluster, kind, where))
         return self._discovery.answer(request, cluster, path)

@@ -5,7 +5,7 @@ import re
 from events.kube.client import Object, Request, Response
 from services.sandbox.api.objects.reviews import REVIEWS
 from services.sandbox.api.schema.catalog import Catalog
-from services.sandbox.api.schema.kinds import VERBS, Kind
+from services.sandbox.api.schema.kinds import VERBS, ServedKind
 from services.sandbox.api.server.openapi import OpenApi
 from services.sandbox.api.status import JSON, unknown_path
 from services.sandbox.api.store.store import encode
@@ -17,7 +17,7 @@ VERSION = {
 }  # fmt: skip
 _AGGREGATED = ("v2", "v2beta1")
 
-ByVersion = dict[str, dict[str, list[Kind]]]
+ByVersion = dict[str, dict[str, list[ServedKind]]]
 """Kinds by group, then by version."""
 
 
@@ -90,7 +90,7 @@ def _json(value: object) -> Response:
     return Response(200, JSON, encode(value))
 
 
-def verbs(kind: Kind) -> tuple[str, ...]:
+def verbs(kind: ServedKind) -> tuple[str, ...]:
     """The verbs of a kind."""
     if (kind.group, kind.version, kind.plural) in REVIEWS:
         return ("create",)
@@ -99,7 +99,7 @@ def verbs(kind: Kind) -> tuple[str, ...]:
     return VERBS
 
 
-def subresources(kind: Kind) -> dict[str, tuple[str, str, str]]:
+def subresources(kind: ServedKind) -> dict[str, tuple[str, str, str]]:
     """The subresources of a kind, each with the kind of its body."""
     own = (kind.group, kind.version, kind.kind)
     return {
@@ -112,12 +112,12 @@ def subresources(kind: Kind) -> dict[str, tuple[str, str, str]]:
 _SUB_VERBS = {"status": ("get", "patch", "update"), "scale": ("get", "patch", "update"), "eviction": ("create",)}
 
 
-def _group(name: str, versions: dict[str, list[Kind]]) -> Object:
+def _group(name: str, versions: dict[str, list[ServedKind]]) -> Object:
     served = [{"groupVersion": f"{name}/{version}", "version": version} for version in ordered(versions)]
     return {"name": name, "versions": served, "preferredVersion": served[0]}
 
 
-def ordered(versions: dict[str, list[Kind]]) -> list[str]:
+def ordered(versions: dict[str, list[ServedKind]]) -> list[str]:
     """Versions as Kubernetes ranks them: stable before beta before alpha, higher before lower."""
     return sorted(versions, key=_rank)
 
@@ -130,7 +130,7 @@ def _rank(version: str) -> tuple[int, list[int], str]:
     return stage, [-int(found[1]), -int(found[3] or 0)], version
 
 
-def _legacy(kind: Kind) -> list[Object]:
+def _legacy(kind: ServedKind) -> list[Object]:
     head = {"name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced, "kind": kind.kind}
     short = {"shortNames": kind.short} if kind.short else {}
     categories = {"categories": kind.categories} if kind.categories else {}
@@ -154,14 +154,14 @@ def _aggregated(groups: ByVersion, version: str) -> Response:
     return Response(200, {"Content-Type": media}, encode({**body, "metadata": {}, "items": items}))
 
 
-def _versions(versions: dict[str, list[Kind]]) -> list[Object]:
+def _versions(versions: dict[str, list[ServedKind]]) -> list[Object]:
     return [
         {"version": version, "freshness": "Current", "resources": list(map(_resource, versions[version]))}
         for version in ordered(versions)
     ]
 
 
-def _resource(kind: Kind) -> Object:
+def _resource(kind: ServedKind) -> Object:
     parts = [
         {"subresource": sub, "responseKind": _speaks(*speaks), "verbs": _SUB_VERBS[sub]}
         for sub, speaks in subresources(kind).items()

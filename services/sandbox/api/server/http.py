@@ -11,7 +11,7 @@ from aiohttp import web
 from events.kube.client import Request, Response
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.kubeconfig import kubeconfig
-from services.sandbox.api.store.watch import Watch
+from services.sandbox.api.store.watch import OpenWatch
 
 __all__ = ["Server", "kubeconfig"]
 
@@ -63,7 +63,7 @@ def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) 
     return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=_BODY)
 
 
-async def _stream(request: web.BaseRequest, watch: Watch) -> web.StreamResponse:
+async def _stream(request: web.BaseRequest, watch: OpenWatch) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
     response.enable_chunked_encoding()
     async with aclosing(watch.batches()) as batches:

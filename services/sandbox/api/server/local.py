@@ -9,7 +9,7 @@ from events.errors import TryLater
 from events.kube.client import Request, Response
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.status import bad_request
-from services.sandbox.api.store.watch import Watch
+from services.sandbox.api.store.watch import OpenWatch
 
 
 class LocalTransport:
@@ -24,7 +24,7 @@ class LocalTransport:
     async def send(self, request: Request) -> Response:
         """Send one request."""
         answer = await self._ask(request)
-        if isinstance(answer, Watch):
+        if isinstance(answer, OpenWatch):
             answer.close()
             return bad_request("a watch was asked for where one answer was expected").response()
         return answer
@@ -44,7 +44,7 @@ class LocalTransport:
         """Refuse further requests, as a closed HTTPS client does."""
         self._closed = True
 
-    async def _ask(self, request: Request) -> Response | Watch:
+    async def _ask(self, request: Request) -> Response | OpenWatch:
         if self._closed:
             raise TryLater(f"the way to {self._prefix} was closed")
         headers = {**self._token, **request.headers}

@@ -7,7 +7,7 @@ from hashlib import sha256
 from events.kube.client import Object, Response
 from services.sandbox.api.schema.builtin import data, schema_of
 from services.sandbox.api.schema.catalog import Catalog
-from services.sandbox.api.schema.kinds import Kind
+from services.sandbox.api.schema.kinds import ServedKind
 from services.sandbox.api.status import JSON, unknown_path
 from services.sandbox.api.store.store import encode
 
@@ -30,7 +30,7 @@ class OpenApi:
         return Response(200, JSON, _document(kinds))
 
     def _index(self, cluster: str) -> Object:
-        found: dict[str, list[Kind]] = {}
+        found: dict[str, list[ServedKind]] = {}
         for kind in self._catalog.all(cluster):
             found.setdefault(_root(kind), []).append(kind)
         # The hash changes with what is served, so that a client's cache of the document does too.
@@ -40,17 +40,17 @@ class OpenApi:
         }
 
 
-def _root(kind: Kind) -> str:
+def _root(kind: ServedKind) -> str:
     return f"apis/{kind.group}/{kind.version}" if kind.group else f"api/{kind.version}"
 
 
 @lru_cache(maxsize=256)
-def _hash(kinds: tuple[Kind, ...]) -> str:
+def _hash(kinds: tuple[ServedKind, ...]) -> str:
     return sha256(_document(kinds)).hexdigest()[:16] if kinds[0].custom else "builtin"
 
 
 @lru_cache(maxsize=64)
-def _document(kinds: tuple[Kind, ...]) -> bytes:
+def _document(kinds: tuple[ServedKind, ...]) -> bytes:
     paths: Object = {}
     schemas: Object = {}
     for kind in kinds:
@@ -60,7 +60,7 @@ def _document(kinds: tuple[Kind, ...]) -> bytes:
     return encode({**_INFO, "paths": paths, "components": {"schemas": schemas}})
 
 
-def _name(kind: Kind) -> str:
+def _name(kind: ServedKind) -> str:
     return ".".join((*reversed(kind.group.split(".")), kind.version, kind.kind)).strip(".")
 
 
@@ -72,11 +72,11 @@ def _refer(name: str) -> Object:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _gvk(kind: Kind) -> Object:
+def _gvk(kind: ServedKind) -> Object:
     return {"group": kind.group, "version": kind.version, "kind": kind.kind}
 
 
-def _paths(kind: Kind) -> Object:
+def _paths(kind: ServedKind) -> Object:
     root = f"/{_root(kind)}" + ("/namespaces/{namespace}" if kind.namespaced else "") + f"/{kind.plural}"
     return {
         root: _operations(kind, "get", "post"),
@@ -84,7 +84,7 @@ def _paths(kind: Kind) -> Object:
     }
 
 
-def _operations(kind: Kind, *methods: str) -> Object:
+def _operations(kind: ServedKind, *methods: str) -> Object:
     query = ("fieldManager", "fieldValidation", "dryRun", "force")
     parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in query]
     media = {"application/json": {"schema": _refer(_name(kind))}}
@@ -102,7 +102,7 @@ def _operations(kind: Kind, *methods: str) -> Object:
     }
 
 
-def _top(kind: Kind) -> Object:
+def _top(kind: ServedKind) -> Object:
     meta = {"metadata": {"allOf": [_refer(_type_name("ObjectMeta"))], "default": {}}}
     own = {name: _written(below) for name, below in kind.schema["properties"].items() if name != "metadata"}
     kept = {k: v for k, v in kind.schema.items() if k in ("description", "required", "type")}
@@ -127,7 +127,7 @@ def _properties(type_: str) -> Object:
     return {"type": "object", "properties": {name: _written(below) for name, below in schema["properties"].items()}}
 
 
-def _types(kind: Kind) -> Iterator[str]:
+def _types(kind: ServedKind) -> Iterator[str]:
     """The built-in types that a kind uses."""
     seen: set[str] = set()
     todo = ["ObjectMeta"] if kind.custom else ["ObjectMeta", str(kind.schema["x-alate-type"])]

@@ -9,15 +9,15 @@ from services.sandbox.api.objects import delete, scale
 from services.sandbox.api.objects.delete import Remover
 from services.sandbox.api.objects.patch import APPLY
 from services.sandbox.api.objects.read import Reader, listed, unsaid, versioned
-from services.sandbox.api.objects.write import Writer, Written, patching
-from services.sandbox.api.status import JSON, Refused, bad_request, not_allowed, not_found, unknown_path
-from services.sandbox.api.store.store import Entry, encode
-from services.sandbox.api.store.watch import Watch
+from services.sandbox.api.objects.write import ObjectWriter, WriteResult, patching
+from services.sandbox.api.status import JSON, StatusError, bad_request, not_allowed, not_found, unknown_path
+from services.sandbox.api.store.store import StoredObject, encode
+from services.sandbox.api.store.watch import OpenWatch
 from services.sandbox.api.wire import bodies
-from services.sandbox.api.wire.request import Ask
+from services.sandbox.api.wire.request import ApiRequest
 
-Answer = Response | Watch
-Verb = Callable[[Ask], Awaitable[Answer]]
+VerbResult = Response | OpenWatch
+Verb = Callable[[ApiRequest], Awaitable[VerbResult]]
 _LIMIT = 3 * 1024 * 1024
 """The largest body, as in the real server; the journal enforces the bus's own limit."""
 
@@ -25,7 +25,7 @@ _LIMIT = 3 * 1024 * 1024
 class Verbs:
     """Answers requests for objects."""
 
-    def __init__(self, reader: Reader, writer: Writer, remover: Remover) -> None:
+    def __init__(self, reader: Reader, writer: ObjectWriter, remover: Remover) -> None:
         self._reader = reader
         self._writer = writer
         self._remover = remover
@@ -39,10 +39,10 @@ class Verbs:
             ("DELETE", False): self._delete_all,
         }
 
-    async def answer(self, ask: Ask) -> Answer:
-        """Answer a request. Raises `Refused`."""
+    async def answer(self, ask: ApiRequest) -> VerbResult:
+        """Answer a request. Raises `StatusError`."""
         if len(ask.request.body) > _LIMIT:
-            raise Refused(413, "RequestEntityTooLarge", f"Request entity too large: limit is {_LIMIT}")
+            raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {_LIMIT}")
         subresource, method = ask.place.subresource, ask.request.method
         if subresource == "scale" and ask.kind.scale:
             return await self._scale(ask)
@@ -59,38 +59,38 @@ class Verbs:
             raise not_allowed()
         return await verb(ask)
 
-    async def _get(self, ask: Ask) -> Answer:
+    async def _get(self, ask: ApiRequest) -> VerbResult:
         return self._reader.watch(ask) if ask.flag("watch") else self._reader.get(ask)
 
-    async def _list(self, ask: Ask) -> Answer:
+    async def _list(self, ask: ApiRequest) -> VerbResult:
         return self._reader.watch(ask) if ask.flag("watch") else self._reader.list(ask)
 
-    async def _create(self, ask: Ask) -> Answer:
+    async def _create(self, ask: ApiRequest) -> VerbResult:
         return _answer(ask, await self._writer.create(ask, bodies.object_of(ask)))
 
-    async def _update(self, ask: Ask) -> Answer:
+    async def _update(self, ask: ApiRequest) -> VerbResult:
         new = bodies.object_of(ask)
         return _answer(ask, await self._writer.update(ask, lambda _: new))
 
-    async def _patch(self, ask: Ask) -> Answer:
+    async def _patch(self, ask: ApiRequest) -> VerbResult:
         if ask.media == APPLY:
             return _answer(ask, await self._writer.apply(ask, bodies.object_of(ask)))
         return _answer(ask, await self._writer.update(ask, patching(ask)))
 
-    async def _delete(self, ask: Ask) -> Answer:
+    async def _delete(self, ask: ApiRequest) -> VerbResult:
         entry, gone = await self._remover.delete(ask.kind, ask.key(), delete.options(ask))
         if gone and ask.kind.kind not in _SHOWN_WHEN_GONE:
             return Response(200, JSON, encode(_gone(ask, entry)))
-        return _answer(ask, Written(entry))
+        return _answer(ask, WriteResult(entry))
 
-    async def _delete_all(self, ask: Ask) -> Answer:
+    async def _delete_all(self, ask: ApiRequest) -> VerbResult:
         how = delete.options(ask)
         found = self._reader.selected(ask)
         for (namespace, name), _ in found:
             key = ask.key(name)._replace(namespace=namespace)
             try:
                 await self._remover.delete(ask.kind, key, how)
-            except Refused as refused:
+            except StatusError as refused:
                 if refused.code != 404:  # somebody else deleted it first: as it should be
                     raise
         items = listed(ask.kind, found)
@@ -98,20 +98,20 @@ class Verbs:
         head = encode({"kind": ask.kind.list_kind, "apiVersion": ask.kind.api_version, "metadata": meta})
         return Response(200, JSON, head[:-1] + b',"items":[' + b",".join(items) + b"]}")
 
-    def _no_logs(self, ask: Ask) -> Answer:
-        """The log of a pod, which is empty. Raises `Refused` if the pod does not exist or is bound to a node."""
+    def _no_logs(self, ask: ApiRequest) -> VerbResult:
+        """The log of a pod, which is empty. Raises `StatusError` if the pod does not exist or is bound to a node."""
         pod = msgspec.json.decode(self._reader.get(ask).body)
         if pod["spec"].get("nodeName"):
             raise bad_request(f"the sandbox runs nothing: pod {ask.place.name} has no logs")
         return Response(204, {}, b"")  # so does the real server, before there is a node
 
-    async def _evict(self, ask: Ask) -> Answer:
+    async def _evict(self, ask: ApiRequest) -> VerbResult:
         how = delete.options(ask)
         await self._remover.delete(ask.kind, ask.key(), how)
         done = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
         return Response(201, JSON, encode(done))
 
-    async def _scale(self, ask: Ask) -> Answer:
+    async def _scale(self, ask: ApiRequest) -> VerbResult:
         if ask.request.method == "GET":
             whole = self._reader.get(ask)
             return Response(200, JSON, scale.shown(ask.kind, whole.body))
@@ -124,14 +124,14 @@ class Verbs:
 _SHOWN_WHEN_GONE = {"Pod", "ServiceAccount", "Namespace", "PersistentVolume", "PersistentVolumeClaim"}
 
 
-def _answer(ask: Ask, written: Written) -> Response:
+def _answer(ask: ApiRequest, written: WriteResult) -> Response:
     said = {"Warning": ", ".join(f"299 - {encode(w).decode()}" for w in written.warnings)} if written.warnings else {}
     shape = versioned(ask.kind)
     data = shape(written.entry.data) if shape else written.entry.data
     return Response(201 if written.created else 200, {**JSON, **said}, data)
 
 
-def _gone(ask: Ask, entry: Entry) -> Object:
+def _gone(ask: ApiRequest, entry: StoredObject) -> Object:
     group = {"group": ask.kind.group} if ask.kind.group else {}
     uid = entry.read()["metadata"]["uid"]
     details = {"name": ask.place.name, **group, "kind": ask.kind.plural, "uid": uid}

@@ -5,11 +5,11 @@ from collections.abc import Callable, Coroutine
 from heapq import heappop, heappush
 from itertools import count
 
-Show = Callable[[int], None]
+Reveal = Callable[[int], None]
 """Makes one write visible at its revision."""
 
 
-class Order:
+class WriteOrder:
     """Shows writes in revision order: none while one with a lower revision may still arrive."""
 
     def __init__(self) -> None:
@@ -18,9 +18,9 @@ class Order:
         self._numbers = count(1)
         self._given = 0
         self._out: dict[int, None] = {}  # tickets of writes still under way, the oldest first
-        self._held: list[tuple[int, int, Show, asyncio.Future[None]]] = []
+        self._held: list[tuple[int, int, Reveal, asyncio.Future[None]]] = []
 
-    async def write(self, append: Coroutine[None, None, int], show: Show) -> int:
+    async def write(self, append: Coroutine[None, None, int], show: Reveal) -> int:
         """Await the append, then show it in order; returns its revision once it is visible."""
         ticket = self._given = next(self._numbers)
         self._out[ticket] = None

@@ -12,9 +12,9 @@ import msgspec
 
 from events.kube.client import Object
 from schemas.subjects import names_of, token
-from services.sandbox.api.status import Refused
+from services.sandbox.api.status import StatusError
 from services.sandbox.api.store.journal import Journal
-from services.sandbox.api.store.order import Order
+from services.sandbox.api.store.order import WriteOrder
 
 WINDOW = 10_000
 """The most changes a watch may resume from; an older one must list again (410)."""
@@ -37,7 +37,7 @@ class Topic(NamedTuple):
     plural: str
 
 
-class Key(NamedTuple):
+class ObjectKey(NamedTuple):
     """One object."""
 
     cluster: str
@@ -58,7 +58,7 @@ class Key(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class StoredObject:
     """An object as clients see it: its bytes include its resourceVersion."""
 
     revision: int
@@ -87,18 +87,18 @@ class Entry:
         return self.data.replace(b'"resourceVersion":"%d"' % self.revision, b'"resourceVersion":"%d"' % revision, 1)
 
 
-class Change(NamedTuple):
+class StoreChange(NamedTuple):
     """A visible write: the object before and after (None: absent)."""
 
     revision: int
-    key: Key
-    before: Entry | None
-    after: Entry | None
-    last: Entry
+    key: ObjectKey
+    before: StoredObject | None
+    after: StoredObject | None
+    last: StoredObject
     """The newest version, or the last one of a deleted object."""
 
 
-Table = dict[tuple[str, str], Entry]
+Table = dict[tuple[str, str], StoredObject]
 """Objects of one topic by (namespace, name)."""
 
 
@@ -107,15 +107,15 @@ class Store:
 
     def __init__(self, journal: Journal, window: int = WINDOW) -> None:
         self._journal = journal
-        self._order = Order()
-        self._turns: dict[Key, tuple[asyncio.Lock, list[None]]] = {}
+        self._order = WriteOrder()
+        self._turns: dict[ObjectKey, tuple[asyncio.Lock, list[None]]] = {}
         self.clusters: dict[str, dict[tuple[str, str], Table]] = {}
-        self.log: deque[Change] = deque()
+        self.log: deque[StoreChange] = deque()
         self._window = window
         self._weight = 0
         self.oldest = 0
         """The lowest revision a watch can go on from."""
-        self.listeners: list[Callable[[Change], None]] = []
+        self.listeners: list[Callable[[StoreChange], None]] = []
 
     @property
     def head(self) -> int:
@@ -125,28 +125,28 @@ class Store:
     async def load(self) -> None:
         """Read the journal; watches from before cannot be resumed."""
         for subject, revision, data in await self._journal.load():
-            self._put(_key(subject), Entry(revision, _with_revision(data, revision)))
+            self._put(_key(subject), StoredObject(revision, _with_revision(data, revision)))
         self.oldest = self._order.head = await self._journal.head()
 
-    def get(self, key: Key) -> Entry | None:
+    def get(self, key: ObjectKey) -> StoredObject | None:
         return self.table(key.topic).get(key[3:])
 
     def table(self, topic: Topic) -> Table:
         """Objects of a topic; must not be changed."""
         return self.clusters.get(topic.cluster, {}).get(topic[1:], {})
 
-    def scan(self, topic: Topic, namespace: str = "") -> list[tuple[tuple[str, str], Entry]]:
+    def scan(self, topic: Topic, namespace: str = "") -> list[tuple[tuple[str, str], StoredObject]]:
         """Objects of a topic (and namespace, if given) in the order of their names."""
         found = self.table(topic).items()
         return sorted(item for item in found if not namespace or item[0][0] == namespace)
 
-    def since(self, revision: int) -> list[Change]:
+    def since(self, revision: int) -> list[StoreChange]:
         """Every change after a revision, in order."""
         found = list(takewhile(lambda change: change.revision > revision, reversed(self.log)))
         return found[::-1]
 
     @asynccontextmanager
-    async def alone(self, key: Key) -> AsyncIterator[None]:
+    async def alone(self, key: ObjectKey) -> AsyncIterator[None]:
         """A lock on this object."""
         lock, waiting = self._turns.setdefault(key, (asyncio.Lock(), []))
         waiting.append(None)
@@ -158,33 +158,35 @@ class Store:
             if not waiting:
                 del self._turns[key]
 
-    async def settled(self, concerns: Callable[[Key], bool]) -> None:
+    async def settled(self, concerns: Callable[[ObjectKey], bool]) -> None:
         """Wait until no pending write concerns the caller."""
         while under_way := [key for key in self._turns if concerns(key)]:
             async with self.alone(under_way[0]):
                 pass
 
-    async def put(self, key: Key, new: Object) -> Entry:
+    async def put(self, key: ObjectKey, new: Object) -> StoredObject:
         """Store an object (without a resourceVersion), which must not be changed afterwards. Call it under `alone`."""
         data = _encode(new)
         if len(data) > LARGEST:
-            raise Refused(413, "RequestEntityTooLarge", f"the object is too large: {len(data)} bytes, limit {LARGEST}")
-        done: list[Entry] = []
+            raise StatusError(
+                413, "RequestEntityTooLarge", f"the object is too large: {len(data)} bytes, limit {LARGEST}"
+            )
+        done: list[StoredObject] = []
 
         def show(revision: int) -> None:
-            done.append(Entry(revision, _with_revision(data, revision)))
+            done.append(StoredObject(revision, _with_revision(data, revision)))
             done[0].known({**new, "metadata": {"resourceVersion": str(revision), **new["metadata"]}})
             self._show(key, done[0], done[0])
 
         await self._order.write(self._journal.append(key.subject, data), show)
         return done[0]
 
-    async def remove(self, key: Key, last: Object) -> Entry:
+    async def remove(self, key: ObjectKey, last: Object) -> StoredObject:
         """Remove an object; watchers see its last version. Call it under `alone`."""
-        done: list[Entry] = []
+        done: list[StoredObject] = []
 
         def show(revision: int) -> None:
-            done.append(Entry(revision, _with_revision(_encode(last), revision)))
+            done.append(StoredObject(revision, _with_revision(_encode(last), revision)))
             self._show(key, None, done[0])
 
         await self._order.write(self._journal.append(key.subject, b""), show)
@@ -196,7 +198,7 @@ class Store:
         await self.settled(lambda key: key.cluster == cluster)
         await self._journal.drop(f"kube.{token(cluster)}")
 
-    def _show(self, key: Key, entry: Entry | None, last: Entry) -> None:
+    def _show(self, key: ObjectKey, entry: StoredObject | None, last: StoredObject) -> None:
         if key.cluster not in self.clusters:
             return  # dropped meanwhile, and with it what was written
         before = self.get(key)
@@ -204,12 +206,12 @@ class Store:
             self._put(key, entry)
         else:
             self.clusters[key.cluster][key.topic[1:]].pop(key[3:], None)
-        change = Change(last.revision, key, before, entry, last)
+        change = StoreChange(last.revision, key, before, entry, last)
         self._remember(change)
         for listener in self.listeners:
             listener(change)
 
-    def _remember(self, change: Change) -> None:
+    def _remember(self, change: StoreChange) -> None:
         self.log.append(change)
         self._weight += len(change.last.data)
         while len(self.log) > self._window or (self._weight > WEIGHT and len(self.log) > 1):
@@ -217,11 +219,11 @@ class Store:
             self.oldest = forgotten.revision
             self._weight -= len(forgotten.last.data)
 
-    def _put(self, key: Key, entry: Entry) -> None:
+    def _put(self, key: ObjectKey, entry: StoredObject) -> None:
         self.clusters.setdefault(key.cluster, {}).setdefault(key.topic[1:], {})[key[3:]] = entry
 
 
-_recent: deque[Entry] = deque()
+_recent: deque[StoredObject] = deque()
 """The decoded objects."""
 
 
@@ -235,7 +237,7 @@ def _with_revision(data: bytes, revision: int) -> bytes:
     return data.replace(b'"metadata":{', b'"metadata":{"resourceVersion":"%d",' % revision, 1)
 
 
-def _key(subject: str) -> Key:
+def _key(subject: str) -> ObjectKey:
     _, cluster, group, plural, namespace, name = names_of(subject)
     namespace = "" if namespace == "_" else namespace
-    return Key(cluster, "" if group == "core" else group, plural, namespace, name)
+    return ObjectKey(cluster, "" if group == "core" else group, plural, namespace, name)

@@ -6,33 +6,33 @@ from dataclasses import dataclass
 
 from services.sandbox.api.status import expired
 from services.sandbox.api.store.selectors import Matches
-from services.sandbox.api.store.store import Change, Entry, Store, Topic, encode
+from services.sandbox.api.store.store import Store, StoreChange, StoredObject, Topic, encode
 
 LIMIT = 20_000
 """The most lines that wait for a slow reader before its watch ends."""
 BOOKMARK_EVERY = 60.0
 """Seconds between two bookmarks, as in the real server."""
 
-Shape = Callable[[bytes], bytes]
+ObjectEncoding = Callable[[bytes], bytes]
 """Converts a stored object into the requested format: a Table, another version."""
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class WatchOptions:
     """The selection and format of one watch."""
 
     topic: Topic
     namespace: str = ""
     name: str = ""
     selected: Matches | None = None
-    shape: Shape | None = None
+    shape: ObjectEncoding | None = None
     bookmark: Callable[[int, bool], bytes] | None = None
     """Encodes a bookmark at a revision; None: not requested."""
 
     def concerns(self, namespace: str, name: str) -> bool:
         return self.namespace in ("", namespace) and self.name in ("", name)
 
-    def shows(self, entry: Entry | None) -> bool:
+    def shows(self, entry: StoredObject | None) -> bool:
         """Whether the watch selects an object."""
         return entry is not None and (self.selected is None or self.selected(entry.read()))
 
@@ -40,10 +40,10 @@ class View:
         return self.shape(data) if self.shape else data
 
 
-class Watch:
+class OpenWatch:
     """One open watch: iterate its batches of lines until it ends, then `close` it."""
 
-    def __init__(self, hub: "Hub", view: View, seconds: float | None) -> None:
+    def __init__(self, hub: "Hub", view: WatchOptions, seconds: float | None) -> None:
         self._hub = hub
         self.view = view
         self._lines: list[bytes] = []
@@ -103,12 +103,14 @@ class Hub:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._watches: dict[Topic, set[Watch]] = {}
+        self._watches: dict[Topic, set[OpenWatch]] = {}
         store.listeners.append(self._tell)
 
-    def open(self, view: View, since: int | None, seconds: float | None, *, initial_end: bool = False) -> Watch:
+    def open(
+        self, view: WatchOptions, since: int | None, seconds: float | None, *, initial_end: bool = False
+    ) -> OpenWatch:
         """Start a watch after a revision; None: with all current objects as added."""
-        watch = Watch(self, view, seconds)
+        watch = OpenWatch(self, view, seconds)
         if since is None:
             self._initial(watch, initial_end=initial_end)
         elif not self._resume(watch, since):
@@ -116,7 +118,7 @@ class Hub:
         self._watches.setdefault(view.topic, set()).add(watch)
         return watch
 
-    def forget(self, watch: Watch) -> None:
+    def forget(self, watch: OpenWatch) -> None:
         watches = self._watches.get(watch.view.topic, set())
         watches.discard(watch)
         if not watches:
@@ -128,7 +130,7 @@ class Hub:
             for watch in tuple(self._watches[topic]):
                 watch.close()
 
-    def _initial(self, watch: Watch, *, initial_end: bool) -> None:
+    def _initial(self, watch: OpenWatch, *, initial_end: bool) -> None:
         view = watch.view
         found = self.store.scan(view.topic, view.namespace)
         shown = (entry for at, entry in found if view.concerns(*at) and view.shows(entry))
@@ -137,7 +139,7 @@ class Hub:
             lines.append(view.bookmark(self.store.head, True))  # noqa: FBT003 - positional by its type
         watch.begin(lines)
 
-    def _resume(self, watch: Watch, since: int) -> bool:
+    def _resume(self, watch: OpenWatch, since: int) -> bool:
         if self.store.oldest <= since <= self.store.head:
             wanted = (c for c in self.store.since(since) if c.key.topic == watch.view.topic)
             watch.begin([line for change in wanted if (line := _written(watch.view, change, {}))])
@@ -146,20 +148,20 @@ class Hub:
         watch.close()
         return False
 
-    def _tell(self, change: Change) -> None:
-        written: Written = {}
+    def _tell(self, change: StoreChange) -> None:
+        written: EncodedLines = {}
         for watch in tuple(self._watches.get(change.key.topic, ())):
             if line := _written(watch.view, change, written):
                 watch.say(line)
 
 
-Written = dict[tuple[str, Shape | None], bytes]
+EncodedLines = dict[tuple[str, ObjectEncoding | None], bytes]
 """Encoded lines of one change, shared by watches with the same format."""
 
 _SEEN = {(False, True): "ADDED", (True, True): "MODIFIED", (True, False): "DELETED"}
 
 
-def _written(view: View, change: Change, written: Written) -> bytes | None:
+def _written(view: WatchOptions, change: StoreChange, written: EncodedLines) -> bytes | None:
     if not view.concerns(*change.key[3:]):
         return None
     event = _SEEN.get((view.shows(change.before), view.shows(change.after)))

@@ -7,10 +7,10 @@ import msgspec
 
 from events.kube.client import Object
 from services.sandbox.api.print.table import table
-from services.sandbox.api.schema.kinds import Kind
+from services.sandbox.api.schema.kinds import ServedKind
 from services.sandbox.api.store.store import encode
-from services.sandbox.api.store.watch import Shape
-from services.sandbox.api.wire.request import Ask, Clock
+from services.sandbox.api.store.watch import ObjectEncoding
+from services.sandbox.api.wire.request import ApiRequest, RequestClock
 
 Whole = Callable[[list[bytes], Object], bytes]
 """Encodes a list from its items and its metadata."""
@@ -32,21 +32,21 @@ def wanted(header: str) -> tuple[str, str, str]:
 class Tables:
     """Encodes objects in the requested format."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: RequestClock) -> None:
         self._clock = clock
         self._rows = lru_cache(maxsize=1024)(lambda kind, include: partial(self._one_row, kind, include))
 
-    def one(self, ask: Ask) -> Shape | None:
+    def one(self, ask: ApiRequest) -> ObjectEncoding | None:
         """The encoder of one object; None: unchanged."""
         match wanted(ask.header("Accept"))[0]:
             case "Table":
-                found: Shape = self._rows(ask.kind, ask.request.query.get("includeObject", "Metadata"))
+                found: ObjectEncoding = self._rows(ask.kind, ask.request.query.get("includeObject", "Metadata"))
                 return found
             case "PartialObjectMetadata" | "PartialObjectMetadataList":
                 return _metadata
         return None
 
-    def many(self, ask: Ask) -> Whole | None:
+    def many(self, ask: ApiRequest) -> Whole | None:
         """The encoder of a list; None: unchanged."""
         match wanted(ask.header("Accept"))[0]:
             case "Table":
@@ -56,11 +56,11 @@ class Tables:
                 return _metadata_list
         return None
 
-    def _one_row(self, kind: Kind, include: str, data: bytes) -> bytes:
+    def _one_row(self, kind: ServedKind, include: str, data: bytes) -> bytes:
         version = msgspec.json.decode(data)["metadata"]["resourceVersion"]
         return self._table(kind, include, [data], {"resourceVersion": version})
 
-    def _table(self, kind: Kind, include: str, items: list[bytes], meta: Object) -> bytes:
+    def _table(self, kind: ServedKind, include: str, items: list[bytes], meta: Object) -> bytes:
         return encode(table(kind, map(msgspec.json.decode, items), meta, include, self._clock()))
 
 

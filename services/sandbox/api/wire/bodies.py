@@ -5,10 +5,10 @@ import yaml
 
 from events.kube.client import Object
 from services.sandbox.api.schema.fields import json_text
-from services.sandbox.api.schema.kinds import Kind
-from services.sandbox.api.status import Cause, Refused, bad_request, invalid, unsupported
+from services.sandbox.api.schema.kinds import ServedKind
+from services.sandbox.api.status import FieldError, StatusError, bad_request, invalid, unsupported
 from services.sandbox.api.wire import protobuf
-from services.sandbox.api.wire.request import Ask
+from services.sandbox.api.wire.request import ApiRequest
 
 _JSON = ("application/json", "text/json")
 _YAML = ("application/yaml", "application/x-yaml", "text/yaml", "application/apply-patch+yaml")
@@ -23,8 +23,8 @@ class _Plain(yaml.CSafeLoader):
     }
 
 
-def value(ask: Ask) -> object:
-    """The decoded body. Raises `Refused` (400, 415)."""
+def value(ask: ApiRequest) -> object:
+    """The decoded body. Raises `StatusError` (400, 415)."""
     media, body = ask.media, ask.request.body
     if media == protobuf.MEDIA:
         return protobuf.decode(body)
@@ -35,7 +35,7 @@ def value(ask: Ask) -> object:
     raise unsupported(f"the body of the request was in an unknown format: {media}")
 
 
-def object_of(ask: Ask) -> Object:
+def object_of(ask: ApiRequest) -> Object:
     """The body as an object of the requested kind; clients may omit apiVersion and kind."""
     found = value(ask)
     if not isinstance(found, dict):
@@ -48,12 +48,14 @@ def object_of(ask: Ask) -> Object:
     return {"apiVersion": None, "kind": None, "metadata": None, **found}
 
 
-def _other(ask: Ask, name: str, called: str, found: Object) -> Refused:
+def _other(ask: ApiRequest, name: str, called: str, found: Object) -> StatusError:
     kind, given = ask.kind, found[name]
     if name == "kind" and kind.custom:
-        sent = Kind(kind.group, kind.version, kind.plural, given)
+        sent = ServedKind(kind.group, kind.version, kind.plural, given)
         text = f"Invalid value: {json_text(given)}: must be {kind.kind}"
-        return invalid(sent, (found.get("metadata") or {}).get("name", ""), [Cause("kind", "FieldValueInvalid", text)])
+        return invalid(
+            sent, (found.get("metadata") or {}).get("name", ""), [FieldError("kind", "FieldValueInvalid", text)]
+        )
     wanted = kind.kind if name == "kind" else kind.api_version
     return bad_request(f"the {called} in the data ({given}) does not match the expected {called} ({wanted})")
 

@@ -6,15 +6,15 @@ from datetime import datetime
 from typing import NamedTuple
 
 from events.kube.client import Request
-from services.sandbox.api.schema.kinds import Kind
-from services.sandbox.api.store.store import Key, Topic
+from services.sandbox.api.schema.kinds import ServedKind
+from services.sandbox.api.store.store import ObjectKey, Topic
 
-Clock = Callable[[], datetime]
+RequestClock = Callable[[], datetime]
 
 _TRUE = {"1", "t", "T", "TRUE", "true", "True"}  # what Go's strconv.ParseBool takes
 
 
-class Place(NamedTuple):
+class ResourcePath(NamedTuple):
     """The parts of a path below the cluster; a missing part is empty."""
 
     group: str = ""
@@ -25,7 +25,7 @@ class Place(NamedTuple):
     subresource: str = ""
 
 
-def place(path: str) -> Place | None:
+def place(path: str) -> ResourcePath | None:
     """Parse ``/api/v1/...`` or ``/apis/<group>/<version>/...``; None for any other path."""
     match path.strip("/").split("/"):
         case ["api", version, *rest]:
@@ -35,7 +35,7 @@ def place(path: str) -> Place | None:
     return None
 
 
-def _within(group: str, version: str, rest: list[str]) -> Place | None:
+def _within(group: str, version: str, rest: list[str]) -> ResourcePath | None:
     match rest:
         case ["namespaces", namespace, plural, *more] if plural not in ("status", "finalize"):
             named = (plural, namespace, *more)
@@ -43,24 +43,24 @@ def _within(group: str, version: str, rest: list[str]) -> Place | None:
             named = (plural, "", *more)
         case _:
             named = ()
-    return Place(group, version, *named) if len(named) <= len(Place._fields) - 2 else None
+    return ResourcePath(group, version, *named) if len(named) <= len(ResourcePath._fields) - 2 else None
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ApiRequest:
     """A request for objects of one kind in one cluster."""
 
     request: Request
     cluster: str
-    kind: Kind
-    place: Place
+    kind: ServedKind
+    place: ResourcePath
 
     @property
     def topic(self) -> Topic:
         return Topic(self.cluster, self.kind.group, self.kind.plural)
 
-    def key(self, name: str = "") -> Key:
-        return Key(*self.topic, self.place.namespace, name or self.place.name)
+    def key(self, name: str = "") -> ObjectKey:
+        return ObjectKey(*self.topic, self.place.namespace, name or self.place.name)
 
     def flag(self, name: str) -> bool:
         return self.request.query.get(name, "") in _TRUE
@@ -86,6 +86,6 @@ class Ask:
         return self.request.query.get("fieldManager") or self.header("User-Agent").partition("/")[0] or "unknown"
 
 
-def stamp(clock: Clock) -> str:
+def stamp(clock: RequestClock) -> str:
     """Now, as Kubernetes writes times."""
     return f"{clock():%Y-%m-%dT%H:%M:%SZ}"

@@ -6,7 +6,7 @@ from datetime import datetime
 from events.kube.client import Object
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
 from services.sandbox.clouds.capi.cluster_status import report_status, stage
-from services.sandbox.clouds.model.actions import Change, Delete, Patch, StopApi, WaitUntil
+from services.sandbox.clouds.model.actions import Action, Delete, PatchObject, StopApi, WaitUntil
 from services.sandbox.clouds.model.annotations import CLUSTER_NAME, CONTROLPLANES, DEVCLUSTERS, place
 from services.sandbox.clouds.model.conditions import current_condition, paused
 from services.sandbox.clouds.model.objects import (
@@ -20,12 +20,12 @@ from services.sandbox.clouds.model.objects import (
     remove_finalizer,
     since,
 )
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 FINALIZER = "cluster.cluster.x-k8s.io"
 
 
-def cluster(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
+def cluster(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Reconcile a Cluster."""
     it = view.cluster
     if it is None:
@@ -43,7 +43,7 @@ def cluster(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
     yield from _reconcile(view, it, now, rules)
 
 
-def _reconcile(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+def _reconcile(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """The first change that is still missing."""
     for part in (_adopt(view, it), _take_down(view, it), report_status(view, it, now, rules), _finish(view, it)):
         changes = tuple(part)
@@ -52,7 +52,7 @@ def _reconcile(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[
             return
 
 
-def _adopt(view: View, it: Object) -> Iterator[Change]:
+def _adopt(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     if deleting(it):
         return
     parts = ((CONTROLPLANES, view.control), (DEVCLUSTERS, view.infra))
@@ -62,10 +62,10 @@ def _adopt(view: View, it: Object) -> Iterator[Change]:
             held = [one for one in each["metadata"].get("ownerReferences", []) if one["uid"] != it["metadata"]["uid"]]
             owners = [*held, owner(it, controls=resource is not MACHINEDEPLOYMENTS)]
             meta = {"ownerReferences": owners, "labels": {CLUSTER_NAME: name(it)}}
-            yield Patch(resource, each, {"metadata": meta})
+            yield PatchObject(resource, each, {"metadata": meta})
 
 
-def _take_down(view: View, it: Object) -> Iterator[Change]:
+def _take_down(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     """Delete the workers, then the control plane, then the infrastructure."""
     if not deleting(it):
         return
@@ -77,7 +77,7 @@ def _take_down(view: View, it: Object) -> Iterator[Change]:
         yield Delete(DEVCLUSTERS, view.infra)
 
 
-def _finish(view: View, it: Object) -> Iterator[Change]:
+def _finish(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     if deleting(it) and stage(view) == "DeletionCompleted":
         yield StopApi(place(it))
         yield from remove_finalizer(CLUSTERS, it, FINALIZER)

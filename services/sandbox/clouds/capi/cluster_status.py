@@ -5,7 +5,7 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import CLUSTERS
-from services.sandbox.clouds.model.actions import Change, Patch
+from services.sandbox.clouds.model.actions import Action, PatchObject
 from services.sandbox.clouds.model.annotations import DEPLOYMENT_NAME, SERVING
 from services.sandbox.clouds.model.conditions import (
     SandboxCondition,
@@ -18,13 +18,13 @@ from services.sandbox.clouds.model.conditions import (
     up_to_date,
 )
 from services.sandbox.clouds.model.objects import annotation, deleting, label, name, replicas, stamp, status
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 COUNTS = ("readyReplicas", "availableReplicas", "upToDateReplicas", "replicas")
 Who = tuple[str, SandboxCondition | None]
 
 
-def stage(view: View) -> str:
+def stage(view: ClusterSnapshot) -> str:
     """What the deletion of a Cluster waits for."""
     if view.pools or view.sets or view.workers:
         return "WaitingForWorkersDeletion"
@@ -33,7 +33,7 @@ def stage(view: View) -> str:
     return "DeletionCompleted" if view.infra is None else "WaitingForInfrastructureDeletion"
 
 
-def report_status(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+def report_status(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     conditions = _conditions(view, it, now, rules)
     said = tuple(patch_status(CLUSTERS, it, conditions, {}, now))
     provisioned = view.infra is not None and holds(it, "InfrastructureReady")
@@ -41,12 +41,12 @@ def report_status(view: View, it: Object, now: datetime, rules: Rules) -> Iterat
     if said:
         yield from said
     elif endpoint and not it["spec"].get("controlPlaneEndpoint") and not deleting(it):
-        yield Patch(CLUSTERS, it, {"spec": {"controlPlaneEndpoint": endpoint}})
+        yield PatchObject(CLUSTERS, it, {"spec": {"controlPlaneEndpoint": endpoint}})
     else:
         yield from patch_status(CLUSTERS, it, conditions, _fields(view, it), now)
 
 
-def _fields(view: View, it: Object) -> Object:
+def _fields(view: ClusterSnapshot, it: Object) -> Object:
     initialization = {
         key: True
         for key, so in (
@@ -81,7 +81,7 @@ def _counts(parts: Sequence[Object]) -> Object:
     return desired | said if all("replicas" in status(each) for each in parts) else desired
 
 
-def _conditions(view: View, it: Object, now: datetime, rules: Rules) -> list[SandboxCondition]:
+def _conditions(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> list[SandboxCondition]:
     parts = [_probe(view, it, now, rules), _infrastructure(view, it), _control(view, it), _workers(view)]
     initialised = view.initialised or _initialised(view)
     leaving = (
@@ -105,7 +105,7 @@ def _conditions(view: View, it: Object, now: datetime, rules: Rules) -> list[San
     ]
 
 
-def _initialised(view: View) -> bool:
+def _initialised(view: ClusterSnapshot) -> bool:
     return bool(view.control and status(view.control).get("initialization", {}).get("controlPlaneInitialized"))
 
 
@@ -118,7 +118,7 @@ def _available(parts: list[SandboxCondition], leaving: SandboxCondition) -> Sand
     return SandboxCondition("Available", "True", "Available")
 
 
-def _probe(view: View, it: Object, now: datetime, rules: Rules) -> SandboxCondition:
+def _probe(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> SandboxCondition:
     before = current_condition(it, "RemoteConnectionProbe")
     if deleting(it) and before:
         return before
@@ -133,7 +133,7 @@ def _probe(view: View, it: Object, now: datetime, rules: Rules) -> SandboxCondit
     return SandboxCondition("RemoteConnectionProbe", "False", "ProbeFailed", lost)
 
 
-def _infrastructure(view: View, it: Object) -> SandboxCondition:
+def _infrastructure(view: ClusterSnapshot, it: Object) -> SandboxCondition:
     kind = it["spec"].get("infrastructureRef", {}).get("kind", "Infrastructure")
     if view.infra is None:
         reason, verb = ("ObjectDeleted", "has been deleted") if deleting(it) else ("DoesNotExist", "does not exist")
@@ -145,7 +145,7 @@ def _infrastructure(view: View, it: Object) -> SandboxCondition:
     return SandboxCondition("InfrastructureReady", "False", "NotReady", waiting)
 
 
-def _control(view: View, it: Object) -> SandboxCondition:
+def _control(view: ClusterSnapshot, it: Object) -> SandboxCondition:
     kind = it["spec"].get("controlPlaneRef", {}).get("kind", "ControlPlane")
     if view.control is None:
         reason, verb = ("ObjectDeleted", "has been deleted") if deleting(it) else ("DoesNotExist", "does not exist")
@@ -155,7 +155,7 @@ def _control(view: View, it: Object) -> SandboxCondition:
     return (said or SandboxCondition("", "False", "NotAvailable", waiting)).named("ControlPlaneAvailable")
 
 
-def _workers(view: View) -> SandboxCondition:
+def _workers(view: ClusterSnapshot) -> SandboxCondition:
     of = [
         (f"MachineDeployment {name(pool)}", current_condition(pool, "Available"))
         for pool in view.pools
@@ -175,12 +175,12 @@ def _workers(view: View) -> SandboxCondition:
     return SandboxCondition("WorkersAvailable", "Unknown", "AvailableUnknown", bullet_list(lines))
 
 
-def _counts_still(view: View, pool: Object) -> bool:
+def _counts_still(view: ClusterSnapshot, pool: Object) -> bool:
     """In the recorded run a pool reported nothing after its last MachineSet was deleted."""
     return not deleting(pool) or any(label(each, DEPLOYMENT_NAME) == name(pool) for each in view.sets)
 
 
-def _motion(view: View) -> list[SandboxCondition]:
+def _motion(view: ClusterSnapshot) -> list[SandboxCondition]:
     def of(type_: str) -> list[Who]:
         head = (
             [(f"KubeadmControlPlane {name(view.control)}", current_condition(view.control, type_))]
@@ -200,7 +200,7 @@ def _motion(view: View) -> list[SandboxCondition]:
     ]
 
 
-def _machines(view: View, it: Object) -> list[SandboxCondition]:
+def _machines(view: ClusterSnapshot, it: Object) -> list[SandboxCondition]:
     before = current_condition(it, "WorkerMachinesReady"), current_condition(it, "WorkerMachinesUpToDate")
     workers = ready("WorkerMachinesReady", view.workers), up_to_date("WorkerMachinesUpToDate", view.workers)
     shown = (
@@ -214,7 +214,7 @@ def _machines(view: View, it: Object) -> list[SandboxCondition]:
     ]
 
 
-def _left(view: View) -> str:
+def _left(view: ClusterSnapshot) -> str:
     kinds = (("MachineDeployments", view.pools), ("MachineSets", view.sets), ("Worker Machines", view.workers))
     lines = [f"* {kind}: {', '.join(map(name, some))}" for kind, some in kinds if some]
     if lines:

@@ -7,7 +7,7 @@ from events.kube.client import Object
 from events.kube.resources import MACHINES
 from services.sandbox.clouds.capi.machine import MachineTemplate, unnamed
 from services.sandbox.clouds.capi.scale import motion, rolling
-from services.sandbox.clouds.model.actions import AddOwner, Change, Create, Delete, Patch, StartApi, WaitUntil
+from services.sandbox.clouds.model.actions import Action, AddOwner, Create, Delete, PatchObject, StartApi, WaitUntil
 from services.sandbox.clouds.model.annotations import CONTROL_PLANE, CONTROLPLANES, SERVING, STARTED, place
 from services.sandbox.clouds.model.conditions import (
     SandboxCondition,
@@ -32,12 +32,12 @@ from services.sandbox.clouds.model.objects import (
     since,
     status,
 )
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 FINALIZER = "kubeadm.controlplane.cluster.x-k8s.io"
 
 
-def control(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
+def control(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Reconcile a KubeadmControlPlane."""
     it = view.control
     if it is None:
@@ -60,7 +60,7 @@ def control(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
                 return
 
 
-def _grow(view: View, it: Object, now: datetime) -> Iterator[Change]:
+def _grow(view: ClusterSnapshot, it: Object, now: datetime) -> Iterator[Action]:
     """Add machines: the first starts the cluster, the others join one by one; an upgrade surges by one."""
     built = holds(view.cluster, "InfrastructureReady")
     most = replicas(it) + bool(behind(it, view.control_plane_machines))
@@ -80,7 +80,7 @@ def behind(it: Object, machines: Sequence[Object]) -> list[Object]:
     return [each for each in machines if each["spec"].get("version", "") != it["spec"].get("version", "")]
 
 
-def _retire(view: View, it: Object) -> Iterator[Change]:
+def _retire(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     """Delete a machine of the old version once one of the new version is up."""
     old, up = (
         behind(it, view.control_plane_machines),
@@ -90,7 +90,7 @@ def _retire(view: View, it: Object) -> Iterator[Change]:
         yield Delete(MACHINES, min(old, key=since))
 
 
-def _template(view: View, it: Object) -> Iterator[Change]:
+def _template(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     """Delete the machine template when the cluster is deleted."""
     ref = it["spec"].get("machineTemplate", {}).get("spec", {}).get("infrastructureRef")
     if ref and view.cluster is not None:
@@ -98,7 +98,7 @@ def _template(view: View, it: Object) -> Iterator[Change]:
         yield AddOwner(ref["kind"], whole, view.namespace, ref["name"], owner(view.cluster, controls=False))
 
 
-def _serve(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+def _serve(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Serve the API a while after the first machine was requested."""
     built = [each for each in view.control_plane_machines if holds(each, "InfrastructureReady")]
     if deleting(it) or annotation(it, SERVING) or not built or view.cluster is None:
@@ -110,10 +110,10 @@ def _serve(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Chan
         yield WaitUntil(due)
         return
     yield StartApi(place(view.cluster), view.cluster, it)
-    yield Patch(CONTROLPLANES, it, {"metadata": {"annotations": {SERVING: "true"}}})
+    yield PatchObject(CONTROLPLANES, it, {"metadata": {"annotations": {SERVING: "true"}}})
 
 
-def _delete(view: View, it: Object) -> Iterator[Change]:
+def _delete(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     if not deleting(it) or view.pools or view.workers:
         return
     if view.control_plane_machines:
@@ -122,7 +122,7 @@ def _delete(view: View, it: Object) -> Iterator[Change]:
     yield from remove_finalizer(CONTROLPLANES, it, FINALIZER)
 
 
-def _report_status(view: View, it: Object, now: datetime) -> Iterator[Change]:
+def _report_status(view: ClusterSnapshot, it: Object, now: datetime) -> Iterator[Action]:
     unheard = [each for each in view.control_plane_machines if current_condition(each, "Ready") is None]
     if unheard and not deleting(it):
         return  # as in the recorded life: it speaks of a machine once the machine has spoken
@@ -146,7 +146,7 @@ def _report_status(view: View, it: Object, now: datetime) -> Iterator[Change]:
     yield from patch_status(CONTROLPLANES, it, said, _fields(view, it, initialised=initialised), now)
 
 
-def _fields(view: View, it: Object, *, initialised: bool) -> Object:
+def _fields(view: ClusterSnapshot, it: Object, *, initialised: bool) -> Object:
     running = [each for each in view.control_plane_machines if holds(each, "Ready")]
     counts: Object = {
         "replicas": len(view.control_plane_machines),
@@ -176,12 +176,12 @@ def _available(*, initialised: bool, up: bool) -> list[SandboxCondition]:
     return [SandboxCondition("Available", "False", "NotAvailable", waiting)]
 
 
-def _certificates(it: Object, view: View) -> list[SandboxCondition]:
+def _certificates(it: Object, view: ClusterSnapshot) -> list[SandboxCondition]:
     made = view.control_plane_machines or current_condition(it, "CertificatesAvailable")
     return [SandboxCondition("CertificatesAvailable", "True", "Available")] if made else []
 
 
-def _health(view: View, it: Object, *, up: bool) -> list[SandboxCondition]:
+def _health(view: ClusterSnapshot, it: Object, *, up: bool) -> list[SandboxCondition]:
     if up:
         return [
             SandboxCondition("EtcdClusterHealthy", "True", "Healthy"),
@@ -205,7 +205,7 @@ def _health(view: View, it: Object, *, up: bool) -> list[SandboxCondition]:
     ]
 
 
-def _deleting(view: View, it: Object) -> SandboxCondition:
+def _deleting(view: ClusterSnapshot, it: Object) -> SandboxCondition:
     if not deleting(it):
         return SandboxCondition("Deleting", "False", "NotDeleting")
     if view.control_plane_machines and all(_done(each) for each in view.control_plane_machines):

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from events.kube.client import Object
 from events.kube.resources import MACHINEHEALTHCHECKS, MACHINES
 from services.sandbox.clouds.capi.scale import generation
-from services.sandbox.clouds.model.actions import Change, Delete, WaitUntil
+from services.sandbox.clouds.model.actions import Action, Delete, WaitUntil
 from services.sandbox.clouds.model.annotations import DARK, PREEMPTED
 from services.sandbox.clouds.model.conditions import SandboxCondition, patch_status, paused
 from services.sandbox.clouds.model.objects import after, deleting, marked, name, since, status, when
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 START_UP = 600
 """Seconds until a machine without a Node is replaced: Cluster API's default."""
@@ -32,7 +32,7 @@ class MachineHealth(NamedTuple):
     """When to replace it; None: it is healthy."""
 
 
-def health(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
+def health(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Reconcile every MachineHealthCheck of a cluster."""
     del rules
     for each in view.checks:
@@ -40,7 +40,7 @@ def health(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
             yield from _check(view, each, now)
 
 
-def _check(view: View, it: Object, now: datetime) -> Iterator[Change]:
+def _check(view: ClusterSnapshot, it: Object, now: datetime) -> Iterator[Action]:
     """The first change that is still missing."""
     judged = [_judged(view, it, each) for each in view.machines if _selects(it, each)]
     broken = [each.machine for each in judged if each.due and each.due <= now]
@@ -57,7 +57,7 @@ def _check(view: View, it: Object, now: datetime) -> Iterator[Change]:
     yield from (WaitUntil(each.due) for each in judged if each.due and each.due > now)
 
 
-def _judged(view: View, it: Object, machine: Object) -> MachineHealth:
+def _judged(view: ClusterSnapshot, it: Object, machine: Object) -> MachineHealth:
     """As Cluster API does: a deleted Node counts at once, everything else after its time-out."""
     checks = it["spec"].get("checks", {})
     taken, dark = marked(machine, PREEMPTED), marked(machine, DARK)
@@ -78,7 +78,7 @@ def _meets_dark(condition: Object) -> bool:
     return (condition["type"], condition["status"]) == ("Ready", "Unknown")
 
 
-def _begun(view: View, machine: Object) -> datetime:
+def _begun(view: ClusterSnapshot, machine: Object) -> datetime:
     """When the control plane was ready for machines to join."""
     conditions = status(view.cluster).get("conditions", ()) if view.cluster else ()
     times = [when(each["lastTransitionTime"]) for each in conditions if each["type"] == "ControlPlaneInitialized"]
@@ -102,7 +102,7 @@ def _selects(it: Object, machine: Object) -> bool:
 
 def _report_status(
     it: Object, judged: Sequence[MachineHealth], broken: Sequence[Object], allowed: int, now: datetime
-) -> Iterator[Change]:
+) -> Iterator[Action]:
     """Report its counts, once machines that only start no longer change them."""
     if not broken and any("nodeRef" not in status(each.machine) for each in judged):
         return
@@ -124,7 +124,7 @@ def _report_status(
     yield from patch_status(MACHINEHEALTHCHECKS, it, said, fields, now)
 
 
-def _replace(broken: Sequence[Object], allowed: int) -> Iterator[Change]:
+def _replace(broken: Sequence[Object], allowed: int) -> Iterator[Action]:
     """Delete them; their MachineSet creates others."""
     if allowed >= 0:
         yield from (Delete(MACHINES, each) for each in broken)

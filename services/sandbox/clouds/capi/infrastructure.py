@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from events.kube.client import Object
-from services.sandbox.clouds.model.actions import Change, Patch
+from services.sandbox.clouds.model.actions import Action, PatchObject
 from services.sandbox.clouds.model.annotations import CLUSTER_NAME, DEVCLUSTERS
 from services.sandbox.clouds.model.conditions import SandboxCondition, current_condition, patch_status, paused
 from services.sandbox.clouds.model.objects import add_finalizer, deleting, label, remove_finalizer, status
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 FINALIZER = "dockercluster.infrastructure.cluster.x-k8s.io"
 """DevCluster shares its controller with DockerCluster."""
 ENDPOINT = {"host": "127.0.0.1", "port": 6443}
 
 
-def infra(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
+def infra(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Reconcile a DevCluster."""
     it = view.infra
     if it is None:
@@ -30,7 +30,7 @@ def infra(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
         yield from _provision(it, now, rules.faults.denial(view.cloud))
 
 
-def _provision(it: Object, now: datetime, denial: str) -> Iterator[Change]:
+def _provision(it: Object, now: datetime, denial: str) -> Iterator[Action]:
     if status(it).get("initialization", {}).get("provisioned"):
         return
     said = [SandboxCondition("Paused", "False", "NotPaused")]
@@ -40,7 +40,7 @@ def _provision(it: Object, now: datetime, denial: str) -> Iterator[Change]:
         )
         return
     if not it["spec"].get("controlPlaneEndpoint"):
-        yield Patch(DEVCLUSTERS, it, {"spec": {"controlPlaneEndpoint": ENDPOINT}})
+        yield PatchObject(DEVCLUSTERS, it, {"spec": {"controlPlaneEndpoint": ENDPOINT}})
         return
     if current_condition(it, "Ready"):
         said.append(SandboxCondition("Ready", "True", "Ready"))

@@ -10,7 +10,7 @@ from events.kube.resources import MACHINES
 from services.sandbox.clouds.capi.fault_targets import apply_fault
 from services.sandbox.clouds.capi.machine_deletion import leave
 from services.sandbox.clouds.capi.machine_status import FINALIZER, GATES, head, may_boot, refusal, report_status
-from services.sandbox.clouds.model.actions import AddNode, Change, Patch, PatchStatus, WaitUntil
+from services.sandbox.clouds.model.actions import Action, AddNode, PatchObject, PatchStatus, WaitUntil
 from services.sandbox.clouds.model.annotations import CLUSTER_NAME, CONTROL_PLANE, SINCE, STARTED, TURN, place
 from services.sandbox.clouds.model.billing import bought
 from services.sandbox.clouds.model.conditions import holds, paused
@@ -26,7 +26,7 @@ from services.sandbox.clouds.model.objects import (
     suffix,
     written,
 )
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,9 @@ class MachineTemplate:
     notes: dict[str, str] = field(default_factory=dict)
 
 
-def machine(view: View, of: MachineTemplate, number: int, now: datetime, notes: dict[str, str] | None = None) -> Object:
+def machine(
+    view: ClusterSnapshot, of: MachineTemplate, number: int, now: datetime, notes: dict[str, str] | None = None
+) -> Object:
     """A new Machine; the name follows from owner and number."""
     called = f"{name(of.owner)}-{suffix(of.owner['metadata']['uid'], number)}"
     infra = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachine", "name": called}
@@ -65,7 +67,11 @@ def machine(view: View, of: MachineTemplate, number: int, now: datetime, notes: 
 
 
 def unnamed(
-    view: View, of: MachineTemplate, now: datetime, there: Iterable[Object], notes: dict[str, str] | None = None
+    view: ClusterSnapshot,
+    of: MachineTemplate,
+    now: datetime,
+    there: Iterable[Object],
+    notes: dict[str, str] | None = None,
 ) -> Object:
     """A new Machine under the first free name of its owner."""
     taken = {name(each) for each in there}
@@ -73,14 +79,14 @@ def unnamed(
     return next(made for made in numbered if name(made) not in taken)
 
 
-def machines(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
+def machines(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Reconcile every Machine of a cluster."""
     for each in view.machines:
         look = leave if deleting(each) else _live
         yield from look(view, each, now, rules)
 
 
-def _live(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+def _live(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """The first change that is still missing."""
     for part in (
         paused(MACHINES, it, now),
@@ -96,14 +102,14 @@ def _live(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Chang
             return
 
 
-def _order(view: View, it: Object, now: datetime) -> Iterator[Change]:
+def _order(view: ClusterSnapshot, it: Object, now: datetime) -> Iterator[Action]:
     """Request the machine once its boot data exists."""
     if may_boot(view, it) and not marked(it, STARTED):
         data = {"bootstrap": {"dataSecretName": name(it)}}
-        yield Patch(MACHINES, it, {"spec": data, "metadata": {"annotations": {STARTED: written(now)}}})
+        yield PatchObject(MACHINES, it, {"spec": data, "metadata": {"annotations": {STARTED: written(now)}}})
 
 
-def _boot(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+def _boot(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     started = marked(it, STARTED)
     if started is None or it["spec"].get("providerID") or refusal(view, it, rules):
         return
@@ -113,14 +119,14 @@ def _boot(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Chang
         return
     if view.cluster is not None:
         yield bought(view, it, now)
-    yield Patch(MACHINES, it, {"spec": {"providerID": f"in-memory://{name(it)}"}})
+    yield PatchObject(MACHINES, it, {"spec": {"providerID": f"in-memory://{name(it)}"}})
 
 
-def _turn(it: Object, rules: Rules) -> float:
+def _turn(it: Object, rules: SimulationRules) -> float:
     return (int(annotation(it, TURN, "0")) + 1) * rules.clock.node
 
 
-def _join(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+def _join(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Add the machine's Node once the cluster's API answers."""
     started = marked(it, STARTED)
     if started is None or not it["spec"].get("providerID") or "nodeRef" in status(it) or view.cluster is None:

@@ -6,15 +6,15 @@ from datetime import datetime
 from events.kube.client import Object
 from events.kube.resources import MACHINES
 from services.sandbox.clouds.capi.machine_status import FINALIZER, GATES, WAITING, everything, head, up_to_date
-from services.sandbox.clouds.model.actions import Change, Patch, RemoveNode, WaitUntil
+from services.sandbox.clouds.model.actions import Action, PatchObject, RemoveNode, WaitUntil
 from services.sandbox.clouds.model.annotations import LEAVING, place
 from services.sandbox.clouds.model.billing import given_back
 from services.sandbox.clouds.model.conditions import SandboxCondition, current_condition, patch_status
 from services.sandbox.clouds.model.objects import after, marked, name, remove_finalizer, written
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 
-def leave(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+def leave(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Delete a machine, one stage per step; each stage shows in the conditions before the next begins."""
     before = current_condition(it, "Deleting")
     reached = STAGES.index(before.reason) if before and before.reason in STAGES else -1
@@ -29,10 +29,10 @@ STAGES = ("WaitingForInfrastructureDeletion", "WaitingForBootstrapDeletion", "De
 _STAGE_SAYS = ("Waiting for DevMachine to be deleted", "Waiting for KubeadmConfig to be deleted", "Deletion completed")
 
 
-def _unplug(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+def _unplug(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     leaving = marked(it, LEAVING)
     if leaving is None:
-        yield Patch(MACHINES, it, {"metadata": {"annotations": {LEAVING: written(now)}}})
+        yield PatchObject(MACHINES, it, {"metadata": {"annotations": {LEAVING: written(now)}}})
     elif now < after(leaving, rules.clock.leave):
         yield WaitUntil(after(leaving, rules.clock.leave))
     else:
@@ -42,17 +42,17 @@ def _unplug(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Cha
         yield from _report_deletion(view, it, 1, now)
 
 
-def _unplug_done(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+def _unplug_done(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     del rules
     yield from _report_deletion(view, it, 2, now)
 
 
-def _close(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+def _close(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     del view, now, rules
     yield from remove_finalizer(MACHINES, it, FINALIZER)
 
 
-def _report_deletion(view: View, it: Object, stage: int, now: datetime) -> Iterator[Change]:
+def _report_deletion(view: ClusterSnapshot, it: Object, stage: int, now: datetime) -> Iterator[Action]:
     def kept(type_: str) -> SandboxCondition:
         return current_condition(it, type_) or SandboxCondition(type_, "Unknown", "InspectionFailed", WAITING)
 

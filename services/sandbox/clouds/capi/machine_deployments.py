@@ -7,7 +7,7 @@ from events.kube.client import Object
 from events.kube.resources import MACHINEDEPLOYMENTS, MACHINESETS
 from services.sandbox.clouds.capi.rollout import current, roll, set_of
 from services.sandbox.clouds.capi.scale import defaulted, generation, motion, rolling, selector
-from services.sandbox.clouds.model.actions import AddOwner, Change, Create, Delete
+from services.sandbox.clouds.model.actions import Action, AddOwner, Create, Delete
 from services.sandbox.clouds.model.annotations import CLUSTER_NAME, DEPLOYMENT_NAME
 from services.sandbox.clouds.model.conditions import (
     SandboxCondition,
@@ -27,20 +27,20 @@ from services.sandbox.clouds.model.objects import (
     replicas,
     status,
 )
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 POOL_FINALIZER = "cluster.x-k8s.io/machinedeployment"
 COUNTS = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
 
 
-def pools(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
+def pools(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Reconcile every MachineDeployment of a cluster."""
     del rules
     for each in view.pools:
         yield from _pool(view, each, now)
 
 
-def _pool(view: View, it: Object, now: datetime) -> Iterator[Change]:
+def _pool(view: ClusterSnapshot, it: Object, now: datetime) -> Iterator[Action]:
     """The first change that is still missing."""
     greeting = (
         *defaulted(it),
@@ -58,7 +58,7 @@ def _pool(view: View, it: Object, now: datetime) -> Iterator[Change]:
             return
 
 
-def _shape(view: View, it: Object, mine: list[Object], now: datetime) -> Iterator[Change]:
+def _shape(view: ClusterSnapshot, it: Object, mine: list[Object], now: datetime) -> Iterator[Action]:
     """Create or scale the current MachineSet; those of former templates shrink machine by machine."""
     if deleting(it):
         yield from (Delete(MACHINESETS, each) for each in mine if not deleting(each))
@@ -71,7 +71,7 @@ def _shape(view: View, it: Object, mine: list[Object], now: datetime) -> Iterato
         yield from roll(view, it, newest, [each for each in mine if each is not newest])
 
 
-def _templates(view: View, it: Object) -> Iterator[Change]:
+def _templates(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     """Delete the pool's templates when the cluster is deleted."""
     spec = it["spec"]["template"]["spec"]
     for ref in (spec.get("infrastructureRef"), spec.get("bootstrap", {}).get("configRef")):
@@ -80,7 +80,7 @@ def _templates(view: View, it: Object) -> Iterator[Change]:
             yield AddOwner(ref["kind"], group, view.namespace, ref["name"], owner(view.cluster, controls=False))
 
 
-def _report_pool_status(view: View, it: Object, mine: list[Object], now: datetime) -> Iterator[Change]:
+def _report_pool_status(view: ClusterSnapshot, it: Object, mine: list[Object], now: datetime) -> Iterator[Action]:
     own = [each for one in mine for each in view.of_set(one)]
     counted = bool(mine) and all("replicas" in status(each) for each in mine)
     have = {key: sum(status(each).get(key, 0) for each in mine) for key in COUNTS}
@@ -124,6 +124,6 @@ def _machines(it: Object, own: list[Object], *, creating_machines: bool) -> list
     return [current_condition(it, each.type) or each for each in now] if creating_machines else list(now)
 
 
-def _pool_leaves(it: Object, mine: list[Object]) -> Iterator[Change]:
+def _pool_leaves(it: Object, mine: list[Object]) -> Iterator[Action]:
     if deleting(it) and not mine:
         yield from remove_finalizer(MACHINEDEPLOYMENTS, it, POOL_FINALIZER)

@@ -8,7 +8,7 @@ from events.kube.resources import MACHINES, MACHINESETS
 from services.sandbox.clouds.capi.machine import MachineTemplate, unnamed
 from services.sandbox.clouds.capi.rollout import SET_FINALIZER
 from services.sandbox.clouds.capi.scale import generation, motion, selector
-from services.sandbox.clouds.model.actions import Change, Create, Delete
+from services.sandbox.clouds.model.actions import Action, Create, Delete
 from services.sandbox.clouds.model.annotations import PREEMPTED, SET_NAME, TURN
 from services.sandbox.clouds.model.conditions import (
     SandboxCondition,
@@ -20,17 +20,17 @@ from services.sandbox.clouds.model.conditions import (
     up_to_date,
 )
 from services.sandbox.clouds.model.objects import annotation, deleting, name, remove_finalizer, replicas, since, status
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 
-def sets(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
+def sets(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Reconcile every MachineSet of a cluster."""
     del rules
     for each in view.sets:
         yield from _set(view, each, now)
 
 
-def _set(view: View, it: Object, now: datetime) -> Iterator[Change]:
+def _set(view: ClusterSnapshot, it: Object, now: datetime) -> Iterator[Action]:
     """The first change that is still missing."""
     own = view.of_set(it)
     for part in (
@@ -46,7 +46,7 @@ def _set(view: View, it: Object, now: datetime) -> Iterator[Change]:
             return
 
 
-def _report_set_status(it: Object, own: list[Object], now: datetime, *, creating_machines: bool) -> Iterator[Change]:
+def _report_set_status(it: Object, own: list[Object], now: datetime, *, creating_machines: bool) -> Iterator[Action]:
     if (creating_machines and current_condition(it, "MachinesReady")) or (
         deleting(it) and own and current_condition(it, "Deleting") is None
     ):
@@ -75,7 +75,7 @@ def _report_set_status(it: Object, own: list[Object], now: datetime, *, creating
     yield from patch_status(MACHINESETS, it, said, counts, now)
 
 
-def _grow(view: View, it: Object, own: list[Object], now: datetime) -> Iterator[Change]:
+def _grow(view: ClusterSnapshot, it: Object, own: list[Object], now: datetime) -> Iterator[Action]:
     """Create all machines but one, then the last once those have reported, so that sums see the whole batch."""
     missing = replicas(it) - len(own)
     stable = view.control is None or _stable(view)
@@ -97,14 +97,14 @@ def _mould(it: Object) -> MachineTemplate:
     return MachineTemplate(it, labels, template["spec"].get("version", ""), meta.get("annotations", {}))
 
 
-def _stable(view: View) -> bool:
+def _stable(view: ClusterSnapshot) -> bool:
     """The preflight check of a MachineSet: the control plane is not being created or upgraded."""
     control_plane_machines = view.control_plane_machines
     settled = not any(deleting(each) or not holds(each, "UpToDate") for each in control_plane_machines)
     return bool(control_plane_machines) and holds(control_plane_machines[0], "InfrastructureReady") and settled
 
 
-def _shrink(it: Object, own: list[Object]) -> Iterator[Change]:
+def _shrink(it: Object, own: list[Object]) -> Iterator[Action]:
     wanted = 0 if deleting(it) else replicas(it)
     living = sorted((each for each in own if not deleting(each)), key=_worth)
     # Those that are going already count as gone.
@@ -117,6 +117,6 @@ def _worth(it: Object) -> tuple[bool, bool, float, str]:
     return (not annotation(it, PREEMPTED), holds(it, "Ready"), newest, name(it))
 
 
-def _set_leaves(it: Object, own: list[Object]) -> Iterator[Change]:
+def _set_leaves(it: Object, own: list[Object]) -> Iterator[Action]:
     if deleting(it) and not own:
         yield from remove_finalizer(MACHINESETS, it, SET_FINALIZER)

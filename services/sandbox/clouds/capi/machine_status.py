@@ -5,11 +5,11 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import MACHINES
-from services.sandbox.clouds.model.actions import Change
+from services.sandbox.clouds.model.actions import Action
 from services.sandbox.clouds.model.annotations import CONTROL_PLANE, DARK, DEPLOYMENT_NAME, PREEMPTED, STARTED
 from services.sandbox.clouds.model.conditions import SandboxCondition, bullet_list, current_condition, patch_status
 from services.sandbox.clouds.model.objects import annotation, label, marked, name, status
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 FINALIZER = "machine.cluster.x-k8s.io"
 GATES = (
@@ -26,15 +26,15 @@ def head(it: Object) -> bool:
     return CONTROL_PLANE in it["metadata"]["labels"]
 
 
-def refusal(view: View, it: Object, rules: Rules) -> str:
+def refusal(view: ClusterSnapshot, it: Object, rules: SimulationRules) -> str:
     return "" if head(it) else rules.faults.refusal(view.order(it))
 
 
-def may_boot(view: View, it: Object) -> bool:
+def may_boot(view: ClusterSnapshot, it: Object) -> bool:
     return view.initialised or (CONTROL_PLANE in it["metadata"]["labels"] and it is view.control_plane_machines[0])
 
 
-def report_status(view: View, it: Object, now: datetime, rules: Rules) -> Iterator[Change]:
+def report_status(view: ClusterSnapshot, it: Object, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     parts = [_bootstrap(view, it), _infrastructure(view, it, rules), *_node(it)]
     gates = _gates(it) if head(it) else []
     said = everything(up_to_date(view, it), parts, gates, SandboxCondition("Deleting", "False", "NotDeleting"))
@@ -60,7 +60,7 @@ def everything(
     ]
 
 
-def up_to_date(view: View, it: Object) -> SandboxCondition:
+def up_to_date(view: ClusterSnapshot, it: Object) -> SandboxCondition:
     """Whether it runs the version that its control plane or its pool wants."""
     has, wanted = it["spec"].get("version", ""), _wanted(view, it)
     if wanted in (None, has):
@@ -68,7 +68,7 @@ def up_to_date(view: View, it: Object) -> SandboxCondition:
     return SandboxCondition("UpToDate", "False", "NotUpToDate", f"* Version {has}, {wanted} required")
 
 
-def _wanted(view: View, it: Object) -> str | None:
+def _wanted(view: ClusterSnapshot, it: Object) -> str | None:
     """The wanted version; None where nothing sets one."""
     if head(it):
         return str(view.control["spec"].get("version", "")) if view.control else None
@@ -90,7 +90,7 @@ def _ready(parts: list[SandboxCondition], leaving: SandboxCondition) -> SandboxC
     )
 
 
-def _bootstrap(view: View, it: Object) -> SandboxCondition:
+def _bootstrap(view: ClusterSnapshot, it: Object) -> SandboxCondition:
     if current_condition(it, "BootstrapConfigReady") and may_boot(view, it):
         return SandboxCondition("BootstrapConfigReady", "True", "Ready")
     waiting = "KubeadmConfig status.initialization.dataSecretCreated is false"
@@ -99,7 +99,7 @@ def _bootstrap(view: View, it: Object) -> SandboxCondition:
     return SandboxCondition("BootstrapConfigReady", "False", "NotReady", waiting)
 
 
-def _infrastructure(view: View, it: Object, rules: Rules) -> SandboxCondition:
+def _infrastructure(view: ClusterSnapshot, it: Object, rules: SimulationRules) -> SandboxCondition:
     if annotation(it, PREEMPTED):
         taken = "* VMProvisioned: the cloud has taken the instance back"
         return SandboxCondition("InfrastructureReady", "False", "NotReady", taken)

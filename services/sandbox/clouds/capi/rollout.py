@@ -5,11 +5,11 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import MACHINESETS
-from services.sandbox.clouds.model.actions import Change, Delete, Patch
+from services.sandbox.clouds.model.actions import Action, Delete, PatchObject
 from services.sandbox.clouds.model.annotations import CLUSTER_NAME, DEPLOYMENT_NAME, SINCE
 from services.sandbox.clouds.model.conditions import holds
 from services.sandbox.clouds.model.objects import deleting, name, owner, replicas, suffix, written
-from services.sandbox.clouds.model.snapshot import View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot
 
 SET_FINALIZER = "cluster.x-k8s.io/machineset"
 REPLACES = ("version", "bootstrap", "infrastructureRef", "failureDomain")
@@ -24,21 +24,21 @@ def current(it: Object, of: Object) -> bool:
     return all(has.get(key) == wanted.get(key) for key in REPLACES)
 
 
-def roll(view: View, it: Object, newest: Object, old: Sequence[Object]) -> Iterator[Change]:
+def roll(view: ClusterSnapshot, it: Object, newest: Object, old: Sequence[Object]) -> Iterator[Action]:
     """The next change: one new machine more, one old machine less, or the deletion of an empty MachineSet."""
     if replicas(newest) != (wanted := _wanted(view, it, newest, old)):
-        yield Patch(MACHINESETS, newest, {"spec": {"replicas": wanted}})
+        yield PatchObject(MACHINESETS, newest, {"spec": {"replicas": wanted}})
         return
     up = sum(holds(each, "Ready") and not deleting(each) for each in view.of_set(newest))
     going = [each for each in old if not deleting(each)]
     full = next((each for each in going if replicas(each)), None)
     if full is not None and up + sum(map(replicas, going)) > replicas(it):
-        yield Patch(MACHINESETS, full, {"spec": {"replicas": replicas(full) - 1}})
+        yield PatchObject(MACHINESETS, full, {"spec": {"replicas": replicas(full) - 1}})
     elif empty := [each for each in going if not replicas(each) and not view.of_set(each)]:
         yield Delete(MACHINESETS, empty[0])
 
 
-def _wanted(view: View, it: Object, newest: Object, old: Sequence[Object]) -> int:
+def _wanted(view: ClusterSnapshot, it: Object, newest: Object, old: Sequence[Object]) -> int:
     """The size of the new MachineSet at this point."""
     there = sum(max(replicas(each), len(view.of_set(each))) for each in old)
     room = replicas(it) + SURGE - there if there else replicas(it)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from events.kube.client import Object
 from events.kube.resources import MACHINEDEPLOYMENTS
-from services.sandbox.clouds.model.actions import Change, Patch
+from services.sandbox.clouds.model.actions import Action, PatchObject
 from services.sandbox.clouds.model.conditions import SandboxCondition
 from services.sandbox.clouds.model.objects import annotation
 
@@ -23,11 +23,11 @@ def motion(have: int, wanted: int) -> list[SandboxCondition]:
     ]
 
 
-def defaulted(it: Object) -> Iterator[Change]:
+def defaulted(it: Object) -> Iterator[Action]:
     """The default number of replicas: an autoscaler's minimum, as Cluster API's webhook sets it."""
     least, most = (annotation(it, bound) for bound in BOUNDS)
     if "replicas" not in it["spec"] and least and most:
-        yield Patch(MACHINEDEPLOYMENTS, it, {"spec": {"replicas": int(least)}})
+        yield PatchObject(MACHINEDEPLOYMENTS, it, {"spec": {"replicas": int(least)}})
 
 
 def rolling(version: str, behind: Sequence[Object]) -> SandboxCondition:

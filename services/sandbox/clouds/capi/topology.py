@@ -5,7 +5,7 @@ from datetime import datetime
 
 from events.kube.client import Object, Resource
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
-from services.sandbox.clouds.model.actions import Change, Create, Delete, Patch
+from services.sandbox.clouds.model.actions import Action, Create, Delete, PatchObject
 from services.sandbox.clouds.model.annotations import (
     CLOUD,
     CLUSTER_NAME,
@@ -19,13 +19,13 @@ from services.sandbox.clouds.model.annotations import (
     ZONE,
 )
 from services.sandbox.clouds.model.objects import annotation, deleting, label, name, replicas, status
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 OWNED = "topology.cluster.x-k8s.io/owned"
 """The label of objects that a topology created."""
 
 
-def topology(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
+def topology(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Reconcile a Cluster that has a topology: the first change that is still missing."""
     del now, rules
     it = view.cluster
@@ -37,7 +37,7 @@ def topology(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
             return
 
 
-def _refer(view: View, it: Object) -> Iterator[Change]:
+def _refer(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     """Set the Cluster's references to its parts."""
     if it["spec"].get("infrastructureRef"):
         return
@@ -49,10 +49,10 @@ def _refer(view: View, it: Object) -> Iterator[Change]:
         field: {"apiGroup": kind.group, "kind": kind.kind, "name": name(it)}
         for field, kind in (("infrastructureRef", DEVCLUSTERS), ("controlPlaneRef", CONTROLPLANES))
     }
-    yield Patch(CLUSTERS, it, {"metadata": {"annotations": notes}, "spec": refs})
+    yield PatchObject(CLUSTERS, it, {"metadata": {"annotations": notes}, "spec": refs})
 
 
-def _found(view: View, it: Object) -> Iterator[Change]:
+def _found(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     if view.infra is None:
         yield Create(DEVCLUSTERS, _meta(it, name(it)) | {"spec": {"backend": {"inMemory": {}}}})
     if view.control is None:
@@ -64,18 +64,18 @@ def _control(it: Object) -> Object:
     return {"replicas": asked.get("controlPlane", {}).get("replicas", 1), "version": asked["version"]}
 
 
-def _head(view: View, it: Object) -> Iterator[Change]:
+def _head(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     if view.control is not None:
         yield from _so(CONTROLPLANES, view.control, _control(it))
 
 
-def _so(resource: Resource, there: Object, wanted: Object) -> Iterator[Change]:
+def _so(resource: Resource, there: Object, wanted: Object) -> Iterator[Action]:
     """Restore fields of a spec that differ."""
     if other := {key: value for key, value in wanted.items() if there["spec"].get(key) != value}:
-        yield Patch(resource, there, {"spec": other})
+        yield PatchObject(resource, there, {"spec": other})
 
 
-def _pools(view: View, it: Object) -> Iterator[Change]:
+def _pools(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     """Create and scale the pools; upgrade them once the whole control plane is upgraded."""
     there = {name(each): each for each in view.pools if OWNED in each["metadata"].get("labels", {})}
     asked = {f"{name(it)}-{each['name']}": each for each in _wanted_variables(it)}
@@ -90,17 +90,17 @@ def _pools(view: View, it: Object) -> Iterator[Change]:
     )
 
 
-def _sized(there: Object, pool: Object, version: str) -> Iterator[Change]:
+def _sized(there: Object, pool: Object, version: str) -> Iterator[Action]:
     """Leave replicas that the topology does not set to an autoscaler."""
     wanted: Object = {"replicas": pool["replicas"]} if replicas(there) != pool.get("replicas", replicas(there)) else {}
     notes = pool.get("metadata", {}).get("annotations", {})
     if any(annotation(there, key) != value for key, value in notes.items()):
-        yield Patch(MACHINEDEPLOYMENTS, there, {"metadata": {"annotations": notes}})
+        yield PatchObject(MACHINEDEPLOYMENTS, there, {"metadata": {"annotations": notes}})
         return
     if version and there["spec"]["template"]["spec"]["version"] != version:
         wanted["template"] = {"spec": {"version": version}}
     if wanted:
-        yield Patch(MACHINEDEPLOYMENTS, there, {"spec": wanted})
+        yield PatchObject(MACHINEDEPLOYMENTS, there, {"spec": wanted})
 
 
 def _pool(it: Object, called: str, pool: Object, version: str) -> Object:

@@ -21,7 +21,7 @@ from events.kube.resources import (
 from services.kubernetes.malformed import MALFORMED, why
 from services.sandbox.clouds.model import faults
 from services.sandbox.clouds.model.annotations import CONTROLPLANES, DEVCLUSTERS
-from services.sandbox.clouds.model.snapshot import View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot
 
 _log = structlog.get_logger()
 
@@ -122,13 +122,13 @@ class Cache:
         """Every cluster with at least one object."""
         return iter(tuple(self._members))
 
-    def view(self, key: At) -> View:
+    def view(self, key: At) -> ClusterSnapshot:
         """The snapshot of one cluster."""
         namespace, name = key
         deployment = self.objects[CLUSTERDEPLOYMENTS].get(key)
         spec = deployment["spec"] if deployment else {}
         cluster = self.objects[CLUSTERS].get(key)
-        return View(
+        return ClusterSnapshot(
             namespace,
             name,
             cluster=cluster,

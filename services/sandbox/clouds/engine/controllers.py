@@ -14,12 +14,12 @@ from services.sandbox.clouds.capi.machine_deployments import pools
 from services.sandbox.clouds.capi.machine_sets import sets
 from services.sandbox.clouds.capi.topology import topology
 from services.sandbox.clouds.k0rdent.controller import credential, deployment
-from services.sandbox.clouds.model.actions import Change, WaitUntil
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.actions import Action, WaitUntil
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
-Controller = Callable[[View, datetime, Rules], Iterator[Change]]
+ClusterController = Callable[[ClusterSnapshot, datetime, SimulationRules], Iterator[Action]]
 
-CONTROLLERS: tuple[Controller, ...] = (
+CONTROLLERS: tuple[ClusterController, ...] = (
     credential, deployment, topology, cluster, infra, control, pools, sets, health, choose_targets, machines,
 )  # fmt: skip
 """Controllers that sum up come before those they sum up, so that every step between shows, as in a watch."""
@@ -27,17 +27,19 @@ BUSY = CONTROLLERS[::-1]
 """Without delays, controllers that sum up come last, as in a work queue that is never empty."""
 
 
-def order(rules: Rules) -> deque[Controller]:
+def order(rules: SimulationRules) -> deque[ClusterController]:
     """The controllers in their order."""
     return deque(BUSY if rules.clock.instant else CONTROLLERS)
 
 
-def step(view: View, now: datetime, rules: Rules, turns: deque[Controller]) -> tuple[Change, ...]:
+def step(
+    view: ClusterSnapshot, now: datetime, rules: SimulationRules, turns: deque[ClusterController]
+) -> tuple[Action, ...]:
     """What the first controller with anything to do wants done; if there is none, the waits of all.
 
     Whoever has nothing to do goes to the end of the queue: who spoke is asked first, should it be looked at again.
     """
-    waits: list[Change] = []
+    waits: list[Action] = []
     for controller in tuple(turns):
         wanted = tuple(controller(view, now, rules))
         if changes := tuple(one for one in wanted if not isinstance(one, WaitUntil)):

@@ -9,13 +9,13 @@ from events.kube.client import Kube, Object, Resource
 from events.kube.resources import CONFIGMAPS, NODES, SECRETS, find
 from services.sandbox.clouds.engine.cache import Cache, is_gone
 from services.sandbox.clouds.model.actions import (
+    Action,
     AddNode,
     AddOwner,
-    Change,
     Create,
     Delete,
-    Patch,
     PatchBoth,
+    PatchObject,
     PatchStatus,
     RecordMachine,
     RemoveNode,
@@ -44,7 +44,7 @@ class Executor:
         self._handlers: dict[type, ActionHandler] = {
             Create: self._create,
             PatchStatus: self._patch_status,
-            Patch: self._patch_object,
+            PatchObject: self._patch_object,
             PatchBoth: self._patch_both,
             Delete: self._delete,
             AddOwner: self._add_owner,
@@ -56,7 +56,7 @@ class Executor:
             WaitUntil: self._wait_until,
         }
 
-    async def do(self, change: Change) -> bool:
+    async def do(self, change: Action) -> bool:
         """Carry out one action; returns whether it changed anything. Raises Denied, TryLater."""
         return await self._handlers[type(change)](change)
 
@@ -74,7 +74,7 @@ class Executor:
     async def _patch_status(self, change: PatchStatus) -> bool:
         return await self._patch(change.resource, change.of, {"status": change.status}, "status")
 
-    async def _patch_object(self, change: Patch) -> bool:
+    async def _patch_object(self, change: PatchObject) -> bool:
         return await self._patch(change.resource, change.of, change.patch, None)
 
     async def _patch_both(self, change: PatchBoth) -> bool:

@@ -9,16 +9,16 @@ from events.kube.client import Object, Resource
 from services.sandbox.api.objects.patch import merge
 from services.sandbox.clouds.engine.controllers import order, step
 from services.sandbox.clouds.model.actions import (
+    Action,
     AddNode,
-    Change,
-    Patch,
     PatchBoth,
+    PatchObject,
     PatchStatus,
     RecordMachine,
     StartApi,
 )
 from services.sandbox.clouds.model.objects import deleting
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 MAX_STEPS = 64
 """The most steps that are combined, so that controllers that contradict each other are noticed."""
@@ -40,10 +40,10 @@ class Draft:
     status: Object
 
 
-def fast_forward(view: View, now: datetime, rules: Rules) -> tuple[Change, ...]:
+def fast_forward(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> tuple[Action, ...]:
     """The next step; without delays, combined with those that follow until something is created or deleted."""
     wanted = step(view, now, rules, turns := order(rules))
-    deeds: list[Change] = []
+    deeds: list[Action] = []
     drafts: Drafts = {}
     for _ in range(MAX_STEPS if rules.clock.instant else 0):
         if not _only_writes(wanted):
@@ -55,25 +55,25 @@ def fast_forward(view: View, now: datetime, rules: Rules) -> tuple[Change, ...]:
     return (*deeds, *(PatchBoth(each.resource, each.of, each.patch, each.status) for each in drafts.values())) or wanted
 
 
-def _only_writes(wanted: Iterable[Change]) -> bool:
+def _only_writes(wanted: Iterable[Action]) -> bool:
     """Whether only existing objects change, and none that is being deleted."""
-    writes = [each for each in wanted if isinstance(each, PatchStatus | Patch)]
-    rest = [each for each in wanted if not isinstance(each, PatchStatus | Patch | SIDE_EFFECTS)]
+    writes = [each for each in wanted if isinstance(each, PatchStatus | PatchObject)]
+    rest = [each for each in wanted if not isinstance(each, PatchStatus | PatchObject | SIDE_EFFECTS)]
     return bool(writes) and not rest and not any(deleting(each.of) for each in writes)
 
 
-def _drafted(drafts: Drafts, wanted: Iterable[Change]) -> Drafts:
+def _drafted(drafts: Drafts, wanted: Iterable[Action]) -> Drafts:
     """The drafts with the wanted writes applied."""
     found = dict(drafts)
     for each in wanted:
-        if isinstance(each, PatchStatus | Patch):
+        if isinstance(each, PatchStatus | PatchObject):
             uid = each.of["metadata"]["uid"]
             before = found.pop(uid) if uid in found else Draft(each.resource, each.of, each.of, {}, {})
             found[uid] = _further(before, each)
     return found
 
 
-def _further(draft: Draft, write: PatchStatus | Patch) -> Draft:
+def _further(draft: Draft, write: PatchStatus | PatchObject) -> Draft:
     if isinstance(write, PatchStatus):
         shown = _merged(draft.shown, {"status": write.status})
         return replace(draft, shown=shown, status=_joined(draft.status, write.status))
@@ -83,7 +83,7 @@ def _further(draft: Draft, write: PatchStatus | Patch) -> Draft:
     return replace(draft, shown=shown, patch=_joined(draft.patch, write.patch))
 
 
-def _after(view: View, drafts: Drafts) -> View:
+def _after(view: ClusterSnapshot, drafts: Drafts) -> ClusterSnapshot:
     """The snapshot after all drafts are written."""
     parts: dict[str, Any] = {each.name: _drawn(getattr(view, each.name), drafts) for each in fields(view)}
     return replace(view, **parts)

@@ -16,11 +16,11 @@ from services.sandbox.clouds.engine.cache import FAULTS, WATCHED, At, Cache, is_
 from services.sandbox.clouds.engine.executor import Executor
 from services.sandbox.clouds.engine.fast_forward import fast_forward
 from services.sandbox.clouds.model import faults
-from services.sandbox.clouds.model.actions import Change, WaitUntil
-from services.sandbox.clouds.model.snapshot import Rules
+from services.sandbox.clouds.model.actions import Action, WaitUntil
+from services.sandbox.clouds.model.snapshot import SimulationRules
 from services.sandbox.clouds.model.world import World
 
-Clock = Callable[[], datetime]
+SimulationClock = Callable[[], datetime]
 
 _log = structlog.get_logger()
 
@@ -28,7 +28,7 @@ _log = structlog.get_logger()
 class Clouds:
     """All simulated controllers of one management cluster."""
 
-    def __init__(self, kube: Kube, world: World, rules: Rules, clock: Clock) -> None:
+    def __init__(self, kube: Kube, world: World, rules: SimulationRules, clock: SimulationClock) -> None:
         """`rules.faults` hold where the management cluster's own ConfigMap of faults is not there."""
         self._kube = kube
         self._laws = self._given = rules
@@ -101,7 +101,7 @@ class Clouds:
             return
         self._after(key, wanted, changed=any(changed))
 
-    def _after(self, key: At, wanted: tuple[Change, ...], *, changed: bool) -> None:
+    def _after(self, key: At, wanted: tuple[Action, ...], *, changed: bool) -> None:
         if changed:
             self._queue.add(key)
             return

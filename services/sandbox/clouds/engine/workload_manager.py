@@ -11,7 +11,7 @@ from events.kube.client import Kube, Listed, Object, Resource
 from events.kube.resources import NODES
 from services.runtime.workqueue import WorkQueue
 from services.sandbox.clouds.engine.alarm import Alarm
-from services.sandbox.clouds.model.actions import Change, Create, Delete, Patch, PatchStatus, WaitUntil
+from services.sandbox.clouds.model.actions import Action, Create, Delete, PatchObject, PatchStatus, WaitUntil
 from services.sandbox.clouds.model.annotations import MANAGER
 from services.sandbox.clouds.model.world import World
 from services.sandbox.clouds.workloads.step import stepped
@@ -23,7 +23,7 @@ Holds = Callable[[str, Resource], bool]
 _log = structlog.get_logger()
 
 
-class Workloads:
+class WorkloadSimulation:
     """Everything that runs inside founded clusters. Tell it of changes with `changed`."""
 
     def __init__(self, world: World, holds: Holds, clock: Callable[[], datetime], run_seconds: float) -> None:
@@ -85,7 +85,7 @@ async def see(kube: Kube, there: Sequence[Resource], run_seconds: float) -> Insi
     return Inside(dict(zip(there, (each.items for each in lists), strict=True)), run_seconds)
 
 
-async def _do(kube: Kube, change: Change) -> None:
+async def _do(kube: Kube, change: Action) -> None:
     """Somebody who was faster changes what is to be done: their change is looked at next."""
     try:
         match change:
@@ -93,7 +93,7 @@ async def _do(kube: Kube, change: Change) -> None:
                 await kube.create(resource, of, manager=MANAGER)
             case PatchStatus(resource, of, status):
                 await _patch(kube, resource, of, {"status": status}, "status")
-            case Patch(resource, of, patch):
+            case PatchObject(resource, of, patch):
                 await _patch(kube, resource, of, patch, None)
             case Delete(resource, of, grace):
                 meta = of["metadata"]

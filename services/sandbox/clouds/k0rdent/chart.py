@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from events.kube.client import Object, Resource
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS
-from services.sandbox.clouds.model.actions import Change, Create
+from services.sandbox.clouds.model.actions import Action, Create
 from services.sandbox.clouds.model.annotations import (
     CLOUD,
     CLUSTER_NAME,
@@ -18,7 +18,7 @@ from services.sandbox.clouds.model.annotations import (
     ZONE,
 )
 from services.sandbox.clouds.model.objects import label, name, status
-from services.sandbox.clouds.model.snapshot import View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot
 
 RELEASE = "helm.toolkit.fluxcd.io/name"
 """The label by which k0rdent finds a release's Cluster."""
@@ -40,12 +40,12 @@ def workers(it: Object) -> int:
     return len(config["machines"]) if "machines" in config else int(config.get("workersNumber", 2))
 
 
-def version(view: View) -> str:
+def version(view: ClusterSnapshot) -> str:
     """The Kubernetes version of the template."""
     return str(status(view.template).get("k8sVersion", VERSION)) if view.template else VERSION
 
 
-def upgrades(view: View, it: Object) -> list[str]:
+def upgrades(view: ClusterSnapshot, it: Object) -> list[str]:
     """The templates that the present one can be upgraded to, as a ClusterTemplateChain would list them."""
     chart, has = _numbered(str(it["spec"].get("template", "")))
     valid = [name(each) for each in view.templates if status(each).get("valid")]
@@ -66,13 +66,13 @@ def _annotations(it: Object) -> Object:
     return _config(it).get("clusterAnnotations") or {}
 
 
-def _cloud(view: View) -> str:
+def _cloud(view: ClusterSnapshot) -> str:
     providers = status(view.template).get("providers", ()) if view.template else ()
     found = next((str(one).removeprefix(PROVIDER) for one in providers if str(one).startswith(PROVIDER)), "")
     return label(view.credential, FOR_CLOUD) if found == REMOTE and view.credential else found
 
 
-def takes_in(view: View) -> bool:
+def takes_in(view: ClusterSnapshot) -> bool:
     """Whether the chart only registers an existing cluster (as a SveltosCluster)."""
     return view.template is not None and f"{PROVIDER}{STANDING}" in status(view.template).get("providers", ())
 
@@ -81,9 +81,9 @@ def _spot(worker: Object) -> bool:
     return any(worker.get(field) is not None for field in SPOT_FIELDS) or worker.get("provisioningModel") == "Spot"
 
 
-def chart(view: View, it: Object) -> Iterator[Change]:
+def chart(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     """The objects of the release that do not exist yet."""
-    parts: tuple[tuple[object, Resource, Callable[[View, Object], Object]], ...] = (
+    parts: tuple[tuple[object, Resource, Callable[[ClusterSnapshot, Object], Object]], ...] = (
         (view.cluster, CLUSTERS, _cluster),
         (view.infra, DEVCLUSTERS, _infra),
         (view.control, CONTROLPLANES, _control),
@@ -101,7 +101,7 @@ def _meta(it: Object, called: str, **more: Object) -> Object:
     return {"metadata": meta | more}
 
 
-def _cluster(view: View, it: Object) -> Object:
+def _cluster(view: ClusterSnapshot, it: Object) -> Object:
     config = _config(it)
     region = config.get("region") or config.get("location") or ""
     notes = {CLOUD: _cloud(view), REGION: region} | _annotations(it)
@@ -113,19 +113,19 @@ def _cluster(view: View, it: Object) -> Object:
     return _meta(it, name(it), annotations=notes) | {"spec": spec}
 
 
-def _network(view: View, config: Object) -> Object:
+def _network(view: ClusterSnapshot, config: Object) -> Object:
     """The network of the config, or else of the template."""
     values: Object = status(view.template).get("config", {}) if view.template else {}
     conditions: Object = config.get("clusterNetwork") or values.get("clusterNetwork", {})
     return conditions
 
 
-def _infra(view: View, it: Object) -> Object:
+def _infra(view: ClusterSnapshot, it: Object) -> Object:
     del view
     return _meta(it, name(it)) | {"spec": {"backend": {"inMemory": {}}}}
 
 
-def _control(view: View, it: Object) -> Object:
+def _control(view: ClusterSnapshot, it: Object) -> Object:
     spec = {
         "replicas": int(_config(it).get("controlPlaneNumber", 1)),
         "version": version(view),
@@ -139,7 +139,7 @@ def _machines(template: str) -> Object:
     return {"apiGroup": DEVCLUSTERS.group, "kind": "DevMachineTemplate", "name": template}
 
 
-def _pool(view: View, it: Object) -> Object:
+def _pool(view: ClusterSnapshot, it: Object) -> Object:
     called = f"{name(it)}-md"
     worker = _config(it).get("worker") or {}
     notes = {

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from events.kube.client import Object
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS
 from services.sandbox.clouds.k0rdent.chart import chart, takes_in, upgrades, version, workers
-from services.sandbox.clouds.model.actions import Change, Delete, Patch, PatchStatus, WaitUntil
+from services.sandbox.clouds.model.actions import Action, Delete, PatchObject, PatchStatus, WaitUntil
 from services.sandbox.clouds.model.annotations import CONTROLPLANES
 from services.sandbox.clouds.model.conditions import SandboxCondition, current_condition, patch_status
 from services.sandbox.clouds.model.objects import (
@@ -21,7 +21,7 @@ from services.sandbox.clouds.model.objects import (
     status,
     when,
 )
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 FINALIZER = "k0rdent.mirantis.com/cluster-deployment"
 COMPONENT = "k0rdent.mirantis.com/component"
@@ -41,7 +41,7 @@ FIRST = ("CredentialReady", "HelmReleaseReady", "HelmChartReady", "TemplateReady
 """The initial conditions, each Unknown."""
 
 
-def deployment(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
+def deployment(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Reconcile a ClusterDeployment: the first change that is still missing."""
     del rules  # nothing here takes time: k0rdent hands on what Cluster API says
     it = view.deployment
@@ -54,26 +54,26 @@ def deployment(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
             return
 
 
-def credential(view: View, now: datetime, rules: Rules) -> Iterator[Change]:
+def credential(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> Iterator[Action]:
     """Mark a Credential without a status as ready; its first use shows whether it works."""
     del now, rules
     if view.credential is not None and "ready" not in status(view.credential):
         yield PatchStatus(CREDENTIALS, view.credential, {"ready": True})
 
 
-def _greet(it: Object, now: datetime) -> Iterator[Change]:
+def _greet(it: Object, now: datetime) -> Iterator[Action]:
     """Finalizer and label; and what k0rdent's webhook does to one without a config: a dry run."""
     if deleting(it):
         return
     if it["spec"].get("config") is None and not it["spec"].get("dryRun"):
-        yield Patch(CLUSTERDEPLOYMENTS, it, {"spec": {"dryRun": True}})
+        yield PatchObject(CLUSTERDEPLOYMENTS, it, {"spec": {"dryRun": True}})
         return
     yield from add_finalizer(CLUSTERDEPLOYMENTS, it, FINALIZER, now)
     if FINALIZER in it["metadata"].get("finalizers", ()) and COMPONENT not in it["metadata"].get("labels", {}):
-        yield Patch(CLUSTERDEPLOYMENTS, it, {"metadata": {"labels": {COMPONENT: "kcm"}}})
+        yield PatchObject(CLUSTERDEPLOYMENTS, it, {"metadata": {"labels": {COMPONENT: "kcm"}}})
 
 
-def _live(view: View, it: Object, now: datetime) -> Iterator[Change]:
+def _live(view: ClusterSnapshot, it: Object, now: datetime) -> Iterator[Action]:
     if deleting(it):
         return
     conditions = _conditions(view, it)
@@ -91,27 +91,27 @@ def _live(view: View, it: Object, now: datetime) -> Iterator[Change]:
     yield from _impatience(it, now)
 
 
-def _made(view: View) -> bool:
+def _made(view: ClusterSnapshot) -> bool:
     if takes_in(view):
         return True
     return all(each is not None for each in (view.cluster, view.infra, view.control)) and bool(view.pools)
 
 
-def _scale(view: View, it: Object) -> Iterator[Change]:
+def _scale(view: ClusterSnapshot, it: Object) -> Iterator[Action]:
     """Upgrade the release after a change of the config or the template: all of its objects at once."""
     wanted, newest = workers(it), version(view)
     for pool in view.pools:
         if (replicas(pool), pool["spec"]["template"]["spec"]["version"]) != (wanted, newest) and not deleting(pool):
-            yield Patch(
+            yield PatchObject(
                 MACHINEDEPLOYMENTS,
                 pool,
                 {"spec": {"replicas": wanted, "template": {"spec": {"version": newest}}}},
             )
     if view.control is not None and view.control["spec"]["version"] != newest:
-        yield Patch(CONTROLPLANES, view.control, {"spec": {"version": newest}})
+        yield PatchObject(CONTROLPLANES, view.control, {"spec": {"version": newest}})
 
 
-def _impatience(it: Object, now: datetime) -> Iterator[Change]:
+def _impatience(it: Object, now: datetime) -> Iterator[Action]:
     since = _since(it, "CAPIClusterSummary")
     summary = current_condition(it, "CAPIClusterSummary")
     if summary and summary.status == "False" and since and now < since + PATIENCE:
@@ -123,7 +123,7 @@ def _since(it: Object, type_: str) -> datetime | None:
     return when(found[0]["lastTransitionTime"]) if found else None
 
 
-def _say(view: View, it: Object, conditions: Sequence[SandboxCondition], now: datetime) -> Iterator[Change]:
+def _say(view: ClusterSnapshot, it: Object, conditions: Sequence[SandboxCondition], now: datetime) -> Iterator[Action]:
     conditions = [*conditions, _ready(it, conditions, now)]
     fields: Object = {"observedGeneration": it["metadata"]["generation"]}
     able = [] if deleting(it) else upgrades(view, it)
@@ -132,7 +132,7 @@ def _say(view: View, it: Object, conditions: Sequence[SandboxCondition], now: da
     yield from patch_status(CLUSTERDEPLOYMENTS, it, conditions, fields, now)
 
 
-def _conditions(view: View, it: Object) -> list[SandboxCondition]:
+def _conditions(view: ClusterSnapshot, it: Object) -> list[SandboxCondition]:
     """All conditions but Ready; Unknown at the first reconcile."""
     known = current_condition(it, "Ready") is not None
     unknown = [SandboxCondition(type_, "Unknown", "Progressing") for type_ in FIRST[:-1]]
@@ -154,7 +154,7 @@ def _failed(type_: str, message: str) -> SandboxCondition:
     return SandboxCondition(type_, "False", "Failed", message)
 
 
-def _template(view: View, it: Object) -> SandboxCondition:
+def _template(view: ClusterSnapshot, it: Object) -> SandboxCondition:
     called = f"ClusterTemplate {view.namespace}/{it['spec'].get('template', '')}"
     if view.template is None:
         return _failed("TemplateReady", f"failed to get {called}: it does not exist")
@@ -163,7 +163,7 @@ def _template(view: View, it: Object) -> SandboxCondition:
     return _succeeded("TemplateReady")
 
 
-def _credential(view: View, it: Object) -> SandboxCondition:
+def _credential(view: ClusterSnapshot, it: Object) -> SandboxCondition:
     called = f"Credential {view.namespace}/{it['spec'].get('credential', '')}"
     if view.credential is None:
         return _failed("CredentialReady", f"failed to get {called}: it does not exist")
@@ -172,19 +172,19 @@ def _credential(view: View, it: Object) -> SandboxCondition:
     return _succeeded("CredentialReady")
 
 
-def _chart(view: View, it: Object) -> SandboxCondition:
+def _chart(view: ClusterSnapshot, it: Object) -> SandboxCondition:
     if _template(view, it).true:
         return _succeeded("HelmChartReady")
     return SandboxCondition("HelmChartReady", "Unknown", "Progressing")
 
 
-def _release(view: View) -> SandboxCondition:
+def _release(view: ClusterSnapshot) -> SandboxCondition:
     if _made(view):
         return SandboxCondition("HelmReleaseReady", "True", "InstallSucceeded", "Helm install succeeded")
     return SandboxCondition("HelmReleaseReady", "Unknown", "Progressing")
 
 
-def _summary(view: View) -> list[SandboxCondition]:
+def _summary(view: ClusterSnapshot) -> list[SandboxCondition]:
     """The summary condition; absent until the Cluster exists, and Ready can be true without it."""
     if view.cluster is None:
         return []
@@ -227,7 +227,7 @@ def _ready(it: Object, conditions: Sequence[SandboxCondition], now: datetime) ->
     return SandboxCondition("Ready", "True", "Succeeded", "Object is ready")
 
 
-def _delete(view: View, it: Object, now: datetime) -> Iterator[Change]:
+def _delete(view: ClusterSnapshot, it: Object, now: datetime) -> Iterator[Action]:
     if not deleting(it):
         return
     waiting = f"waiting for Cluster {view.namespace}/{name(it)} to be deleted" if view.cluster else ""

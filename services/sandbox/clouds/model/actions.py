@@ -24,7 +24,7 @@ class PatchStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Patch:
+class PatchObject:
     """Merge this into an object."""
 
     resource: Resource
@@ -110,10 +110,10 @@ class WaitUntil:
     at: datetime
 
 
-Change = (
+Action = (
     Create
     | PatchStatus
-    | Patch
+    | PatchObject
     | PatchBoth
     | Delete
     | AddOwner

@@ -10,7 +10,7 @@ from events.kube.resources import CONFIGMAPS
 from services.sandbox.clouds.model.actions import RecordMachine
 from services.sandbox.clouds.model.annotations import BILL
 from services.sandbox.clouds.model.objects import annotation, label, name, when, written
-from services.sandbox.clouds.model.snapshot import View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot
 
 NAMESPACE = "kube-system"
 UID = "alate.dev/uid"
@@ -33,7 +33,7 @@ class Billed:
     end: datetime | None
 
 
-def bought(view: View, machine: Object, now: datetime) -> RecordMachine:
+def bought(view: ClusterSnapshot, machine: Object, now: datetime) -> RecordMachine:
     """The line that records a machine's start. Raises KeyError for a view without its Cluster."""
     order = view.order(machine)
     line = {"machine": name(machine), "instance": order.instance, "spot": order.spot, "at": written(now)}

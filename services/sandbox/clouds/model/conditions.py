@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from events.kube.client import Object, Resource
-from services.sandbox.clouds.model.actions import Change, PatchStatus
+from services.sandbox.clouds.model.actions import Action, PatchStatus
 from services.sandbox.clouds.model.objects import name, stamp, status
 
 
@@ -42,7 +42,7 @@ def holds(of: Object | None, type_: str) -> bool:
 
 def patch_status(
     resource: Resource, of: Object, conditions: Iterable[SandboxCondition], fields: Object, now: datetime
-) -> Iterator[Change]:
+) -> Iterator[Action]:
     """Patch the conditions, then everything else, in the two writes that the real controllers make."""
     wanted = _dated(of, conditions, now)
     if wanted != status(of).get("conditions"):
@@ -78,7 +78,7 @@ def _replacing(old: object, new: object) -> object:
     return new
 
 
-def paused(resource: Resource, of: Object, now: datetime) -> Iterator[Change]:
+def paused(resource: Resource, of: Object, now: datetime) -> Iterator[Action]:
     """Set the Paused condition, as every controller does first."""
     if current_condition(of, "Paused") is None:
         yield from patch_status(resource, of, [SandboxCondition("Paused", "False", "NotPaused")], {}, now)

@@ -13,7 +13,7 @@ NAME = "sandbox-faults"
 KEY = "faults.yaml"
 
 
-class Order(NamedTuple):
+class MachineOrder(NamedTuple):
     """A machine that is ordered."""
 
     cloud: str
@@ -23,7 +23,7 @@ class Order(NamedTuple):
     spot: bool
 
 
-class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FaultScope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The orders that a fault meets; an empty field matches all."""
 
     cloud: str = ""
@@ -32,7 +32,7 @@ class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     instance: str = ""
     spot: bool | None = None
 
-    def meets(self, order: Order) -> bool:
+    def meets(self, order: MachineOrder) -> bool:
         pairs = zip((self.cloud, self.region, self.zone, self.instance), order[:4], strict=True)
         return all(mine in ("", asked) for mine, asked in pairs) and self.spot in (None, order.spot)
 
@@ -40,8 +40,8 @@ class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The faults that are on now. Clusters are given as patterns of ``<namespace>/<name>``."""
 
-    stockouts: tuple[Where, ...] = ()
-    quotas: tuple[Where, ...] = ()
+    stockouts: tuple[FaultScope, ...] = ()
+    quotas: tuple[FaultScope, ...] = ()
     denied: tuple[str, ...] = ()
     """Clouds that refuse the credential."""
     never_ready: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slow: float = 1.0
     """A factor on every duration."""
 
-    def refusal(self, order: Order) -> str:
+    def refusal(self, order: MachineOrder) -> str:
         """The provider's error for an order that it cannot fill; empty if it can."""
         for conditions, places in ((_STOCKOUT, self.stockouts), (_QUOTA, self.quotas)):
             if any(place.meets(order) for place in places):

@@ -5,8 +5,8 @@ from datetime import datetime
 from events.kube.client import Object
 from services.sandbox.clouds.model.annotations import CONTROL_PLANE, DARK, INSTANCE, NODE_LABELS
 from services.sandbox.clouds.model.objects import annotation, name, stamp
-from services.sandbox.clouds.model.shapes import SMALL, Shape
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.shapes import SMALL, MachineShape
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 GPU = "nvidia.com/gpu"
 HEAD = "node-role.kubernetes.io/control-plane"
@@ -14,7 +14,7 @@ PODS = "110"
 """The kubelet's own limit."""
 
 
-def node(view: View, machine: Object, rules: Rules, now: datetime) -> Object:
+def node(view: ClusterSnapshot, machine: Object, rules: SimulationRules, now: datetime) -> Object:
     """A machine's Node, Ready."""
     head = CONTROL_PLANE in machine["metadata"]["labels"]
     shape = SMALL if head else view.shape(machine, rules)
@@ -29,7 +29,7 @@ def node(view: View, machine: Object, rules: Rules, now: datetime) -> Object:
     }
 
 
-def _labels(view: View, machine: Object, shape: Shape, *, head: bool) -> dict[str, str]:
+def _labels(view: ClusterSnapshot, machine: Object, shape: MachineShape, *, head: bool) -> dict[str, str]:
     order = view.order(machine)
     labels = {
         "kubernetes.io/hostname": name(machine),
@@ -54,18 +54,18 @@ def _handed_on(machine: Object) -> dict[str, str]:
     return {key: machine["metadata"]["labels"][key] for key in domains if domains[key].endswith(f".{NODE_LABELS}")}
 
 
-def broken(view: View, machine: Object, rules: Rules) -> int:
+def broken(view: ClusterSnapshot, machine: Object, rules: SimulationRules) -> int:
     """How many GPUs fail, on the first node of the cluster in alphabetical order."""
     first = min(map(name, view.workers), default="")
     return view.count(rules.faults.broken_gpus) if name(machine) == first else 0
 
 
-def silent(view: View, machine: Object, rules: Rules) -> bool:
+def silent(view: ClusterSnapshot, machine: Object, rules: SimulationRules) -> bool:
     """Whether its kubelet has gone silent."""
     return machine["metadata"]["uid"] in view.met(DARK)[: view.count(rules.faults.dark)]
 
 
-def _status(machine: Object, shape: Shape, missing: int, ready: str, now: datetime) -> Object:
+def _status(machine: Object, shape: MachineShape, missing: int, ready: str, now: datetime) -> Object:
     capacity = {"cpu": f"{shape.cpu:g}", "memory": f"{int(shape.memory_gib * 1024)}Mi", "pods": PODS}
     gpus = {GPU: str(shape.accelerators)} if shape.accelerators else {}
     working = {GPU: str(max(0, shape.accelerators - missing))} if gpus else {}

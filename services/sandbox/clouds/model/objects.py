@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 from events.kube.client import Object, Resource
-from services.sandbox.clouds.model.actions import Change, Patch
+from services.sandbox.clouds.model.actions import Action, PatchObject
 from services.sandbox.clouds.model.annotations import SINCE
 
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -86,21 +86,21 @@ def owned(of: Object, by: Object) -> bool:
     return any(one["uid"] == by["metadata"]["uid"] for one in owners)
 
 
-def add_finalizer(resource: Resource, of: Object, finalizer: str, now: datetime) -> Iterator[Change]:
+def add_finalizer(resource: Resource, of: Object, finalizer: str, now: datetime) -> Iterator[Action]:
     """Add the finalizer and record when the object was first seen."""
     held = of["metadata"].get("finalizers", [])
     if finalizer in held or deleting(of):
         return
-    yield Patch(
+    yield PatchObject(
         resource,
         of,
         {"metadata": {"finalizers": [*held, finalizer], "annotations": {SINCE: written(now)}}},
     )
 
 
-def remove_finalizer(resource: Resource, of: Object, finalizer: str) -> Iterator[Change]:
+def remove_finalizer(resource: Resource, of: Object, finalizer: str) -> Iterator[Action]:
     """Remove the finalizer."""
     held = of["metadata"].get("finalizers", [])
     if finalizer in held:
         kept = [one for one in held if one != finalizer]
-        yield Patch(resource, of, {"metadata": {"finalizers": kept or None}})
+        yield PatchObject(resource, of, {"metadata": {"finalizers": kept or None}})

@@ -8,7 +8,7 @@ from schemas.inventory import Offer
 
 
 @dataclass(frozen=True)
-class Shape:
+class MachineShape:
     """The size of one instance type."""
 
     cpu: float = 4.0
@@ -22,7 +22,7 @@ class Shape:
         return PRODUCTS.get(canonical(self.accelerator) or "", f"NVIDIA-{self.accelerator}")
 
 
-SMALL = Shape()
+SMALL = MachineShape()
 """The shape of an instance type without an offer."""
 
 PRODUCTS = {
@@ -44,10 +44,10 @@ PRODUCTS = {
 }
 
 
-def shapes(offers: Iterable[Offer]) -> dict[str, Shape]:
+def shapes(offers: Iterable[Offer]) -> dict[str, MachineShape]:
     """Each instance type's shape."""
     return {
-        offer.instance: Shape(
+        offer.instance: MachineShape(
             offer.cpu or SMALL.cpu, offer.memory_gib or SMALL.memory_gib, offer.accelerator, offer.accelerators
         )
         for offer in offers

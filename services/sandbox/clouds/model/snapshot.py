@@ -7,19 +7,19 @@ from functools import cached_property
 from events.kube.client import Object
 from services.sandbox.clouds.model.annotations import CLOUD, CONTROL_PLANE, INSTANCE, REGION, SET_NAME, SPOT, ZONE
 from services.sandbox.clouds.model.conditions import current_condition
-from services.sandbox.clouds.model.faults import Faults, Order, counted, named
+from services.sandbox.clouds.model.faults import Faults, MachineOrder, counted, named
 from services.sandbox.clouds.model.objects import annotation, deleting, label, name, replicas, status
 from services.sandbox.clouds.model.pace import Pace
-from services.sandbox.clouds.model.shapes import SMALL, Shape
+from services.sandbox.clouds.model.shapes import SMALL, MachineShape
 
 
 @dataclass(frozen=True)
-class Rules:
+class SimulationRules:
     """The pace and the faults of all clouds."""
 
     pace: Pace = field(default_factory=Pace)
     faults: Faults = field(default_factory=Faults)
-    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    shapes: Mapping[str, MachineShape] = field(default_factory=dict)
 
     @cached_property
     def clock(self) -> Pace:
@@ -28,7 +28,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class View:
+class ClusterSnapshot:
     """One cluster's objects in the management cluster."""
 
     namespace: str
@@ -86,13 +86,15 @@ class View:
     def cloud(self) -> str:
         return annotation(self.cluster, CLOUD) if self.cluster else ""
 
-    def order(self, machine: Object) -> Order:
+    def order(self, machine: Object) -> MachineOrder:
         """The machine that is ordered from the cloud."""
         region = annotation(self.cluster, REGION) if self.cluster else ""
         zone = annotation(machine, ZONE)
-        return Order(self.cloud, region, zone, annotation(machine, INSTANCE), annotation(machine, SPOT) == "true")
+        return MachineOrder(
+            self.cloud, region, zone, annotation(machine, INSTANCE), annotation(machine, SPOT) == "true"
+        )
 
-    def shape(self, machine: Object, rules: Rules) -> Shape:
+    def shape(self, machine: Object, rules: SimulationRules) -> MachineShape:
         return rules.shapes.get(annotation(machine, INSTANCE), SMALL)
 
     def met(self, key: str) -> list[str]:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from events.kube.client import Object
 from events.kube.resources import JOBS, PODS
-from services.sandbox.clouds.model.actions import Change, Create, Delete, PatchStatus, WaitUntil
+from services.sandbox.clouds.model.actions import Action, Create, Delete, PatchStatus, WaitUntil
 from services.sandbox.clouds.model.annotations import RUN_SECONDS
 from services.sandbox.clouds.model.objects import after, annotation, deleting, name, stamp, status, suffix, when
 from services.sandbox.clouds.workloads.pod_owner import free_names, pod
@@ -23,14 +23,14 @@ _THEN = {MET: DONE, TARGET: FAILED}
 """Since 1.31 the end is reported twice: when it is decided, and when no pod runs any more."""
 
 
-def jobs(view: Inside, now: datetime) -> Iterator[Change]:
+def jobs(view: Inside, now: datetime) -> Iterator[Action]:
     """Reconcile every Job."""
     for each in view.all(JOBS):
         if not deleting(each):
             yield from _job(view, each, now)
 
 
-def _job(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
+def _job(view: Inside, it: Object, now: datetime) -> Iterator[Action]:
     own = view.own(PODS, it)
     if has(it, "Complete") or has(it, "Failed"):
         yield from _forget(it, now)
@@ -71,7 +71,7 @@ def _verdict(it: Object, own: list[Object]) -> tuple[str, str, str] | None:
     return TARGET if bad > it["spec"].get("backoffLimit", BACKOFF) else None
 
 
-def _grow(it: Object, own: list[Object], living: list[Object]) -> Iterator[Change]:
+def _grow(it: Object, own: list[Object], living: list[Object]) -> Iterator[Action]:
     left = _completions(it) - _succeeded(it, own)
     wanted = min(int(it["spec"].get("parallelism", 1)), left) - len(living)
     taken = {name(each) for each in own}
@@ -103,7 +103,7 @@ def _pod(it: Object, called: str, notes: dict[str, str]) -> Object:
 
 def _report_status(
     it: Object, own: list[Object], verdict: tuple[str, str, str] | None, now: datetime
-) -> Iterator[Change]:
+) -> Iterator[Action]:
     living = [each for each in own if not over(each) and not deleting(each)]
     suspended = bool(it["spec"].get("suspend"))
     said: Object = {
@@ -144,7 +144,7 @@ def _condition(current_condition: tuple[str, str, str], now: datetime) -> Object
     return {"type": type_, "status": "True", "reason": reason, "message": message} | at
 
 
-def _forget(it: Object, now: datetime) -> Iterator[Change]:
+def _forget(it: Object, now: datetime) -> Iterator[Action]:
     seconds = it["spec"].get("ttlSecondsAfterFinished")
     if seconds is None:
         return

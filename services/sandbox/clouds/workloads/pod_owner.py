@@ -5,7 +5,7 @@ from itertools import count
 
 from events.kube.client import Object
 from events.kube.resources import PODS
-from services.sandbox.clouds.model.actions import Change, Create, Delete
+from services.sandbox.clouds.model.actions import Action, Create, Delete
 from services.sandbox.clouds.model.objects import deleting, name, owner, suffix
 from services.sandbox.clouds.workloads.view import over, running
 
@@ -32,7 +32,7 @@ def free_names(of: Object, taken: set[str]) -> Iterator[str]:
     return (each for each in named if each not in taken)
 
 
-def keep(own: list[Object], wanted: int, names: Iterator[str], make: Callable[[str], Object]) -> Iterator[Change]:
+def keep(own: list[Object], wanted: int, names: Iterator[str], make: Callable[[str], Object]) -> Iterator[Action]:
     """Create pods with `make`, or delete some (those that do not run first), until the number is right."""
     living = [each for each in own if not over(each) and not deleting(each)]
     yield from (Delete(PODS, each) for each in own if over(each) and not deleting(each))

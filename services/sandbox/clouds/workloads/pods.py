@@ -6,7 +6,7 @@ from datetime import datetime
 from events.kube.client import Object
 from events.kube.resources import PODS
 from services.kubernetes.scheduling import selects, tolerates
-from services.sandbox.clouds.model.actions import Change, Delete, Patch, PatchStatus, WaitUntil
+from services.sandbox.clouds.model.actions import Action, Delete, PatchObject, PatchStatus, WaitUntil
 from services.sandbox.clouds.model.annotations import EXIT_CODE, RUN_SECONDS, STARTED, STOP_SECONDS
 from services.sandbox.clouds.model.objects import (
     after,
@@ -19,14 +19,14 @@ from services.sandbox.clouds.model.objects import (
     when,
     written,
 )
-from services.sandbox.clouds.workloads.quantity import Amounts, asked, lacking, less
+from services.sandbox.clouds.workloads.quantity import Millis, asked, lacking, less
 from services.sandbox.clouds.workloads.view import Inside, over, phase, running
 
 TERMINATED = 143
 """The exit code of a process that was asked to end (SIGTERM)."""
 
 
-def collect(view: Inside, now: datetime) -> Iterator[Change]:
+def collect(view: Inside, now: datetime) -> Iterator[Action]:
     """Delete the pods of a deleted node."""
     del now
     there = {name(node) for node in view.nodes}
@@ -35,7 +35,7 @@ def collect(view: Inside, now: datetime) -> Iterator[Change]:
             yield Delete(PODS, pod, grace=0)
 
 
-def schedule(view: Inside, now: datetime) -> Iterator[Change]:
+def schedule(view: Inside, now: datetime) -> Iterator[Action]:
     """Bind each pending pod, the oldest first, to the first node with room for it."""
     left = view.left()
     waiting = [pod for pod in view.pods if not pod["spec"].get("nodeName") and not over(pod) and not deleting(pod)]
@@ -45,12 +45,12 @@ def schedule(view: Inside, now: datetime) -> Iterator[Change]:
         if free:
             left[free[0]] = less(left[free[0]], [asked(pod)])
             meta = {"annotations": {STARTED: written(now)}}
-            yield Patch(PODS, pod, {"spec": {"nodeName": free[0]}, "metadata": meta})
+            yield PatchObject(PODS, pod, {"spec": {"nodeName": free[0]}, "metadata": meta})
         else:
             yield from _unschedulable(pod, why, len(view.nodes), now)
 
 
-def _obstacle(view: Inside, pod: Object, at: str, left: Amounts) -> str:
+def _obstacle(view: Inside, pod: Object, at: str, left: Millis) -> str:
     node = next(each for each in view.nodes if name(each) == at)
     if not selects(pod["spec"], node["metadata"].get("labels", {}), at):
         return "node(s) didn't match Pod's node affinity/selector"
@@ -60,7 +60,7 @@ def _obstacle(view: Inside, pod: Object, at: str, left: Amounts) -> str:
     return f"Insufficient {missing[0]}" if missing else ""
 
 
-def _unschedulable(pod: Object, why: dict[str, str], nodes: int, now: datetime) -> Iterator[Change]:
+def _unschedulable(pod: Object, why: dict[str, str], nodes: int, now: datetime) -> Iterator[Action]:
     counts: dict[str, int] = {}
     for obstacle in why.values():
         counts[obstacle] = counts.get(obstacle, 0) + 1
@@ -73,7 +73,7 @@ def _unschedulable(pod: Object, why: dict[str, str], nodes: int, now: datetime) 
         yield PatchStatus(PODS, pod, {"phase": "Pending", "conditions": conditions})
 
 
-def run(view: Inside, now: datetime) -> Iterator[Change]:
+def run(view: Inside, now: datetime) -> Iterator[Action]:
     """Start bound pods; end those that have run long enough or are being deleted."""
     there = {name(node) for node in view.nodes}
     for pod in view.pods:
@@ -89,7 +89,7 @@ def run(view: Inside, now: datetime) -> Iterator[Change]:
             yield PatchStatus(PODS, pod, _ended(pod, now)) if now >= due else WaitUntil(due)
 
 
-def _stop(pod: Object, now: datetime) -> Iterator[Change]:
+def _stop(pod: Object, now: datetime) -> Iterator[Action]:
     """Stop a pod in its own time, or kill it after its grace period; then remove it."""
     grace = _grace(pod)
     if not grace:

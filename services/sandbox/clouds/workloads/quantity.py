@@ -5,19 +5,19 @@ from collections.abc import Iterable, Mapping
 from events.kube.client import Object
 from services.kubernetes.resources import milli
 
-Amounts = dict[str, int]
+Millis = dict[str, int]
 """By resource, in thousandths of its unit."""
 ONE = 1000
 
 
-def amounts(quantities: Mapping[str, str | float] | None) -> Amounts:
+def amounts(quantities: Mapping[str, str | float] | None) -> Millis:
     """Parse quantities. Raises BadQuantity."""
     return {name: milli(each) for name, each in (quantities or {}).items()}
 
 
-def asked(pod: Object) -> Amounts:
+def asked(pod: Object) -> Millis:
     """A pod's requests (else limits), and one pod slot."""
-    total: Amounts = {"pods": ONE}
+    total: Millis = {"pods": ONE}
     for container in pod["spec"].get("containers", ()):
         resources = container.get("resources") or {}
         for name, amount in (amounts(resources.get("limits")) | amounts(resources.get("requests"))).items():
@@ -25,7 +25,7 @@ def asked(pod: Object) -> Amounts:
     return total
 
 
-def less(have: Amounts, taken: Iterable[Amounts]) -> Amounts:
+def less(have: Millis, taken: Iterable[Millis]) -> Millis:
     """The remaining amounts."""
     left = dict(have)
     for each in taken:
@@ -34,6 +34,6 @@ def less(have: Amounts, taken: Iterable[Amounts]) -> Amounts:
     return left
 
 
-def lacking(left: Amounts, wanted: Amounts) -> list[str]:
+def lacking(left: Millis, wanted: Millis) -> list[str]:
     """The resources that do not suffice."""
     return [name for name, amount in wanted.items() if left.get(name, 0) < amount]

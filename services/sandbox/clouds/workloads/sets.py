@@ -8,7 +8,7 @@ import msgspec
 from events.kube.client import Object, Resource
 from events.kube.resources import DEPLOYMENTS, PODS
 from services.kubernetes.scheduling import admits
-from services.sandbox.clouds.model.actions import Change, Create, Delete, Patch, PatchStatus
+from services.sandbox.clouds.model.actions import Action, Create, Delete, PatchObject, PatchStatus
 from services.sandbox.clouds.model.objects import deleting, name, owner, replicas, stamp, status, suffix
 from services.sandbox.clouds.workloads.pod_owner import free_names, keep, pod
 from services.sandbox.clouds.workloads.view import DAEMONSETS, REPLICASETS, STATEFULSETS, Inside, over, ready, running
@@ -17,7 +17,7 @@ HASH = "pod-template-hash"
 _EVERYWHERE = [{"operator": "Exists", "key": f"node.kubernetes.io/{why}"} for why in ("not-ready", "unschedulable")]
 
 
-def sets(view: Inside, now: datetime) -> Iterator[Change]:
+def sets(view: Inside, now: datetime) -> Iterator[Action]:
     """Reconcile each of them."""
     looks = ((DEPLOYMENTS, _deployment), (REPLICASETS, _replicaset), (DAEMONSETS, _daemonset))
     for resource, look in (*looks, (STATEFULSETS, _statefulset)):
@@ -26,14 +26,14 @@ def sets(view: Inside, now: datetime) -> Iterator[Change]:
                 yield from look(view, each, now)
 
 
-def _report_status(resource: Resource, it: Object, said: Object) -> Iterator[Change]:
+def _report_status(resource: Resource, it: Object, said: Object) -> Iterator[Action]:
     said = {"observedGeneration": it["metadata"].get("generation", 1)} | said
     differing = {key: value for key, value in said.items() if status(it).get(key) != value}
     if differing:
         yield PatchStatus(resource, it, differing)
 
 
-def _deployment(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
+def _deployment(view: Inside, it: Object, now: datetime) -> Iterator[Action]:
     mark = suffix(msgspec.json.encode(it["spec"]["template"], order="deterministic").decode())
     own = view.own(REPLICASETS, it)
     current = next((each for each in own if each["metadata"]["labels"].get(HASH) == mark), None)
@@ -41,11 +41,11 @@ def _deployment(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
         yield Create(REPLICASETS, _revision(it, mark))
         return
     if replicas(current) != replicas(it):
-        yield Patch(REPLICASETS, current, {"spec": {"replicas": replicas(it)}})
+        yield PatchObject(REPLICASETS, current, {"spec": {"replicas": replicas(it)}})
     up = int(status(current).get("availableReplicas", 0))
     if up >= replicas(it):  # the new ones run: the old ones may go
         old = (each for each in own if each is not current and replicas(each))
-        yield from (Patch(REPLICASETS, each, {"spec": {"replicas": 0}}) for each in old)
+        yield from (PatchObject(REPLICASETS, each, {"spec": {"replicas": 0}}) for each in old)
     yield from _report_status(DEPLOYMENTS, it, _progress(it, own, current, now))
 
 
@@ -104,7 +104,7 @@ def _counts(own: list[Object]) -> tuple[int, int]:
     return len(living), sum(map(running, living))
 
 
-def _replicaset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
+def _replicaset(view: Inside, it: Object, now: datetime) -> Iterator[Action]:
     del now
     own = view.own(PODS, it)
     names = free_names(it, {name(each) for each in own})
@@ -114,7 +114,7 @@ def _replicaset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
     yield from _report_status(REPLICASETS, it, said)
 
 
-def _statefulset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
+def _statefulset(view: Inside, it: Object, now: datetime) -> Iterator[Action]:
     """Create pods one after another, by their ordinals; a name is free once its last pod is deleted."""
     del now
     mine = view.own(PODS, it)
@@ -134,7 +134,7 @@ def _statefulset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
     yield from _report_status(STATEFULSETS, it, counts | updated)
 
 
-def _daemonset(view: Inside, it: Object, now: datetime) -> Iterator[Change]:
+def _daemonset(view: Inside, it: Object, now: datetime) -> Iterator[Action]:
     """One pod on every node that its selector allows."""
     del now
     spec = it["spec"]["template"]["spec"]

@@ -6,23 +6,23 @@ from datetime import datetime
 from events.kube.client import Object, Resource
 from events.kube.resources import NODES
 from services.kubernetes.malformed import MALFORMED, why
-from services.sandbox.clouds.model.actions import Change
+from services.sandbox.clouds.model.actions import Action
 from services.sandbox.clouds.model.objects import name
 from services.sandbox.clouds.workloads.jobs import jobs
 from services.sandbox.clouds.workloads.pods import collect, run, schedule
 from services.sandbox.clouds.workloads.sets import sets
 from services.sandbox.clouds.workloads.view import Inside
 
-Controller = Callable[[Inside, datetime], Iterator[Change]]
-CONTROLLERS: tuple[Controller, ...] = (collect, run, jobs, sets, schedule)
+WorkloadController = Callable[[Inside, datetime], Iterator[Action]]
+CONTROLLERS: tuple[WorkloadController, ...] = (collect, run, jobs, sets, schedule)
 
 
-def step(view: Inside, now: datetime) -> tuple[Change, ...]:
+def step(view: Inside, now: datetime) -> tuple[Action, ...]:
     """The actions of all controllers, waits included."""
     return tuple(change for controller in CONTROLLERS for change in controller(view, now))
 
 
-def stepped(view: Inside, now: datetime) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+def stepped(view: Inside, now: datetime) -> tuple[tuple[Action, ...], tuple[str, ...]]:
     """The actions for all readable objects, and an error for each malformed one."""
     try:
         return step(view, now), ()

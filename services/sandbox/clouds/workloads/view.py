@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from events.kube.client import Object, Resource
 from events.kube.resources import DEPLOYMENTS, JOBS, NODES, PODS
 from services.sandbox.clouds.model.objects import deleting, name, status
-from services.sandbox.clouds.workloads.quantity import Amounts, amounts, asked, less
+from services.sandbox.clouds.workloads.quantity import Millis, amounts, asked, less
 
 REPLICASETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
 DAEMONSETS = Resource("apps", "v1", "daemonsets", "DaemonSet")
@@ -62,12 +62,12 @@ class Inside:
         """The objects that belong to a controller."""
         return [each for each in self.all(resource) if controlled(each, by)]
 
-    def left(self) -> dict[str, Amounts]:
+    def left(self) -> dict[str, Millis]:
         """Free amounts by node; nothing on one that is not ready, is cordoned or is being deleted."""
         usable = [
             node for node in self.nodes if ready(node) and not node["spec"].get("unschedulable") and not deleting(node)
         ]
-        held: dict[str, list[Amounts]] = {name(node): [] for node in usable}
+        held: dict[str, list[Millis]] = {name(node): [] for node in usable}
         for pod in self.pods:
             at = pod["spec"].get("nodeName", "")
             if at in held and not over(pod):

@@ -17,10 +17,10 @@ from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.clouds.engine.manager import Clouds
-from services.sandbox.clouds.engine.workload_manager import Workloads
+from services.sandbox.clouds.engine.workload_manager import WorkloadSimulation
 from services.sandbox.clouds.model.annotations import CONTROL_PLANE, CONTROLPLANES, DEVCLUSTERS
-from services.sandbox.clouds.model.shapes import Shape
-from services.sandbox.clouds.model.snapshot import Rules
+from services.sandbox.clouds.model.shapes import MachineShape
+from services.sandbox.clouds.model.snapshot import SimulationRules
 from services.sandbox.seeds.plant import seed
 
 # Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.
@@ -28,7 +28,7 @@ asyncio.set_event_loop(None)
 
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
 ALIVE = (CLUSTERS, CONTROLPLANES, DEVCLUSTERS, MACHINEDEPLOYMENTS, MACHINESETS, MACHINES)
-SHAPES = {"p5.48xlarge": Shape(192.0, 2048.0, "H100", 8)}
+SHAPES = {"p5.48xlarge": MachineShape(192.0, 2048.0, "H100", 8)}
 VALUES = {
     "NAMESPACE": "default", "KUBERNETES_VERSION": "v1.34.0", "REGION": "us-east-1", "ZONE": "use1-az1",
     "POOL": "md", "REPLICAS": "3", "INSTANCE_TYPE": "p5.48xlarge", "SPOT": "true", "NODE_LABELS": "alate.dev/pool=md",
@@ -94,7 +94,7 @@ class Sandbox:
         self.api = api
         self.kube = Kube(LocalTransport(api, MANAGEMENT), random=lambda: 0.5)
         self.world = LocalWorld(api)
-        self.laws = Rules(shapes=SHAPES)
+        self.laws = SimulationRules(shapes=SHAPES)
         self.seen: list[Object] = []
         """Every shape of every object that anybody watching could have seen."""
 
@@ -116,7 +116,7 @@ class Sandbox:
 
     def inside(self) -> Awaitable[None]:
         """The insides of founded clusters."""
-        workloads = Workloads(self.world, self.api.holds, clock, 4.0)
+        workloads = WorkloadSimulation(self.world, self.api.holds, clock, 4.0)
         self.api.follow(workloads.changed)
         return workloads.run(place for place in self.api.clusters if place != MANAGEMENT)
 

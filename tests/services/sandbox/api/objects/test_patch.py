@@ -4,7 +4,7 @@ import pytest
 
 from services.sandbox.api.objects.patch import merge, strategic
 from services.sandbox.api.schema.builtin import schema_of
-from services.sandbox.api.status import Refused
+from services.sandbox.api.status import StatusError
 
 POD = schema_of("PodSpec")
 
@@ -43,7 +43,7 @@ def test_items_are_merged_by_their_key(patch, new):
 
 
 def test_an_item_without_its_key_is_refused():
-    with pytest.raises(Refused, match="does not contain declared merge key: name"):
+    with pytest.raises(StatusError, match="does not contain declared merge key: name"):
         strategic(containers("a"), {"containers": [{"image": "x"}]}, POD)
 
 

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events.bus import Unavailable
-from services.sandbox.api.store.order import Order
+from services.sandbox.api.store.order import WriteOrder
 
 
 @settings(deadline=None)
 @given(st.permutations(range(1, 9)), st.sets(st.integers(1, 8)), st.integers(1, 3))
 def test_whatever_order_the_answers_come_in_writes_show_in_order(answers, lost, stride):
     async def run():
-        order, shown = Order(), []
+        order, shown = WriteOrder(), []
         acks = {n: asyncio.get_running_loop().create_future() for n in answers}
 
         async def append(n):
@@ -37,7 +37,7 @@ def test_whatever_order_the_answers_come_in_writes_show_in_order(answers, lost, 
 
 
 async def test_the_next_number_waits_for_nobody():
-    order, shown = Order(), []
+    order, shown = WriteOrder(), []
     never = asyncio.get_running_loop().create_future()
 
     async def slow():
@@ -54,7 +54,7 @@ async def test_the_next_number_waits_for_nobody():
 
 
 async def test_a_failed_write_lets_the_others_pass():
-    order, shown = Order(), []
+    order, shown = WriteOrder(), []
     stuck = asyncio.get_running_loop().create_future()
 
     async def slow():

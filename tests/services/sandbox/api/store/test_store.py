@@ -3,9 +3,9 @@
 import pytest
 
 from services.sandbox.api.store.journal import MemoryJournal
-from services.sandbox.api.store.store import LARGEST, RECENT, WEIGHT, Entry, Key, Store
+from services.sandbox.api.store.store import LARGEST, RECENT, WEIGHT, ObjectKey, Store, StoredObject
 
-KEY = Key("c", "", "configmaps", "default", "big")
+KEY = ObjectKey("c", "", "configmaps", "default", "big")
 
 
 def config(text: str) -> dict:
@@ -42,7 +42,7 @@ async def test_an_object_is_decoded_once_for_all_who_read_it():
 
 async def test_an_object_written_just_now_is_not_decoded_to_be_read(monkeypatch):
     entry = await stored()
-    monkeypatch.setattr(Entry, "object", lambda _: pytest.fail("it was decoded"))
+    monkeypatch.setattr(StoredObject, "object", lambda _: pytest.fail("it was decoded"))
     assert entry.read()["data"] == {"text": "x"}
 
 
@@ -54,7 +54,7 @@ async def test_an_object_of_a_while_ago_is_decoded_anew_and_reads_the_same():
     assert entry.read() is not before
 
 
-async def stored() -> Entry:
+async def stored() -> StoredObject:
     store = Store(MemoryJournal())
     await written(store, 1, 1)
     return store.get(KEY)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.sandbox.api.status import Refused
+from services.sandbox.api.status import StatusError
 from services.sandbox.api.wire import protobuf
 
 SECRETS = "/api/v1/namespaces/default/secrets"
@@ -65,14 +65,14 @@ def test_numbers_quantities_and_embedded_structs_are_read():
     ids=["kind", "field"],
 )
 def test_what_is_not_in_the_table_is_no_media_type(body):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(StatusError) as refused:
         protobuf.decode(body)
     assert refused.value.code == 415
 
 
 @pytest.mark.parametrize("body", [b"{}", b"k8s\0\x0a\xff", b"k8s\0\x0b\x01", SECRET[:20]], ids=repr)
 def test_what_is_cut_or_garbled_is_a_bad_request(body):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(StatusError) as refused:
         protobuf.decode(body)
     assert refused.value.code == 400
 

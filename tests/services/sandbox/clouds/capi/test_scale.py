@@ -4,7 +4,7 @@ import pytest
 
 from events.kube.resources import MACHINEDEPLOYMENTS
 from services.sandbox.clouds.capi.scale import BOUNDS, defaulted
-from services.sandbox.clouds.model.actions import Patch
+from services.sandbox.clouds.model.actions import PatchObject
 
 
 def deployment(*bounds, **spec):
@@ -13,7 +13,7 @@ def deployment(*bounds, **spec):
 
 def test_it_gets_the_fewest_where_both_bounds_are_there():
     it = deployment("2", "5")
-    assert list(defaulted(it)) == [Patch(MACHINEDEPLOYMENTS, it, {"spec": {"replicas": 2}})]
+    assert list(defaulted(it)) == [PatchObject(MACHINEDEPLOYMENTS, it, {"spec": {"replicas": 2}})]
 
 
 @pytest.mark.parametrize("it", [deployment("2", "5", replicas=4), deployment("2", "5", replicas=0), deployment("2")])

@@ -12,7 +12,7 @@ from services.sandbox.clouds.engine.controllers import step
 from services.sandbox.clouds.model.actions import PatchStatus, WaitUntil
 from services.sandbox.clouds.model.conditions import current_condition
 from services.sandbox.clouds.model.pace import Pace
-from services.sandbox.clouds.model.snapshot import Rules, View
+from services.sandbox.clouds.model.snapshot import ClusterSnapshot, SimulationRules
 
 pytestmark = pytest.mark.looptime
 
@@ -68,13 +68,13 @@ def test_a_pace_is_instant_only_without_any_delay():
 
 def test_who_spoke_is_asked_first_when_asked_again():
     turns = deque([silent, speaking, nobody])
-    assert step(View("default", "c"), NOW, Rules(), turns) == SAID
+    assert step(ClusterSnapshot("default", "c"), NOW, SimulationRules(), turns) == SAID
     assert turns == deque([speaking, nobody, silent])
 
 
 def test_where_nobody_speaks_all_were_asked_and_all_their_waits_are_told():
     turns = deque([silent, silent])
-    assert step(View("default", "c"), NOW, Rules(), turns) == (WaitUntil(NOW), WaitUntil(NOW))
+    assert step(ClusterSnapshot("default", "c"), NOW, SimulationRules(), turns) == (WaitUntil(NOW), WaitUntil(NOW))
     assert turns == deque([silent, silent])
 
 

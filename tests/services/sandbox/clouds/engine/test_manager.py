@@ -12,7 +12,7 @@ from services.sandbox.clouds.engine.manager import Clouds
 from services.sandbox.clouds.model.annotations import CONTROLPLANES
 from services.sandbox.clouds.model.billing import machines_ever
 from services.sandbox.clouds.model.pace import Pace
-from services.sandbox.clouds.model.snapshot import Rules
+from services.sandbox.clouds.model.snapshot import SimulationRules
 
 pytestmark = pytest.mark.looptime
 
@@ -77,7 +77,7 @@ async def one_life(sandbox, clock, writes, lost):
     """Clouds that live for so many writes; whether they died of it (else they had nothing more to do)."""
     life = {"writes": writes, "answer lost": lost}
     kube = Kube(Mortal(sandbox.kube.transport, life), random=lambda: 0.5)
-    rules = Rules(Pace().times(0.01), shapes=sandbox.laws.shapes)
+    rules = SimulationRules(Pace().times(0.01), shapes=sandbox.laws.shapes)
     task = asyncio.create_task(Clouds(kube, MortalWorld(sandbox.world, life), rules, clock).run())
     done, _ = await asyncio.wait([task], timeout=5)
     if not done:

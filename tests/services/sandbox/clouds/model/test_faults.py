@@ -8,18 +8,18 @@ import pytest
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES
 from services.clouds.conditions import failure
 from services.sandbox.clouds.model.billing import machines_ever
-from services.sandbox.clouds.model.faults import Faults, Order, Where, read
+from services.sandbox.clouds.model.faults import Faults, FaultScope, MachineOrder, read
 
 P5 = {"aws": "p5.48xlarge", "azure": "Standard_ND96isr_H100_v5", "gcp": "a3-highgpu-8g"}
 
 
 def order(cloud, *, spot=False, zone="zone-1"):
-    return Order(cloud, "region-1", zone, P5[cloud], spot)
+    return MachineOrder(cloud, "region-1", zone, P5[cloud], spot)
 
 
 @pytest.mark.parametrize("cloud", P5)
 def test_our_back_ends_understand_every_providers_refusal(cloud):
-    anywhere = (Where(cloud=cloud),)
+    anywhere = (FaultScope(cloud=cloud),)
     assert failure(Faults(stockouts=anywhere).refusal(order(cloud))) == "NoCapacity"
     assert failure(Faults(quotas=anywhere).refusal(order(cloud))) == "Quota"
     assert failure(Faults(quotas=anywhere).refusal(order(cloud, spot=True))) == "Quota"
@@ -27,7 +27,7 @@ def test_our_back_ends_understand_every_providers_refusal(cloud):
 
 
 def test_a_stockout_meets_only_what_it_names():
-    faults = Faults(stockouts=(Where(cloud="aws", zone="zone-1", spot=True),))
+    faults = Faults(stockouts=(FaultScope(cloud="aws", zone="zone-1", spot=True),))
     assert faults.refusal(order("aws", spot=True))
     assert not faults.refusal(order("aws"))
     assert not faults.refusal(order("aws", spot=True, zone="zone-2"))
