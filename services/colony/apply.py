@@ -10,14 +10,16 @@ from services.colony.edits import MANAGER, Patch
 FORCED: Object = {"metadata": {"annotations": {FORCE: "true"}}}
 
 
-async def apply_edit(kube: Kube, namespace: str, colony: str, edit: Callable[[Object], Patch]) -> Object:
-    """Patch a Colony with what `edit` makes of it, and give the Colony; an empty patch changes nothing.
+async def apply_edit(kube: Kube, namespace: str, colony: str, edit: Callable[[Object], Patch]) -> tuple[Object, bool]:
+    """Patch a Colony with what `edit` makes of it; gives the Colony, and whether there was anything to change.
 
     Raises NotFound, whatever `edit` raises, and Denied if the Colony was changed in between.
     """
     found = await kube.get(COLONIES, colony, namespace)
     patch = edit(found)
-    return await kube.patch(COLONIES, colony, namespace, patch, kind="json", manager=MANAGER) if patch else found
+    if not patch:
+        return found, False
+    return await kube.patch(COLONIES, colony, namespace, patch, kind="json", manager=MANAGER), True
 
 
 async def delete_colony(kube: Kube, namespace: str, colony: str, *, force: bool) -> None:

@@ -16,8 +16,8 @@ from services.cli.connection import Connection
 from services.cli.get.labels import in_namespace
 from services.cli.output.render import FOR_PEOPLE, Form, Writer, document
 from services.cli.wait import Progress, current, follow, limited
+from services.colony.apply import apply_edit
 from services.colony.edits import (
-    MANAGER,
     NoSuchPool,
     Patch,
     Untimely,
@@ -161,17 +161,14 @@ async def _patched(kube: Kube, asked: ClusterChange) -> tuple[Object, str]:
     """The Colony as it is now, and for people what was done to the cluster."""
     name, namespace = asked.colony, asked.namespace
     try:
-        colony = await kube.get(COLONIES, name, namespace)
-        patch = asked.patch(colony)
-        if not patch:
-            return colony, "is as asked already"
-        return await kube.patch(COLONIES, name, namespace, patch, kind="json", manager=MANAGER), asked.summary
+        colony, changed = await apply_edit(kube, namespace, name, asked.patch)
     except Untimely as late:
         raise Failed(str(late)) from late
     except NoSuchPool as wrong:
         raise BadInput(str(wrong)) from wrong
     except NotFound as absent:
         raise Failed(f"there is no Colony {name} in namespace {namespace}: see `alate get colonies`") from absent
+    return colony, asked.summary if changed else "is as asked already"
 
 
 async def _answered(kube: Kube, colony: Object, asked: ClusterChange) -> Object:

@@ -11,11 +11,10 @@ from services.cli.connection import Connection
 from services.cli.get.labels import in_namespace
 from services.cli.output.render import FOR_PEOPLE, Form, Writer, document
 from services.cli.wait import Progress, current, follow, limited
-from services.clouds.labels import FORCE
+from services.colony.apply import delete_colony
 from services.errors import Failed
 
 MANAGER = "alate-cli"
-FORCED: Object = {"metadata": {"annotations": {FORCE: "true"}}}
 NOT_NOW = {
     "Stalled": "will not become ready as it is",
     "Invalid": "will not become ready as it is",
@@ -97,9 +96,7 @@ async def delete(  # noqa: PLR0913 - which, how, and how long it is waited for
     shown = progress or Progress(sys.stdout if form in FOR_PEOPLE else sys.stderr)
     async with connection.kube() as kube:
         try:
-            if force:
-                await kube.patch(COLONIES, name, namespace, FORCED, manager=MANAGER)
-            await kube.delete(COLONIES, name, namespace)
+            await delete_colony(kube, namespace, name, force=force)
         except NotFound as absent:
             raise Failed(f"there is no Colony {name} in namespace {namespace}: see `alate get colonies`") from absent
         shown.say(f"colony/{name} is being deleted{in_namespace(namespace)}")

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from services.colony.apply import apply_edit, delete_colony
 from services.colony.edits import NoSuchPool, Patch, Untimely
 from services.edge.http.problem import Problem, not_now
 
+T = TypeVar("T")
 MAX_NODES = 10_000
 FORBIDDEN = "this edge may not change Colonies: deploy/rbac.yaml grants it by the ClusterRole alate-edge-actions"
 
@@ -64,20 +65,21 @@ class Colonies:
         except (NotFound, TryLater, Denied):
             return None
 
-    async def change(self, tenant: str, colony: str, cluster: str, action: str, options: ActionOptions) -> None:
-        """Carry out an action. Raises Problem 403, 404, 409, 422, 503."""
+    async def change(self, tenant: str, colony: str, cluster: str, action: str, options: ActionOptions) -> bool:
+        """Carry out an action; False if the cluster is as asked already. Raises Problem 403, 404, 409, 422, 503."""
         if action not in ACTIONS:
             raise Problem(404, f"there is no such action: expected one of {', '.join(ACTIONS)}")
         edit = ACTIONS[action](cluster, options, self._clock())
-        await self._carry_out(apply_edit(self._kube, tenant, colony, edit), colony)
+        _, changed = await self._carry_out(apply_edit(self._kube, tenant, colony, edit), colony)
+        return changed
 
     async def delete(self, tenant: str, colony: str, *, force: bool) -> None:
         """Delete a Colony with all of its clusters. Raises Problem 403, 404, 409, 503."""
         await self._carry_out(delete_colony(self._kube, tenant, colony, force=force), colony)
 
-    async def _carry_out(self, change: Awaitable[object], colony: str) -> None:
+    async def _carry_out(self, change: Awaitable[T], colony: str) -> T:
         try:
-            await change
+            return await change
         except NoSuchPool as wrong:
             raise Problem(404, str(wrong)) from wrong
         except Untimely as late:

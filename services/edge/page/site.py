@@ -118,9 +118,9 @@ class Site:
         """Extend, scale, hibernate, wake or recreate a cluster. Raises Problem 401, 403, 404, 409, 422, 503."""
         caller = self._visitors.check_change(request)
         tenant, colony, cluster, action = _names(request, "tenant", "colony", "cluster", "action")
-        await self._colonies.change(tenant, colony, cluster, action, await _options(request))
+        changed = await self._colonies.change(tenant, colony, cluster, action, await _options(request))
         log.info("colony.changed", by=caller.name, tenant=tenant, colony=colony, cluster=cluster, action=action)
-        return json_response({})
+        return json_response({"changed": changed})
 
     async def delete(self, request: web.Request) -> web.StreamResponse:
         """Delete a Colony with all of its clusters. Raises Problem 401, 403, 404, 409, 503."""

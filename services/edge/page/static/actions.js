@@ -82,7 +82,7 @@ export class Actions {
     byId("action-do").disabled = true;
     try {
       if (name === "delete") await this.ask(`${path}?force=${form.force.checked}`, "DELETE");
-      else await this.ask(`${path}/${part(cluster)}/${name}`, "POST", body?.(form, this.view) ?? {});
+      else if (!(await this.ask(`${path}/${part(cluster)}/${name}`, "POST", body?.(form, this.view) ?? {})).changed) throw new Error("Nothing to change: the cluster is as asked already.");
       byId("action").close();
       this.done();
       setTimeout(() => this.done(), REREAD);
