@@ -75,7 +75,7 @@ class Consumer:
 
     @property
     def heard(self) -> tuple[str, ...]:
-        """Its filters, and where it alone is told something once more: see `events.redrive`."""
+        """Its filters, and where it alone is told something once more: see `events.dead_letter`."""
         return (*self.filters, f"{REDRIVE}.{self.stream}.{self.name}.>")
 
 
@@ -226,3 +226,12 @@ class Bus(Protocol):
     async def close(self) -> None:
         """Leave: flush what is out, then disconnect."""
         ...
+
+
+SCHEDULE = "Nats-Schedule"
+"""The header of a timer's message that says when: ``@at <RFC 3339>`` (ADR-51 of nats-architecture-and-design)."""
+
+
+def schedule(timer: Timer) -> dict[str, str]:
+    """That header, as both adapters keep it."""
+    return {SCHEDULE: f"@at {timer.at.isoformat()}"}

@@ -24,7 +24,7 @@ class StreamSpec:
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """Its subjects, and those on which its consumers are told something once more: see `events.redrive`."""
+        """Its subjects, and those on which its consumers are told something once more: see `events.dead_letter`."""
         return (*self.subjects, f"{REDRIVE}.{self.name}.>")
 
 

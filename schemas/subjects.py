@@ -1,6 +1,8 @@
 """Subjects are written and read here alone, so that every compare-and-swap names the right history."""
 
 import re
+from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9-]")
@@ -76,3 +78,11 @@ def key_of(subject: str) -> Key:
 def names_of(subject: str) -> tuple[str, ...]:
     """Every token of a subject, read back to the names they stand for."""
     return tuple(map(text, subject.split(".")))
+
+
+@lru_cache(maxsize=4096)
+def matcher(filters: tuple[str, ...]) -> Callable[[str], object]:
+    """A test of subjects against filters, where ``*`` is one token and ``>`` the rest."""
+    wild = {"*": r"[^.]+", ">": r".+"}
+    texts = (r"\.".join(wild.get(token) or re.escape(token) for token in f.split(".")) for f in filters)
+    return re.compile("|".join(f"(?:{text})" for text in texts)).fullmatch

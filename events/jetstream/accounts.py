@@ -2,6 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from secrets import token_bytes
+
+import nkeys
 
 from events.jetstream.credentials import API
 from events.jetstream.permissions import APART_API, Rights, Role, rights
@@ -92,3 +95,17 @@ def _list(name: str, lines: Iterable[str]) -> Lines:
         yield f"    {name}: ["
         yield from (f"      {line}" for line in some)
         yield "    ]"
+
+
+def new_seed() -> str:
+    """The seed of a user's new key, as it is kept in a file."""
+    seed: bytes = nkeys.encode_seed(token_bytes(32), nkeys.PREFIX_BYTE_USER)
+    return seed.decode()
+
+
+def public_key(seed: str) -> str:
+    """The public half, as the server's configuration names it."""
+    pair = nkeys.from_seed(bytearray(seed.encode()))
+    name: bytes = pair.public_key
+    pair.wipe()
+    return name.decode()

@@ -7,12 +7,11 @@ from datetime import datetime
 
 from events.bus import CaughtUp, Consumer, ConsumerLag, Delivery, Expect, FeedItem, Message, Relisting, Stored, Timer
 from events.jetstream import stream_reader
-from events.jetstream.api import Answer, Purged, Refused, call, direct, stored_direct
+from events.jetstream.api import Answer, Purged, Refused, call, direct, publish, read_ack, stored_direct, timer_headers
 from events.jetstream.connection import Wire, dial
 from events.jetstream.credentials import API, NOBODY, Credentials
 from events.jetstream.feed import ALL, LAST_PER_SUBJECT, NEW, Feed, stored_since
 from events.jetstream.provision import durables, ensure_consumer, ensure_stream
-from events.jetstream.publish import publish, read_ack, timer_headers
 from events.jetstream.pull import Pull
 from events.jetstream.responder import ask, serve
 from events.jetstream.store_health import Storing

@@ -12,11 +12,9 @@ from nats.errors import Error as NatsError
 from events.backoff import Backoff
 from events.bus import Unavailable
 from events.errors import Denied
-from events.jetstream.client import KeyedClient
+from events.jetstream.client import NatsClient
 from events.jetstream.credentials import Credentials, without_secrets
-from events.jetstream.inbox import Mailbox
-from events.jetstream.permission_errors import Refusal, refusal
-from events.jetstream.requests import Letter, Lost, Questions
+from events.jetstream.requests import Letter, Lost, Mailbox, Questions, Refusal, refusal
 from schemas.subjects import token
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ class Wire:
         self, url: str, name: str, credentials: Credentials, patience: float, random: Callable[[], float] = chance
     ) -> None:
         """`random` (0 to 1) spreads the tries."""
-        self.client = KeyedClient()
+        self.client = NatsClient()
         self._loop = asyncio.get_running_loop()
         self._questions = Questions(self._loop)
         self._refused: dict[str, Refusal] = {}
@@ -170,7 +168,7 @@ class Wire:
         """Listen no more."""
         subscription = self._boxes.pop(box, None)
         if subscription and not self.closed:
-            await self.client.deafen(subscription)
+            await self.client.unlisten(subscription)
 
     def tries(self) -> Backoff:
         """How long to wait between the tries of one thing."""

@@ -7,14 +7,12 @@ from contextlib import suppress
 import msgspec
 
 from events.bus import Consumer, Stored, Unavailable
-from events.dead_letter import dead_letter, one_line
-from events.jetstream.api import Refused, place, stored_delivered
+from events.dead_letter import dead_letter, one_line, original
+from events.jetstream.api import Refused, place, publish, stored_delivered
 from events.jetstream.connection import Post, Wire
 from events.jetstream.provision import ensure_consumer, nanoseconds
-from events.jetstream.publish import publish
 from events.jetstream.requests import Letter, status
 from events.meters import DEAD_LETTERS, EXCEEDED, Meters
-from events.redrive import original
 
 EXPIRES = 30.0
 """Seconds a pull waits at the server."""

@@ -1,11 +1,16 @@
-"""Questions that are out are kept here by number, each until its answer has come or its time is up."""
+"""Requests that wait for their replies by number, mailboxes for replies of many parts, and refusals of permission."""
 
 import asyncio
 import itertools
+import re
+from collections import deque
 from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
 
 from nats.aio.msg import Msg
 from nats.js.api import Header
+
+from events.errors import Denied
 
 Letter = Msg
 """A message as it comes from the wire."""
@@ -83,3 +88,74 @@ class Questions:
             if until <= now and not future.done():
                 future.set_exception(Lost("it takes too long"))
         self._looking = self._loop.call_later(LOOK, self._look) if self._out else None
+
+
+T = TypeVar("T")
+
+
+class Mailbox(Generic[T]):
+    """What one subscription brought."""
+
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
+        self._letters: deque[T | None] = deque()
+        self._waiting: asyncio.Future[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._letters)
+
+    def put(self, letter: T | None) -> None:
+        """Add a letter; None says that the connection is another one now."""
+        self._letters.append(letter)
+        self._wake()
+
+    async def get(self, patience: float) -> T | None:
+        """The next letter; None if the connection was renewed or nothing came for so many seconds."""
+        if not self._letters:
+            await self._letter(patience)
+        return self._letters.popleft() if self._letters else None
+
+    def rest(self) -> list[T]:
+        """Everything that is still there, taken out."""
+        letters = [letter for letter in self._letters if letter is not None]
+        self._letters.clear()
+        return letters
+
+    async def _letter(self, patience: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._waiting = loop.create_future()
+        alarm = loop.call_later(patience, self._wake)
+        try:
+            await self._waiting
+        finally:
+            alarm.cancel()
+            self._waiting = None
+
+    def _wake(self) -> None:
+        if self._waiting and not self._waiting.done():
+            self._waiting.set_result(None)
+
+
+_VIOLATION = re.compile(r'permissions violation for (publish|subscription) to "([^"]+)"', re.IGNORECASE)
+REASON = "Permissions"
+
+
+class Refusal(NamedTuple):
+    """What the server does not let this connection do."""
+
+    listening: bool
+    """True: it may not listen there; False: it may not publish there."""
+    subject: str
+    """In small letters, as nats-py has it."""
+
+    def denied(self, place: str, who: str, subject: str) -> Denied:
+        """The fault, in one sentence; `subject` as it was asked for."""
+        act = "listen to" if self.listening else "publish on"
+        why = "the key it shows has no such right"
+        return Denied(f"NATS at {place} does not allow {who} to {act} {subject}: {why}", REASON)
+
+
+def refusal(error: Exception) -> Refusal | None:
+    """What an error of the connection refuses, if it is a refusal."""
+    found = _VIOLATION.search(str(error))
+    return Refusal(found[1].lower() == "subscription", found[2].lower()) if found else None

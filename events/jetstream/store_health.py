@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from events.bus import Conflict, Unavailable
 from events.errors import Denied
-from events.memory.stream import matcher
 from events.streams import STREAMS
+from schemas.subjects import matcher
 
 UNSTORED = "the bus does not store"
 """What the trouble begins with."""

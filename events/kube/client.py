@@ -10,9 +10,8 @@ import msgspec
 from events.backoff import Backoff
 from events.errors import TryLater
 from events.kube.errors import UNREADABLE, Expired, fault_of
-from events.kube.identity import is_named
 from events.kube.limits import MANAGEMENT, Bounds, Tally
-from events.kube.port import Changed, Listed, Lost, Object, Request, Resource, Response, Sight, Transport
+from events.kube.port import Changed, Listed, Lost, Object, Request, Resource, Response, Sight, Transport, is_named
 from events.kube.watch import Watch
 
 __all__ = [

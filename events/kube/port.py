@@ -1,9 +1,11 @@
-"""The port to a Kubernetes API stands apart from every client, so that a sandbox can offer it as well."""
+"""The port to a Kubernetes API: requests, replies, what a watch gives, and who an object belongs to."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 from urllib.parse import quote
+
+import msgspec
 
 from events.errors import Denied
 
@@ -131,3 +133,33 @@ class Lost:
 
 Sight = Listed | Changed | Lost
 """What a watch says."""
+
+
+LONGEST = 253
+"""Characters that a name may have."""
+
+
+class _Identity(msgspec.Struct):
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST)]
+    namespace: str = ""
+    uid: str = ""
+    version: str = msgspec.field(name="resourceVersion", default="")
+
+
+class _Named(msgspec.Struct):
+    metadata: _Identity
+
+
+def named(item: Object) -> Object:
+    """The object, if it has a name and whatever else tells it from others is text. Raises msgspec.ValidationError."""
+    msgspec.convert(item, _Named)
+    return item
+
+
+def is_named(item: Object) -> bool:
+    """Whether it is one that `named` takes."""
+    try:
+        named(item)
+    except msgspec.ValidationError:
+        return False
+    return True

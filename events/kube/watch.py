@@ -10,8 +10,7 @@ import msgspec
 from events.backoff import Backoff
 from events.errors import Denied, Fault, TryLater
 from events.kube.errors import UNREADABLE, Expired, fault_in, fault_of
-from events.kube.identity import named
-from events.kube.port import Changed, Listed, Lost, Object, Request, Response, Sight, Transport
+from events.kube.port import Changed, Listed, Lost, Object, Request, Response, Sight, Transport, named
 
 LIFETIME = 300
 """Seconds after which the server is asked to end a watch; up to a tenth less, so that not all end at once."""

@@ -5,14 +5,25 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from datetime import UTC, datetime
 
-from events.bus import CaughtUp, Consumer, ConsumerLag, Delivery, Expect, FeedItem, Message, Stored, Timer, Unavailable
+from events.bus import (
+    CaughtUp,
+    Consumer,
+    ConsumerLag,
+    Delivery,
+    Expect,
+    FeedItem,
+    Message,
+    Stored,
+    Timer,
+    Unavailable,
+    schedule,
+)
 from events.dead_letter import dead_letter
 from events.errors import TOO_LARGE, Denied
 from events.memory.consumer import Handed, Lane
 from events.memory.stream import Bell, Clock, Log
 from events.rpc import RpcHandler, RpcService
 from events.streams import STREAMS, StreamSpec
-from events.timers import schedule
 
 FIRED_FOR = 86_400.0
 """Seconds a fired timer's message is kept."""

@@ -1,24 +1,15 @@
 """A stream in memory: what JetStream promises about storing, without a server."""
 
 import asyncio
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
 
 from events.bus import Conflict, Expect, Message, Stored
-from events.redrive import TTL
+from events.dead_letter import TTL
 from events.streams import StreamSpec
+from schemas.subjects import matcher
 
 Clock = Callable[[], datetime]
-
-
-@lru_cache(maxsize=4096)
-def matcher(filters: tuple[str, ...]) -> Callable[[str], object]:
-    """A test of subjects against filters, where ``*`` is one token and ``>`` the rest."""
-    wild = {"*": r"[^.]+", ">": r".+"}
-    texts = (r"\.".join(wild.get(token) or re.escape(token) for token in f.split(".")) for f in filters)
-    return re.compile("|".join(f"(?:{text})" for text in texts)).fullmatch
 
 
 class Bell:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from events.bus import Bus
-from events.redrive import Redrive, publish_once, redriven
+from events.dead_letter import Redrive, publish_once, redriven
 from services.errors import Failed
 from services.eventlog.dead_letters import Letter
 from services.eventlog.filters import STREAMS

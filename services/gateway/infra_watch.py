@@ -14,8 +14,7 @@ from schemas.infra import InfraSeen
 from services.clouds.cluster_object import identity, served
 from services.clouds.port import Cloud
 from services.kubernetes.malformed import MALFORMED, why
-from services.runtime.level_publisher import LevelPublisher
-from services.runtime.retrying_bus import FIRST, LONGEST, retry_forever
+from services.runtime.level_publisher import FIRST, LONGEST, LevelPublisher, retry_forever
 from services.runtime.workqueue import WorkQueue
 
 Name = tuple[str, str]

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from events.memory.stream import matcher
 from events.streams import DAY, STREAMS, StreamSpec
 from schemas.generate import folder
 from schemas.generate.discover import lifecycles
 from schemas.generate.example import example
 from schemas.generate.text import as_markdown, table
 from schemas.registry import Declaration, declarations
+from schemas.subjects import matcher
 from services.roles import SERVICES
 
 OUT = Path(__file__).parents[2] / "schemas" / "generated" / "events"

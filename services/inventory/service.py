@@ -16,8 +16,7 @@ from services.inventory.responder import desk
 from services.inventory.watch.cleanup import Sweep
 from services.inventory.watch.clusters import Clusters
 from services.kubernetes.workload_clusters import Workloads
-from services.runtime.level_publisher import LevelPublisher
-from services.runtime.retrying_bus import RetryingBus
+from services.runtime.level_publisher import LevelPublisher, RetryingBus
 
 log = structlog.get_logger()
 

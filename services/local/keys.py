@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from events.jetstream.accounts import new_seed, public_key
 from events.jetstream.credentials import seed
-from events.jetstream.nkeys import made, public
 from services.process.secret_file import write_private
 
 ACCOUNTS = Path(__file__).with_name("accounts.conf")
@@ -23,8 +23,8 @@ def keys(folder: Path, roles: tuple[str, ...]) -> Mapping[str, str]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for role in roles:
         if not file(folder, role).exists():
-            write_private(file(folder, role), made().encode())
-    return {role: public(seed(file(folder, role))) for role in roles}
+            write_private(file(folder, role), new_seed().encode())
+    return {role: public_key(seed(file(folder, role))) for role in roles}
 
 
 def known(folder: Path) -> str:

@@ -1,23 +1,109 @@
-"""Levels are said when they differ from what was said last, and never again otherwise."""
+"""Levels are published when they differ from the last ones, by a bus whose calls retry until they succeed."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from datetime import datetime
 from hashlib import blake2b
 from typing import TypeVar
 
 import msgspec
+import structlog
 
-from events.bus import Bus, Conflict, Expect, Message, Stored
+from events.backoff import Backoff
+from events.bus import Bus, Conflict, Expect, FeedItem, Message, Stored, Unavailable
 from events.cloudevents import CloudEvent, encode, msg_id
-from events.snapshot import tips
+from events.snapshot import is_tombstone, standing, tips, tombstone
 from events.telemetry import NOWHERE, Meters, Trace, sending
-from events.tombstone import is_tombstone, standing, tombstone
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
-from services.runtime.retrying_bus import RetryingBus
-from services.runtime.subject_index import SubjectIndex
 from services.runtime.subscriptions import wildcard
+
+T = TypeVar("T")
+
+FIRST, LONGEST = 1.0, 30.0
+"""Seconds between two tries, doubled from the first to the longest: so late, an outage's end is noticed."""
+
+log = structlog.get_logger()
+
+
+async def retry_forever(jitter: Callable[[], float], call: Callable[[], Awaitable[T]]) -> T:
+    """Call until the bus answers, less and less often; `jitter` gives 0 to 1."""
+    backoff = Backoff(jitter, FIRST, LONGEST)
+    while True:
+        try:
+            return await call()
+        except Unavailable as away:
+            log.warning("bus.unavailable", tries=backoff.failures + 1, reason=str(away))
+            await asyncio.sleep(backoff.next_delay())
+
+
+class RetryingBus:
+    """The part of a bus that levels need; its calls end with an answer, however long that takes."""
+
+    def __init__(self, bus: Bus, jitter: Callable[[], float]) -> None:
+        """`jitter` gives 0 to 1."""
+        self._bus = bus
+        self._jitter = jitter
+
+    async def publish(self, message: Message, *, expect: Expect | None = None, msg_id: str | None = None) -> int:
+        """See the port; a repeat is our own publish, and no conflict. Raises `Conflict`, `Denied`."""
+        return await retry_forever(self._jitter, lambda: self._bus.publish(message, expect=expect, msg_id=msg_id))
+
+    async def last(self, stream: str, filter: str) -> Stored | None:  # noqa: A002 - JetStream's own word
+        """See the port."""
+        return await retry_forever(self._jitter, lambda: self._bus.last(stream, filter))
+
+    def feed(self, stream: str, *filters: str) -> AsyncGenerator[FeedItem, None]:
+        """See the port: a feed that has begun waits by itself; one that cannot begin raises `Unavailable`."""
+        return self._bus.feed(stream, *filters)
+
+
+Said = tuple[bytes, int]
+"""The words, and where in the stream they stand."""
+NOTHING: Said = (b"", 0)
+
+
+class SubjectIndex:
+    """Words by subject."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, Said] = {}
+        self._below: dict[str, dict[str, None]] = {}
+        """The subjects below each one of a token less."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._said))
+
+    def get(self, subject: str) -> Said:
+        """What was said last; `NOTHING` if nothing was."""
+        return self._said.get(subject, NOTHING)
+
+    def keep(self, subject: str, data: bytes, sequence: int) -> None:
+        """What was said now."""
+        self._said[subject] = (data, sequence)
+        self._below.setdefault(_above(subject), {})[subject] = None
+
+    def drop(self, subject: str) -> None:
+        """Nothing was said, as far as anybody knows."""
+        if self._said.pop(subject, None) is not None:
+            below = self._below[_above(subject)]
+            del below[subject]
+            if not below:
+                del self._below[_above(subject)]
+
+    def under(self, filter: str) -> tuple[str, ...]:  # noqa: A002 - the bus's own word
+        """The subjects that a filter means whose stars stand at its end; one star is found at once."""
+        if not filter.endswith("*"):
+            return (filter,) if filter in self._said else ()
+        head = filter.rstrip("*.")
+        if filter == f"{head}.*":
+            return tuple(self._below.get(head, ()))
+        return tuple(subject for subject in self._said if subject.startswith(f"{head}."))
+
+
+def _above(subject: str) -> str:
+    return subject.rpartition(".")[0]
+
 
 V = TypeVar("V", bound=msgspec.Struct)
 

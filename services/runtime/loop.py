@@ -18,12 +18,10 @@ from events.telemetry import NOWHERE, Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
 from schemas.registry import declared
 from schemas.subjects import Key, key_of
-from services.runtime.entity_store import Clock, EntityStore
+from services.runtime.entity_store import Clock, EntityStore, Retention
 from services.runtime.machine import Command, Event, Machine, Todo, Waits
-from services.runtime.retention import Retention
 from services.runtime.subscriptions import Router, Subscription, consumers
-from services.runtime.work_item import Resume, SharedAck, WorkItem
-from services.runtime.worker import AFTER_A_FAULT, Worker
+from services.runtime.worker import AFTER_A_FAULT, Resume, SharedAck, Worker, WorkItem
 from services.runtime.workqueue import FAILURES, WorkQueue
 
 Act = Callable[[Key, Command], Awaitable[Iterable[Event]]]

@@ -29,7 +29,7 @@ class BarePublisher:
 
     No time-outs, no retries, no check but that the server stored it; headers and bytes are made beforehand, only
     the expected sequence is put in. The client is nats-py's as it comes: it encodes headers its own way, one by one,
-    where ours has `events.jetstream.client_headers`. A bare loop given that as well is faster still.
+    where ours has `events.jetstream.client`. A bare loop given that as well is faster still.
     """
 
     def __init__(self, url: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from events.bus import CaughtUp, Expect, Message, Timer
 from events.errors import Denied
-from events.memory.stream import matcher
 from schemas.registry import Stream
+from schemas.subjects import matcher
 from services.roles import PEOPLE, ROLES, SERVICES, tenant
 from tests.deploy.house import (
     ACME,

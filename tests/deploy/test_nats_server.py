@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from events.bus import Bus, Message, Unavailable
+from events.jetstream.accounts import new_seed, public_key
 from events.jetstream.bus import connect
 from events.jetstream.credentials import Credentials, trusting
-from events.jetstream.nkeys import made, public
 from events.jetstream.server import binary, free_port
 from services.generate.nats_permissions import variables
 from services.roles import ROLES
@@ -31,9 +31,9 @@ def env(tmp_path):
     keys = {}
     for role in ROLES:
         seed = tmp_path / f"{role.name}.nk"
-        seed.write_text(made())
+        seed.write_text(new_seed())
         (variable,) = variables(role)
-        keys[variable.removeprefix("$")] = public(seed.read_text())
+        keys[variable.removeprefix("$")] = public_key(seed.read_text())
     return os.environ | keys | {f"ALATE_NATS_{name}": str(path) for name, path in files.items()}
 
 
@@ -95,7 +95,7 @@ async def test_who_cannot_trust_its_certificate_says_nothing_to_it(env, tmp_path
 
 
 async def test_a_key_that_it_does_not_know_is_refused(env, tmp_path):
-    (tmp_path / "operator.nk").write_text(made())
+    (tmp_path / "operator.nk").write_text(new_seed())
     async with server(env) as url:
         with pytest.raises(Unavailable, match="Authorization Violation"):
             await joined(url, tmp_path, "operator", "crt")

@@ -11,7 +11,7 @@ import pytest
 from events.bus import Consumer, Message, Timer
 from events.kube.client import Kube
 from events.memory.bus import MemoryBus
-from events.memory.stream import matcher
+from schemas.subjects import matcher
 from services.compose import SERVICES, Ports
 from services.roles import ROLES
 from services.sandbox.api.server.app import MANAGEMENT, Api

@@ -3,8 +3,7 @@
 import pytest
 
 from events.bus import CaughtUp, Relisting, Stored
-from events.snapshot import tips
-from events.tombstone import standing, tombstone
+from events.snapshot import standing, tips, tombstone
 
 
 class Scripted:

@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime
 
-from events.bus import Timer
-from events.timers import SCHEDULE, schedule
+from events.bus import SCHEDULE, Timer, schedule
 
 
 def test_the_header_reads_as_the_server_wants_it():

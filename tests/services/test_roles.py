@@ -2,9 +2,9 @@
 
 import pytest
 
-from events.memory.stream import matcher
 from events.streams import STREAMS
 from schemas.registry import Stream, declarations
+from schemas.subjects import matcher
 from services.compose import SERVICES as COMPOSED
 from services.roles import PEOPLE, ROLES, SANDBOX, SERVICES, tenant
 from services.runtime.subscriptions import wildcard

@@ -6,9 +6,8 @@ from datetime import datetime
 import msgspec
 
 from events.bus import Bus, ConsumerLag, Message
-from events.memory.stream import matcher
-from events.redrive import Redrive, publish_once, redriven
-from schemas.subjects import token
+from events.dead_letter import Redrive, publish_once, redriven
+from schemas.subjects import matcher, token
 from services.cli.events.tail import event_text
 from services.cli.output.render import Form, Writer
 from services.errors import BadInput

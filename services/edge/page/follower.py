@@ -12,7 +12,7 @@ from services.edge.page.rates import Rates
 from services.edge.page.replay_buffer import Entry, ReplayBuffer
 from services.edge.page.summary import summarize
 from services.eventlog.filters import STREAMS, is_event
-from services.runtime.retrying_bus import retry_forever
+from services.runtime.level_publisher import retry_forever
 
 MEMORY = 20_000
 """Messages that are kept for pages that lost their connection: 40 s at 500 a second."""

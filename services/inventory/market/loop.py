@@ -12,8 +12,7 @@ from services.inventory.market.capacity import Rooms
 from services.inventory.market.catalog_refresh import Prices
 from services.market.catalog import NONE
 from services.market.catalog_sources import CatalogSource
-from services.runtime.level_publisher import LevelPublisher
-from services.runtime.retrying_bus import RetryingBus
+from services.runtime.level_publisher import LevelPublisher, RetryingBus
 
 
 class Market:

@@ -10,8 +10,7 @@ from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import Stream
 from schemas.subjects import Key, names_of
 from services.inventory.watch.watcher import NOBODY
-from services.runtime.level_publisher import LevelPublisher
-from services.runtime.retrying_bus import retry_forever
+from services.runtime.level_publisher import LevelPublisher, retry_forever
 
 KINDS = (NodeSeen, StorageSeen, ClusterSeen)
 """All that is said of a cluster."""

@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from events.bus import CaughtUp, Conflict, Consumer, Expect, Message, Timer
+from events.bus import SCHEDULE, CaughtUp, Conflict, Consumer, Expect, Message, Timer
 from events.errors import Denied
-from events.timers import SCHEDULE
 
 HISTORY = "cluster.*.t.x"
 

@@ -4,14 +4,13 @@ import re
 
 import pytest
 
-from events.jetstream.accounts import accounts
-from events.jetstream.nkeys import made, public
+from events.jetstream.accounts import accounts, new_seed, public_key
 from events.jetstream.permissions import Role
 from events.jetstream.server import NatsServer
 
 
 def keys(_: Role) -> tuple[str, ...]:
-    return (f'"{public(made())}"',)
+    return (f'"{public_key(new_seed())}"',)
 
 
 HOUSE = (Role("gateway", says=("a.*",)), Role("tenant-x", says=("b",), sees=(("S", "a.x"),), apart=True))

@@ -7,16 +7,16 @@ import signal
 import pytest
 
 from events.bus import Message
+from events.jetstream.accounts import new_seed, public_key
 from events.jetstream.bus import connect
 from events.jetstream.credentials import Credentials
-from events.jetstream.nkeys import made, public
 from events.jetstream.server import NatsServer
 
 ASKED = Message("cluster.requested", b"{}")
 
 
 def known(*seeds: str) -> str:
-    users = ", ".join(f"{{nkey: {public(each)}}}" for each in seeds)
+    users = ", ".join(f"{{nkey: {public_key(each)}}}" for each in seeds)
     return f"authorization {{ users: [{users}] }}\n"
 
 
@@ -24,7 +24,7 @@ class House:
     """A server that knows some keys, and somebody who shows the one in a file."""
 
     def __init__(self, folder) -> None:
-        self.old, self.new = made(), made()
+        self.old, self.new = new_seed(), new_seed()
         self.file = folder / "key.nk"
         self.file.write_text(self.old)
         self.server = NatsServer(folder / "nats", extra=known(self.old))
@@ -39,7 +39,7 @@ class House:
         """Wait until the connection is made with a key."""
         client = bus._wire.client
         async with asyncio.timeout(20):
-            while not (client.is_connected and client._public_nkey == public(key)):  # noqa: ASYNC110 - looked at
+            while not (client.is_connected and client._public_nkey == public_key(key)):  # noqa: ASYNC110 - looked at
                 await asyncio.sleep(0.02)
 
 

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from events.jetstream.client_callbacks import PromptClient
+from events.jetstream.client import NatsClient
 
 
 @pytest.fixture
 async def client(nats_server):
-    client = PromptClient()
+    client = NatsClient()
     await client.connect(nats_server.url, reconnect_time_wait=0.05, error_cb=silent)
     yield client
     await client.close()
@@ -48,7 +48,7 @@ async def test_who_has_deafened_hears_nothing_more(client):
     promptly, came = [], asyncio.Event()
     subscription = await client.listen("a", lambda msg: promptly.append(msg.data))
     await client.listen("b", lambda _: came.set())
-    await client.deafen(subscription)
+    await client.unlisten(subscription)
     for subject in ("a", "b"):
         await client.publish(subject)
     async with asyncio.timeout(10):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nats.aio.client import Client
 from nats.errors import BadHeaderError
 
-from events.jetstream.client_headers import LeanClient, plain, read, written
+from events.jetstream.client import NatsClient, decode_headers, encode_headers, own_headers
 
 NAMES = st.from_regex(r"[A-Za-z0-9-]{1,20}", fullmatch=True)
 VALUES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"))
@@ -25,13 +25,13 @@ async def sent(kind: type[Client], headers: Mapping[str, str]) -> bytes:
 
 @given(st.dictionaries(NAMES, VALUES, min_size=1))
 async def test_the_bytes_are_those_nats_py_sends(headers):
-    assert written(headers) is not None
-    assert await sent(LeanClient, headers) == await sent(Client, headers)
+    assert encode_headers(headers) is not None
+    assert await sent(NatsClient, headers) == await sent(Client, headers)
 
 
 @pytest.mark.parametrize("value", ["a\r\nNats-Rollup: all", "a\nb", "a\rb", "\r\n"])
 async def test_a_line_break_in_a_value_is_taken_out(value):
-    found = await sent(LeanClient, {"a": "1", "reason": value})
+    found = await sent(NatsClient, {"a": "1", "reason": value})
     assert found == await sent(Client, {"a": "1", "reason": value})
     assert found.count(b"\r\n") == 6  # the command's, the first line's, one a header, the block's, the data's
 
@@ -39,20 +39,24 @@ async def test_a_line_break_in_a_value_is_taken_out(value):
 @pytest.mark.parametrize("name", ["a\r\nb", "a:b", "a b", "ä"])
 async def test_a_name_that_is_no_token_is_refused(name):
     with pytest.raises(BadHeaderError):
-        await sent(LeanClient, {name: "1"})
+        await sent(NatsClient, {name: "1"})
 
 
 async def test_odd_names_that_nats_py_takes_are_sent_its_way():
     headers = {"a_b": "1", " c ": "2", "": "3"}
-    assert written(headers) is None
-    assert await sent(LeanClient, headers) == await sent(Client, headers)
+    assert encode_headers(headers) is None
+    assert await sent(NatsClient, headers) == await sent(Client, headers)
 
 
 @given(st.dictionaries(NAMES, VALUES))
 def test_what_was_written_is_read_back(headers):
-    block = written(headers) or b""
+    block = encode_headers(headers) or b""
     lines = block.removeprefix(b"NATS/1.0\r\n")
-    assert read(lines) == Client._parse_header_lines(lines) == {name: value.strip() for name, value in headers.items()}
+    assert (
+        decode_headers(lines)
+        == Client._parse_header_lines(lines)
+        == {name: value.strip() for name, value in headers.items()}
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,10 +77,10 @@ def test_what_was_written_is_read_back(headers):
     ],
 )
 def test_whatever_comes_is_read_as_nats_py_reads_it(raw):
-    assert LeanClient._parse_header_lines(raw) == Client._parse_header_lines(raw)
+    assert NatsClient._parse_header_lines(raw) == Client._parse_header_lines(raw)
 
 
 def test_headers_for_the_server_are_not_the_messages_own():
     own = {"ce-id": "1", "traceparent": "2", "Nats-Schedule": "@at 2026-01-01T00:00:00Z"}
-    assert plain({**own, "Nats-Msg-Id": "3", "Nats-Schedule-TTL": "4"}) == own
-    assert plain(None) == {}
+    assert own_headers({**own, "Nats-Msg-Id": "3", "Nats-Schedule-TTL": "4"}) == own
+    assert own_headers(None) == {}

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 
-from events.jetstream.client_sockets import TryingClient
+from events.jetstream.client import NatsClient
 
 
 class Moody:
@@ -30,7 +30,7 @@ async def nothing(*_):
 
 
 async def test_every_try_that_failed_has_closed_its_connection(recwarn):
-    moody, client = Moody(), TryingClient()
+    moody, client = Moody(), NatsClient()
     async with await asyncio.start_server(moody.serve, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()
         await client.connect(f"nats://{host}:{port}", error_cb=nothing, reconnect_time_wait=0)

@@ -8,9 +8,9 @@ import pytest
 from events.bus import Unavailable
 from events.errors import Denied
 from events.jetstream import connection as jetstream_connection
+from events.jetstream.accounts import new_seed, public_key
 from events.jetstream.bus import connect
 from events.jetstream.credentials import NOBODY, Credentials, decorated, seed, trusting, without_secrets
-from events.jetstream.nkeys import made, public
 from events.jetstream.server import NatsServer
 from services.sandbox.api.server.tls import self_signed
 
@@ -18,12 +18,12 @@ from services.sandbox.api.server.tls import self_signed
 @pytest.fixture
 def key(tmp_path):
     file = tmp_path / "one.nk"
-    file.write_text(made() + "\n")
+    file.write_text(new_seed() + "\n")
     return file
 
 
 def knowing(key) -> str:
-    return f"authorization {{ users: [{{nkey: {public(seed(key))}}}] }}\n"
+    return f"authorization {{ users: [{{nkey: {public_key(seed(key))}}}] }}\n"
 
 
 async def test_an_nkey_opens_the_door_that_knows_it(tmp_path, key):
@@ -36,7 +36,7 @@ async def test_an_nkey_opens_the_door_that_knows_it(tmp_path, key):
 @pytest.mark.parametrize("other", ["nobody", "another"])
 async def test_another_key_or_none_does_not(tmp_path, key, other, monkeypatch):
     monkeypatch.setattr(jetstream_connection, "CONNECT", 1.0)
-    (tmp_path / "another").write_text(made())
+    (tmp_path / "another").write_text(new_seed())
     shown = NOBODY if other == "nobody" else Credentials(nkey=tmp_path / "another")
     async with NatsServer(tmp_path / "nats", extra=knowing(key)) as server:
         with pytest.raises(Unavailable, match="Authorization Violation"):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.jetstream.inbox import Mailbox
+from events.jetstream.requests import Mailbox
 
 
 @pytest.fixture

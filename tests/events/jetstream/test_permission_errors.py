@@ -10,7 +10,7 @@ from events.bus import Consumer, Message, Unavailable
 from events.errors import Denied
 from events.jetstream.bus import connect
 from events.jetstream.credentials import Credentials
-from events.jetstream.permission_errors import Refusal, refusal
+from events.jetstream.requests import Refusal, refusal
 from events.jetstream.server import NatsServer
 
 RIGHTS = """

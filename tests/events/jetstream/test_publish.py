@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from events.bus import Expect, Message, Timer
-from events.jetstream.publish import headers_of, timer_headers
+from events.jetstream.api import headers_of, timer_headers
 
 SAID = Message("cluster.a.t.x", b"", {"ce-id": "1"})
 

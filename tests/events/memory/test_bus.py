@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from events.bus import CaughtUp, Consumer, Message, Timer, Unavailable
+from events.dead_letter import TTL
 from events.memory.bus import MemoryBus, wall_clock
-from events.redrive import TTL
 from events.streams import STREAMS
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,9 +6,9 @@ import pytest
 
 from events.bus import Message
 from events.errors import Denied
+from events.jetstream.accounts import new_seed, public_key
 from events.jetstream.bus import connect
 from events.jetstream.credentials import Credentials
-from events.jetstream.nkeys import made, public
 from events.jetstream.server import NatsServer
 from services.generate import nats_permissions
 from services.generate.nats_permissions import LAPTOP, PRODUCTION, files, main
@@ -38,7 +38,7 @@ async def test_tenants_are_added_for_the_server_to_know(tmp_path, capsys):
     told = capsys.readouterr().out
     names = sorted(set(re.findall(r"\$(ALATE_NKEY_\w+)", told)))
     assert {"ALATE_NKEY_TENANT_ACME", "ALATE_NKEY_TENANT_A_2EB"} <= set(names)
-    known = "".join(f'{name}: "{public(made())}"\n' for name in names)
+    known = "".join(f'{name}: "{public_key(new_seed())}"\n' for name in names)
     async with NatsServer(tmp_path, extra=known + told) as server:
         assert server.pid
 
@@ -47,8 +47,8 @@ async def test_both_keys_of_a_role_are_good_while_it_is_rotated(tmp_path, capsys
     assert main(["--rotate", "edge"]) == 0
     told = capsys.readouterr().out
     names = sorted(set(re.findall(r"\$(ALATE_NKEY_\w+)", told)))
-    seeds = {name: made() for name in names}
-    known = "".join(f'{name}: "{public(seed)}"\n' for name, seed in seeds.items())
+    seeds = {name: new_seed() for name in names}
+    known = "".join(f'{name}: "{public_key(seed)}"\n' for name, seed in seeds.items())
     async with NatsServer(tmp_path, extra=known + told) as server:
         for name in ("ALATE_NKEY_EDGE", "ALATE_NKEY_EDGE_NEXT"):
             file = tmp_path / name

@@ -25,8 +25,7 @@ from services.inventory.read.labels import no_labels
 from services.inventory.watch.cluster_state import Book
 from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
-from services.runtime.level_publisher import LevelPublisher
-from services.runtime.retrying_bus import RetryingBus
+from services.runtime.level_publisher import LevelPublisher, RetryingBus
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal

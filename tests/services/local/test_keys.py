@@ -5,8 +5,8 @@ import stat
 import pytest
 
 from events.errors import Denied
+from events.jetstream.accounts import public_key
 from events.jetstream.credentials import seed
-from events.jetstream.nkeys import public
 from services.local.keys import keys, known
 from services.roles import ROLES, SANDBOX
 
@@ -22,7 +22,7 @@ def test_everybody_has_a_key_that_only_its_owner_can_read(tmp_path):
 def test_the_server_is_told_public_halves_and_no_seed(tmp_path):
     told = known(tmp_path)
     for file in tmp_path.iterdir():
-        assert public(seed(file)) in told
+        assert public_key(seed(file)) in told
         assert seed(file) not in told
 
 

@@ -10,11 +10,10 @@ import pytest
 
 from events.bus import Message
 from events.cloudevents import encode
-from events.dead_letter import REASON, SUBJECT
+from events.dead_letter import REASON, SUBJECT, Redrive, publish_once, redriven
 from events.errors import TryLater
 from events.memory.bus import MemoryBus
 from events.meters import OUTBOUND
-from events.redrive import Redrive, publish_once, redriven
 from events.telemetry import Meters
 from services.outbound.delivery import CONSUMER, Courier
 from services.outbound.outcome import Answer

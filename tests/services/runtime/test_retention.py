@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from events.errors import TryLater
-from services.runtime.retention import SWEEP
+from services.runtime.entity_store import SWEEP
 from tests.services.runtime.conftest import Dark
 
 pytestmark = pytest.mark.looptime

@@ -6,7 +6,7 @@ import pytest
 
 from events.bus import Conflict, Expect, Message, Unavailable
 from events.memory.bus import MemoryBus
-from services.runtime.retrying_bus import RetryingBus
+from services.runtime.level_publisher import RetryingBus
 
 pytestmark = pytest.mark.looptime
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.runtime.subject_index import NOTHING, SubjectIndex
+from services.runtime.level_publisher import NOTHING, SubjectIndex
 
 NAMES = st.sampled_from(("a", "ab", "b"))
 WORDS = st.lists(st.tuples(st.booleans(), st.tuples(NAMES, NAMES, NAMES)), max_size=30)

@@ -7,8 +7,8 @@ import msgspec
 
 from events.bus import Message
 from events.memory.bus import MemoryBus
+from events.snapshot import tombstone
 from events.telemetry import Meters
-from events.tombstone import tombstone
 from schemas import addon, cluster, teardown
 from services.edge.page.fleet import Fleet
 from tests.services.edge.page.states import BEGAN, NOW, addon_state, seen, state, subject, wish

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from events.bus import Consumer, Stored
+from events.dead_letter import Redrive, redriven
 from events.memory.bus import MemoryBus
-from events.redrive import Redrive, redriven
 from schemas import cluster
 from services.edge.http import server
 from services.edge.page import follower, live
