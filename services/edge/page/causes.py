@@ -34,14 +34,14 @@ class Cause(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 @dataclass(frozen=True)
-class Entry:
+class TypedTurn:
     """A transition with its state as a typed value; None where it cannot be read."""
 
     turn: Turn
     state: object
 
 
-def causes(entries: list[Entry], snapshots: Mapping[str, Cause]) -> list[Cause]:
+def causes(entries: list[TypedTurn], snapshots: Mapping[str, Cause]) -> list[Cause]:
     """The cause of each transition; `snapshots` are those of the newest values, by id."""
     known = {entry.turn.said.id: _became(entry.turn) for entry in entries} | dict(snapshots)
     before: dict[object, Wish | None] = {}

@@ -14,7 +14,7 @@ from schemas.questions import Answered, Asked
 from schemas.registry import declared
 from schemas.unreadable import UNREADABLE
 from services.colony.accounting import held, so_far
-from services.edge.page.causes import Cause, Entry, causes, newest_values
+from services.edge.page.causes import Cause, TypedTurn, causes, newest_values
 from services.edge.page.colonies import Colonies, ColonyView
 from services.eventlog.history import Turn, history
 from services.queries.answer import SUBJECT
@@ -66,7 +66,7 @@ class ClusterPage(msgspec.Struct, frozen=True, rename="camel"):
 
 async def cluster_page(bus: Bus, colonies: Colonies, tenant: str, name: str) -> ClusterPage:
     """Read all of it. Raises Failed if there never was such a cluster."""
-    entries = [Entry(turn, typed(turn)) for turn in await history(bus, tenant, name)]
+    entries = [TypedTurn(turn, typed(turn)) for turn in await history(bus, tenant, name)]
     states = [entry.state for entry in entries if isinstance(entry.state, ClusterState)]
     wish = states[-1].wish if states else None
     named = await newest_values(bus, tenant, name, frozenset(_objects(states, name)))

@@ -14,10 +14,10 @@ from schemas.entity import State
 from schemas.inventory import ClusterSeen
 from schemas.registry import declared
 from schemas.subjects import Key, names_of
-from services.edge.page.rows import FleetRow, Parts, row
+from services.edge.page.rows import FleetRow, RowParts, row
 from services.runtime.read_model import entities, levels
 
-Name = tuple[str, str]
+ClusterId = tuple[str, str]
 """Tenant and cluster."""
 REMEMBERED = 10_000
 """Forgotten clusters that pages can still be told of."""
@@ -27,7 +27,7 @@ class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a page has to change in its table."""
 
     rows: tuple[FleetRow, ...] = ()
-    gone: tuple[Name, ...] = ()
+    gone: tuple[ClusterId, ...] = ()
     whole: bool = False
     """Whether these are all rows: others that the page has are dropped."""
 
@@ -46,14 +46,14 @@ class Fleet:
         self._teardowns = entities(bus, teardown.LIFECYCLE, meters)
         self._addons = entities(bus, addon.LIFECYCLE, meters)
         self._seen = levels(bus, ClusterSeen, meters)
-        self._created: dict[Name, tuple[str, datetime]] = {}
+        self._created: dict[ClusterId, tuple[str, datetime]] = {}
         """The incarnation of each cluster, and the time of its first known state."""
-        self._addons_of: dict[Name, dict[Key, None]] = {}
-        self._versions: dict[Name, int] = {}
+        self._addons_of: dict[ClusterId, dict[Key, None]] = {}
+        self._versions: dict[ClusterId, int] = {}
         """When each row changed last, in that order."""
-        self._forgotten: dict[Name, int] = {}
+        self._forgotten: dict[ClusterId, int] = {}
         """The same of clusters that the stream forgot lately."""
-        self._rows: dict[Name, FleetRow | None] = {}
+        self._rows: dict[ClusterId, FleetRow | None] = {}
         """Rows that were computed since they changed last."""
         self._clusters.listen(self._take, self._forget)
         self._teardowns.listen(lambda key, _: self._touch(_name(key)), lambda key: self._touch(_name(key)))
@@ -89,7 +89,7 @@ class Fleet:
             self._rows[key] = self._compute(key)
         return self._rows[key]
 
-    def _compute(self, name: Name) -> FleetRow | None:
+    def _compute(self, name: ClusterId) -> FleetRow | None:
         state = self._clusters.get(Key("cluster", *name))
         if not isinstance(state, ClusterState):
             return None
@@ -97,7 +97,7 @@ class Fleet:
         ends = self._teardowns.get(Key("teardown", *name))
         seen = self._seen.get(declared(ClusterSeen).at(*name))
         return row(
-            Parts(
+            RowParts(
                 state,
                 self._created[name][1],
                 ends if isinstance(ends, teardown.TeardownState) and ends.uid == state.uid else None,
@@ -122,7 +122,7 @@ class Fleet:
         self._addons_of.get(name, {}).pop(key, None)
         self._touch(name)
 
-    def _touch(self, name: Name) -> None:
+    def _touch(self, name: ClusterId) -> None:
         """Note that a row changed; what belongs to a cluster that is not known yet is read once that is."""
         if name not in self._created:
             return
@@ -143,18 +143,18 @@ class Fleet:
             del self._forgotten[next(iter(self._forgotten))]
 
 
-def _after(version: int, versions: dict[Name, int]) -> Iterator[Name]:
+def _after(version: int, versions: dict[ClusterId, int]) -> Iterator[ClusterId]:
     for name, changed in reversed(versions.items()):
         if changed <= version:
             return
         yield name
 
 
-def _name(key: Key) -> Name:
+def _name(key: Key) -> ClusterId:
     """The cluster that an entity belongs to."""
     return key.tenant, key.name.partition(".")[0]
 
 
-def _seen_name(subject: str) -> Name:
+def _seen_name(subject: str) -> ClusterId:
     _, _, tenant, name = names_of(subject)
     return tenant, name

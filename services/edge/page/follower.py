@@ -9,7 +9,7 @@ import msgspec
 
 from events.bus import Bus, CaughtUp, Stored
 from services.edge.page.rates import Rates
-from services.edge.page.replay_buffer import Entry, ReplayBuffer
+from services.edge.page.replay_buffer import BufferedMessage, ReplayBuffer
 from services.edge.page.summary import summarize
 from services.eventlog.filters import STREAMS, is_event
 from services.runtime.level_publisher import retry_forever
@@ -102,7 +102,7 @@ class Follower:
 
     def _take(self, stream: str, stored: Stored) -> None:
         summary = summarize(stream, stored)
-        if self.buffer.add(Entry(stream, stored.sequence, msgspec.json.encode(summary))):
+        if self.buffer.add(BufferedMessage(stream, stored.sequence, msgspec.json.encode(summary))):
             self.rates.count(summary.group, summary.at)
             self.notify()
 

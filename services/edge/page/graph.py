@@ -8,7 +8,7 @@ from events.jetstream.permissions import Role
 from services.edge.page.summary import SubjectGroup
 
 
-class Node(msgspec.Struct, frozen=True):
+class GraphNode(msgspec.Struct, frozen=True):
     """A service, or a group of subjects."""
 
     id: str
@@ -20,7 +20,7 @@ class Node(msgspec.Struct, frozen=True):
     """Whether the subjects keep only their newest value."""
 
 
-class Edge(msgspec.Struct, frozen=True):
+class GraphEdge(msgspec.Struct, frozen=True):
     """From a publisher to its subjects, or from there to a consumer."""
 
     id: str
@@ -32,8 +32,8 @@ class Edge(msgspec.Struct, frozen=True):
 class Graph(msgspec.Struct, frozen=True):
     """The whole."""
 
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
 
 
 def graph(roles: Iterable[Role], groups: Iterable[SubjectGroup], rates: Mapping[str, float]) -> Graph:
@@ -43,9 +43,9 @@ def graph(roles: Iterable[Role], groups: Iterable[SubjectGroup], rates: Mapping[
     edges = (*_publishing(rows, rates), *_consuming(consumed, rates))
     names = dict.fromkeys((*(row.publisher for row in rows), *(name for name, groups in consumed.items() if groups)))
     sent = {name: sum(edge.mainstat for edge in edges if edge.source == name) for name in names}
-    services = (Node(name, name, "service", round(sent[name], 3)) for name in names)
+    services = (GraphNode(name, name, "service", round(sent[name], 3)) for name in names)
     subjects = (
-        Node(f"subject:{row.name}", row.name, "subject", round(rates.get(row.name, 0.0), 3), row.snapshot)
+        GraphNode(f"subject:{row.name}", row.name, "subject", round(rates.get(row.name, 0.0), 3), row.snapshot)
         for row in rows
     )
     return Graph((*services, *subjects), edges)
@@ -65,13 +65,13 @@ def _matches(each: str, group: str) -> bool:
     return all(one in (other, "*", ">") for one, other in pairs)
 
 
-def _publishing(groups: Iterable[SubjectGroup], rates: Mapping[str, float]) -> Iterator[Edge]:
+def _publishing(groups: Iterable[SubjectGroup], rates: Mapping[str, float]) -> Iterator[GraphEdge]:
     for row in groups:
         rate = round(rates.get(row.name, 0.0), 3)
-        yield Edge(f"{row.publisher}>{row.name}", row.publisher, f"subject:{row.name}", rate)
+        yield GraphEdge(f"{row.publisher}>{row.name}", row.publisher, f"subject:{row.name}", rate)
 
 
-def _consuming(consumed: Mapping[str, Iterable[str]], rates: Mapping[str, float]) -> Iterator[Edge]:
+def _consuming(consumed: Mapping[str, Iterable[str]], rates: Mapping[str, float]) -> Iterator[GraphEdge]:
     for service, groups in consumed.items():
         for group in groups:
-            yield Edge(f"{group}>{service}", f"subject:{group}", service, round(rates.get(group, 0.0), 3))
+            yield GraphEdge(f"{group}>{service}", f"subject:{group}", service, round(rates.get(group, 0.0), 3))

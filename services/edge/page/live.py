@@ -10,7 +10,7 @@ from aiohttp import web
 from services.edge.http.problem import not_now
 from services.edge.page.fleet import Changes, Fleet
 from services.edge.page.follower import Follower
-from services.edge.page.replay_buffer import Cursor, Entry, format_cursor, parse_cursor
+from services.edge.page.replay_buffer import BufferedMessage, Cursor, format_cursor, parse_cursor
 
 TICK = 0.1
 """Seconds between two batches."""
@@ -67,7 +67,7 @@ class Live:
             version = await self._send_fleet(response, version)
             await self._wait(response, changed)
 
-    async def _send(self, response: web.StreamResponse, batch: Iterable[Entry]) -> None:
+    async def _send(self, response: web.StreamResponse, batch: Iterable[BufferedMessage]) -> None:
         messages = [entry.data for entry in batch]
         cursor = format_cursor(self._follower.buffer.cursor)
         for first in range(0, len(messages), BATCH):

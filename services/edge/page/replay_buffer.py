@@ -9,7 +9,7 @@ Cursor = Mapping[str, int]
 """How far a page has read: the last sequence of each stream."""
 
 
-class Entry(NamedTuple):
+class BufferedMessage(NamedTuple):
     """One message."""
 
     stream: str
@@ -22,7 +22,7 @@ class ReplayBuffer:
     """The newest messages, up to a fixed number; each has an index that is never used again."""
 
     def __init__(self, size: int) -> None:
-        self._entries: deque[Entry] = deque(maxlen=size)
+        self._entries: deque[BufferedMessage] = deque(maxlen=size)
         self._before: dict[str, int] = {}
         """By stream: the newest sequence that is not in the buffer any more, or never was."""
         self.cursor: dict[str, int] = {}
@@ -30,7 +30,7 @@ class ReplayBuffer:
         self.end = 0
         """The index of the next message."""
 
-    def add(self, entry: Entry) -> bool:
+    def add(self, entry: BufferedMessage) -> bool:
         """Append one message and drop the oldest if full; False for one that a restarted feed repeats."""
         if entry.sequence <= self.cursor.get(entry.stream, 0):
             return False
@@ -53,7 +53,7 @@ class ReplayBuffer:
         self.cursor.clear()
         self.end += 1
 
-    def after(self, index: int) -> tuple[list[Entry], bool]:
+    def after(self, index: int) -> tuple[list[BufferedMessage], bool]:
         """Every message from an index on, and whether none before the first of them is missing."""
         first = self.end - len(self._entries)
         return list(islice(self._entries, max(0, index - first), None)), index >= first

@@ -75,7 +75,7 @@ class FleetRow(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 @dataclass(frozen=True)
-class Parts:
+class RowParts:
     """The newest states that a row is computed from, all of one incarnation of the cluster."""
 
     cluster: ClusterState
@@ -85,7 +85,7 @@ class Parts:
     seen: ClusterSeen | None = None
 
 
-def row(parts: Parts) -> FleetRow | None:
+def row(parts: RowParts) -> FleetRow | None:
     """The row; None for a cluster that is released."""
     state = parts.cluster
     if isinstance(state, Released):
@@ -119,7 +119,7 @@ def row(parts: Parts) -> FleetRow | None:
     )
 
 
-def shown_state(parts: Parts) -> str:
+def shown_state(parts: RowParts) -> str:
     """The word for how a cluster is: ``ready`` only where it can be used as asked."""
     if isinstance(parts.teardown, Ending):
         return declared(type(parts.teardown)).event
@@ -129,11 +129,11 @@ def shown_state(parts: Parts) -> str:
     return declared(type(parts.cluster)).event
 
 
-def _since(parts: Parts) -> datetime:
+def _since(parts: RowParts) -> datetime:
     return parts.teardown.since if isinstance(parts.teardown, Ending) else parts.cluster.since
 
 
-def message(parts: Parts) -> str:
+def message(parts: RowParts) -> str:
     """What is wrong with a cluster, or what it waits for, in one sentence."""
     teardown, seen = parts.teardown, parts.seen
     if isinstance(teardown, Ending):
@@ -147,7 +147,7 @@ def message(parts: Parts) -> str:
     return _progress(parts) or addon_message(parts.addons)
 
 
-def _progress(parts: Parts) -> str:
+def _progress(parts: RowParts) -> str:
     state = parts.cluster
     if isinstance(state, Founded) and state.refused:
         return state.refused
@@ -183,7 +183,7 @@ def addon_message(addons: Iterable[AddonState]) -> str:
     return "; ".join(f"add-on {each.addon}: {each.message}" for each in wrong)
 
 
-def expiry(parts: Parts) -> datetime | None:
+def expiry(parts: RowParts) -> datetime | None:
     """When the cluster ends unless something changes."""
     if isinstance(parts.teardown, Warned):
         return parts.teardown.until

@@ -1,7 +1,7 @@
 """The HTTP routes of the page: what it shows, to whom, and what operators may change."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 import msgspec
@@ -14,7 +14,7 @@ from events.kube.client import Kube
 from events.telemetry import Meters
 from schemas.unreadable import UNREADABLE
 from services.edge.http.problem import Problem, not_now
-from services.edge.http.server import Route, body_of
+from services.edge.http.server import Handler, Route, body_of
 from services.edge.page.cluster import cluster_page
 from services.edge.page.colonies import ActionOptions, Colonies
 from services.edge.page.files import Files
@@ -27,8 +27,6 @@ from services.edge.page.visitors import LARGEST, SLOWEST, Visitors, json_respons
 from services.errors import BadInput, Failed
 from services.eventlog.dead_letters import chosen, grouped
 from services.eventlog.redrive import again, check, letters
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 log = structlog.get_logger()
 

@@ -1,11 +1,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.edge.page.replay_buffer import Entry, ReplayBuffer, format_cursor, parse_cursor
+from services.edge.page.replay_buffer import BufferedMessage, ReplayBuffer, format_cursor, parse_cursor
 
 
 def entries(stream, *sequences):
-    return [Entry(stream, sequence, b"") for sequence in sequences]
+    return [BufferedMessage(stream, sequence, b"") for sequence in sequences]
 
 
 def filled(size, *entries_):
@@ -28,7 +28,7 @@ def test_a_page_slower_than_the_buffer_learns_that_messages_are_missing():
 
 def test_a_message_that_a_feed_repeats_is_not_added():
     buffer = filled(10, *entries("EVENTS", 1, 2))
-    assert not buffer.add(Entry("EVENTS", 2, b""))
+    assert not buffer.add(BufferedMessage("EVENTS", 2, b""))
     assert buffer.end == 2
 
 
@@ -57,7 +57,7 @@ def test_any_text_is_parsed_as_a_cursor_or_refused(text):
 
 @given(st.integers(1, 5), st.lists(st.sampled_from(["A", "B"]), max_size=30), st.data())
 def test_a_covered_cursor_has_missed_nothing(size, streams, data):
-    every = [Entry(stream, number + 1, b"") for number, stream in enumerate(streams)]
+    every = [BufferedMessage(stream, number + 1, b"") for number, stream in enumerate(streams)]
     buffer = filled(size, *every)
     cursor = {stream: data.draw(st.integers(0, 30)) for stream in set(streams)}
     there = buffer.after(0)[0]

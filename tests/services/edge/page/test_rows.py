@@ -7,14 +7,14 @@ import pytest
 
 from schemas import addon, cluster, teardown
 from schemas.inventory import REFUSED, Trouble
-from services.edge.page.rows import Parts, row
+from services.edge.page.rows import RowParts, row
 from tests.services.edge.page.states import BEGAN, NOW, addon_state, seen, state
 
 READY = state(cluster.Ready)
 
 
 def parts(cluster_state=READY, **others):
-    return Parts(cluster_state, BEGAN, **others)
+    return RowParts(cluster_state, BEGAN, **others)
 
 
 def test_a_row_says_where_a_cluster_runs_and_what_it_costs():
