@@ -44,9 +44,9 @@ STREAMS = (
         (
             "cluster.requested",
             "cluster.requested.*",
-            "colony.released.*.*",
-            "colony.scaled.*.*.*",
-            "colony.extended.*.*.*",
+            "colony.release.*.*",
+            "colony.scale.*.*.*",
+            "colony.extend.*.*.*",
         ),
         max_age=14 * DAY,
         duplicate_window=7 * DAY,

@@ -2,11 +2,10 @@
 
 from datetime import datetime
 
-import msgspec
-
 from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import state
+from schemas.wire import WireStruct
 
 OWNER = "addons"
 
@@ -98,7 +97,7 @@ LIFECYCLE = Lifecycle(
 )
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class AddonWanted(WireStruct, frozen=True, kw_only=True):
     """The cluster is there and shall have this add-on."""
 
     uid: str
@@ -112,7 +111,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     as_of: datetime = EPOCH
 
 
-class Unwanted(msgspec.Struct, frozen=True):
+class AddonUnwanted(WireStruct, frozen=True):
     """The cluster shall have this add-on no more; `lost`: there is no cluster to take it from."""
 
     uid: str
@@ -124,41 +123,41 @@ class Unwanted(msgspec.Struct, frozen=True):
     as_of: datetime = EPOCH
 
 
-class Settled(msgspec.Struct, frozen=True):
+class AddonHealthy(WireStruct, frozen=True):
     """Every object of a digest is there and healthy."""
 
     digest: str
 
 
-class Failed(msgspec.Struct, frozen=True):
+class AddonFailed(WireStruct, frozen=True):
     """It cannot be applied as it is written."""
 
     digest: str
     message: str
 
 
-class Awaits(msgspec.Struct, frozen=True):
+class AddonPending(WireStruct, frozen=True):
     """It is not there yet: why, or, empty, that there is nothing people would have to mend."""
 
     digest: str
     message: str = ""
 
 
-class Missed(msgspec.Struct, frozen=True):
+class AddonLost(WireStruct, frozen=True):
     """It was applied, and is not there any more, or has not been healthy for some time."""
 
     digest: str
     message: str
 
 
-class Removed(msgspec.Struct, frozen=True):
+class AddonRemoved(WireStruct, frozen=True):
     """Nothing of it is left on the cluster but what others need."""
 
     left: str = ""
     """What that is, and why."""
 
 
-class Apply(msgspec.Struct, frozen=True):
+class ApplyAddon(WireStruct, frozen=True):
     """Asks that every object of the add-on is there and healthy."""
 
     tenant: str
@@ -173,7 +172,7 @@ class Apply(msgspec.Struct, frozen=True):
     """Whatever it still waits for is told, for it is waited for no longer."""
 
 
-class Check(msgspec.Struct, frozen=True):
+class CheckAddon(WireStruct, frozen=True):
     """Asks whether every object of the add-on is still there and healthy."""
 
     tenant: str
@@ -184,7 +183,7 @@ class Check(msgspec.Struct, frozen=True):
     kubeconfig: str
 
 
-class Withdraw(msgspec.Struct, frozen=True):
+class WithdrawAddon(WireStruct, frozen=True):
     """Asks that no object of the add-on is there but what others need, where the cluster goes on."""
 
     tenant: str

@@ -5,10 +5,10 @@ from datetime import datetime
 import msgspec
 
 from schemas.entity import State
-from schemas.growth import Ungrown
 from schemas.lifecycle import Lifecycle
 from schemas.placement import Attempt, Lot
 from schemas.registry import state
+from schemas.wire import WireStruct
 from schemas.wish import Need, Pool, Wish
 
 OWNER = "provisioning"
@@ -38,8 +38,8 @@ class ClusterState(State, frozen=True, kw_only=True):
     """Since when nothing that fits is to be had; None while there is."""
 
 
-@state("cluster", "requested", owner=OWNER)
-class Requested(ClusterState, frozen=True, kw_only=True):
+@state("cluster", "pending", owner=OWNER)
+class Pending(ClusterState, frozen=True, kw_only=True):
     """Somebody wants it; the market has not been asked yet."""
 
     standing: Attempt | None = None
@@ -57,7 +57,15 @@ class Placing(ClusterState, frozen=True, kw_only=True):
     """Why it cannot be let go now; empty while it can."""
 
 
-class Resizing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class UnmetDemand(WireStruct, frozen=True, kw_only=True):
+    """Why pods that wait for nodes get none."""
+
+    reason: str
+    """CamelCase, such as PriceCap or Taken."""
+    message: str
+
+
+class Resizing(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """The pools are getting another size."""
 
     before: tuple[Lot, ...] = ()
@@ -68,7 +76,7 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """So many are enough meanwhile."""
     accelerators: int
     """The same, in accelerators."""
-    least: dict[str, int] = {}
+    least: dict[str, int] = msgspec.field(default_factory=dict)
     """The same, in nodes by pool; empty: it was said of all pools together."""
     until: datetime
     """When people are told that it takes long."""
@@ -80,7 +88,7 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Its pods ask for it, not a person."""
 
 
-class Upgrading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Upgrading(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """It is getting another version of Kubernetes, machine by machine; its wish names the one that all of it has."""
 
     version: str
@@ -93,7 +101,7 @@ class Upgrading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """It took longer than that."""
 
 
-class Founded(ClusterState, frozen=True, kw_only=True):
+class Placed(ClusterState, frozen=True, kw_only=True):
     """What is known from the moment an offer was chosen."""
 
     attempt: Attempt
@@ -112,7 +120,7 @@ class Founded(ClusterState, frozen=True, kw_only=True):
 
 
 @state("cluster", "launching", owner=OWNER)
-class Launching(Founded, frozen=True, kw_only=True):
+class Launching(Placed, frozen=True, kw_only=True):
     """An offer is chosen; its cluster is being made."""
 
     deadline: datetime
@@ -121,7 +129,7 @@ class Launching(Founded, frozen=True, kw_only=True):
 
 
 @state("cluster", "provisioned", owner=OWNER)
-class Provisioned(Founded, frozen=True, kw_only=True):
+class Provisioned(Placed, frozen=True, kw_only=True):
     """Its API answers; not all of its accelerators are there."""
 
     deadline: datetime
@@ -132,7 +140,7 @@ class Provisioned(Founded, frozen=True, kw_only=True):
 
 
 @state("cluster", "ready", owner=OWNER)
-class Ready(Founded, frozen=True, kw_only=True):
+class Ready(Placed, frozen=True, kw_only=True):
     """Every accelerator that was bought can be used.
 
     It is said again, one revision on, when only the wish for it or a count changes; whoever wants to know when it
@@ -147,12 +155,12 @@ class Ready(Founded, frozen=True, kw_only=True):
     """Which pools those are, and since when nothing of each is used; empty: all of them."""
     grows_from: datetime | None = None
     """What its pods ask for is not followed before: the last time it was refused."""
-    ungrown: Ungrown | None = None
+    ungrown: UnmetDemand | None = None
     """None: its pods ask for nothing more, or it is on its way."""
 
 
 @state("cluster", "hibernated", owner=OWNER)
-class Hibernated(Founded, frozen=True, kw_only=True):
+class Hibernated(Placed, frozen=True, kw_only=True):
     """Its machines are given back until it is asked to wake; its API stays."""
 
     kubeconfig: str
@@ -201,17 +209,17 @@ class Stalled(ClusterState, frozen=True, kw_only=True):
 LIFECYCLE = Lifecycle(
     "cluster",
     {
-        None: (Requested, Provisioned, Releasing, Released),
-        Requested: (Launching, Waiting, Stalled, Releasing, Released),
+        None: (Pending, Provisioned, Releasing, Released),
+        Pending: (Launching, Waiting, Stalled, Releasing, Released),
         Launching: (Provisioned, Hibernated, Placing, Releasing),
         Placing: (Launching, Waiting, Stalled, Releasing, Released),
         Provisioned: (Ready, Hibernated, Placing, Releasing),
         Ready: (Provisioned, Hibernated, Placing, Releasing),
         Hibernated: (Provisioned, Placing, Releasing),
-        Waiting: (Placing, Requested, Released),
-        Stalled: (Requested, Launching, Waiting, Released),
+        Waiting: (Placing, Pending, Released),
+        Stalled: (Pending, Launching, Waiting, Released),
         Releasing: (Released,),
-        Released: (Requested,),
+        Released: (Pending,),
     },
     ends=(Released,),
 )

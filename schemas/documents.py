@@ -16,32 +16,32 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SURPRISES = (ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError)
 
 
-class Unreadable(ValueError):
+class InvalidYaml(ValueError):
     """A text is no YAML, or more of it than is taken; its message has no line ends."""
 
 
 def documents(text: str, largest: int = LARGEST) -> list[Any]:
     """Every document, those that say nothing too, of a text of at most so many characters. Raises Unreadable."""
     if len(text) > largest:
-        raise Unreadable(f"it has {len(text)} characters: at most {largest} are read")
+        raise InvalidYaml(f"it has {len(text)} characters: at most {largest} are read")
     try:
         _measure(text)
         return list(yaml.load_all(text, LOADER))
-    except Unreadable:
+    except InvalidYaml:
         raise
     except yaml.MarkedYAMLError as error:
         place = f"line {error.problem_mark.line + 1}" if error.problem_mark else "some line"
-        raise Unreadable(f"at {place}: {error.problem or error.context}") from error
+        raise InvalidYaml(f"at {place}: {error.problem or error.context}") from error
     except (yaml.YAMLError, *_SURPRISES) as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise Unreadable(f"it has what cannot be read: {said}") from error
+        raise InvalidYaml(f"it has what cannot be read: {said}") from error
 
 
 def document(text: str, largest: int = LARGEST) -> Any:  # noqa: ANN401 - whatever somebody wrote
     """The only document of a text; None where it says nothing. Raises Unreadable."""
     found = documents(text, largest)
     if len(found) > 1:
-        raise Unreadable(f"it holds {len(found)} documents: one is read")
+        raise InvalidYaml(f"it holds {len(found)} documents: one is read")
     return found[0] if found else None
 
 
@@ -58,14 +58,14 @@ def _measure(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             opened.append((event.anchor, total))
             if len(opened) > DEEPEST:
-                raise Unreadable(f"it is nested more than {DEEPEST} deep")
+                raise InvalidYaml(f"it is nested more than {DEEPEST} deep")
         elif isinstance(event, yaml.CollectionEndEvent):
             anchor, before = opened.pop()
             sizes |= {anchor: total - before} if anchor else {}
         elif isinstance(event, yaml.AliasEvent):
             if any(event.anchor == anchor for anchor, _ in opened):
-                raise Unreadable(f"the alias {event.anchor} stands within what it stands for")
+                raise InvalidYaml(f"the alias {event.anchor} stands within what it stands for")
             total += sizes.get(event.anchor or "", 0)
         total += isinstance(event, yaml.NodeEvent)
         if total > MOST_VALUES:
-            raise Unreadable(f"it comes to more than {MOST_VALUES} values once its aliases are written out")
+            raise InvalidYaml(f"it comes to more than {MOST_VALUES} values once its aliases are written out")

@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
 
-import msgspec
+from schemas.wire import WireStruct
 
 EPOCH = datetime.fromtimestamp(0, UTC)
 
 T = TypeVar("T", bound="State")
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class State(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """One entity's complete state; the last one published is the truth."""
 
     uid: str
@@ -40,11 +40,11 @@ def _shared(one: type[State], other: type[State]) -> tuple[str, ...]:
     return tuple(name for name in other.__struct_fields__ if name in one.__struct_fields__)
 
 
-class Due(msgspec.Struct, frozen=True):
+class Due(WireStruct, frozen=True):
     """The time the entity asked to be woken at has come."""
 
 
-class Wake(msgspec.Struct, frozen=True):
+class Wake(WireStruct, frozen=True):
     """Asks to be told `Due` at a time, whatever dies until then."""
 
     at: datetime

@@ -1,12 +1,11 @@
 """What the objects of a back end show of a cluster."""
 
-import msgspec
-
 from schemas.registry import level
+from schemas.wire import WireStruct
 
 
 @level("observed.infra.{tenant}.{backend}.{object}", owner="gateway")
-class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class InfraSeen(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """What the back end's object for one attempt shows now."""
 
     cluster: str
@@ -35,7 +34,7 @@ class InfraSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the back end says of its progress, for people."""
 
 
-class Remains(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Remains(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of a cluster that has no history: it was lost, or never was."""
 
     found: tuple[InfraSeen, ...] = ()

@@ -6,11 +6,12 @@ from typing import Literal
 import msgspec
 
 from schemas.registry import level
+from schemas.wire import WireStruct
 
 OWNER = "inventory"
 
 
-class Offer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Offer(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """A kind of machine that can be had, with its price for one machine (USD per hour)."""
 
     cloud: str
@@ -33,7 +34,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @level("inventory.offers.{cloud}.{region}", owner=OWNER)
-class Offers(msgspec.Struct, frozen=True, kw_only=True):
+class Offers(WireStruct, frozen=True, kw_only=True):
     """Everything one region of a cloud offers."""
 
     cloud: str
@@ -46,7 +47,7 @@ class Offers(msgspec.Struct, frozen=True, kw_only=True):
     """How old the prices are: when the catalog's file was written, or first read so."""
 
 
-class Amount(msgspec.Struct, frozen=True, kw_only=True):
+class Amount(WireStruct, frozen=True, kw_only=True):
     """How much of one resource there is, in thousandths of its unit (cores, bytes, pieces).
 
     0 ≤ allocated, available ≤ allocatable always; where the raw numbers say otherwise, a `Trouble` tells them.
@@ -69,18 +70,18 @@ UNREADABLE = "Unreadable"
 """The reason of the trouble that something a cluster says cannot be read, or all of it."""
 
 
-class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+class Trouble(WireStruct, frozen=True, kw_only=True):
     """One thing that is not as it should be; what can be trusted is served all the same."""
 
     reason: str
     """CamelCase, for programs."""
     message: str
     """One sentence, for people."""
-    raw: dict[str, int] = {}
+    raw: dict[str, int] = msgspec.field(default_factory=dict)
     """The numbers as they were read, by where."""
 
 
-class Device(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Device(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """One accelerator, or one part of a partitioned one."""
 
     id: str
@@ -110,7 +111,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """``namespace/name`` of the pods that hold it, where that can be known."""
 
 
-class Level(msgspec.Struct, frozen=True, kw_only=True):
+class Level(WireStruct, frozen=True, kw_only=True):
     """What every level of the inventory says about itself."""
 
     schema_version: int = 1
@@ -138,7 +139,7 @@ class NodeSeen(Level, frozen=True, kw_only=True):
     accelerator: str
     accelerators: int
     """Allocatable devices; one that pods share, or that is partitioned, counts once."""
-    by_model: dict[str, int] = {}
+    by_model: dict[str, int] = msgspec.field(default_factory=dict)
     """The same by model; empty: not said."""
     control_plane: bool = False
     """It runs the cluster itself, not workloads."""
@@ -151,14 +152,14 @@ class NodeSeen(Level, frozen=True, kw_only=True):
     """How many there are on it that have not finished."""
     takers: int = 0
     """How many of them hold accelerators."""
-    resources: dict[str, Amount] = {}
+    resources: dict[str, Amount] = msgspec.field(default_factory=dict)
     """By name: cpu, memory, ephemeral-storage, pods, and each accelerator's."""
-    models: dict[str, Amount] = {}
+    models: dict[str, Amount] = msgspec.field(default_factory=dict)
     """What pods can have of them, by model (and MIG profile)."""
     devices: tuple[Device, ...] = ()
 
 
-class Demand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Demand(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """Pods that are alike in what they ask for, and found no node for it."""
 
     accelerators: int
@@ -170,14 +171,14 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """With nodes that they could use if those were free; an empty name: of nodes that do not tell theirs. None: any."""
 
 
-class PoolSeen(msgspec.Struct, frozen=True, kw_only=True):
+class PoolSeen(WireStruct, frozen=True, kw_only=True):
     """What the nodes of one pool come to."""
 
     nodes: int = 0
     """Ready ones."""
     accelerators: int = 0
     """Allocatable on them; one that pods share, or that is partitioned, counts once."""
-    by_model: dict[str, int] = {}
+    by_model: dict[str, int] = msgspec.field(default_factory=dict)
     """The same by model; what is not told so may be of any."""
     pods: int = 0
     """How many pods hold accelerators there, on nodes that are not ready too."""
@@ -199,7 +200,7 @@ class ClusterSeen(Level, frozen=True, kw_only=True):
     """Ready ones, those of the control plane aside."""
     accelerators: int = 0
     """Allocatable on ready nodes; one that pods share, or that is partitioned, counts once."""
-    by_model: dict[str, int] = {}
+    by_model: dict[str, int] = msgspec.field(default_factory=dict)
     """The same by model; what is not told so may be of any."""
     allocated: int = 0
     """Held on ready nodes, wholly or in part, by pods that have not finished."""
@@ -211,15 +212,15 @@ class ClusterSeen(Level, frozen=True, kw_only=True):
     """When the last accelerator was let go (or the first could be taken); None while one is held, or none is there."""
     known: bool = True
     """False: the cluster's API cannot be heard, the rest is what was last seen."""
-    resources: dict[str, Amount] = {}
+    resources: dict[str, Amount] = msgspec.field(default_factory=dict)
     """Of all ready nodes together, by name."""
-    models: dict[str, ModelAmount] = {}
+    models: dict[str, ModelAmount] = msgspec.field(default_factory=dict)
     """What pods can have of them on all ready nodes, by model (and MIG profile)."""
-    used: dict[str, int] = {}
+    used: dict[str, int] = msgspec.field(default_factory=dict)
     """Ready nodes on which accelerators are held, by model."""
     demand: tuple[Demand, ...] = ()
     """Pods that wait for accelerators, the largest first."""
-    pools: dict[str, PoolSeen] = {}
+    pools: dict[str, PoolSeen] = msgspec.field(default_factory=dict)
     """By name; nodes that do not say which pool they are of are counted above alone."""
 
     @property

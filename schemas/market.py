@@ -2,10 +2,9 @@
 
 from datetime import datetime
 
-import msgspec
-
 from schemas.inventory import OWNER, Level
 from schemas.registry import level
+from schemas.wire import WireStruct
 
 
 @level("inventory.catalog.{cloud}", owner=OWNER)
@@ -23,7 +22,7 @@ class CatalogSeen(Level, frozen=True, kw_only=True):
     """Of the text that was read last and could be used."""
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CapacityRefusal(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """One kind of machine that a cloud did not give when it was asked for."""
 
     reason: str
@@ -38,12 +37,12 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @level("inventory.capacity.{cloud}.{region}", owner=OWNER)
-class CapacitySeen(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one region had no room lately; what it weighs now is half of that `half_life` seconds ago."""
+class CapacitySeen(WireStruct, frozen=True, kw_only=True):
+    """Where one region had no room lately; what it weighs now is half of that `half_life_seconds` ago."""
 
     schema_version: int = 1
     cloud: str
     region: str
-    half_life: float
-    refusals: tuple[Refusal, ...] = ()
+    half_life_seconds: float
+    refusals: tuple[CapacityRefusal, ...] = ()
     """Oldest first."""

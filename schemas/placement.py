@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Protocol
 
-import msgspec
-
 from schemas.entity import EPOCH
+from schemas.wire import WireStruct
 from schemas.wish import own_name
 
 
-class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NodeGroup(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """What an autoscaler knows of a pool whose size it sets."""
 
     least: int
@@ -23,7 +22,7 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of a node (GiB); 0: not known."""
 
 
-class Lot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Lot(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """The machines bought for one pool: all of one kind, in one place."""
 
     pool: str
@@ -67,7 +66,7 @@ def price(lots: Iterable[Paid], control_plane_per_hour: float) -> float:
     return round(sum([lot.price_per_hour * (lot.nodes + lot.extra) for lot in lots], control_plane_per_hour), 6)
 
 
-class Placement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Placement(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """Where a cluster goes: one cloud, one region, one lot a pool."""
 
     cloud: str
@@ -97,7 +96,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return round(sum([lot.price_per_hour * lot.most for lot in self.lots], self.control_plane_per_hour), 6)
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Attempt(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """One try to found the cluster on one placement; numbered from 1, so that its objects have names of their own."""
 
     number: int
@@ -117,7 +116,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.adopts or own_name(cluster, self.number)
 
 
-class Ranked(msgspec.Struct, frozen=True):
+class Ranked(WireStruct, frozen=True):
     """What the market offers now: the placements that satisfy the need, best first; why none, if none."""
 
     placements: tuple[Placement, ...]

@@ -2,11 +2,13 @@
 
 import msgspec
 
+from schemas.wire import WireStruct
+
 LIMIT = 1000
 """Items an answer has at most."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class InventoryQuery(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A question: JSON with any of these; what is left out leaves nothing out of the answer."""
 
     tenant: str | None = None
@@ -26,7 +28,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How many items to give, 1 to `LIMIT`; fewer if they are large."""
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
+class InventoryAnswer(WireStruct, frozen=True, kw_only=True):
     """An answer; what `alate get … -o json` shows of each item."""
 
     items: tuple[msgspec.Raw, ...]

@@ -12,8 +12,8 @@ from schemas.subjects import token
 PREFIX = "dev.alate."
 """What every CloudEvents type of ours begins with."""
 
-Shape = type[msgspec.Struct]
-S = TypeVar("S", bound=Shape)
+StructType = type[msgspec.Struct]
+S = TypeVar("S", bound=StructType)
 
 
 class Stream(StrEnum):
@@ -35,7 +35,7 @@ class Declaration:
     stream: Stream
     owner: str
     """The one service that says it; ``anyone`` for intake."""
-    struct: Shape
+    struct: StructType
     aliases: tuple[str, ...] = ()
     """Further subjects of the same message."""
 
@@ -59,6 +59,11 @@ class Declaration:
     def event(self) -> str:
         """The event's token, e.g. ``ready``."""
         return self.subject.split(".")[1]
+
+    @property
+    def phase(self) -> str:
+        """The event as a Colony's status writes it, e.g. ``Ready``."""
+        return self.event.title()
 
     @property
     def domain(self) -> str:

@@ -1,12 +1,11 @@
 """What is said between provisioning, the market, and a back end while a cluster gets another size."""
 
-import msgspec
-
 from schemas.placement import Attempt, Lot, Placement
+from schemas.wire import WireStruct
 from schemas.wish import Need, Wish
 
 
-class Resize(msgspec.Struct, frozen=True):
+class Resize(WireStruct, frozen=True):
     """Asks that an attempt's objects say which pools its lots are, and how many nodes they have."""
 
     wish: Wish
@@ -16,14 +15,14 @@ class Resize(msgspec.Struct, frozen=True):
     """Some pool gets more machines than it had."""
 
 
-class Resized(msgspec.Struct, frozen=True):
+class Resized(WireStruct, frozen=True):
     """The back end has taken these lots' numbers of nodes."""
 
     attempt: int
     lots: tuple[Lot, ...]
 
 
-class ResizeRefused(msgspec.Struct, frozen=True):
+class ResizeRefused(WireStruct, frozen=True):
     """The back end, or the market, will not have these lots."""
 
     attempt: int
@@ -33,7 +32,7 @@ class ResizeRefused(msgspec.Struct, frozen=True):
     """CamelCase, for programs."""
 
 
-class Buy(msgspec.Struct, frozen=True):
+class PricePool(WireStruct, frozen=True):
     """Asks the market for a lot for each pool that has none, in the cloud and the region of all others."""
 
     wish: Wish
@@ -45,7 +44,7 @@ class Buy(msgspec.Struct, frozen=True):
     """As of `Rank`."""
 
 
-class Bought(msgspec.Struct, frozen=True):
+class PoolPriced(WireStruct, frozen=True):
     """What the market offers for the pools that had no lot."""
 
     attempt: int
@@ -54,7 +53,7 @@ class Bought(msgspec.Struct, frozen=True):
     lots: tuple[Lot, ...]
 
 
-class NotBought(msgspec.Struct, frozen=True):
+class PoolUnavailable(WireStruct, frozen=True):
     """The market, or the back end, has nothing for the pools that have no lot."""
 
     attempt: int

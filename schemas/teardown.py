@@ -2,11 +2,10 @@
 
 from datetime import datetime, timedelta
 
-import msgspec
-
 from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import state
+from schemas.wire import WireStruct
 from schemas.wish import Wish
 
 OWNER = "teardown"
@@ -14,7 +13,7 @@ UNHEARD_LIMIT = timedelta(minutes=2)
 """How long a cluster's API that never answered is waited for: one that is restarted or moved is back by then."""
 
 
-class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+class Skipped(WireStruct, frozen=True, kw_only=True):
     """A step in the cluster that was given up, so that its machines are not paid for any longer."""
 
     step: str
@@ -91,7 +90,7 @@ class Cleaning(Ending, frozen=True, kw_only=True):
 
 
 @state("teardown", "releasing", owner=OWNER)
-class Releasing(Ending, frozen=True, kw_only=True):
+class TeardownReleasing(Ending, frozen=True, kw_only=True):
     """Its machines are being given back."""
 
 
@@ -119,28 +118,28 @@ class Stuck(Ending, frozen=True, kw_only=True):
     """A step that cannot be skipped has taken too long: people are told, and it is tried again now and then."""
 
     step: str
-    """``Releasing`` or ``Verifying``."""
+    """``TeardownReleasing`` or ``Verifying``."""
     message: str
 
 
 LIFECYCLE = Lifecycle(
     "teardown",
     {
-        None: (Armed, Draining, Releasing, Verifying),
-        Armed: (Warned, Draining, Releasing, Verifying),
-        Warned: (Armed, Draining, Releasing, Verifying),
-        Draining: (Cleaning, Releasing, Verifying),
-        Cleaning: (Releasing, Verifying),
-        Releasing: (Armed, Draining, Verifying, Stuck),
-        Verifying: (Armed, Draining, Releasing, Gone, Stuck),
-        Stuck: (Armed, Draining, Releasing, Verifying),
-        Gone: (Armed, Draining, Releasing, Verifying),
+        None: (Armed, Draining, TeardownReleasing, Verifying),
+        Armed: (Warned, Draining, TeardownReleasing, Verifying),
+        Warned: (Armed, Draining, TeardownReleasing, Verifying),
+        Draining: (Cleaning, TeardownReleasing, Verifying),
+        Cleaning: (TeardownReleasing, Verifying),
+        TeardownReleasing: (Armed, Draining, Verifying, Stuck),
+        Verifying: (Armed, Draining, TeardownReleasing, Gone, Stuck),
+        Stuck: (Armed, Draining, TeardownReleasing, Verifying),
+        Gone: (Armed, Draining, TeardownReleasing, Verifying),
     },
     ends=(Gone,),
 )
 
 
-class Blocked(msgspec.Struct, frozen=True):
+class Blocked(WireStruct, frozen=True):
     """A step waits for something."""
 
     step: str
@@ -150,15 +149,15 @@ class Blocked(msgspec.Struct, frozen=True):
     """The cluster's API has answered."""
 
 
-class Drained(msgspec.Struct, frozen=True):
+class Drained(WireStruct, frozen=True):
     """Nothing that holds accelerators runs any more."""
 
 
-class Swept(msgspec.Struct, frozen=True):
+class CleanedUp(WireStruct, frozen=True):
     """No load balancer and no volume of the cluster is left at the cloud."""
 
 
-class Audited(msgspec.Struct, frozen=True):
+class Audited(WireStruct, frozen=True):
     """What was looked for, and how much of it was found."""
 
     found: dict[str, int]
@@ -169,21 +168,21 @@ class Audited(msgspec.Struct, frozen=True):
         return not any(self.found.values())
 
 
-class Drain(msgspec.Struct, frozen=True):
+class Drain(WireStruct, frozen=True):
     """Asks that nothing that holds accelerators runs in the cluster."""
 
     tenant: str
     kubeconfig: str
 
 
-class Sweep(msgspec.Struct, frozen=True):
+class CleanUp(WireStruct, frozen=True):
     """Asks that the cluster has no load balancers and volumes."""
 
     tenant: str
     kubeconfig: str
 
 
-class Count(msgspec.Struct, frozen=True):
+class CountAddons(WireStruct, frozen=True):
     """Asks which of the cluster's add-ons are withdrawn already."""
 
     tenant: str
@@ -192,7 +191,7 @@ class Count(msgspec.Struct, frozen=True):
     addons: tuple[str, ...]
 
 
-class Audit(msgspec.Struct, frozen=True):
+class AuditCluster(WireStruct, frozen=True):
     """Asks what is left of the cluster."""
 
     wish: Wish

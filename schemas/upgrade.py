@@ -1,12 +1,11 @@
 """What is said between provisioning and a back end while a cluster gets another version of Kubernetes."""
 
-import msgspec
-
 from schemas.placement import Attempt
+from schemas.wire import WireStruct
 from schemas.wish import Wish
 
 
-class Upgrade(msgspec.Struct, frozen=True):
+class Upgrade(WireStruct, frozen=True):
     """Asks that an attempt's machines run a version, those of the control plane first."""
 
     wish: Wish
@@ -17,7 +16,7 @@ class Upgrade(msgspec.Struct, frozen=True):
     """How far it is, as it was told already."""
 
 
-class Rolling(msgspec.Struct, frozen=True):
+class Rolling(WireStruct, frozen=True):
     """The back end has taken the version, and is not done yet."""
 
     attempt: int
@@ -26,14 +25,14 @@ class Rolling(msgspec.Struct, frozen=True):
     """How far it is, for people."""
 
 
-class Upgraded(msgspec.Struct, frozen=True):
+class Upgraded(WireStruct, frozen=True):
     """The control plane and every worker run the version."""
 
     attempt: int
     version: str
 
 
-class UpgradeRefused(msgspec.Struct, frozen=True):
+class UpgradeRefused(WireStruct, frozen=True):
     """The back end will not have the version."""
 
     attempt: int

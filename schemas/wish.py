@@ -4,11 +4,10 @@ from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 
-import msgspec
-
 from schemas.infra import Remains
 from schemas.limits import Limits
 from schemas.registry import intake, level
+from schemas.wire import WireStruct
 
 
 class Spot(StrEnum):
@@ -33,7 +32,7 @@ class OnRelease(StrEnum):
     DELETE = "delete"
 
 
-class Adopt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Adopt(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """A cluster that stands already, and is taken in instead of being founded."""
 
     name: str
@@ -43,7 +42,7 @@ class Adopt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """USD, one node; None: what the market asks for such a machine."""
 
 
-class Taint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Taint(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """Keeps pods from a node that do not tolerate it."""
 
     key: str
@@ -52,7 +51,7 @@ class Taint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """As Kubernetes names it."""
 
 
-class Pool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Pool(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """Nodes of one kind."""
 
     name: str
@@ -99,14 +98,14 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.least < self.most
 
 
-class Network(msgspec.Struct, frozen=True, kw_only=True):
+class Network(WireStruct, frozen=True, kw_only=True):
     """Ranges of addresses (CIDR), one for each family that the cluster speaks."""
 
     pods: tuple[str, ...]
     services: tuple[str, ...]
 
 
-class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Need(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """What the cluster is made of, and where it may be."""
 
     pools: tuple[Pool, ...]
@@ -155,7 +154,7 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return 0 if self.hibernate else sum(pool.nodes * pool.accelerators_per_node for pool in self.pools)
 
 
-class AddonRef(msgspec.Struct, frozen=True):
+class AddonRef(WireStruct, frozen=True):
     """An add-on by name and by the digest of what it holds; the contents stay in the Colony."""
 
     name: str
@@ -168,7 +167,7 @@ def digest(text: str) -> str:
 
 
 @level("observed.wish.{tenant}.{cluster}", owner="gateway")
-class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Wish(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """What a Colony now asks of one cluster, or that it asks for it no more."""
 
     tenant: str
@@ -230,7 +229,7 @@ def own_name(cluster: str, number: int) -> str:
 
 
 @intake("cluster.request", "cluster.requested", "cluster.requested.{tenant}")
-class ClusterRequested(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ClusterRequest(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Anyone's request for clusters: a Colony's spec under a name; the gateway makes the Colony of it.
 
     The subject with the tenant in it says the same, so that a tenant's permission can be this and no more.
@@ -246,8 +245,8 @@ class ClusterRequested(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """Where the request came from, kept as a label."""
 
 
-@intake("colony.release", "colony.released.{tenant}.{name}")
-class ColonyReleased(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+@intake("colony.release", "colony.release.{tenant}.{name}")
+class ReleaseRequest(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Anyone's word that a Colony is needed no more; the gateway deletes it.
 
     The subject names it, so that a request which is heard late can be held against what was said after it.
@@ -262,8 +261,8 @@ class ColonyReleased(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Its clusters' machines are given back at once: nothing in the clusters is waited for."""
 
 
-@intake("colony.scale", "colony.scaled.{tenant}.{name}.{cluster}")
-class ColonyScaled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+@intake("colony.scale", "colony.scale.{tenant}.{name}.{cluster}")
+class ScaleRequest(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Anyone's word that pools of a cluster shall have another number of nodes; the gateway writes it into the Colony.
 
     The last word on a cluster counts: one that still waits when another comes is passed over.
@@ -279,8 +278,8 @@ class ColonyScaled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """By pool; pools that are not named stay as they are."""
 
 
-@intake("colony.extend", "colony.extended.{tenant}.{name}.{cluster}")
-class ColonyExtended(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+@intake("colony.extend", "colony.extend.{tenant}.{name}.{cluster}")
+class ExtendRequest(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Anyone's word that a cluster shall live longer; the gateway writes it into the Colony.
 
     It never shortens a life: heard twice, late, or after a longer one, it changes nothing.

@@ -7,7 +7,7 @@ import uvloop
 
 from events.bus import Unavailable
 from events.errors import Fault
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from services.compose import SERVICES
 from services.process.settings import BadSetting, load
 from services.run import SETUP, run, set_up
@@ -30,7 +30,7 @@ def main(names: tuple[str, ...]) -> int:
 
             return sandbox()
         uvloop.run(set_up(load()) if names == (SETUP,) else run(names, load()))
-    except (BadSetting, Refused) as wrong:
+    except (BadSetting, InvalidResource) as wrong:
         print(wrong, file=sys.stderr)  # noqa: T201 - the command's answer
         return 2
     except (Fault, Unavailable, OSError) as why:

@@ -68,7 +68,7 @@ SERVICES = (
     _owner("teardown", teardown.LIFECYCLE, TEARDOWN_SUBSCRIPTIONS),
     Role(
         "edge",
-        says=("hook.>", "cluster.requested.*", "colony.released.*.*", *(f"{REDRIVE}.{name}.>" for name in SHOWN)),
+        says=("hook.>", "cluster.requested.*", "colony.release.*.*", *(f"{REDRIVE}.{name}.>" for name in SHOWN)),
         asks=ASKED,
         works=(HOOKS,),
         reads=SHOWN,

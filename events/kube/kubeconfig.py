@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from events.errors import Denied
 from events.kube.port import Object
-from schemas.documents import Unreadable, documents
+from schemas.documents import InvalidYaml, documents
 
 ENTRIES = {"contexts": "context", "clusters": "cluster", "users": "user"}
 """The lists of a kubeconfig, and what an entry calls its content."""
@@ -66,7 +66,7 @@ def parsed(text: str, source: str) -> Object:
     """The document of a kubeconfig; `Denied` if it is none."""
     try:
         found = documents(text, LARGEST)
-    except Unreadable as error:
+    except InvalidYaml as error:
         raise bad(f"{source} is not YAML ({error}): expected clusters, contexts and users") from error
     document = found[0] if len(found) == 1 else None
     if not isinstance(document, dict):

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.crds.colony import AddonSpec, AdoptSpec, ClusterSpec, Colony, ColonySpec, Metadata, PoolSpec
-from schemas.crds.manifest import GROUP, VERSION, Column, Crd
+from schemas.crds.errors import InvalidResource, read
+from schemas.crds.manifest import GROUP, VERSION, Crd, PrinterColumn
 from schemas.crds.network import NetworkSpec
-from schemas.crds.refusals import Refused, read
 from schemas.crds.rules import colony_rules
 from schemas.crds.status import (
     AddonStatus,
@@ -40,13 +40,13 @@ __all__ = [
     "ColonyStatus",
     "Condition",
     "GpuStatus",
+    "InvalidResource",
     "LimitSpec",
     "Metadata",
     "NetworkSpec",
     "OfferStatus",
     "PoolSpec",
     "PoolStatus",
-    "Refused",
     "RuleSpec",
     "SkippedStatus",
     "TeardownStatus",
@@ -67,15 +67,15 @@ COLONY = Crd(
     status=ColonyStatus,
     doc=(Colony.__doc__ or "").strip(),
     columns=(
-        Column("Phase", ".status.phase"),
-        Column("Ready", ".status.ready"),
-        Column("Accelerators", ".status.accelerators"),
-        Column("Offer", ".status.offer"),
-        Column("Price/h", ".status.pricePerHour", "number"),
-        Column("Age", ".metadata.creationTimestamp", "date"),
-        Column("Message", ".status.message"),
-        Column("Expires", ".status.expiresAt", "string", priority=1),
-        Column("Cost", ".status.costUsd", "number", priority=1),
+        PrinterColumn("Phase", ".status.phase"),
+        PrinterColumn("Ready", ".status.ready"),
+        PrinterColumn("Accelerators", ".status.accelerators"),
+        PrinterColumn("Offer", ".status.offer"),
+        PrinterColumn("Price/h", ".status.pricePerHour", "number"),
+        PrinterColumn("Age", ".metadata.creationTimestamp", "date"),
+        PrinterColumn("Message", ".status.message"),
+        PrinterColumn("Expires", ".status.expiresAt", "string", priority=1),
+        PrinterColumn("Cost", ".status.costUsd", "number", priority=1),
     ),
     rules=tuple(colony_rules()),
 )
@@ -88,11 +88,11 @@ TRIGGER = Crd(
     status=TriggerStatus,
     doc=(Trigger.__doc__ or "").strip(),
     columns=(
-        Column("Provider", ".spec.provider"),
-        Column("Endpoint", ".spec.endpoint"),
-        Column("Accepted", '.status.conditions[?(@.type=="Accepted")].status'),
-        Column("Age", ".metadata.creationTimestamp", "date"),
-        Column("Message", '.status.conditions[?(@.type=="Accepted")].message'),
+        PrinterColumn("Provider", ".spec.provider"),
+        PrinterColumn("Endpoint", ".spec.endpoint"),
+        PrinterColumn("Accepted", '.status.conditions[?(@.type=="Accepted")].status'),
+        PrinterColumn("Age", ".metadata.creationTimestamp", "date"),
+        PrinterColumn("Message", '.status.conditions[?(@.type=="Accepted")].message'),
     ),
 )
 
@@ -101,7 +101,7 @@ CRDS = (COLONY, TRIGGER)
 
 
 def read_colony(written: Mapping[str, object]) -> Colony:
-    """Read a Colony as a person or the API server gives it. Raises `Refused`, one sentence per mistake."""
+    """Read a Colony as a person or the API server gives it. Raises `InvalidResource`, one sentence per mistake."""
     return read(Colony, written)
 
 
@@ -111,5 +111,5 @@ def manifest() -> dict[str, Any]:
 
 
 def read_trigger(written: Mapping[str, object]) -> Trigger:
-    """Read a Trigger as a person or the API server gives it. Raises `Refused`, one sentence per mistake."""
+    """Read a Trigger as a person or the API server gives it. Raises `InvalidResource`, one sentence per mistake."""
     return read(Trigger, written)

@@ -5,17 +5,28 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from schemas.crds.manifests import Manifests
+from schemas.crds.model import (
+    COMMIT,
+    Accelerator,
+    CrdModel,
+    Distinct,
+    Duration,
+    Label,
+    ListMap,
+    Places,
+    PositiveDuration,
+    Timestamp,
+)
 from schemas.crds.network import NetworkSpec
 from schemas.crds.nodes import NodeLabels, TaintSpec
 from schemas.crds.status import ColonyStatus
-from schemas.crds.written import COMMIT, Accelerator, Distinct, Duration, Label, ListMap, Moment, Places, Span, Written
 from schemas.wish import OnRelease, ScaledBy, Spot, cluster_name
 
 LONGEST_NAME = 50
 """Of Colony and cluster together: objects made for it add a suffix, and a label of Kubernetes has 63."""
 
 
-class PoolSpec(Written):
+class PoolSpec(CrdModel):
     """Nodes of one kind."""
 
     name: Label = "gpu"
@@ -63,7 +74,7 @@ class PoolSpec(Written):
         return self.min_nodes not in (None, self.nodes) or self.max_nodes not in (None, self.nodes)
 
 
-class AddonSpec(Written):
+class AddonSpec(CrdModel):
     """What is put on the cluster before it is handed over."""
 
     name: Label
@@ -72,7 +83,7 @@ class AddonSpec(Written):
     """Kubernetes objects as YAML, one document each."""
 
 
-class AdoptSpec(Written):
+class AdoptSpec(CrdModel):
     """A cluster that stands already."""
 
     name: Label
@@ -83,7 +94,7 @@ class AdoptSpec(Written):
     """What a node of it costs (USD per hour); not said: what the catalogs ask for such a machine."""
 
 
-class ClusterSpec(Written):
+class ClusterSpec(CrdModel):
     """One cluster: what it is made of, where it may be, what it may cost, how long it may live."""
 
     name: Label
@@ -106,9 +117,9 @@ class ClusterSpec(Written):
     """What founds it, such as capi or k0rdent; not said: what this installation uses."""
     template: Annotated[str, Field(min_length=1, max_length=253)] | None = None
     """The ClusterTemplate (k0rdent), or the ConfigMap that holds the manifests (capi)."""
-    time_to_live: Span | None = None
+    time_to_live: PositiveDuration | None = None
     """It goes so long after it was first ready."""
-    idle_after: Span | None = None
+    idle_after: PositiveDuration | None = None
     """It goes when no accelerator was in use for so long."""
     warn_before: Duration = Field("5m", validate_default=True)
     """How long before its end that is said."""
@@ -116,7 +127,7 @@ class ClusterSpec(Written):
     """Once it goes: how long its work may take to end; then its machines are given back all the same."""
     clean_timeout: Duration = Field("5m", validate_default=True)
     """The same, of its add-ons, load balancers and volumes; the status then says what may be left of them."""
-    asked_at: Moment | None = None
+    asked_at: Timestamp | None = None
     """Once its own end has come (timeToLive, idleAfter), another edit founds nothing: a later time here founds it."""
     hibernate: bool = False
     """Give the machines of all pools back, and keep the rest; they come back when this is false again."""
@@ -161,7 +172,7 @@ class ClusterSpec(Written):
         return self
 
 
-class ColonySpec(Written):
+class ColonySpec(CrdModel):
     """The clusters that are wanted."""
 
     clusters: Annotated[list[ClusterSpec], Field(min_length=1, max_length=32), ListMap()]
@@ -170,7 +181,7 @@ class ColonySpec(Written):
     """The commit whose status shall tell how the clusters stand, such as github:acme/models@<its whole hash>."""
 
 
-class Metadata(Written):
+class Metadata(CrdModel):
     """What of an object's metadata is of interest here."""
 
     model_config = ConfigDict(extra="ignore")
@@ -181,10 +192,10 @@ class Metadata(Written):
     generation: int = 0
     labels: dict[str, str] = Field(default_factory=dict)
     annotations: dict[str, str] = Field(default_factory=dict)
-    deletion_timestamp: Moment | None = None
+    deletion_timestamp: Timestamp | None = None
 
 
-class Colony(Written):
+class Colony(CrdModel):
     """Clusters that belong together, founded where accelerators are cheapest, gone when they are done."""
 
     api_version: Literal["alate.dev/v1alpha1"] = "alate.dev/v1alpha1"

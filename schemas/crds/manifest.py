@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from schemas.crds.rules import Rule
+from schemas.crds.rules import CelRule
 from schemas.crds.structural import Schema, structural
 
 GROUP = "alate.dev"
@@ -13,7 +13,7 @@ VERSION = "v1alpha1"
 
 
 @dataclass(frozen=True)
-class Column:
+class PrinterColumn:
     """A column of `kubectl get`; one of `priority` 1 shows with ``-o wide`` only."""
 
     name: str
@@ -37,8 +37,8 @@ class Crd:
     spec: type[BaseModel]
     status: type[BaseModel]
     doc: str
-    columns: tuple[Column, ...]
-    rules: tuple[Rule, ...] = ()
+    columns: tuple[PrinterColumn, ...]
+    rules: tuple[CelRule, ...] = ()
     """What an API server checks of the whole object, in CEL."""
 
     @property

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import AfterValidator, Field
 
-from schemas.documents import Unreadable, documents
+from schemas.documents import InvalidYaml, documents
 
 _NEEDED = (("apiVersion",), ("kind",), ("metadata", "name"))
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -26,7 +26,7 @@ def _documents(text: str) -> list[Any]:
     """Every document that says something, as JSON has it. Raises ValueError with the place of the first mistake."""
     try:
         return [_json(document) for document in documents(text) if document is not None]
-    except Unreadable as error:
+    except InvalidYaml as error:
         raise ValueError(f"must be YAML, but {error}") from error
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
-from schemas.crds.written import Written
+from schemas.crds.model import CrdModel
 
 
 def _range(text: str) -> str:
@@ -35,7 +35,7 @@ Ranges = Annotated[
 """One range, or one of each family: the first is what the cluster prefers."""
 
 
-class NetworkSpec(Written):
+class NetworkSpec(CrdModel):
     """The addresses a cluster gives out."""
 
     pods: Ranges

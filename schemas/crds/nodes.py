@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from schemas.crds.written import Written
+from schemas.crds.model import CrdModel
 
 QUALIFIED = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 VALUE = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
@@ -20,20 +20,20 @@ def _free(key: str) -> str:
     return key
 
 
-Key = Annotated[str, Field(min_length=1, max_length=317, pattern=QUALIFIED)]
+LabelKey = Annotated[str, Field(min_length=1, max_length=317, pattern=QUALIFIED)]
 """A qualified name, such as ``example.com/team``."""
-Value = Annotated[str, Field(max_length=63, pattern=VALUE)]
+LabelValue = Annotated[str, Field(max_length=63, pattern=VALUE)]
 """A label's value."""
-NodeLabels = Annotated[dict[Annotated[Key, AfterValidator(_free)], Value], Field(max_length=32)]
+NodeLabels = Annotated[dict[Annotated[LabelKey, AfterValidator(_free)], LabelValue], Field(max_length=32)]
 """Labels that a node can give itself when it joins."""
 
 
-class TaintSpec(Written):
+class TaintSpec(CrdModel):
     """Keeps pods away that do not tolerate it."""
 
-    key: Key
+    key: LabelKey
     """Its name, such as example.com/gpu."""
-    value: Value = ""
+    value: LabelValue = ""
     """Its value, if it has one."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
     """What it keeps away: new pods, new pods if possible, or running ones, too."""

@@ -8,7 +8,7 @@ changed in any way: it has to be possible to set it back.
 
 from typing import Any
 
-Rule = dict[str, Any]
+CelRule = dict[str, Any]
 """One entry of ``x-kubernetes-validations``."""
 
 INSTEAD = "set it back, or add another cluster to the Colony and take this one out"
@@ -19,7 +19,7 @@ MACHINES = ("accelerator", "acceleratorsPerNode", "spot")
 SIZES = ("cpu", "memoryGiB", "diskGiB", "podCpu", "podMemoryGiB")
 
 
-def colony_rules() -> list[Rule]:
+def colony_rules() -> list[CelRule]:
     """Every rule over a whole Colony, old and new."""
     fields = [*map(_same_list, LISTS), *map(_same, VALUES), *map(_same_where_both, ("backend", "scaledBy"))]
     return [
@@ -39,11 +39,11 @@ def colony_rules() -> list[Rule]:
     ]
 
 
-def _rule(rule: str, what: str) -> Rule:
+def _rule(rule: str, what: str) -> CelRule:
     return _told(rule, f"{what} cannot change while the cluster runs: {INSTEAD}")
 
 
-def _told(rule: str, message: str) -> Rule:
+def _told(rule: str, message: str) -> CelRule:
     return {"rule": rule, "message": message, "reason": "FieldValueForbidden", "fieldPath": ".spec.clusters"}
 
 

@@ -4,28 +4,28 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from schemas.crds.written import ListMap, Moment, Written
+from schemas.crds.model import CrdModel, ListMap, Timestamp
 
-Name = Annotated[str, Field(max_length=63)]
+ShortText = Annotated[str, Field(max_length=63)]
 """What a name or a word has at most: an API server counts what its rules may cost by that."""
 
 
-class Shown(Written):
+class StatusModel(CrdModel):
     """A part of the status: written by us alone, and read even where a newer release wrote it."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class Condition(Shown):
+class Condition(StatusModel):
     """One aspect of a Colony or a cluster, as Kubernetes conventions have it."""
 
-    type: Name
+    type: ShortText
     """CamelCase, e.g. Ready."""
     status: Literal["True", "False", "Unknown"]
     """Whether the aspect holds."""
     observed_generation: int | None = None
     """The generation of the spec this was said of."""
-    last_transition_time: Moment
+    last_transition_time: Timestamp
     """When the status last changed."""
     reason: str
     """CamelCase, for programs."""
@@ -33,7 +33,7 @@ class Condition(Shown):
     """One sentence, for people."""
 
 
-class OfferStatus(Shown):
+class OfferStatus(StatusModel):
     """What was bought."""
 
     cloud: str | None = None
@@ -50,7 +50,7 @@ class OfferStatus(Shown):
     """Whether the cloud may take them back."""
 
 
-class AttemptStatus(Shown):
+class AttemptStatus(StatusModel):
     """A try that came to nothing."""
 
     number: int
@@ -69,7 +69,7 @@ class AttemptStatus(Shown):
     """What the back end said."""
 
 
-class AddonStatus(Shown):
+class AddonStatus(StatusModel):
     """How far one add-on is."""
 
     name: str
@@ -80,7 +80,7 @@ class AddonStatus(Shown):
     """What it waits for, what went wrong, or what of it was left and why."""
 
 
-class SkippedStatus(Shown):
+class SkippedStatus(StatusModel):
     """A step of the end that was given up, so that machines are not paid for any longer."""
 
     step: str
@@ -91,16 +91,16 @@ class SkippedStatus(Shown):
     """What may be left because of it."""
 
 
-class TeardownStatus(Shown):
+class TeardownStatus(StatusModel):
     """How far the end is."""
 
     phase: str | None = None
     """Its state."""
     reason: str | None = None
     """Why the cluster goes."""
-    since: Moment | None = None
+    since: Timestamp | None = None
     """When the end began."""
-    at: Moment | None = None
+    at: Timestamp | None = None
     """When it goes, or went; while a step is under way, when that is given up at the latest."""
     message: str | None = None
     """What this step waits for."""
@@ -108,7 +108,7 @@ class TeardownStatus(Shown):
     """Steps that were given up: one several times, where the cluster was lost and founded again before."""
 
 
-class PoolStatus(Shown):
+class PoolStatus(StatusModel):
     """The nodes of one pool."""
 
     name: str
@@ -123,14 +123,14 @@ class PoolStatus(Shown):
     """How many there shall be."""
 
 
-class ClusterStatus(Shown):
+class ClusterStatus(StatusModel):
     """One cluster of the Colony."""
 
     name: str
     """Its name in the spec."""
     phase: str | None = None
     """Its state."""
-    since: Moment | None = None
+    since: Timestamp | None = None
     """When it entered that state."""
     offer: OfferStatus | None = None
     """What it runs on."""
@@ -158,9 +158,9 @@ class ClusterStatus(Shown):
     """Its add-ons."""
     teardown: TeardownStatus | None = None
     """Its end, once that is in sight."""
-    expires_at: Moment | None = None
+    expires_at: Timestamp | None = None
     """When its time to live is over."""
-    idle_since: Moment | None = None
+    idle_since: Timestamp | None = None
     """Since when no accelerator is in use."""
     attempts: int | None = None
     """How many offers were tried."""
@@ -172,7 +172,7 @@ class ClusterStatus(Shown):
     """What it waits for, or what went wrong."""
 
 
-class GpuStatus(Shown):
+class GpuStatus(StatusModel):
     """All accelerators of one model in the Colony."""
 
     model: str
@@ -185,7 +185,7 @@ class GpuStatus(Shown):
     """On how many nodes they are."""
 
 
-class ColonyStatus(Shown):
+class ColonyStatus(StatusModel):
     """All clusters of the Colony at a glance."""
 
     phase: str | None = None
@@ -202,15 +202,15 @@ class ColonyStatus(Shown):
     """USD per hour, all clusters."""
     cost_usd: float | None = None
     """USD spent so far, all clusters."""
-    expires_at: Moment | None = None
+    expires_at: Timestamp | None = None
     """When the first of its clusters has its time to live behind it."""
     message: str | None = None
     """What it waits for, or what went wrong."""
     kubeconfig_secret: str | None = None
     """The Secret whose key `value` is a kubeconfig with a context for each cluster that can be reached."""
-    running: Annotated[list[Name], Field(max_length=32, json_schema_extra={"x-kubernetes-list-type": "set"})] | None = (
-        None
-    )
+    running: (
+        Annotated[list[ShortText], Field(max_length=32, json_schema_extra={"x-kubernetes-list-type": "set"})] | None
+    ) = None
     """Clusters of the spec that are founded: most of what is written of them cannot change."""
     conditions: Annotated[list[Condition], Field(max_length=32), ListMap("type")] = Field(default_factory=list)
     """Its aspects, for kubectl wait."""

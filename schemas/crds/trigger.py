@@ -5,31 +5,31 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from schemas.crds.colony import Metadata
+from schemas.crds.model import CrdModel, Label, ListMap, PositiveDuration
 from schemas.crds.status import Condition
-from schemas.crds.written import Label, ListMap, Span, Written
 
-Expression = Annotated[str, Field(min_length=1, max_length=2048)]
+CelExpression = Annotated[str, Field(min_length=1, max_length=2048)]
 """CEL over ``event`` (the CloudEvent's attributes), ``data`` (its payload) and ``hook`` (where it came in)."""
 
-Template = Annotated[str, Field(min_length=1, max_length=2048)]
+CelTemplate = Annotated[str, Field(min_length=1, max_length=2048)]
 """Text in which every ``${…}`` is such an expression."""
 
 
-class LimitSpec(Written):
+class LimitSpec(CrdModel):
     """How many requests at most."""
 
     requests: Annotated[int, Field(ge=1, le=10_000)]
     """So many at once, and on average in the time."""
-    every: Span
+    every: PositiveDuration
     """The time."""
 
 
-class RuleSpec(Written):
+class RuleSpec(CrdModel):
     """One line: when this, then that."""
 
     name: Label
     """Its name within the Trigger."""
-    when: Expression
+    when: CelExpression
     """CEL; only true is true."""
     then: Literal["Request", "Release"]
     """Request makes or amends the Colony, Release lets it go."""
@@ -37,7 +37,7 @@ class RuleSpec(Written):
         Annotated[dict[str, object], Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})] | None
     ) = None
     """A Colony's spec, whose texts may hold ``${…}``; one that is nothing else keeps its value's type."""
-    once: Template | None = None
+    once: CelTemplate | None = None
     """What of the event makes it the same wish: counted once in a week. Not said: the event itself."""
 
     @model_validator(mode="after")
@@ -47,14 +47,14 @@ class RuleSpec(Written):
         return self
 
 
-class TriggerSpec(Written):
+class TriggerSpec(CrdModel):
     """What is listened to, and what comes of it."""
 
     provider: Label | None = None
     """Only webhooks of this kind, e.g. github."""
     endpoint: Label | None = None
     """Only webhooks of this endpoint."""
-    name: Template
+    name: CelTemplate
     """The Colony's name: the same from every event of the same work, e.g. ``ci-${data.workflow_run.id}``."""
     rules: Annotated[list[RuleSpec], Field(min_length=1, max_length=16), ListMap()]
     """All that hold are followed."""
@@ -62,14 +62,14 @@ class TriggerSpec(Written):
     """Requests beyond it are dead letters, releases are never too many; not said: 20 in an hour."""
 
 
-class TriggerStatus(Written):
+class TriggerStatus(CrdModel):
     """Whether the Trigger is followed."""
 
     conditions: Annotated[list[Condition], ListMap("type")] = Field(default_factory=list)
     """Accepted: its rules are followed; Invalid: they cannot be read; TooCostly: off until the Trigger is changed."""
 
 
-class Trigger(Written):
+class Trigger(CrdModel):
     """A webhook asks for a Colony, another one lets it go: rules over what comes in at the edge of its namespace."""
 
     api_version: Literal["alate.dev/v1alpha1"] = "alate.dev/v1alpha1"

@@ -6,7 +6,7 @@ from functools import singledispatch
 import msgspec
 from msgspec import inspect
 
-Value = object
+JsonValue = object
 
 MOMENT = datetime(2026, 1, 31, 12, tzinfo=UTC)
 NAMES = {
@@ -22,75 +22,75 @@ NAMES = {
 """What a text of this name usually says; any other says its own name."""
 
 
-def example(struct: type[msgspec.Struct]) -> Value:
+def example(struct: type[msgspec.Struct]) -> JsonValue:
     """As JSON would have it."""
     return msgspec.to_builtins(_of(inspect.type_info(struct), ""))
 
 
 @singledispatch
-def _of(_kind: inspect.Type, _name: str) -> Value:
+def _of(_kind: inspect.Type, _name: str) -> JsonValue:
     """Of a kind without a row: what fits is said elsewhere."""
     return {}
 
 
 @_of.register
-def _(kind: inspect.StructType, _name: str) -> Value:
+def _(kind: inspect.StructType, _name: str) -> JsonValue:
     tag = {kind.tag_field: kind.tag} if kind.tag_field else {}
     return tag | {field.encode_name: _of(field.type, field.encode_name) for field in kind.fields}
 
 
 @_of.register
-def _(_kind: inspect.StrType, name: str) -> Value:
+def _(_kind: inspect.StrType, name: str) -> JsonValue:
     return NAMES.get(name, name.replace("_", " ") or "text")
 
 
 @_of.register
-def _(_kind: inspect.DateTimeType, _name: str) -> Value:
+def _(_kind: inspect.DateTimeType, _name: str) -> JsonValue:
     return MOMENT
 
 
 @_of.register
-def _(_kind: inspect.BoolType, _name: str) -> Value:
+def _(_kind: inspect.BoolType, _name: str) -> JsonValue:
     return False
 
 
 @_of.register
-def _(kind: inspect.IntType, _name: str) -> Value:
+def _(kind: inspect.IntType, _name: str) -> JsonValue:
     return kind.ge if kind.ge is not None else 1
 
 
 @_of.register
-def _(_kind: inspect.FloatType, _name: str) -> Value:
+def _(_kind: inspect.FloatType, _name: str) -> JsonValue:
     return 1.5
 
 
 @_of.register(inspect.LiteralType)
-def _(kind: inspect.LiteralType, _name: str) -> Value:
+def _(kind: inspect.LiteralType, _name: str) -> JsonValue:
     return kind.values[0]
 
 
 @_of.register
-def _(kind: inspect.EnumType, _name: str) -> Value:
+def _(kind: inspect.EnumType, _name: str) -> JsonValue:
     return next(iter(kind.cls))
 
 
 @_of.register
-def _(kind: inspect.UnionType, name: str) -> Value:
+def _(kind: inspect.UnionType, name: str) -> JsonValue:
     return _of(next(each for each in kind.types if not isinstance(each, inspect.NoneType)), name)
 
 
 @_of.register(inspect.ListType)
 @_of.register(inspect.VarTupleType)
 @_of.register(inspect.FrozenSetType)
-def _(kind: inspect.ListType | inspect.VarTupleType | inspect.FrozenSetType, name: str) -> Value:
+def _(kind: inspect.ListType | inspect.VarTupleType | inspect.FrozenSetType, name: str) -> JsonValue:
     return [_of(kind.item_type, name.removesuffix("s"))]
 
 
 @_of.register
-def _(kind: inspect.TupleType, name: str) -> Value:
+def _(kind: inspect.TupleType, name: str) -> JsonValue:
     return [_of(each, name) for each in kind.item_types]
 
 
 @_of.register
-def _(kind: inspect.DictType, name: str) -> Value:
+def _(kind: inspect.DictType, name: str) -> JsonValue:
     return {str(_of(kind.key_type, "key")): _of(kind.value_type, name)}

@@ -3,7 +3,7 @@
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import find
-from schemas.addon import Apply, Awaits, Check, Failed, Removed, Settled, Withdraw
+from schemas.addon import AddonFailed, AddonHealthy, AddonPending, AddonRemoved, ApplyAddon, CheckAddon, WithdrawAddon
 from schemas.wish import digest
 from services.addons import spec as asked
 from services.addons.health import health
@@ -31,7 +31,7 @@ class Calls:
         self._management = management
         self._workloads = workloads
 
-    async def apply(self, command: Apply) -> tuple[Event, ...]:
+    async def apply(self, command: ApplyAddon) -> tuple[Event, ...]:
         """Write the add-on's objects. Raises TryLater until they are healthy, but for what is to be told."""
         lacking = command.told
         try:
@@ -44,19 +44,19 @@ class Calls:
             await _wait(kube, written)
             _all_gone(command.addon, told)
         except (Denied, NotFound, asked.Unreadable) as refused:
-            return (Failed(command.digest, refused.message),)
+            return (AddonFailed(command.digest, refused.message),)
         except TryLater as later:
             return _awaits(command, later, lacking)
-        return (Settled(command.digest),)
+        return (AddonHealthy(command.digest),)
 
-    async def _wanted(self, command: Apply) -> tuple[Kube, list[Object]]:
+    async def _wanted(self, command: ApplyAddon) -> tuple[Kube, list[Object]]:
         """The cluster, and what shall be there. Raises Lacks without a way to it."""
         text = await asked.manifests(self._management, command)
         if digest(text) != command.digest:
             raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", LOOK_AGAIN)
         return await _reached(self._workloads, command), asked.documents(command, command.addon, text)
 
-    async def _prune(self, kube: Kube, command: Apply, had: Note, has: tuple[Belonging, ...]) -> list[str]:
+    async def _prune(self, kube: Kube, command: ApplyAddon, had: Note, has: tuple[Belonging, ...]) -> list[str]:
         """Ask for the end of what it had before and has no more; see `Withdrawal.left`."""
         stale = [one for one in had.has if one not in has]
         if not stale:
@@ -64,21 +64,21 @@ class Calls:
         stay = {**await asked.others(self._management, command), command.addon: has}
         return await Withdrawal(kube, command.addon, stays=True, asked=stay, notes=await notes(kube)).left(stale)
 
-    async def withdraw(self, command: Withdraw) -> tuple[Event, ...]:
+    async def withdraw(self, command: WithdrawAddon) -> tuple[Event, ...]:
         """Take the add-on's objects away, the last first. Raises TryLater as long as any is going."""
         try:
             kube = await self._workloads.open(command.tenant, command.kubeconfig)
             had = (await noted(kube, command.addon)).has or await self._written(command)
         except (NotFound, asked.Unreadable):  # no cluster, no Colony, or no such add-on in it: nothing to be taken away
-            return (Removed(),)
+            return (AddonRemoved(),)
         stay = await asked.others(self._management, command) if command.dropped else {}
         off = Withdrawal(kube, command.addon, command.stays, stay, await notes(kube))
         told = await off.left(had)
         _all_gone(command.addon, told)
         await forget(kube, command.addon)
-        return (Removed("; ".join(told)),)
+        return (AddonRemoved("; ".join(told)),)
 
-    async def _written(self, command: Withdraw) -> tuple[Belonging, ...]:
+    async def _written(self, command: WithdrawAddon) -> tuple[Belonging, ...]:
         """What it is made of by the Colony: of those put on before notes were taken. Raises NotFound, Unreadable."""
         text = await asked.manifests(self._management, command)
         return tuple(map(belonging, asked.documents(command, command.addon, text)))
@@ -87,21 +87,21 @@ class Calls:
 def act(management: Kube, workloads: Workloads, ends: Ends) -> Act:
     """The one place where addons meets the world."""
     calls, checks = Calls(management, workloads), Checks(management, workloads, ends)
-    return acts({Apply: calls.apply, Check: checks.check, Withdraw: calls.withdraw})
+    return acts({ApplyAddon: calls.apply, CheckAddon: checks.check, WithdrawAddon: calls.withdraw})
 
 
-def _awaits(command: Apply, later: TryLater, lacking: str) -> tuple[Event, ...]:
+def _awaits(command: ApplyAddon, later: TryLater, lacking: str) -> tuple[Event, ...]:
     """What people are to know that they do not know yet. Raises the wait again where that is nothing."""
     if isinstance(later, Lacks):
         lacking = later.message
     if command.overdue:
-        return (Awaits(command.digest, later.message),)
+        return (AddonPending(command.digest, later.message),)
     if lacking == command.told:
         raise later
-    return (Awaits(command.digest, lacking),)
+    return (AddonPending(command.digest, lacking),)
 
 
-async def _reached(workloads: Workloads, command: Apply) -> Kube:
+async def _reached(workloads: Workloads, command: ApplyAddon) -> Kube:
     try:
         return await workloads.open(command.tenant, command.kubeconfig)
     except (NotFound, Keyless) as missing:

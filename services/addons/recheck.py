@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from events.errors import Fault, NotFound, TryLater
 from events.kube.client import Kube, Object
-from schemas.addon import Check, Missed
+from schemas.addon import AddonLost, CheckAddon
 from schemas.wish import digest
 from services.addons import spec
 from services.addons.health import health
@@ -47,7 +47,7 @@ class Checks:
         self._looked: dict[Name, Looked] = {}
         self._tidied = 0.0
 
-    async def check(self, command: Check) -> tuple[Event, ...]:
+    async def check(self, command: CheckAddon) -> tuple[Event, ...]:
         """What is missing of it. Raises TryLater while nothing is: that is when it is looked at again.
 
         What cannot be seen is not missing, and of a cluster that ends nothing is missed.
@@ -62,7 +62,7 @@ class Checks:
             raise self._later(name, before.unwell) from unseen
         if gone or (unwell and before.unwell + 1 >= UNWELL):
             del self._looked[name]
-            return (Missed(command.digest, gone or unwell),)
+            return (AddonLost(command.digest, gone or unwell),)
         raise self._later(name, before.unwell + 1 if unwell else 0)
 
     def _later(self, name: Name, unwell: int) -> TryLater:
@@ -73,7 +73,7 @@ class Checks:
             self._tidied = now
         return TryLater("looked at again later", pause)
 
-    async def _look(self, command: Check) -> tuple[str, str]:
+    async def _look(self, command: CheckAddon) -> tuple[str, str]:
         """What is gone, or else what is not healthy. Raises Fault where that cannot be seen."""
         text = await spec.manifests(self._management, command)
         if digest(text) != command.digest:

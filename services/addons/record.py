@@ -86,6 +86,5 @@ def _name(addon: str) -> str:
 
 
 def _read(kept: Object) -> Note:
-    """Notes of earlier releases tell nothing of what was found."""
-    lists = (kept["data"].get(key, "[]") for key in (OBJECTS, FOUND))
+    lists = (kept["data"][key] for key in (OBJECTS, FOUND))
     return Note(*(msgspec.json.decode(text, type=tuple[Belonging, ...]) for text in lists))

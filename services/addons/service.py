@@ -8,7 +8,7 @@ from events.bus import Bus
 from events.kube.client import Kube
 from events.meters import Meters
 from schemas import cluster, teardown
-from schemas.addon import Unwanted, Wanted, addon_name
+from schemas.addon import AddonUnwanted, AddonWanted, addon_name
 from schemas.cluster import ClusterState, Released, Releasing, Stalled, Waiting
 from schemas.entity import State
 from schemas.subjects import Key
@@ -34,18 +34,18 @@ def on_cluster(names: tuple[str, ...], state: msgspec.Struct) -> Iterator[tuple[
     for addon in state.wish.addons:
         key = Key("addon", names[2], addon_name(names[3], addon.name))
         if isinstance(state, Released):
-            yield key, Unwanted(state.uid, lost=True)
+            yield key, AddonUnwanted(state.uid, lost=True)
         elif not state.wish.deleting:
             yield key, wanted(state, addon.name, addon.digest)
     for name in state.wish.dropped:
         lost = isinstance(state, Released)
         key = Key("addon", names[2], addon_name(names[3], name))
-        yield key, Unwanted(state.uid, lost=lost, dropped=True, stays=True, as_of=state.since)
+        yield key, AddonUnwanted(state.uid, lost=lost, dropped=True, stays=True, as_of=state.since)
 
 
-def wanted(state: ClusterState, addon: str, digest: str) -> Wanted:
+def wanted(state: ClusterState, addon: str, digest: str) -> AddonWanted:
     """The cluster shall have the add-on, now or once its API is up."""
-    return Wanted(
+    return AddonWanted(
         uid=state.uid,
         tenant=state.wish.tenant,
         colony=state.wish.colony,
@@ -62,7 +62,7 @@ def on_cleaning(names: tuple[str, ...], order: Cleaning) -> Iterator[tuple[Key, 
     """The cluster is ending: every add-on goes, in the order it was not put on."""
     for addon in reversed(order.addons):
         key = Key("addon", names[2], addon_name(names[3], addon))
-        yield key, Unwanted(order.uid, stays=order.wish.need.kept or order.lent)
+        yield key, AddonUnwanted(order.uid, stays=order.wish.need.kept or order.lent)
 
 
 SUBSCRIPTIONS = (subscribe_all(cluster.LIFECYCLE, on_cluster), subscribe(Cleaning, on_cleaning))

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from events.errors import NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
-from schemas.addon import Apply, Check, Withdraw
+from schemas.addon import ApplyAddon, CheckAddon, WithdrawAddon
 from schemas.crds.manifests import objects
 from schemas.wish import cluster_name
 from services.addons.owned_objects import Belonging, belonging
 
-About = Apply | Check | Withdraw
+About = ApplyAddon | CheckAddon | WithdrawAddon
 """Each names the add-on, its cluster and its Colony."""
 
 

@@ -1,12 +1,12 @@
 """What each state of an add-on asks for."""
 
-from schemas.addon import Applied, Apply, Applying, Check, Degraded, Withdraw, Withdrawing
+from schemas.addon import Applied, ApplyAddon, Applying, CheckAddon, Degraded, WithdrawAddon, Withdrawing
 from schemas.entity import Wake
 from services.runtime.machine import asks
 
 
-def apply(state: Applying) -> Apply:
-    return Apply(
+def apply(state: Applying) -> ApplyAddon:
+    return ApplyAddon(
         state.tenant,
         state.colony,
         state.cluster,
@@ -21,8 +21,10 @@ def apply(state: Applying) -> Apply:
 todo = asks(
     {
         Applying: lambda s: (apply(s), Wake(s.until)),
-        Applied: lambda s: (Check(s.tenant, s.colony, s.cluster, s.addon, s.digest, s.kubeconfig),),
+        Applied: lambda s: (CheckAddon(s.tenant, s.colony, s.cluster, s.addon, s.digest, s.kubeconfig),),
         Degraded: lambda s: (Wake(s.retry_at),),
-        Withdrawing: lambda s: (Withdraw(s.tenant, s.colony, s.cluster, s.addon, s.kubeconfig, s.dropped, s.stays),),
+        Withdrawing: lambda s: (
+            WithdrawAddon(s.tenant, s.colony, s.cluster, s.addon, s.kubeconfig, s.dropped, s.stays),
+        ),
     }
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 from events.kube.client import Object
 from events.kube.resources import COLONIES
 from schemas import documents as read
-from schemas.documents import Unreadable
+from schemas.documents import InvalidYaml
 from services.errors import BadInput
 
 STANDARD_INPUT = Path("-")
@@ -20,7 +20,7 @@ def documents(file: Path, kind: str, api: str = COLONIES.api_version) -> list[Ob
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise BadInput(f"{called} cannot be read ({why}): name a file with a {kind} in it") from error
-    except Unreadable as error:
+    except InvalidYaml as error:
         raise BadInput(f"{called} is not YAML ({error}): must be a {kind}, as in the README") from error
     if not found:
         raise BadInput(f"{called} is empty: must hold a {kind}, as in the README")

@@ -7,7 +7,7 @@ from pathlib import Path
 from events.bus import Unavailable
 from events.errors import Denied, Fault
 from events.jetstream.server import NotStarted as NatsNotStarted
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from services.cli.wait import TimedOut
 from services.errors import BadInput, Failed
 from services.local.folder import Absent, Taken
@@ -18,7 +18,7 @@ FAILED, BAD_INPUT, TIMED_OUT = 1, 2, 3
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (BadInput, BAD_INPUT),
     (TimedOut, TIMED_OUT),
-    (Refused, BAD_INPUT),
+    (InvalidResource, BAD_INPUT),
     (Taken, BAD_INPUT),
     (Absent, BAD_INPUT),
     (Busy, BAD_INPUT),

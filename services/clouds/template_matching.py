@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from events.errors import Denied
 from events.kube.port import Object
-from schemas.documents import Unreadable, document
+from schemas.documents import InvalidYaml, document
 from services.clouds.labels import GROUP
 from services.clouds.template_values import CHARTS, Config, asks_version
 from services.kubernetes.version_skew import plain, same_minor
@@ -59,7 +59,7 @@ class Means(NamedTuple):
         """What the credential's clusters are told beside what was bought. Raises Denied if that is no mapping."""
         try:
             found = document(_said(self.credential), LARGEST) or {}
-        except Unreadable:
+        except InvalidYaml:
             found = None
         if isinstance(found, dict):
             return found

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from schemas.accelerators import serves
-from schemas.cluster import ClusterState, Founded
+from schemas.cluster import ClusterState, Placed
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Attempt, Lot, Placement
 
@@ -22,7 +22,7 @@ class Lacking(NamedTuple):
     accelerators: int
 
 
-def unmet(state: Founded, seen: ClusterSeen) -> Lacking:
+def unmet(state: Placed, seen: ClusterSeen) -> Lacking:
     """What is short of what is enough now: of all that was bought, or of what stays while that changes."""
     resizing, lots = state.resizing, state.attempt.placement.lots
     if resizing is None:
@@ -32,7 +32,7 @@ def unmet(state: Founded, seen: ClusterSeen) -> Lacking:
     return short(state, seen, [msgspec.structs.replace(lot, nodes=resizing.least.get(lot.pool, 0)) for lot in lots])
 
 
-def short(state: Founded, seen: ClusterSeen, lots: Iterable[Lot]) -> Lacking:
+def short(state: Placed, seen: ClusterSeen, lots: Iterable[Lot]) -> Lacking:
     """What is short of these lots; nodes that do not tell their pool may be of any."""
     pools = _told(state, seen)
     free = _untold(seen, pools)
@@ -68,7 +68,7 @@ def _by_model(there: PoolSeen | ClusterSeen) -> Counter[str]:
     return told
 
 
-def by_pool(state: Founded, seen: ClusterSeen, names: Sequence[str]) -> Mapping[str, PoolSeen]:
+def by_pool(state: Placed, seen: ClusterSeen, names: Sequence[str]) -> Mapping[str, PoolSeen]:
     """What each of these pools has; none, where that cannot be told."""
     pools = _told(state, seen)
     free = _untold(seen, pools)
@@ -77,14 +77,14 @@ def by_pool(state: Founded, seen: ClusterSeen, names: Sequence[str]) -> Mapping[
     return {} if free.nodes else {name: pools.get(name, NOTHING) for name in names}
 
 
-def own(state: Founded, seen: ClusterSeen) -> PoolSeen:
+def own(state: Placed, seen: ClusterSeen) -> PoolSeen:
     """What is there of its pools, and what may be: nodes that say they are of another pool are none of it."""
     pools = _told(state, seen)
     names = {lot.pool for lot in state.attempt.placement.lots}
     return _sum((_untold(seen, pools), *(pool for name, pool in pools.items() if name in names)))
 
 
-def elsewhere(state: Founded, seen: ClusterSeen) -> tuple[str, ...]:
+def elsewhere(state: Placed, seen: ClusterSeen) -> tuple[str, ...]:
     """The pools that ready nodes say they are of, and that it has not."""
     names = {lot.pool for lot in state.attempt.placement.lots}
     return tuple(sorted(name for name, pool in _told(state, seen).items() if pool.nodes and name not in names))
@@ -96,7 +96,7 @@ def usable(there: PoolSeen | ClusterSeen, wanted: Iterable[str]) -> int:
     return sum(number for model, number in _by_model(there).items() if any(serves(model, one) for one in bought))
 
 
-def idle_since(state: Founded, seen: ClusterSeen, name: str) -> datetime | None:
+def idle_since(state: Placed, seen: ClusterSeen, name: str) -> datetime | None:
     """Since when nothing of a pool is used: nothing of the whole cluster, where any node may be of it."""
     pools = _told(state, seen)
     if name not in pools or _untold(seen, pools).nodes:
@@ -104,7 +104,7 @@ def idle_since(state: Founded, seen: ClusterSeen, name: str) -> datetime | None:
     return pools[name].idle_since or seen.idle_since
 
 
-def _told(state: Founded, seen: ClusterSeen) -> Mapping[str, PoolSeen]:
+def _told(state: Placed, seen: ClusterSeen) -> Mapping[str, PoolSeen]:
     """What was counted by pool; others may have given the nodes of an adopted cluster names of their own."""
     names = {lot.pool for lot in state.attempt.placement.lots}
     return {name: pool for name, pool in seen.pools.items() if name in names or not state.attempt.adopts}

@@ -17,7 +17,7 @@ PATIENCE = 5.0
 
 
 class Questions:
-    """``GET /inventory/<name>``; what is asked for stands in the query, with the names of `schemas.questions.Asked`."""
+    """``GET /inventory/<name>``; the query has the fields of `schemas.questions.InventoryQuery`."""
 
     def __init__(self, bus: Bus, callers: Callers) -> None:
         self._bus = bus

@@ -60,7 +60,7 @@ class Letter(NamedTuple):
         """As JSON would have it."""
         failed = dict(zip(("stream", "consumer"), self.failed, strict=True))
         what = {"number": self.number, "fingerprint": self.fingerprint, "reason": self.reason, "failed": failed}
-        return what | {"said_on": self.subject, "message": self.said.item()}
+        return what | {"saidOn": self.subject, "message": self.said.item()}
 
 
 def grouped(letters: Iterable[Letter]) -> list[Item]:

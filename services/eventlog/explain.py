@@ -5,25 +5,24 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-import msgspec
-
 from schemas.cluster import (
     ClusterState,
     Hibernated,
     Launching,
+    Pending,
     Placing,
     Provisioned,
     Ready,
     Released,
     Releasing,
-    Requested,
     Stalled,
+    UnmetDemand,
     Upgrading,
     Waiting,
 )
-from schemas.growth import Ungrown
 from schemas.placement import Attempt, Placement
 from schemas.registry import declared
+from schemas.wire import WireStruct
 from schemas.wish import Need
 from services.colony.accounting import held, so_far
 
@@ -32,7 +31,7 @@ LATE = ", which takes longer than it should"
 BUYS = "what the market has for its new pools"
 
 
-class Tried(msgspec.Struct, frozen=True, kw_only=True):
+class Tried(WireStruct, frozen=True, kw_only=True):
     """One attempt, from its choice to its release."""
 
     number: int
@@ -54,7 +53,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """Against the next best at the same size, so far; negative: that one counted as dearer than its price."""
 
 
-class Account(msgspec.Struct, frozen=True, kw_only=True):
+class Account(WireStruct, frozen=True, kw_only=True):
     """Why a cluster is where it is."""
 
     tenant: str
@@ -81,7 +80,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WAITS: Mapping[type[ClusterState], Callable[[Any], str]] = {
-    Requested: lambda _: "an answer of the market",
+    Pending: lambda _: "an answer of the market",
     Placing: lambda s: _going(s.attempt, s) if s.attempt else "an answer of the market",
     Waiting: lambda s: f"the market, asked again at {_clock(s.until)}: {s.reason}: {s.message}",
     Launching: lambda s: s.held or f"its API to answer, until {_clock(s.deadline)} at the latest",
@@ -188,7 +187,7 @@ def _size(state: Ready) -> str:
     return f"its new size of {state.wish.need.nodes} nodes{LATE * late}"
 
 
-def _more(ungrown: Ungrown | None) -> str:
+def _more(ungrown: UnmetDemand | None) -> str:
     return f"more nodes: {ungrown.reason}: {ungrown.message}" if ungrown else ""
 
 

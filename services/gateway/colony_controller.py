@@ -12,7 +12,8 @@ from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from events.telemetry import NOWHERE, Trace
 from schemas.cluster import ClusterState, Released, Releasing
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
+from schemas.registry import declared
 from schemas.wish import Wish
 from services.clouds.labels import GROUP
 from services.gateway.annotations import MANAGER, release_trace_of, trace_of
@@ -108,7 +109,7 @@ class ColonyController:
             return
         try:
             asked = tuple(map(self._with_dropped_addons, self._wishes.read(colony)))
-        except Refused as why:
+        except InvalidResource as why:
             await self._write_status(colony, status.invalid(colony, str(why), self._clock()))
             await self._remove_finalizer(colony, ())
             return
@@ -189,7 +190,7 @@ class ColonyController:
         going = (s.wish for s in self._own_clusters(meta) if s.wish.name not in asked and not self._models.is_gone(s))
         released = (released_wish(wish, meta["generation"]) for wish in going)
         facts = (replace(self._models.facts(wish), dropped=True) for wish in released)
-        return [each for each in facts if phase(each) != Released.__name__]
+        return [each for each in facts if phase(each) != declared(Released).phase]
 
     def _status(self, colony: Object, facts: list[Facts]) -> Object:
         told = self.kubeconfigs.status(colony["metadata"]) or KubeconfigStatus()

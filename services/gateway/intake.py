@@ -15,10 +15,10 @@ from events.kube.resources import COLONIES
 from events.reply import RequestOutcome, reply_to
 from events.telemetry import NOWHERE, Meters, Trace, extract, hearing
 from schemas import durations
-from schemas.crds import Refused, read_colony
+from schemas.crds import InvalidResource, read_colony
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, names_of
-from schemas.wish import ClusterRequested, ColonyExtended, ColonyReleased, ColonyScaled
+from schemas.wish import ClusterRequest, ExtendRequest, ReleaseRequest, ScaleRequest
 from services.clouds.labels import FORCE, GROUP
 from services.colony.apply import apply_edit
 from services.colony.edits import NoSuchPool, Patch, Untimely, extending, scaling
@@ -26,7 +26,7 @@ from services.gateway.annotations import event_annotations, release_annotations
 from services.runtime.worker import LONGEST, Worker
 
 T = TypeVar("T")
-C = TypeVar("C", ColonyScaled, ColonyExtended)
+C = TypeVar("C", ScaleRequest, ExtendRequest)
 ORIGIN = f"{GROUP}/origin"
 MANAGER = "alate-intake"
 LARGEST = 256 * 1024
@@ -36,10 +36,10 @@ WAITS = 12 * 86_400
 CONSUMER = Consumer(
     "gateway-intake",
     Stream.INTAKE,
-    ("cluster.requested", "cluster.requested.*", "colony.released.*.*", "colony.scaled.*.*.*", "colony.extended.*.*.*"),
+    ("cluster.requested", "cluster.requested.*", "colony.release.*.*", "colony.scale.*.*.*", "colony.extend.*.*.*"),
     max_deliver=int(WAITS / LONGEST),
 )
-INVALID = (Malformed, Refused, NoSuchPool, Untimely, msgspec.DecodeError, Denied, NotFound)
+INVALID = (Malformed, InvalidResource, NoSuchPool, Untimely, msgspec.DecodeError, Denied, NotFound)
 """What a request raises that can never be done."""
 
 log = structlog.get_logger()
@@ -64,9 +64,9 @@ class Intake:
         self._jitter = jitter
         self._does: Mapping[str, Callable[[Delivery], Awaitable[str]]] = {
             "cluster.requested": self._found,
-            "colony.released": self._release,
-            "colony.scaled": self._scale,
-            "colony.extended": self._extend,
+            "colony.release": self._release,
+            "colony.scale": self._scale,
+            "colony.extend": self._extend,
         }
         """By the first two tokens of the subject; each gives the Colony's name."""
 
@@ -101,7 +101,7 @@ class Intake:
         """Make a Colony of a request, unless it was released since: a request that comes late founds nothing."""
         colony = read_request(delivery)
         name, tenant = colony["metadata"]["name"], colony["metadata"]["namespace"]
-        released = await self._bus.last(Stream.INTAKE, declared(ColonyReleased).at(tenant, name))
+        released = await self._bus.last(Stream.INTAKE, declared(ReleaseRequest).at(tenant, name))
         if released is not None and released.sequence > delivery.stored.sequence:
             log.info("intake.late", tenant=tenant, name=name)
         else:
@@ -125,7 +125,7 @@ class Intake:
 
     async def _scale(self, delivery: Delivery) -> str:
         """Write another number of nodes into a Colony, unless a later word on the cluster is there."""
-        asked, subject = read_change(delivery, ColonyScaled), delivery.stored.subject
+        asked, subject = read_change(delivery, ScaleRequest), delivery.stored.subject
         last = await self._bus.last(Stream.INTAKE, subject)
         if last is not None and last.sequence > delivery.stored.sequence:
             log.info("intake.late", tenant=asked.tenant, name=asked.name)
@@ -135,16 +135,16 @@ class Intake:
 
     async def _extend(self, delivery: Delivery) -> str:
         """Write a longer life into a Colony, unless it is written there."""
-        asked = read_change(delivery, ColonyExtended)
+        asked = read_change(delivery, ExtendRequest)
         life = _life(asked.time_to_live)
         await self._edit(asked, lambda colony: extending(colony, asked.cluster, life))
         return asked.name
 
-    async def _edit(self, asked: ColonyScaled | ColonyExtended, edit: Callable[[Object], Patch]) -> None:
+    async def _edit(self, asked: ScaleRequest | ExtendRequest, edit: Callable[[Object], Patch]) -> None:
         await apply_edit(self._kube, asked.tenant, asked.name, edit)
 
 
-def _notes(event: CloudEvent, asked: ColonyReleased, delivery: Delivery, meta: Object) -> Mapping[str, str]:
+def _notes(event: CloudEvent, asked: ReleaseRequest, delivery: Delivery, meta: Object) -> Mapping[str, str]:
     """What is written on a Colony that is let go: by what, unless another event was faster, and whether by force."""
     by = {} if meta.get("deletionTimestamp") else release_annotations(event.id, extract(delivery.stored.headers))
     return {**by, **({FORCE: "true"} if asked.force else {})}
@@ -155,7 +155,7 @@ def _life(text: str) -> timedelta:
     try:
         return durations.parse(text)
     except ValueError as wrong:
-        raise Malformed(f"time_to_live is {text!r}: {wrong}") from wrong
+        raise Malformed(f"timeToLive is {text!r}: {wrong}") from wrong
 
 
 def read_change(delivery: Delivery, kind: type[C]) -> C:
@@ -167,10 +167,10 @@ def read_change(delivery: Delivery, kind: type[C]) -> C:
     return asked
 
 
-def read_release(delivery: Delivery) -> tuple[CloudEvent, ColonyReleased]:
+def read_release(delivery: Delivery) -> tuple[CloudEvent, ReleaseRequest]:
     """A message, and what it releases. Raises msgspec.DecodeError, Malformed."""
     event = read_event(delivery)
-    asked = _readable(lambda: msgspec.json.decode(event.data, type=ColonyReleased))
+    asked = _readable(lambda: msgspec.json.decode(event.data, type=ReleaseRequest))
     names = names_of(delivery.stored.subject)[2:]
     if names != (asked.tenant, asked.name):
         raise Malformed(f"the subject names {'/'.join(names)}, the release {asked.tenant}/{asked.name}: must be equal")
@@ -212,7 +212,7 @@ def read_event(delivery: Delivery) -> CloudEvent:
 
 def colony_of(event: CloudEvent, tenant_of_subject: tuple[str, ...], trace: Trace = NOWHERE) -> Object:
     """The Colony a request asks for. Raises msgspec.DecodeError, Refused, Malformed."""
-    asked = msgspec.json.decode(event.data, type=ClusterRequested)
+    asked = msgspec.json.decode(event.data, type=ClusterRequest)
     if tenant_of_subject and tenant_of_subject != (asked.tenant,):
         raise Malformed(
             f"the subject is of tenant {tenant_of_subject[0]}, the request of {asked.tenant}: must be equal"

@@ -9,7 +9,7 @@ from events.bus import Bus
 from events.meters import Meters
 from schemas import addon, cluster, teardown
 from schemas.addon import AddonState, Withdrawn, addon_name
-from schemas.cluster import ClusterState, Founded, Launching, Placing, Provisioned, Releasing, Requested
+from schemas.cluster import ClusterState, Launching, Pending, Placed, Placing, Provisioned, Releasing
 from schemas.entity import State
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
@@ -29,7 +29,7 @@ Name = tuple[str, str]
 """A Colony's namespace and name."""
 Enqueue = Callable[[Name], None]
 """Has a Colony looked at."""
-STARTING = (Requested, Placing, Launching, Provisioned)
+STARTING = (Pending, Placing, Launching, Provisioned)
 """States of a cluster that is on its way."""
 PASSING = (*STARTING, Armed)
 """States that others come right after, or that come right after others: one look shows both."""
@@ -154,7 +154,7 @@ class ReadModels:
 
     def _infra(self, wish: Wish, state: ClusterState | None) -> InfraSeen | None:
         """What its own object shows; where its API is may be told by the Cluster beneath, as k0rdent's tells it not."""
-        if not isinstance(state, Founded | Releasing):
+        if not isinstance(state, Placed | Releasing):
             return None
         name = state.attempt.object_name(wish.name)
         found = (self.infra.get(declared(InfraSeen).at(wish.tenant, backend, name)) for backend in BACKENDS)

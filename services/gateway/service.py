@@ -22,7 +22,6 @@ from services.gateway.intake import Intake
 from services.gateway.kube_events.recorder import Recorder
 from services.gateway.metrics.fleet import fleet
 from services.gateway.metrics.state_ages import ages
-from services.gateway.moved import carry_over
 from services.gateway.read_models import Name, ReadModels
 from services.gateway.status.previous import StatusCosts
 from services.runtime.level_publisher import LevelPublisher
@@ -81,7 +80,6 @@ class Gateway:
     async def run(self) -> None:
         """Boot, then follow everything for ever."""
         await self._levels.boot()
-        await carry_over(self._bus, self._levels)
         try:
             async with self._queue.running(), asyncio.TaskGroup() as group:
                 for view in self._books.views:

@@ -6,7 +6,7 @@ from datetime import timedelta
 import msgspec
 
 from events.kube.port import Object
-from schemas.crds import AdoptSpec, ClusterSpec, Colony, NetworkSpec, PoolSpec, Refused, read_colony
+from schemas.crds import AdoptSpec, ClusterSpec, Colony, InvalidResource, NetworkSpec, PoolSpec, read_colony
 from schemas.infra import InfraSeen, Remains
 from schemas.limits import Limits
 from schemas.wish import AddonRef, Adopt, Need, Network, Pool, Taint, Wish, digest
@@ -48,7 +48,7 @@ class WishReader:
     def __init__(self, backend: str) -> None:
         """`backend` is the default back end."""
         self._backend = backend
-        self._read: dict[tuple[str, str], tuple[object, tuple[Wish, ...] | Refused]] = {}
+        self._read: dict[tuple[str, str], tuple[object, tuple[Wish, ...] | InvalidResource]] = {}
         """By namespace and name: the version that was read, and its wishes or why it is invalid."""
 
     def read(self, colony: Object) -> tuple[Wish, ...]:
@@ -59,7 +59,7 @@ class WishReader:
         known = self._read.get(name)
         if known is None or known[0] != version:
             known = self._read[name] = (version, self._parsed(colony))
-        if isinstance(known[1], Refused):
+        if isinstance(known[1], InvalidResource):
             raise known[1]
         return known[1]
 
@@ -67,10 +67,10 @@ class WishReader:
         """Drop the wishes of a Colony that is gone."""
         self._read.pop(name, None)
 
-    def _parsed(self, colony: Object) -> tuple[Wish, ...] | Refused:
+    def _parsed(self, colony: Object) -> tuple[Wish, ...] | InvalidResource:
         try:
             return wishes(read_colony({key: value for key, value in colony.items() if key != "status"}), self._backend)
-        except Refused as invalid:
+        except InvalidResource as invalid:
             return invalid
 
 
@@ -141,11 +141,11 @@ def _pool(pool: PoolSpec) -> Pool:
 
 def _limits(cluster: ClusterSpec) -> Limits:
     return Limits(
-        time_to_live=_seconds(cluster.time_to_live),
-        idle_after=_seconds(cluster.idle_after),
-        warn_before=cluster.warn_before.total_seconds(),
-        drain_timeout=cluster.drain_timeout.total_seconds(),
-        clean_timeout=cluster.clean_timeout.total_seconds(),
+        time_to_live_seconds=_seconds(cluster.time_to_live),
+        idle_after_seconds=_seconds(cluster.idle_after),
+        warn_before_seconds=cluster.warn_before.total_seconds(),
+        drain_timeout_seconds=cluster.drain_timeout.total_seconds(),
+        clean_timeout_seconds=cluster.clean_timeout.total_seconds(),
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from schemas.cluster import Placing, Provisioned, Ready
 from schemas.entity import State
 from schemas.inventory import Offer
-from schemas.market import CapacitySeen, Refusal
+from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.placement import Attempt, Lot
 
 RegionKey = tuple[str, str]
@@ -30,7 +30,7 @@ MOST_REFUSALS = 200
 """Refusals kept per region: the newest."""
 
 
-def refusals(state: State) -> Iterator[tuple[RegionKey, Refusal]]:
+def refusals(state: State) -> Iterator[tuple[RegionKey, CapacityRefusal]]:
     """What the last failed attempt tells of the market, by place; told again until the next one has failed.
 
     So does a cluster on spot machines that was whole, and is not.
@@ -44,7 +44,7 @@ def refusals(state: State) -> Iterator[tuple[RegionKey, Refusal]]:
             yield place, _refusal(attempt.reason, lot, state, f"{state.uid}/{attempt.number}")
 
 
-def _interruptions(state: Provisioned) -> Iterator[tuple[RegionKey, Refusal]]:
+def _interruptions(state: Provisioned) -> Iterator[tuple[RegionKey, CapacityRefusal]]:
     place = (state.attempt.placement.cloud, state.attempt.placement.region)
     told = f"{state.uid}/{state.attempt.number}/{state.interruptions}"
     for lot in state.attempt.placement.lots:
@@ -52,8 +52,8 @@ def _interruptions(state: Provisioned) -> Iterator[tuple[RegionKey, Refusal]]:
             yield place, _refusal(INTERRUPTED, lot, state, told)
 
 
-def _refusal(reason: str, lot: Lot, state: State, attempt: str) -> Refusal:
-    return Refusal(
+def _refusal(reason: str, lot: Lot, state: State, attempt: str) -> CapacityRefusal:
+    return CapacityRefusal(
         reason=reason,
         instance=lot.instance,
         accelerator=lot.accelerator,
@@ -76,7 +76,7 @@ def blamed_lots(attempt: Attempt) -> tuple[Lot, ...]:
     return tuple(lot for lot in lots if lot.spot is spot and (named or spot)) or lots
 
 
-def learn(seen: CapacitySeen, told: Iterable[Refusal], now: datetime) -> CapacitySeen:
+def learn(seen: CapacitySeen, told: Iterable[CapacityRefusal], now: datetime) -> CapacitySeen:
     """With what is new, each attempt's lot once; then without what weighs nothing any more."""
     known = {_refusal_key(refusal) for refusal in seen.refusals}
     new = {_refusal_key(r): r for r in told if r.at > _oldest(seen, r, now) and _refusal_key(r) not in known}
@@ -87,12 +87,12 @@ def learn(seen: CapacitySeen, told: Iterable[Refusal], now: datetime) -> Capacit
     return msgspec.structs.replace(seen, refusals=tuple(ordered[-MOST_REFUSALS:]))
 
 
-def _oldest(seen: CapacitySeen, refusal: Refusal, now: datetime) -> datetime:
+def _oldest(seen: CapacitySeen, refusal: CapacityRefusal, now: datetime) -> datetime:
     return now - FORGET_AFTER * timedelta(seconds=_half_life(seen, refusal.reason))
 
 
 def _half_life(seen: CapacitySeen, reason: str) -> float:
-    return seen.half_life * (INTERRUPTION_HALF_LIVES if reason == INTERRUPTED else 1)
+    return seen.half_life_seconds * (INTERRUPTION_HALF_LIVES if reason == INTERRUPTED else 1)
 
 
 def forgive(seen: CapacitySeen, ready: Ready) -> CapacitySeen:
@@ -117,7 +117,7 @@ def interruptions(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: 
     return _weigh(seen, against, now) * math.log(2) * 3600 / _half_life(seen, INTERRUPTED)
 
 
-def _weigh(seen: CapacitySeen, against: Iterable[Refusal], now: datetime) -> float:
+def _weigh(seen: CapacitySeen, against: Iterable[CapacityRefusal], now: datetime) -> float:
     aged = ((max(0.0, (now - r.at).total_seconds()), _half_life(seen, r.reason)) for r in against)
     return math.fsum(math.exp2(-age / half_life) for age, half_life in aged)
 
@@ -132,7 +132,7 @@ def price_factor(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: d
     return refused * (1.0 + INTERRUPTION_HOURS * interruptions(seen, machine, spot=spot, now=now))
 
 
-def concerns(refusal: Refusal, machine: Lot | Offer, *, spot: bool) -> bool:
+def concerns(refusal: CapacityRefusal, machine: Lot | Offer, *, spot: bool) -> bool:
     """No room is a matter of one zone's machines, an interruption of a region's; a quota of a region's accelerators.
 
     Where no zone was asked for, there is no room in any.
@@ -146,5 +146,5 @@ def concerns(refusal: Refusal, machine: Lot | Offer, *, spot: bool) -> bool:
     return refusal.zone in ("", machine.zone) and refusal.instance == machine.instance
 
 
-def _refusal_key(refusal: Refusal) -> tuple[str, str, str, bool]:
+def _refusal_key(refusal: CapacityRefusal) -> tuple[str, str, str, bool]:
     return (refusal.attempt, refusal.zone, refusal.instance, refusal.spot)

@@ -8,7 +8,7 @@ from io import StringIO
 from itertools import islice
 from pathlib import Path
 
-from schemas.documents import Unreadable, document
+from schemas.documents import InvalidYaml, document
 from services.market.catalog import CatalogRow, PriceCatalog, read
 
 COLUMNS = ("InstanceType", "AcceleratorName", "AcceleratorCount", "vCPUs", "MemoryGiB", "Price", "Region")
@@ -89,7 +89,7 @@ def _csv(cloud: str, text: str) -> PriceCatalog:
 def _own_nodes(cloud: str, text: str) -> PriceCatalog:
     try:
         written = document(text, LARGEST_YAML)
-    except Unreadable as wrong:
+    except InvalidYaml as wrong:
         return PriceCatalog((), damaged=f"{cloud}: is no YAML: {wrong}")
     pools = written.get("pools") if isinstance(written, Mapping) else None
     if not isinstance(pools, list) or not all(isinstance(pool, Mapping) for pool in pools):

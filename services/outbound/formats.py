@@ -110,7 +110,7 @@ def cdevent(occasion: Occasion, predicate: str) -> CloudEvent:
 
 
 PENDING, SUCCESS, FAILURE, OVER = "pending", "success", "failure", "over"
-STANDS = {"requested": PENDING, "waiting": PENDING, "ready": SUCCESS, "stalled": FAILURE, "released": OVER}
+STANDS = {"pending": PENDING, "waiting": PENDING, "ready": SUCCESS, "stalled": FAILURE, "released": OVER}
 """How a cluster stands for its commit, by event; what is not here is under way."""
 GITHUB = {PENDING: "pending", "": "pending", SUCCESS: "success", FAILURE: "failure", OVER: "error"}
 GITLAB = {PENDING: "pending", "": "running", SUCCESS: "success", FAILURE: "failed", OVER: "canceled"}

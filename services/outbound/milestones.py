@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import msgspec
-
 from events.bus import Stored
 from schemas.subjects import names_of
+from schemas.wire import WireStruct
 from schemas.wish import Wish
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class Said(WireStruct, frozen=True, kw_only=True):
     """What of a cluster's state is told to others."""
 
     wish: Wish

@@ -10,9 +10,9 @@ import structlog
 from pydantic import AfterValidator, Field
 
 from events.jetstream.credentials import without_secrets
-from schemas.crds.refusals import Refused, read
-from schemas.crds.written import Label, ListMap, Written
-from schemas.documents import Unreadable, document
+from schemas.crds.errors import InvalidResource, read
+from schemas.crds.model import CrdModel, Label, ListMap
+from schemas.documents import InvalidYaml, document
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 LARGEST = 1 << 20
@@ -32,7 +32,7 @@ def _address(text: str) -> str:
     return text.rstrip("/")
 
 
-class Target(Written):
+class Target(CrdModel):
     """One receiver."""
 
     name: Label
@@ -54,7 +54,7 @@ class Target(Written):
         return self.tenant in (None, tenant) and any(fnmatchcase(f"{domain}.{event}", each) for each in wanted)
 
 
-class TargetsFile(Written):
+class TargetsFile(CrdModel):
     """All of them."""
 
     targets: Annotated[list[Target], Field(max_length=256), ListMap()] = Field(default_factory=list)
@@ -66,12 +66,12 @@ def read_targets(text: str) -> Mapping[str, Target]:
     try:
         written = document(text, LARGEST)
         if not isinstance(written, dict):
-            raise Refused("the file of targets must be a mapping with the key targets")  # noqa: TRY301 - told as all else
+            raise InvalidResource("the file of targets must be a mapping with the key targets")  # noqa: TRY301 - told as all else
         return {each.name: each for each in read(TargetsFile, written).targets}
-    except Unreadable as error:
-        raise Refused(f"the file of targets is no YAML: {error}") from error
-    except Refused as error:
-        raise Refused(without_secrets(str(error))) from None
+    except InvalidYaml as error:
+        raise InvalidResource(f"the file of targets is no YAML: {error}") from error
+    except InvalidResource as error:
+        raise InvalidResource(without_secrets(str(error))) from None
 
 
 class Targets:
@@ -95,7 +95,7 @@ class Targets:
                 self._version = version
                 self._known = read_targets(self._file.read_text())
                 self._tell("")
-        except (Refused, OSError, UnicodeDecodeError) as wrong:
+        except (InvalidResource, OSError, UnicodeDecodeError) as wrong:
             self._version = None if isinstance(wrong, OSError) else self._version
             self._tell(str(wrong))
         return self._known

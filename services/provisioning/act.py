@@ -8,25 +8,25 @@ import msgspec
 from events.backoff import Backoffs
 from events.errors import Denied, NoCapacity, NotFound, TryLater
 from events.kube.errors import NotServed
-from schemas.cluster import NOT_INSTALLED
-from schemas.founding import (
-    Gone,
-    Held,
+from schemas.attempts import (
+    AttemptBlocked,
+    AttemptGone,
+    AttemptRecovered,
+    AttemptUnrecoverable,
     Launch,
     LaunchFailed,
-    Look,
-    MadeLate,
-    NotRecalled,
+    Observe,
+    OrphanCreated,
     Rank,
-    Recall,
-    Recalled,
+    RecoverAttempt,
     Release,
 )
+from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Ranked
 from schemas.registry import declared
-from schemas.resize import Bought, Buy, NotBought, Resize, Resized, ResizeRefused
+from schemas.resize import PoolPriced, PoolUnavailable, PricePool, Resize, Resized, ResizeRefused
 from schemas.upgrade import Rolling, Upgrade, Upgraded, UpgradeRefused
 from schemas.wish import Adopt, Need
 from services.clouds import backend_for, elsewhere
@@ -104,13 +104,13 @@ class ProvisioningCalls:
         self._wait_for_offers(command.wish.need)
         return msgspec.structs.replace(self._stall.taken_in(command, there), adopts=adopt.name)
 
-    async def recall(self, command: Recall) -> tuple[Recalled | NotRecalled, ...]:
+    async def recall(self, command: RecoverAttempt) -> tuple[AttemptRecovered | AttemptUnrecoverable, ...]:
         """What its objects tell of an attempt. Raises TryLater while they cannot be read, or until there are offers."""
         wish, name = command.wish, command.attempt.object_name(command.wish.name)
         try:
             there = await backend_for(wish, self._clouds).standing(wish.tenant, name)
         except NotFound as missing:
-            return (NotRecalled(command.attempt.number, missing.message),)
+            return (AttemptUnrecoverable(command.attempt.number, missing.message),)
         except Denied as denied:
             raise TryLater(denied.message, INSTALL_RECHECK) from denied
         self._wait_for_offers(wish.need)
@@ -128,8 +128,8 @@ class ProvisioningCalls:
         except Denied as denied:
             return (_launch_refused(command, denied),)
         if not await self._stall.stands(command):
-            return (MadeLate(msgspec.structs.replace(command.attempt, backend=command.wish.need.backend)),)
-        return (Held(number),) if command.told else ()
+            return (OrphanCreated(msgspec.structs.replace(command.attempt, backend=command.wish.need.backend)),)
+        return (AttemptBlocked(number),) if command.told else ()
 
     async def _make(self, command: Launch) -> None:
         """What stands already has its machines: they are no more to be had."""
@@ -168,15 +168,15 @@ class ProvisioningCalls:
         self._rolling.forget(key)
         return (Rolling(number, version, progress) if progress else Upgraded(number, version),)
 
-    async def buy(self, command: Buy) -> tuple[Bought | NotBought, ...]:
+    async def buy(self, command: PricePool) -> tuple[PoolPriced | PoolUnavailable, ...]:
         """What the market offers for the pools that are to be added, if the back end can add any."""
         if not self._priced:
-            return (NotBought(command.attempt, command.wish.need, NO_CATALOG),)
+            return (PoolUnavailable(command.attempt, command.wish.need, NO_CATALOG),)
         try:
             reach = await backend_for(command.wish, self._clouds).reach(command.wish)
         except Denied as denied:
             _wait_if_curable(denied)
-            return (NotBought(command.attempt, command.wish.need, denied.message),)
+            return (PoolUnavailable(command.attempt, command.wish.need, denied.message),)
         self._wait_for_offers(command.wish.need)
         return (self._stall.bought(command, reach),)
 
@@ -190,14 +190,14 @@ class ProvisioningCalls:
         except NotServed:  # that its objects are gone with the kind would be a guess, and may cost what still runs
             return _release_blocked(command, uninstalled(backend.watched.api_version, backend.watched.kind))
         except NotFound:
-            return (Gone(number, where, command.attempt.adopts),)
+            return (AttemptGone(number, where, command.attempt.adopts),)
         except Denied as denied:
             return _release_blocked(command, denied)
         if command.told:
-            return (Held(number),)
+            return (AttemptBlocked(number),)
         raise TryLater(f"{command.attempt.object_name(command.wish.name)} is still going", RELEASE_RECHECK)
 
-    async def look(self, command: Look) -> tuple[Event, ...]:
+    async def look(self, command: Observe) -> tuple[Event, ...]:
         """What was last seen of the attempt, from above and from within.
 
         Its namesake at another back end is not it; nor is an earlier attempt that had taken in the same object: it
@@ -225,13 +225,13 @@ def act(
     return acts(
         {
             Rank: calls.rank,
-            Recall: calls.recall,
+            RecoverAttempt: calls.recall,
             Launch: calls.launch,
             Resize: calls.resize,
             Upgrade: calls.upgrade,
-            Buy: calls.buy,
+            PricePool: calls.buy,
             Release: calls.release,
-            Look: calls.look,
+            Observe: calls.look,
         }
     )
 
@@ -247,19 +247,19 @@ def _retry_until_found() -> Iterator[None]:
         raise TryLater(missing.message, RELEASE_RECHECK) from missing
 
 
-def _launch_refused(command: Launch, denied: Denied) -> LaunchFailed | Held:
+def _launch_refused(command: Launch, denied: Denied) -> LaunchFailed | AttemptBlocked:
     """The next offer is taken, unless no offer would help."""
     if denied.reason != NOT_INSTALLED:
         return LaunchFailed(command.attempt.number, denied.reason, denied.message)
     _wait_if_reported(denied, command.told)
-    return Held(command.attempt.number, denied.message)
+    return AttemptBlocked(command.attempt.number, denied.message)
 
 
 def _release_blocked(command: Release, denied: Denied) -> tuple[Event, ...]:
     """Raises TryLater where people know already, or there is nobody to tell."""
     if command.told in (None, denied.message):
         raise TryLater(denied.message, INSTALL_RECHECK) from denied
-    return (Held(command.attempt.number, denied.message),)
+    return (AttemptBlocked(command.attempt.number, denied.message),)
 
 
 def _wait_if_curable(denied: Denied) -> None:

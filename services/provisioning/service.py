@@ -10,7 +10,7 @@ from schemas.cluster import Released
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offers
 from schemas.subjects import Key
-from schemas.teardown import Releasing
+from schemas.teardown import TeardownReleasing
 from schemas.wish import Wish
 from services.clouds.port import Cloud
 from services.provisioning.act import act
@@ -25,7 +25,7 @@ SUBSCRIPTIONS = (
     subscribe(Wish, lambda _, wish: ((Key("cluster", wish.tenant, wish.name), wish),)),
     subscribe(InfraSeen, lambda names, seen: ((Key("cluster", names[2], seen.cluster), seen),)),
     subscribe(ClusterSeen, lambda names, seen: ((Key("cluster", names[2], seen.cluster), seen),)),
-    subscribe(Releasing, lambda names, order: ((Key("cluster", names[2], names[3]), order),)),
+    subscribe(TeardownReleasing, lambda names, order: ((Key("cluster", names[2], names[3]), order),)),
 )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from events.bus import Stored
 from schemas.inventory import NodeSeen, Offers, StorageSeen
 from schemas.market import CapacitySeen
-from schemas.questions import LIMIT, Answered, Asked
+from schemas.questions import LIMIT, InventoryAnswer, InventoryQuery
 from schemas.unreadable import UNREADABLE
 from services.queries import offers, resources
 from services.queries.filter import Sieve, Unfit
@@ -34,7 +34,7 @@ class Kind:
 
     levels: tuple[type[msgspec.Struct], ...]
     by: tuple[str, ...]
-    """What tells its items apart: fields of `Asked`."""
+    """What tells its items apart: fields of `InventoryQuery`."""
     items: Callable[[Stored], Iterator[Item]]
     arranged: Callable[[Sequence[Item], Sequence[Item], datetime], list[Item]]
 
@@ -45,20 +45,20 @@ def _by(*fields: str) -> Callable[[Sequence[Item], Sequence[Item], datetime], li
 
 
 PLACE = ("tenant", "cluster")
-MARKET = ("accelerator", "cloud", "region", "max_price", "spot")
+MARKET = ("accelerator", "cloud", "region", "maxPrice", "spot")
 KINDS: Mapping[str, Kind] = {
     "nodes": Kind((NodeSeen,), (*PLACE, "node", "accelerator"), resources.nodes, _by("namespace", "cluster", "node")),
     "gpus": Kind(
         (NodeSeen,), (*PLACE, "node", "accelerator"), resources.gpus, _by("namespace", "cluster", "node", "id")
     ),
-    "storage": Kind((StorageSeen,), PLACE, resources.storage, _by("namespace", "cluster", "storage_class")),
+    "storage": Kind((StorageSeen,), PLACE, resources.storage, _by("namespace", "cluster", "storageClass")),
     "offers": Kind((Offers, CapacitySeen), MARKET, offers.items, offers.arranged),
 }
 """By the question's name; its subject is `SUBJECT` and the name."""
 
 
 def answer(question: str, asked: bytes, kept: Kept, now: datetime) -> bytes:
-    """The answer, as JSON of `Answered`, to JSON of `Asked` (numbers may be written as text). Raises BadQuestion."""
+    """The JSON of an `InventoryAnswer` to the JSON of an `InventoryQuery`; numbers may be text. Raises BadQuestion."""
     kind = KINDS[question]
     wanted = _read(asked)
     sieve = _checked(question, kind, wanted)
@@ -68,11 +68,11 @@ def answer(question: str, asked: bytes, kept: Kept, now: datetime) -> bytes:
     return _page(found, wanted)
 
 
-def _read(asked: bytes) -> Asked:
+def _read(asked: bytes) -> InventoryQuery:
     try:
-        wanted = msgspec.json.decode(asked or b"{}", type=Asked, strict=False)
+        wanted = msgspec.json.decode(asked or b"{}", type=InventoryQuery, strict=False)
     except UNREADABLE as wrong:
-        fields = ", ".join(Asked.__struct_fields__)
+        fields = ", ".join(InventoryQuery.__struct_encode_fields__)
         raise BadQuestion(f"the question is not understood: {wrong}; expected JSON with any of {fields}") from wrong
     if not 1 <= wanted.limit <= LIMIT:
         raise BadQuestion(f"limit is {wanted.limit}: expected 1 to {LIMIT}")
@@ -81,12 +81,12 @@ def _read(asked: bytes) -> Asked:
     return wanted
 
 
-def _checked(question: str, kind: Kind, wanted: Asked) -> Sieve:
+def _checked(question: str, kind: Kind, wanted: InventoryQuery) -> Sieve:
     given = msgspec.to_builtins(wanted)
     foreign = [field for field in given if field not in (*kind.by, "offset", "limit")]
     if foreign:
         raise BadQuestion(f"{question} cannot be told apart by {', '.join(foreign)}: expected {', '.join(kind.by)}")
-    sieve = Sieve(**{field: given[field] for field in MARKET if field in given})
+    sieve = Sieve(wanted.accelerator, wanted.cloud, wanted.region, wanted.max_price, wanted.spot)
     try:
         sieve.check()
     except Unfit as wrong:
@@ -94,19 +94,19 @@ def _checked(question: str, kind: Kind, wanted: Asked) -> Sieve:
     return sieve
 
 
-def _names(wanted: Asked) -> tuple[str, ...]:
+def _names(wanted: InventoryQuery) -> tuple[str, ...]:
     """The first names of the subjects to look at, so that not all have to be read."""
     if wanted.tenant is None:
         return ()
     return (wanted.tenant,) if wanted.cluster is None else (wanted.tenant, wanted.cluster)
 
 
-def _is_at(item: Item, wanted: Asked) -> bool:
+def _is_at(item: Item, wanted: InventoryQuery) -> bool:
     places = {"namespace": wanted.tenant, "cluster": wanted.cluster, "node": wanted.node}
     return all(value is None or item.get(field) == value for field, value in places.items())
 
 
-def _page(found: Sequence[Item], wanted: Asked) -> bytes:
+def _page(found: Sequence[Item], wanted: InventoryQuery) -> bytes:
     items: list[msgspec.Raw] = []
     size = 0
     for item in found[wanted.offset : wanted.offset + wanted.limit]:
@@ -116,4 +116,4 @@ def _page(found: Sequence[Item], wanted: Asked) -> bytes:
             break
         items.append(msgspec.Raw(data))
     remaining = max(0, len(found) - wanted.offset - len(items))
-    return msgspec.json.encode(Answered(items=tuple(items), total=len(found), remaining=remaining))
+    return msgspec.json.encode(InventoryAnswer(items=tuple(items), total=len(found), remaining=remaining))

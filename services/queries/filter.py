@@ -38,7 +38,7 @@ class Sieve:
         }
         if any(value is not None and item.get(field) != value for field, value in wanted.items()):
             return False
-        price = item.get("spot_price") if self.spot else item.get("price")
+        price = item.get("spotPrice") if self.spot else item.get("price")
         if self.spot and price is None:
             return False
         return self.max_price is None or (price is not None and price <= self.max_price)

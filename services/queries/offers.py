@@ -23,7 +23,7 @@ def items(stored: Stored) -> Iterator[Item]:
         return
     said = msgspec.json.decode(stored.data)
     for offer in said["offers"]:
-        yield offer | {"as_of": said.get("as_of")}
+        yield offer | {"asOf": said.get("asOf")}
 
 
 def names(item: Item) -> tuple[str, ...]:
@@ -47,12 +47,12 @@ def arranged(some: Sequence[Item], everything: Sequence[Item], now: datetime) ->
 def _with(item: Item, seen: CapacitySeen | None, now: datetime) -> Item:
     if seen is None:
         return item
-    offer = msgspec.convert({k: v for k, v in item.items() if k != "as_of"}, Offer)
+    offer = msgspec.convert({k: v for k, v in item.items() if k != "asOf"}, Offer)
     hit = [r for r in seen.refusals for spot in (False, True) if concerns(r, offer, spot=spot)]
     if not hit:
         return item
     counts = {
-        "on_demand": round(price_factor(seen, offer, spot=False, now=now), 3),
+        "onDemand": round(price_factor(seen, offer, spot=False, now=now), 3),
         "spot": round(price_factor(seen, offer, spot=True, now=now), 3),
     }
-    return item | {"refusals": msgspec.to_builtins(hit), "counts_times": counts}
+    return item | {"refusals": msgspec.to_builtins(hit), "countsTimes": counts}

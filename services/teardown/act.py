@@ -10,9 +10,21 @@ from events.errors import Denied, Fault, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import PODS
 from schemas.addon import Withdrawn, addon_name
-from schemas.registry import Stream
+from schemas.registry import Stream, declared
 from schemas.subjects import Key
-from schemas.teardown import Audit, Audited, Blocked, Cleaning, Count, Drain, Drained, Draining, Sweep, Swept, Verifying
+from schemas.teardown import (
+    AuditCluster,
+    Audited,
+    Blocked,
+    CleanedUp,
+    Cleaning,
+    CleanUp,
+    CountAddons,
+    Drain,
+    Drained,
+    Draining,
+    Verifying,
+)
 from services.clouds.port import Cloud
 from services.kubernetes.workload_clusters import Keyless, Workloads
 from services.runtime.loop import Act, acts
@@ -48,16 +60,16 @@ class Calls:
         await self._within(Draining, command, cluster_cleanup.drain)
         return (Drained(),)
 
-    async def sweep(self, command: Sweep) -> tuple[Event, ...]:
+    async def sweep(self, command: CleanUp) -> tuple[Event, ...]:
         """Delete what would be paid for after the cluster. Raises Waits as long as any of it is there."""
         await self._within(Cleaning, command, cluster_cleanup.sweep)
-        return (Swept(),)
+        return (CleanedUp(),)
 
-    async def count(self, command: Count) -> tuple[Event, ...]:
+    async def count(self, command: CountAddons) -> tuple[Event, ...]:
         """The add-ons that are off."""
         return tuple([e for name in command.addons if (e := await _withdrawn(self._bus, command, name)) is not None])
 
-    async def audit(self, command: Audit) -> tuple[Event, ...]:
+    async def audit(self, command: AuditCluster) -> tuple[Event, ...]:
         """The proof that nothing is left. Raises Waits as long as anything is, or cannot be looked for."""
         tenant, name = command.wish.tenant, command.wish.name
         cloud = self._clouds.get(command.wish.need.backend)
@@ -71,14 +83,14 @@ class Calls:
             raise _waits(Verifying, f"{left} left")
         return (Audited(found),)
 
-    async def _within(self, step: Step, command: Drain | Sweep, work: Work) -> None:
+    async def _within(self, step: Step, command: Drain | CleanUp, work: Work) -> None:
         """Do it within the cluster, if that has an API. Raises Waits as long as it is not done, whatever is wrong."""
         if command.kubeconfig:
             what, heard = await self._look(command, work)
             if what:
                 raise _waits(step, what, heard=heard)
 
-    async def _look(self, command: Drain | Sweep, work: Work) -> tuple[str, bool]:
+    async def _look(self, command: Drain | CleanUp, work: Work) -> tuple[str, bool]:
         """What it waits for, and whether the cluster has answered; or might have, were it not for others."""
         heard = False
         try:
@@ -98,7 +110,7 @@ class Calls:
             log.exception("cluster.unreadable", tenant=command.tenant, secret=command.kubeconfig)
             return f"the cluster's API gives answers that cannot be read ({type(wrong).__name__})", False
 
-    async def _open(self, command: Drain | Sweep) -> Kube:
+    async def _open(self, command: Drain | CleanUp) -> Kube:
         try:
             return await self._workloads.open(command.tenant, command.kubeconfig)
         except Keyless:
@@ -118,17 +130,17 @@ class _Elsewhere(TryLater):
 def act(bus: Bus, workloads: Workloads, clouds: Mapping[str, Cloud]) -> Act:
     """The one place where teardown meets the world."""
     calls = Calls(bus, workloads, clouds)
-    return acts({Drain: calls.drain, Sweep: calls.sweep, Count: calls.count, Audit: calls.audit})
+    return acts({Drain: calls.drain, CleanUp: calls.sweep, CountAddons: calls.count, AuditCluster: calls.audit})
 
 
 def _waits(step: Step, what: str, *, heard: bool = True) -> Waits:
     """Foreign words are bounded here."""
     line = " ".join(what.split())
     told = line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
-    return Waits(told, LOOK_AGAIN, said=Blocked(step.__name__, told, heard))
+    return Waits(told, LOOK_AGAIN, said=Blocked(declared(step).phase, told, heard))
 
 
-async def _withdrawn(bus: Bus, command: Count, addon: str) -> Withdrawn | None:
+async def _withdrawn(bus: Bus, command: CountAddons, addon: str) -> Withdrawn | None:
     """The add-on's last word if that is withdrawn; one that never was anything counts as withdrawn."""
     key = Key("addon", command.tenant, addon_name(command.cluster, addon))
     stored = await bus.last(Stream.EVENTS, key.history)

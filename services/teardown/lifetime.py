@@ -8,24 +8,24 @@ import msgspec
 from schemas.cluster import ClusterState, Ready, Released
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
-from schemas.teardown import Armed, Draining, Gone, Releasing, Stuck, TeardownState, Verifying, Warned
+from schemas.teardown import Armed, Draining, Gone, Stuck, TeardownReleasing, TeardownState, Verifying, Warned
 from services.teardown.steps import STEP_LIMIT, begin, heed, lose
 
 W = TypeVar("W", Armed, Warned)
 
 
-def arm(_: None, cluster: ClusterState, now: datetime) -> Armed | Draining | Releasing:
+def arm(_: None, cluster: ClusterState, now: datetime) -> Armed | Draining | TeardownReleasing:
     return follow(_fresh(cluster), cluster, now)
 
 
-def arm_again(state: Gone, cluster: ClusterState, now: datetime) -> Gone | Armed | Draining | Releasing:
+def arm_again(state: Gone, cluster: ClusterState, now: datetime) -> Gone | Armed | Draining | TeardownReleasing:
     """A cluster of the same name is founded anew."""
     return state if _late(state, cluster) else arm(None, cluster, now)
 
 
 def succeed(
-    state: Releasing | Verifying | Stuck, cluster: ClusterState, now: datetime
-) -> Releasing | Verifying | Stuck | Armed | Draining:
+    state: TeardownReleasing | Verifying | Stuck, cluster: ClusterState, now: datetime
+) -> TeardownReleasing | Verifying | Stuck | Armed | Draining:
     """It is founded anew, so the one before is over; what may be left of that stays named."""
     if _late(state, cluster):
         return state
@@ -41,7 +41,7 @@ def verify_unfounded_again(state: Gone, cluster: Released, now: datetime) -> Gon
     return heed(state, cluster) if _late(state, cluster) else verify_unfounded(None, cluster, now)
 
 
-def follow(state: Armed, cluster: ClusterState, now: datetime) -> Armed | Draining | Releasing:
+def follow(state: Armed, cluster: ClusterState, now: datetime) -> Armed | Draining | TeardownReleasing:
     """What the cluster has become: its wish, its API, whether it was ever ready."""
     if cluster.uid != state.uid or cluster.since < state.as_of:
         return state
@@ -49,7 +49,7 @@ def follow(state: Armed, cluster: ClusterState, now: datetime) -> Armed | Draini
     return begin(known, "Deleted", now) if cluster.wish.deleting else known
 
 
-def follow_warned(state: Warned, cluster: ClusterState, now: datetime) -> Warned | Armed | Draining | Releasing:
+def follow_warned(state: Warned, cluster: ClusterState, now: datetime) -> Warned | Armed | Draining | TeardownReleasing:
     """A limit that was moved takes its warning back."""
     if cluster.uid != state.uid or cluster.since < state.as_of:
         return state
@@ -88,7 +88,7 @@ def warn(state: Armed, _: Due, now: datetime) -> Armed | Warned:
     return state.to(Warned, why=nearest[1], until=nearest[0])
 
 
-def expire(state: Warned, _: Due, now: datetime) -> Warned | Draining | Releasing:
+def expire(state: Warned, _: Due, now: datetime) -> Warned | Draining | TeardownReleasing:
     return begin(state, state.why, now) if now >= state.until else state
 
 
@@ -119,8 +119,8 @@ def next_end(state: TeardownState) -> tuple[datetime, str] | None:
 def warn_at(state: TeardownState, end_at: datetime) -> datetime:
     """When people are told: as long before as they asked, but never more than half the limit."""
     limits = state.wish.limits
-    shortest = min(limit for limit in (limits.time_to_live, limits.idle_after) if limit is not None)
-    return end_at - timedelta(seconds=min(limits.warn_before, shortest / 2))
+    shortest = min(limit for limit in (limits.time_to_live_seconds, limits.idle_after_seconds) if limit is not None)
+    return end_at - timedelta(seconds=min(limits.warn_before_seconds, shortest / 2))
 
 
 def _limits(state: TeardownState) -> list[tuple[datetime, str]]:
@@ -129,5 +129,8 @@ def _limits(state: TeardownState) -> list[tuple[datetime, str]]:
     limits = state.wish.limits
     may_idle = state.idle_since and not state.wish.need.hibernate
     idle_since = max(state.idle_since, state.ready_since) if state.idle_since and may_idle else None
-    pairs = ((state.ready_since, limits.time_to_live, "TimeToLive"), (idle_since, limits.idle_after, "Idle"))
+    pairs = (
+        (state.ready_since, limits.time_to_live_seconds, "TimeToLive"),
+        (idle_since, limits.idle_after_seconds, "Idle"),
+    )
     return [(since + timedelta(seconds=span), why) for since, span, why in pairs if since and span is not None]

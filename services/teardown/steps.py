@@ -10,20 +10,21 @@ from schemas.addon import Withdrawn
 from schemas.cluster import ClusterState, Released
 from schemas.cluster import Releasing as BeingReleased
 from schemas.entity import Due
+from schemas.registry import declared
 from schemas.teardown import (
     UNHEARD_LIMIT,
     Armed,
     Audited,
     Blocked,
+    CleanedUp,
     Cleaning,
     Drained,
     Draining,
     Ending,
     Gone,
-    Releasing,
     Skipped,
     Stuck,
-    Swept,
+    TeardownReleasing,
     TeardownState,
     Verifying,
     Warned,
@@ -42,8 +43,8 @@ E = TypeVar("E", bound=TeardownState)
 Going = TypeVar("Going", Draining, Cleaning)
 
 
-def begin(state: Armed | Warned, why: str, now: datetime) -> Draining | Releasing:
-    draining = state.to(Draining, why=why, began=now, deadline=now + _seconds(state.wish.limits.drain_timeout))
+def begin(state: Armed | Warned, why: str, now: datetime) -> Draining | TeardownReleasing:
+    draining = state.to(Draining, why=why, began=now, deadline=now + _seconds(state.wish.limits.drain_timeout_seconds))
     return _give_up(draining, "its end was forced", now) if state.wish.force else draining
 
 
@@ -52,16 +53,16 @@ def within(state: TeardownState) -> str:
     return "" if state.wish.need.kept or state.lent else state.kubeconfig
 
 
-def clean(state: Draining, _: Drained, now: datetime) -> Cleaning | Releasing:
+def clean(state: Draining, _: Drained, now: datetime) -> Cleaning | TeardownReleasing:
     """Without an API there is nothing in the cluster to clean."""
     if not state.kubeconfig:
         return _release(state, now)
     addons = _addons(state)
-    deadline = now + _seconds(state.wish.limits.clean_timeout)
+    deadline = now + _seconds(state.wish.limits.clean_timeout_seconds)
     return state.to(Cleaning, deadline=deadline, addons=addons, blocked=_awaits(addons), unheard=False)
 
 
-def count_off(state: Cleaning, addon: Withdrawn, now: datetime) -> Cleaning | Releasing:
+def count_off(state: Cleaning, addon: Withdrawn, now: datetime) -> Cleaning | TeardownReleasing:
     if addon.uid != state.uid:
         return state
     left = tuple(name for name in state.addons if name != addon.addon)
@@ -69,20 +70,20 @@ def count_off(state: Cleaning, addon: Withdrawn, now: datetime) -> Cleaning | Re
     return _release_if_clean(msgspec.structs.replace(state, addons=left, blocked=blocked), now)
 
 
-def sweep(state: Cleaning, _: Swept, now: datetime) -> Cleaning | Releasing:
+def sweep(state: Cleaning, _: CleanedUp, now: datetime) -> Cleaning | TeardownReleasing:
     return _release_if_clean(msgspec.structs.replace(state, swept=True, blocked=_awaits(state.addons)), now)
 
 
 def tell(state: Draining | Cleaning | Verifying, said: Blocked, now: datetime) -> Draining | Cleaning | Verifying:
     """What it waits for is written down; an end that goes as it should is over before that."""
-    if said.step != type(state).__name__ or now < state.since + NEWS_EVERY:
+    if said.step != declared(type(state)).phase or now < state.since + NEWS_EVERY:
         return state
     never = isinstance(state, Draining) and (state.unheard or not state.blocked)
     unheard = never and not said.heard
     return msgspec.structs.replace(state, blocked=said.what, unheard=unheard)
 
 
-def amend(state: Going, cluster: ClusterState, now: datetime) -> Going | Releasing:
+def amend(state: Going, cluster: ClusterState, now: datetime) -> Going | TeardownReleasing:
     """How long its end may take, and whether it waits at all, can be said while it goes on."""
     if cluster.uid != state.uid or cluster.since < state.as_of:
         return state
@@ -92,20 +93,20 @@ def amend(state: Going, cluster: ClusterState, now: datetime) -> Going | Releasi
     return _give_up(known, "its end was forced", now) if known.wish.force else known
 
 
-def give_up_drain(state: Draining, _: Due, now: datetime) -> Draining | Cleaning | Releasing:
+def give_up_drain(state: Draining, _: Due, now: datetime) -> Draining | Cleaning | TeardownReleasing:
     """Whoever does not answer at all is not asked to clean up either."""
     if now < state.ends_at:
         return state
     if state.unheard:
         return _give_up(state, _unanswered(state), now)
-    skipped = _undrained(state, _late(state, state.wish.limits.drain_timeout))
+    skipped = _undrained(state, _late(state, state.wish.limits.drain_timeout_seconds))
     return clean(_skipping(state, skipped), Drained(), now)
 
 
-def give_up_clean(state: Cleaning, _: Due, now: datetime) -> Cleaning | Releasing:
+def give_up_clean(state: Cleaning, _: Due, now: datetime) -> Cleaning | TeardownReleasing:
     if now < state.ends_at:
         return state
-    return _give_up(state, _late(state, state.wish.limits.clean_timeout), now)
+    return _give_up(state, _late(state, state.wish.limits.clean_timeout_seconds), now)
 
 
 def vanish(state: Draining | Cleaning, cluster: Released, now: datetime) -> Draining | Cleaning | Verifying:
@@ -118,15 +119,15 @@ def lose(state: E) -> E:
     return _skipping(state, _uncleaned(state, LOST))
 
 
-def hold(state: Releasing | Stuck, cluster: BeingReleased) -> Releasing | Stuck:
+def hold(state: TeardownReleasing | Stuck, cluster: BeingReleased) -> TeardownReleasing | Stuck:
     """Why it cannot be given back now."""
-    past = isinstance(state, Stuck) and state.step != Releasing.__name__
+    past = isinstance(state, Stuck) and state.step != declared(TeardownReleasing).phase
     if past or cluster.uid != state.uid or cluster.since < state.as_of or cluster.held == state.blocked:
         return state
     return msgspec.structs.replace(state, blocked=cluster.held, as_of=cluster.since)
 
 
-def verify(state: Releasing, cluster: Released, now: datetime) -> Releasing | Verifying:
+def verify(state: TeardownReleasing, cluster: Released, now: datetime) -> TeardownReleasing | Verifying:
     return _verifying(state, cluster, now)
 
 
@@ -145,24 +146,24 @@ def prove(state: Verifying, audit: Audited) -> Verifying | Gone:
     return state.to(Gone, proof=audit.found) if audit.clean else state
 
 
-def get_stuck(state: Releasing | Verifying, _: Due, now: datetime) -> Releasing | Verifying | Stuck:
+def get_stuck(state: TeardownReleasing | Verifying, _: Due, now: datetime) -> TeardownReleasing | Verifying | Stuck:
     if now < state.deadline:
         return state
-    step = type(state).__name__
+    step = declared(type(state)).phase
     message = f"{step} has taken longer than {STEP_LIMIT.total_seconds() / 60:.0f} minutes"
     return state.to(Stuck, step=step, message=message, deadline=now + RETRY_AFTER)
 
 
-def retry(state: Stuck, _: Due, now: datetime) -> Stuck | Releasing | Verifying:
+def retry(state: Stuck, _: Due, now: datetime) -> Stuck | TeardownReleasing | Verifying:
     """At the step that is stuck: a release that was heard of is not said again, only its proof looked for."""
     if now < state.deadline:
         return state
-    if state.step == Verifying.__name__:
+    if state.step == declared(Verifying).phase:
         return state.to(Verifying, deadline=now + STEP_LIMIT)
-    return state.to(Releasing, deadline=now + STEP_LIMIT)
+    return state.to(TeardownReleasing, deadline=now + STEP_LIMIT)
 
 
-def _give_up(state: Draining | Cleaning, why: str, now: datetime) -> Releasing:
+def _give_up(state: Draining | Cleaning, why: str, now: datetime) -> TeardownReleasing:
     """Nothing more is waited for in the cluster; what may be left because of that is named."""
     skipped = _uncleaned(state, why)
     if isinstance(state, Draining):
@@ -225,7 +226,7 @@ def _heeding(state: Going, cluster: ClusterState) -> Going:
     wish = msgspec.structs.replace(state.wish, limits=limits, force=cluster.wish.force)
     if wish == state.wish:
         return state
-    field = "drain_timeout" if isinstance(state, Draining) else "clean_timeout"
+    field = "drain_timeout_seconds" if isinstance(state, Draining) else "clean_timeout_seconds"
     longer = _seconds(getattr(limits, field) - getattr(had, field))
     return msgspec.structs.replace(state, wish=wish, deadline=state.deadline + longer, as_of=cluster.since)
 
@@ -236,12 +237,12 @@ def _verifying(state: E, cluster: Released, now: datetime) -> E | Verifying:
     return heed(state, cluster).to(Verifying, deadline=now + STEP_LIMIT, blocked="", unheard=False)
 
 
-def _release_if_clean(state: Cleaning, now: datetime) -> Cleaning | Releasing:
+def _release_if_clean(state: Cleaning, now: datetime) -> Cleaning | TeardownReleasing:
     return state if state.addons or not state.swept else _release(state, now)
 
 
-def _release(state: Ending, now: datetime) -> Releasing:
-    return state.to(Releasing, deadline=now + STEP_LIMIT, blocked="", unheard=False)
+def _release(state: Ending, now: datetime) -> TeardownReleasing:
+    return state.to(TeardownReleasing, deadline=now + STEP_LIMIT, blocked="", unheard=False)
 
 
 def _seconds(limit: float) -> timedelta:

@@ -3,14 +3,14 @@
 from schemas.entity import Wake
 from schemas.teardown import (
     Armed,
-    Audit,
+    AuditCluster,
     Cleaning,
-    Count,
+    CleanUp,
+    CountAddons,
     Drain,
     Draining,
-    Releasing,
     Stuck,
-    Sweep,
+    TeardownReleasing,
     Verifying,
     Warned,
 )
@@ -27,8 +27,8 @@ def watch_limits(state: Armed) -> tuple[Command, ...]:
 def clean(state: Cleaning) -> tuple[Command | None, ...]:
     tenant = state.wish.tenant
     return (
-        None if state.swept else Sweep(tenant, within(state)),
-        Count(tenant, state.wish.name, state.uid, state.addons) if state.addons else None,
+        None if state.swept else CleanUp(tenant, within(state)),
+        CountAddons(tenant, state.wish.name, state.uid, state.addons) if state.addons else None,
         Wake(state.ends_at),
     )
 
@@ -39,8 +39,8 @@ todo = asks(
         Warned: lambda s: (Wake(s.until),),
         Draining: lambda s: (Drain(s.wish.tenant, within(s)), Wake(s.ends_at)),
         Cleaning: clean,
-        Releasing: lambda s: (Wake(s.deadline),),
-        Verifying: lambda s: (Audit(s.wish, s.uid), Wake(s.deadline)),
+        TeardownReleasing: lambda s: (Wake(s.deadline),),
+        Verifying: lambda s: (AuditCluster(s.wish, s.uid), Wake(s.deadline)),
         Stuck: lambda s: (Wake(s.deadline),),
     }
 )

@@ -18,7 +18,7 @@ from events.cloudevents import CloudEvent, encode, msg_id
 from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
 from events.telemetry import Meters
-from schemas.cluster import LIFECYCLE, ClusterState, Launching, Placing, Provisioned, Ready, Requested
+from schemas.cluster import LIFECYCLE, ClusterState, Launching, Pending, Placing, Provisioned, Ready
 from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
 from schemas.registry import Stream, declared
@@ -46,10 +46,10 @@ def life(name: str) -> Iterator[ClusterState]:
         uid=f"3a5d0b61-7c0f-4d0e-9b1b-{name:>012}",
         generation=1,
         need=Need(pools=(POOL,), max_price_per_hour=60.0, backend="capi"),
-        limits=Limits(time_to_live=3600.0, idle_after=1800.0),
+        limits=Limits(time_to_live_seconds=3600.0, idle_after_seconds=1800.0),
     )
     attempt = Attempt(number=1, placement=Placement(cloud="aws", region="us-east-1", lots=(LOT,)))
-    first = Requested(uid=f"{wish.uid}.1", correlation=wish.uid, wish=wish)
+    first = Pending(uid=f"{wish.uid}.1", correlation=wish.uid, wish=wish)
     until = NOW + timedelta(minutes=30)
     launching = first.to(Launching, attempt=attempt, attempts=1, billed_since=NOW, deadline=until)
     yield first

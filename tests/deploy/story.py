@@ -162,7 +162,7 @@ async def release(bus: Bus, name: str, now: datetime) -> None:
     data = msgspec.json.encode({"tenant": "default", "name": name})
     event = CloudEvent(id=f"{name}-end", source="/tests", type="dev.alate.colony.release", time=now, data=data)
     headers, body = encode(event)
-    await bus.publish(Message(f"colony.released.default.{name}", body, headers))
+    await bus.publish(Message(f"colony.release.default.{name}", body, headers))
 
 
 def rule() -> Object:
@@ -200,7 +200,7 @@ async def play(stage: Stage) -> None:
 
 async def scaled(stage: Stage, bus: Bus) -> None:
     """Somebody on the bus gives one cluster another node; whoever applies the Colony takes it over again."""
-    await say(bus, "scale", "colony.scaled", stage.clock(), nodes={"gpu": 2})
+    await say(bus, "scale", "colony.scale", stage.clock(), nodes={"gpu": 2})
     await stage.until("scaled", lambda colony: (colony or {})["status"]["clusters"][0]["nodesReady"] == 2, "written")
     await resized(stage, "written", 1)
 
@@ -212,7 +212,7 @@ async def extended(stage: Stage, bus: Bus) -> None:
         ends = {each["name"]: each["expiresAt"] for each in (colony or {})["status"]["clusters"]}
         return bool(ends["capi"] > ends["k0rdent"])
 
-    await say(bus, "extend", "colony.extended", stage.clock(), time_to_live="12h")
+    await say(bus, "extend", "colony.extend", stage.clock(), timeToLive="12h")
     await stage.until("extended", later, "written")
 
 

@@ -87,7 +87,7 @@ def who_may() -> dict[str, set[str]]:
     allowed: dict[str, set[str]] = {}
     for subject, whose, each in owned():
         anyone = {"operator", "publisher", *(("tenant-acme",) if whose == "acme" else ())}
-        people = subject == "cluster.requested" or subject.startswith(("colony.scaled.", "colony.extended."))
+        people = subject == "cluster.requested" or subject.startswith(("colony.scale.", "colony.extend."))
         anyone |= set() if people else {"edge"}
         allowed[subject] = anyone if each.owner == "anyone" else {each.owner}
     for subject, verb, stream in of_streams():

@@ -51,7 +51,7 @@ def exposition() -> str:
     meters.gauge(AS_OF, "aws", {(("cloud", "aws"), ("freshness", "known")): 1.0})
     wish = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=()))
     whole = ClusterSeen(cluster="train-a", uid="c1", models={"H100": ModelAmount()})
-    standing = ages(cluster.LIFECYCLE, [cluster.Requested(uid="c1", wish=wish)])
+    standing = ages(cluster.LIFECYCLE, [cluster.Pending(uid="c1", wish=wish)])
     ending = ages(teardown.LIFECYCLE, [])
     for of, found in (("cluster", standing), ("teardown", ending), ("acme/train-a", gauges("acme/train-a", whole, ()))):
         for name, series in found.items():

@@ -47,7 +47,7 @@ def test_how_long_a_state_lasts_is_told_from_a_moment_to_a_week():
     meters = Meters()
     for seconds in (0.5, 3000.0, 10 * 86_400.0):
         meters.transition("cluster", "placing", "launching", seconds)
-    meters.transition("cluster", "", "requested")
+    meters.transition("cluster", "", "pending")
     ((name, label, histogram),) = meters.times()
     assert (name, label, histogram.bounds) == (DWELT, "cluster.placing", LONG)
     assert [place for place, number in enumerate(histogram.buckets) if number] == [0, LONG.index(3600.0), len(LONG)]
@@ -86,7 +86,7 @@ def test_labels_follow_the_conventions():
     assert labels_of(SENT, HOOK)["cloudevents.event_type"] == ""
     assert labels_of(PROCESS, "t")["messaging.operation.name"] == "process"
     assert labels_of(CONSUMED, "t")["messaging.destination.template"] == "t"
-    assert labels_of(TRANSITIONS, "cluster..requested") == {"domain": "cluster", "was": "", "state": "requested"}
+    assert labels_of(TRANSITIONS, "cluster..pending") == {"domain": "cluster", "was": "", "state": "pending"}
     assert labels_of(DWELT, "cluster.placing") == {"domain": "cluster", "state": "placing"}
     assert labels_of("alate.failures", "addon") == {"domain": "addon"}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from events.bus import Stored
 from events.cloudevents import CloudEvent, Malformed, decode, encode, structured
 from schemas.crds import read_trigger
-from schemas.documents import Unreadable, documents
+from schemas.documents import InvalidYaml, documents
 from schemas.registry import Stream, declarations
 from services.addons.service import SUBSCRIPTIONS as ADDONS
 from services.edge.http.problem import Problem
@@ -113,7 +113,7 @@ def refusal(provider: Provider, said: Said) -> Problem | None:
 
 def trigger_files(data: bytes) -> None:
     """A text is YAML or not; it ends no process."""
-    with suppress(Unreadable):
+    with suppress(InvalidYaml):
         documents(data.decode("utf-8", "replace"))
 
 

@@ -26,7 +26,7 @@ def lost(written: object, again: object, path: str = "") -> list[str]:
 
 DEFAULTS = (None, "", 0, False, [], {}, "preferred")
 MAIN_JOB = {
-    "cluster": ("request", "requested", "launching", "provisioned", "ready", "releasing", "released", "stalled"),
+    "cluster": ("request", "pending", "launching", "provisioned", "ready", "releasing", "released", "waiting"),
     "addon": ("planned", "applying", "applied", "withdrawing", "withdrawn"),
     "teardown": ("armed", "warned", "draining", "cleaning", "releasing", "verifying", "gone"),
     "observed": ("wish", "infra"),

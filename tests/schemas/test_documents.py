@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.documents import DEEPEST, MOST_VALUES, Unreadable, document, documents
+from schemas.documents import DEEPEST, MOST_VALUES, InvalidYaml, document, documents
 
 
 def test_every_document_is_read_those_that_say_nothing_too():
@@ -11,7 +11,7 @@ def test_every_document_is_read_those_that_say_nothing_too():
 
 def test_the_only_document_is_read_and_of_two_none():
     assert (document("a: 1"), document(""), document("# nothing")) == ({"a": 1}, None, None)
-    with pytest.raises(Unreadable, match="it holds 2 documents: one is read"):
+    with pytest.raises(InvalidYaml, match="it holds 2 documents: one is read"):
         document("a: 1\n---\nb: 2")
 
 
@@ -22,7 +22,7 @@ def test_what_is_nested_to_the_limit_is_read():
 
 @pytest.mark.parametrize("depth", [DEEPEST + 1, 200_000])
 def test_what_is_nested_deeper_is_refused(depth):
-    with pytest.raises(Unreadable, match="it is nested more than 100 deep"):
+    with pytest.raises(InvalidYaml, match="it is nested more than 100 deep"):
         documents("[" * depth + "]" * depth)
 
 
@@ -51,7 +51,7 @@ WRONG = {
 @pytest.mark.parametrize("text", WRONG, ids=lambda text: text[:20])
 @pytest.mark.timeout(10)
 def test_what_cannot_be_taken_is_refused_in_one_line(text):
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(InvalidYaml) as caught:
         documents(text, 100 if "xxx" in text else 10_000)
     assert WRONG[text] in str(caught.value)
     assert "\n" not in str(caught.value)

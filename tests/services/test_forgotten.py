@@ -13,7 +13,7 @@ from events.memory.bus import wall_clock
 from events.meters import Meters
 from events.snapshot import is_tombstone, standing, tips
 from schemas import cluster
-from schemas.cluster import Requested
+from schemas.cluster import Pending
 from schemas.infra import InfraSeen
 from schemas.registry import declared
 from schemas.subjects import Key
@@ -31,9 +31,9 @@ def seen(attempt: int) -> InfraSeen:
     return InfraSeen(cluster="train-a", uid="c1.1", attempt=attempt)
 
 
-def requested(number: int) -> tuple[Key, Requested]:
+def requested(number: int) -> tuple[Key, Pending]:
     wish = Wish(tenant="acme", colony=f"train{number}", cluster="a", uid="c", generation=1, need=Need(pools=(POOL,)))
-    return Key("cluster", "acme", f"train{number}-a"), Requested(uid=f"c{number}", wish=wish)
+    return Key("cluster", "acme", f"train{number}-a"), Pending(uid=f"c{number}", wish=wish)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ async def test_a_thousand_purged_entities_are_kept_by_no_view(bus, run, monkeypa
     monkeypatch.setattr(jetstream_feed, "LIST", 0.4)
     view, books = entities(bus, cluster.LIFECYCLE, Meters()), ReadModels(bus, Meters())
     entries = [requested(number) for number in range(MANY)]
-    publishes = (bus.publish(Message(key.state("requested"), msgspec.json.encode(state))) for key, state in entries)
+    publishes = (bus.publish(Message(key.state("pending"), msgspec.json.encode(state))) for key, state in entries)
     await asyncio.gather(*publishes)
     await run(view, books.clusters)
     assert len(list(view)) == books.starting == MANY

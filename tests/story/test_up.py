@@ -119,8 +119,8 @@ async def test_what_is_planned_is_what_is_taken_and_it_is_explained(stack, tmp_p
     explained = (await stack.alate("explain", "planned/main", "-o", "json")).json
     (attempt,) = explained["attempts"]
     assert attempt["placement"] == best["placement"]
-    assert attempt["next_best_per_hour"] == second["price_per_hour"]
-    assert (explained["state"], explained["waits_for"]) == ("ready", "")
+    assert attempt["nextBestPerHour"] == second["pricePerHour"]
+    assert (explained["state"], explained["waitsFor"]) == ("ready", "")
 
     assert (await stack.alate("delete", "planned", "--wait")).code == 0
     over = await stack.alate("explain", "planned-main")
@@ -185,7 +185,7 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_kubectl_alone(stack, 
 async def clusters(alate, *how) -> list:
     """What is said of them; what they cost grows all the time."""
     items = (await alate("get", "clusters", *how, "-o", "json")).json["items"]
-    return [{name: value for name, value in item.items() if name != "cost_usd"} for item in items]
+    return [{name: value for name, value in item.items() if name != "costUsd"} for item in items]
 
 
 async def test_starting_again_continues_where_it_was(up, alate):

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 
-from schemas.cluster import Founded
+from schemas.cluster import Placed
 from schemas.entity import State
 from schemas.subjects import Key
 from schemas.teardown import TeardownState, Warned
@@ -35,7 +35,7 @@ def rows(story: Story, now: datetime) -> list[Row]:
 def _cluster(story: Story, key: Key, now: datetime) -> Iterator[Row]:
     states = story.states[key]
     yield "cluster", f"{key.name}  {_path(states, now)}"
-    founded = next((state for state in reversed(states) if isinstance(state, Founded)), None)
+    founded = next((state for state in reversed(states) if isinstance(state, Placed)), None)
     if founded is not None:
         yield "offer", f"{bought(founded.attempt)} for {price(founded)}"
     yield from _inside(story, key, states[-1], now)
@@ -46,7 +46,7 @@ def _cluster(story: Story, key: Key, now: datetime) -> Iterator[Row]:
 
 def _inside(story: Story, key: Key, state: State, now: datetime) -> Iterator[Row]:
     nodes = [node for (cluster, _), node in story.nodes.items() if cluster == key.name and node.present]
-    if nodes and isinstance(state, Founded):
+    if nodes and isinstance(state, Placed):
         need = state.wish.need
         gpus = sum(node.accelerators for node in nodes if node.ready)
         ready = sum(node.ready for node in nodes if node.accelerators)
@@ -55,7 +55,7 @@ def _inside(story: Story, key: Key, state: State, now: datetime) -> Iterator[Row
     if addons:
         yield "add-ons", "   ".join(f"{name} {event_of(addon)} {words(addon)}".strip() for name, addon in addons)
     seen = story.clusters.get(key.name)
-    if seen is not None and isinstance(state, Founded):
+    if seen is not None and isinstance(state, Placed):
         yield "job", usage(seen, now)
 
 
@@ -84,7 +84,7 @@ def _countdown(story: Story, ending: State, now: datetime) -> str:
         return f"goes in {max(0.0, (ending.until - now).total_seconds()):.1f} s: {ending.why}"
     if not isinstance(ending, TeardownState) or event_of(ending) != "armed":
         return words(ending)
-    seen, limit = story.clusters.get(ending.wish.name), ending.wish.limits.idle_after
+    seen, limit = story.clusters.get(ending.wish.name), ending.wish.limits.idle_after_seconds
     if seen is None or seen.idle_since is None or limit is None or ending.ready_since is None:
         return ""
     end = max(seen.idle_since, ending.ready_since) + timedelta(seconds=limit)

@@ -10,7 +10,7 @@ import msgspec
 from events.bus import Bus, Stored, Unavailable
 from events.errors import Fault
 from events.kube.client import Kube
-from schemas.cluster import Founded, Placing, Releasing
+from schemas.cluster import Placed, Placing, Releasing
 from schemas.entity import State
 from schemas.placement import Attempt
 from schemas.registry import Stream
@@ -110,7 +110,7 @@ def _attempts(histories: Mapping[Key, Iterable[tuple[Stored, State]]]) -> Iterab
     """Every attempt any cluster ever began."""
     for key, history in histories.items():
         for _, state in history:
-            if isinstance(state, Founded | Releasing | Placing) and state.attempt is not None:
+            if isinstance(state, Placed | Releasing | Placing) and state.attempt is not None:
                 yield key, state.attempt
 
 

@@ -4,15 +4,16 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from schemas.cluster import Founded, Released
+from schemas.cluster import Placed, Released
 from schemas.entity import State
+from schemas.wire import WireStruct
 from services.cli.demo.audit import TERMINAL, Audit
 from services.cli.demo.chaos import Chaos, Killed
 from services.cli.demo.proof import Proof
 from services.cli.demo.story import Story, event_of, spans
 
 
-class Offer(msgspec.Struct, frozen=True):
+class Offer(WireStruct, frozen=True):
     """What the first cluster was founded on."""
 
     cloud: str
@@ -23,7 +24,7 @@ class Offer(msgspec.Struct, frozen=True):
     spot: bool
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class Report(WireStruct, frozen=True, kw_only=True):
     """What `alate demo -o json` prints."""
 
     ok: bool
@@ -75,7 +76,7 @@ def _found(proof: Proof) -> Iterator[str]:
 
 def offer(story: Story) -> Offer | None:
     """The offer the first cluster was founded on last."""
-    founded = [state for state in _first(story, "cluster") if isinstance(state, Founded)]
+    founded = [state for state in _first(story, "cluster") if isinstance(state, Placed)]
     if not founded:
         return None
     placement = founded[-1].attempt.placement

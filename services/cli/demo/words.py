@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from schemas import addon, cluster, teardown
-from schemas.cluster import Founded
+from schemas.cluster import Placed
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen
 from schemas.placement import Attempt
@@ -21,7 +21,7 @@ def bought(attempt: Attempt) -> str:
     return f"{kinds} on {place.cloud} {place.region}"
 
 
-def price(state: Founded) -> str:
+def price(state: Placed) -> str:
     """The price against what the next best would have cost."""
     paid = f"${state.attempt.placement.price_per_hour:.2f}/h"
     if state.next_best_per_hour is None:
@@ -34,7 +34,7 @@ def _proof(gone: teardown.Gone) -> str:
 
 
 WORDS: Mapping[type, Words] = {
-    cluster.Requested: lambda s: f"{s.wish.need.nodes} nodes, {s.wish.need.accelerators} accelerators wanted",
+    cluster.Pending: lambda s: f"{s.wish.need.nodes} nodes, {s.wish.need.accelerators} accelerators wanted",
     cluster.Launching: lambda s: f"{bought(s.attempt)} for {price(s)}",
     cluster.Placing: lambda s: f"{s.attempt.reason}: {s.attempt.message}" if s.attempt else "looking for another offer",
     cluster.Provisioned: lambda _: "its API answers",

@@ -71,7 +71,7 @@ def _line(letter: Letter) -> str:
 
 def _lines(item: Item) -> Iterator[str]:
     failed = item["failed"]
-    yield f"{item['number']}  {item['fingerprint']}  {failed['consumer']} of {failed['stream']} on {item['said_on']}"
+    yield f"{item['number']}  {item['fingerprint']}  {failed['consumer']} of {failed['stream']} on {item['saidOn']}"
     yield f"  reason           {item['reason']}"
     event = item["message"]["event"]
     yield from (f"  {name:<16} {value}" for name, value in event.items() if not name.startswith("data"))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from schemas.registry import declared
-from schemas.wish import ColonyExtended
+from schemas.wish import ExtendRequest
 from services.cli.connection import found
 from services.cli.output.render import Form, Writer, document
 from services.errors import BadInput
@@ -99,8 +99,8 @@ def _nats(to: Stack, wish: Item) -> str:
 
 
 def _extend(to: Stack, tenant: str, name: str) -> str:
-    word = ColonyExtended(tenant=tenant, name=name, cluster=CLUSTER, time_to_live=LONGER)
-    said = declared(ColonyExtended)
+    word = ExtendRequest(tenant=tenant, name=name, cluster=CLUSTER, time_to_live=LONGER)
+    said = declared(ExtendRequest)
     headers = _headers(f"{name}-extended-{LONGER}", said.type)
     return _pub(to, said.at(tenant, name, CLUSTER), msgspec.to_builtins(word), headers)
 

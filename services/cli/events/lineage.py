@@ -8,6 +8,7 @@ import msgspec
 
 from schemas.subjects import key_of
 from schemas.unreadable import UNREADABLE
+from schemas.wire import WireStruct
 from services.eventlog.record import Said
 from services.queries.item import Item
 
@@ -58,12 +59,12 @@ class Node:
             yield from self.parent.path()
 
 
-class _Wish(msgspec.Struct, frozen=True):
+class _Wish(WireStruct, frozen=True):
     event: str = ""
     release: str = ""
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _Asked(WireStruct, frozen=True):
     wish: _Wish = _Wish()
 
 

@@ -37,7 +37,7 @@ class Tally:
         """As JSON would have it; the rate is over so many seconds."""
         lags = {"p50": median(self.lags), "max": max(self.lags)} if self.lags else None
         what = {"stream": self.stream, "subject": self.subject, "type": self.type, "count": self.count}
-        return what | {"per_second": self.count / seconds, "publish_lag_seconds": lags}
+        return what | {"perSecond": self.count / seconds, "publishLagSeconds": lags}
 
 
 class _Time(msgspec.Struct):
@@ -81,7 +81,7 @@ async def stats(bus: Bus, since: datetime, now: datetime) -> Item:
         "seconds": seconds,
         "said": said_items,
         "consumers": [_place(place) for place in places],
-        "dead_letters": await bus.count("DLQ", "dlq.>"),
+        "deadLetters": await bus.count("DLQ", "dlq.>"),
     }
 
 
@@ -95,7 +95,7 @@ def _text(name: str) -> Cell:
 
 
 def _lag(name: str) -> Cell:
-    return lambda item, _: f"{item['publish_lag_seconds'][name] * 1000:.1f}ms" if item["publish_lag_seconds"] else ""
+    return lambda item, _: f"{item['publishLagSeconds'][name] * 1000:.1f}ms" if item["publishLagSeconds"] else ""
 
 
 SAID = Columns(
@@ -104,7 +104,7 @@ SAID = Columns(
         "SUBJECT": _text("subject"),
         "TYPE": _text("type"),
         "COUNT": _text("count"),
-        "PER SECOND": lambda item, _: f"{item['per_second']:.3f}",
+        "PER SECOND": lambda item, _: f"{item['perSecond']:.3f}",
         "LAG P50": _lag("p50"),
         "LAG MAX": _lag("max"),
     },
@@ -129,4 +129,4 @@ async def show(bus: Bus, since: datetime, now: datetime, *, form: Form, write: W
     Printer(SAID, "table", write).all(found["said"])
     write("\n")
     Printer(HEARD, "table", write).all(found["consumers"])
-    write(f"\ndead letters: {found['dead_letters']}\n")
+    write(f"\ndead letters: {found['deadLetters']}\n")

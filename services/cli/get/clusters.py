@@ -29,7 +29,7 @@ STATES: Mapping[tuple[str, str], Any] = {
 }
 READ: Mapping[tuple[str, str], Any] = {**STATES, ("inventory", "cluster"): ClusterSeen}
 QUIET = frozenset(
-    {"allocated", "demand", "finished", "idle_since", "models", "observed_at", "pods", "resources", "revision", "used"}
+    {"allocated", "demand", "finished", "idleSince", "models", "observedAt", "pods", "resources", "revision", "used"}
 )
 """What comes and goes with every pod, and is no news of the cluster."""
 
@@ -79,7 +79,7 @@ def _whole(item: Item, said: Sequence[Item]) -> Item:
         return found
     left = skipped_steps(facts.teardown) if isinstance(facts.teardown, Gone) else []
     cost = so_far(facts.cluster, datetime.now(UTC))
-    return found | {"cost_usd": cost, "phase": phase(facts), "message": message(facts), "left": left}
+    return found | {"costUsd": cost, "phase": phase(facts), "message": message(facts), "left": left}
 
 
 def _facts(state: object, said: Sequence[object]) -> "Facts | None":

@@ -11,6 +11,7 @@ from schemas.addon import Withdrawn
 from schemas.placement import price
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
+from schemas.wire import WireStruct
 from services.cli.get import clusters
 from services.cli.output.cells import dollars, field, gibibytes, refused, since, troubles
 from services.cli.output.render import Columns
@@ -79,7 +80,7 @@ def _bought(item: Item, _: datetime) -> str:
     return f"{place['cloud']} {place['region']} {', '.join(sorted(kinds))}" if place else ""
 
 
-class _Lot(msgspec.Struct, frozen=True):
+class _Lot(WireStruct, frozen=True):
     price_per_hour: float
     nodes: int
     extra: int = 0
@@ -88,7 +89,7 @@ class _Lot(msgspec.Struct, frozen=True):
 def _price(item: Item, _: datetime) -> str:
     placement = _placement(item)
     lots = msgspec.convert(_lots(item), tuple[_Lot, ...])
-    return dollars(price(lots, placement.get("control_plane_per_hour", 0.0))) if lots else ""
+    return dollars(price(lots, placement.get("controlPlanePerHour", 0.0))) if lots else ""
 
 
 SAID = (field("message"), field("refused"), field("because"), field("ungrown", "message"))
@@ -117,7 +118,7 @@ COLONIES = ResourceKind(
 
 NODE_NAMES = resources.names("cluster", "node")
 GPU_NAMES = resources.names("cluster", "node", "id")
-STORAGE_NAMES = resources.names("cluster", "storage_class")
+STORAGE_NAMES = resources.names("cluster", "storageClass")
 
 KINDS: Mapping[str, ResourceKind] = {
     "colonies": COLONIES,
@@ -129,12 +130,12 @@ KINDS: Mapping[str, ResourceKind] = {
             "OFFER": _bought,
             "PRICE/H": _price,
             "ATTEMPTS": lambda item, _: str(item.get("attempts", 0)),
-            "COST": lambda item, _: dollars(item.get("cost_usd", 0.0)),
+            "COST": lambda item, _: dollars(item.get("costUsd", 0.0)),
             "MESSAGE": _said,
         },
         wide={
             "ZONE": lambda item, _: ", ".join(sorted({lot["zone"] for lot in _lots(item) if lot.get("zone")})),
-            "NEXT BEST/H": lambda item, _: dollars(item.get("next_best_per_hour")),
+            "NEXT BEST/H": lambda item, _: dollars(item.get("nextBestPerHour")),
             "UID": field("uid"),
         },
         names=clusters.names,
@@ -176,11 +177,11 @@ KINDS: Mapping[str, ResourceKind] = {
             "NODE": field("node"),
             "ID": field("id"),
             "MODEL": field("model"),
-            "MIB": field("memory_mib"),
+            "MIB": field("memoryMiB"),
             "MIG": field("mig"),
             "HEALTH": field("health"),
             "DRIVER": field("driver"),
-            "HELD BY": lambda item, _: ", ".join(item.get("allocated_to", ())),
+            "HELD BY": lambda item, _: ", ".join(item.get("allocatedTo", ())),
             "SOURCE": field("source"),
             "FRESH": field("freshness"),
         },
@@ -196,7 +197,7 @@ KINDS: Mapping[str, ResourceKind] = {
     "storage": ResourceKind(
         {
             "CLUSTER": field("cluster"),
-            "CLASS": field("storage_class"),
+            "CLASS": field("storageClass"),
             "PROVISIONER": field("provisioner"),
             "VOLUMES": field("volumes"),
             "ALLOCATED": gibibytes("allocated"),
@@ -204,7 +205,7 @@ KINDS: Mapping[str, ResourceKind] = {
             "FRESH": field("freshness"),
             "DEGRADED": troubles,
         },
-        name=field_name("storage_class"),
+        name=field_name("storageClass"),
         names=STORAGE_NAMES,
         stream=Stream.LEVELS,
         filter="inventory.storage.{tenant}.*.*",
@@ -222,10 +223,10 @@ KINDS: Mapping[str, ResourceKind] = {
             "ACCELERATOR": field("accelerator"),
             "COUNT": field("accelerators"),
             "PRICE/H": lambda item, _: dollars(item["price"]),
-            "SPOT/H": lambda item, _: dollars(item.get("spot_price")),
+            "SPOT/H": lambda item, _: dollars(item.get("spotPrice")),
             "LIMIT": field("limit"),
             "REFUSED": refused,
-            "PRICES": since("as_of"),
+            "PRICES": since("asOf"),
         },
         name=lambda item: "/".join(filter(None, offers.names(item))),
         names=offers.names,

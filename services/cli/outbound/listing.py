@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from services.cli.connection import found as stack_folder
 from services.cli.output.cells import field
 from services.cli.output.render import Columns, Form, Printer
@@ -49,7 +49,7 @@ def listed(
         targets = Targets(place, secrets or place.parent)
     except OSError as error:
         raise BadInput(f"{place} cannot be read ({error.strerror}): name the file of targets with -f") from error
-    except (Refused, UnicodeDecodeError) as wrong:
+    except (InvalidResource, UnicodeDecodeError) as wrong:
         on = "; outbound goes on with the targets it had before" if followed else ""
         raise BadInput(f"{place} is refused: {wrong}{on}") from wrong
     return [ListedTarget(each, bool(targets.secrets(each))) for each in targets.now().values()]

@@ -60,5 +60,5 @@ def refused(item: Item, now: datetime) -> str:
     if not (refusals := item.get("refusals")):
         return ""
     last = refusals[-1]
-    times = item["counts_times"]["spot" if last.get("spot") else "on_demand"]
+    times = item["countsTimes"]["spot" if last.get("spot") else "onDemand"]
     return f"{'spot ' if last.get('spot') else ''}{last['reason']} {age(last['at'], now)} ago (counts {times:.1f}x)"

@@ -33,7 +33,7 @@ async def show(bus: Bus, tenant: str, name: str, *, form: Form, write: Writer) -
 
 def now(known: Facts) -> str:
     """What is to be known beyond its own state: that it ends, is not heard, lacks add-ons, or has left something."""
-    own = phase(known) == type(known.cluster).__name__
+    own = known.cluster is not None and phase(known) == declared(type(known.cluster)).phase
     left = skipped_steps(known.teardown) if known.teardown is not None else []
     return "; ".join(left) if own else f"{phase(known)}: {message(known)}"
 

@@ -43,7 +43,7 @@ async def show(
     async with stand(where, catalogs) as here:
         found = await plans(here, wanted)
     told = {
-        "offers_from": here.source,
+        "offersFrom": here.source,
         "notes": [EGRESS, NOT_ASKED if here.clouds is None else ASKED, *here.troubles],
         "clusters": [_item(wish, each) for wish, each in zip(wanted, found, strict=True)],
     }

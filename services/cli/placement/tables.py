@@ -42,9 +42,9 @@ PLACE: dict[str, Cell] = {
     "ZONE": _each("zone"),
     "MACHINES": _machines,
     "SPOT": _spot,
-    "USD/H": _dollars("price_per_hour"),
+    "USD/H": _dollars("pricePerHour"),
 }
-CHOICES = Columns({"": _text("rank"), **PLACE, "COUNTS AS": _dollars("counts_as"), "BECAUSE": _text("because")})
+CHOICES = Columns({"": _text("rank"), **PLACE, "COUNTS AS": _dollars("countsAs"), "BECAUSE": _text("because")})
 EXCLUDED = Columns(
     {"POOL": _text("pool"), "LEFT OUT BY": _text("reason"), "WAYS": _text("count"), "NEAREST": _text("nearest")}
 )
@@ -52,10 +52,10 @@ ATTEMPTS = Columns(
     {
         "": _text("number"),
         **PLACE,
-        "NEXT BEST": _dollars("next_best_per_hour"),
+        "NEXT BEST": _dollars("nextBestPerHour"),
         "BEGAN": lambda item, _: item["began"][:19],
-        "COST": _dollars("cost_usd"),
-        "SAVED": _dollars("saved_usd"),
+        "COST": _dollars("costUsd"),
+        "SAVED": _dollars("savedUsd"),
         "RESULT": lambda item, _: _came_to(item),
     },
 )
@@ -65,7 +65,7 @@ def planned(told: Item) -> str:
     """What `alate plan` says."""
     now = datetime.now(UTC)
     lines = [line for each in told["clusters"] for line in _plan(each, now)]
-    notes = (f"offers are from {told['offers_from']}", *told["notes"])
+    notes = (f"offers are from {told['offersFrom']}", *told["notes"])
     return "".join((*lines, *(f"note: {note}\n" for note in notes)))
 
 
@@ -93,8 +93,8 @@ def _stands(there: Item, adopt: Item) -> str:
     """What would be adopted, what it has, and what becomes of it in the end."""
     machines = [f"{one['nodes']} {one['instance'] or 'workers'}{_named(one)}" for one in there["pools"]]
     workers = machines or ([f"{there['nodes']} workers"] if there["nodes"] is not None else [])
-    told = (*workers, f"{there['cloud']} {there['region']}".strip(), there["kubernetes_version"])
-    end = "deleted" if adopt.get("on_release") == "delete" else "kept"
+    told = (*workers, f"{there['cloud']} {there['region']}".strip(), there["kubernetesVersion"])
+    end = "deleted" if adopt.get("onRelease") == "delete" else "kept"
     return f"adopts {there['name']} ({end} in the end): {', '.join(filter(None, told)) or 'nothing is known of it'}\n"
 
 
@@ -104,12 +104,12 @@ def _named(one: Item) -> str:
 
 def _wanted(need: Item) -> str:
     pools = ", ".join(
-        f"{pool['nodes']} node{'s'[: pool['nodes'] > 1]} of {pool['accelerators_per_node']} {pool['accelerator']} "
+        f"{pool['nodes']} node{'s'[: pool['nodes'] > 1]} of {pool['acceleratorsPerNode']} {pool['accelerator']} "
         f"({pool.get('spot', 'preferred')} spot)"
         for pool in need["pools"]
     )
     only = [*need.get("clouds", ()), *need.get("regions", ()), *need.get("residency", ())]
-    cap = need.get("max_price_per_hour")
+    cap = need.get("maxPricePerHour")
     where = f", only {', '.join(only)}" if only else ""
     return f"{pools}{where}" + ("" if cap is None else f", for at most ${cap:.2f} an hour")
 
@@ -124,14 +124,14 @@ def _account(told: Item) -> Iterator[str]:
     shown, own = word(told), f"{told['state']} since {told['since'][:19]} UTC"
     where, state = in_namespace(told["tenant"]), own if shown == told["state"] else f"{shown}; it was {own}"
     yield f"{told['name']}{where} is {state}\n"
-    yield f"requested at {told['asked_at'][:19]} UTC{again}: {_wanted(told['need'])}\n\n"
+    yield f"requested at {told['askedAt'][:19]} UTC{again}: {_wanted(told['need'])}\n\n"
     yield _table(ATTEMPTS, told["attempts"]) if told["attempts"] else "no attempt yet\n"
-    yield f"\ncost so far: ${told['cost_usd']:.2f}\n"
+    yield f"\ncost so far: ${told['costUsd']:.2f}\n"
     lines = {
         "now": "now {}",
         "interruptions": "interruptions: {}",
         "refused": "the newest change is refused: {}",
-        "waits_for": "waits for {}",
+        "waitsFor": "waits for {}",
         "because": "released because: {}",
     }
     for name, line in lines.items():
@@ -141,7 +141,7 @@ def _account(told: Item) -> Iterator[str]:
 
 def _came_to(item: Item) -> str:
     if item["reason"]:
-        return f"{item['reason']} at {item['failed_at'][:19]}: {item['message']}"
+        return f"{item['reason']} at {item['failedAt'][:19]}: {item['message']}"
     return f"released at {item['ended'][:19]}" if item["ended"] else "running, or being created"
 
 

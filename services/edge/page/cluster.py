@@ -10,7 +10,7 @@ from events.bus import Bus, Unavailable
 from events.errors import Denied
 from schemas import addon, cluster, teardown
 from schemas.cluster import ClusterState, Released
-from schemas.questions import Answered, Asked
+from schemas.questions import InventoryAnswer, InventoryQuery
 from schemas.registry import declared
 from schemas.unreadable import UNREADABLE
 from services.colony.accounting import held, so_far
@@ -115,9 +115,9 @@ def _objects(states: list[ClusterState], name: str) -> Iterator[tuple[str, str]]
 
 async def _nodes(bus: Bus, tenant: str, name: str) -> tuple[msgspec.Raw, ...]:
     """Its nodes as the inventory knows them; none while the inventory does not answer."""
-    question = msgspec.json.encode(Asked(tenant=tenant, cluster=name))
+    question = msgspec.json.encode(InventoryQuery(tenant=tenant, cluster=name))
     try:
         answer = await bus.ask(f"{SUBJECT}nodes", question)
     except (Unavailable, Denied):
         return ()
-    return msgspec.json.decode(answer, type=Answered).items
+    return msgspec.json.decode(answer, type=InventoryAnswer).items

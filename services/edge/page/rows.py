@@ -10,9 +10,9 @@ import msgspec
 from schemas.addon import AddonState, Applied, Applying, Degraded, Withdrawn
 from schemas.cluster import (
     ClusterState,
-    Founded,
     Hibernated,
     Launching,
+    Placed,
     Placing,
     Provisioned,
     Ready,
@@ -104,7 +104,7 @@ def row(parts: RowParts) -> FleetRow | None:
         created=parts.created,
         message=message(parts),
         expires_at=expiry(parts),
-        time_to_live=state.wish.limits.time_to_live,
+        time_to_live=state.wish.limits.time_to_live_seconds,
         idle_since=seen.idle_since if seen else None,
         price=placement.price_per_hour if placement else 0.0,
         cost=state.cost_usd,
@@ -141,7 +141,7 @@ def message(parts: RowParts) -> str:
         return blocked or f"is being deleted: {REASONS.get(teardown.why, teardown.why)}"
     if isinstance(teardown, Warned):
         return f"ends at {teardown.until:%H:%M} UTC: {REASONS.get(teardown.why, teardown.why)}"
-    if seen is not None and not seen.known and isinstance(parts.cluster, Founded):
+    if seen is not None and not seen.known and isinstance(parts.cluster, Placed):
         why = seen.refusal or seen.unreadable
         return f"its API server cannot be reached{f': {why}' if why else ''}"
     return _progress(parts) or addon_message(parts.addons)
@@ -149,11 +149,11 @@ def message(parts: RowParts) -> str:
 
 def _progress(parts: RowParts) -> str:
     state = parts.cluster
-    if isinstance(state, Founded) and state.refused:
+    if isinstance(state, Placed) and state.refused:
         return state.refused
-    if isinstance(state, Founded) and state.upgrading:
+    if isinstance(state, Placed) and state.upgrading:
         return f"upgrading to {state.upgrading.version}: {state.upgrading.progress or 'waiting for the machines'}"
-    if isinstance(state, Founded) and state.resizing:
+    if isinstance(state, Placed) and state.resizing:
         return f"resizing to {state.attempt.placement.nodes} nodes"
     tell = MESSAGES.get(type(state))
     return tell(state, parts.seen) if tell else ""
@@ -188,7 +188,7 @@ def expiry(parts: RowParts) -> datetime | None:
     if isinstance(parts.teardown, Warned):
         return parts.teardown.until
     first_ready = parts.teardown.ready_since if parts.teardown else None
-    life = parts.cluster.wish.limits.time_to_live
+    life = parts.cluster.wish.limits.time_to_live_seconds
     return first_ready + timedelta(seconds=life) if first_ready and life is not None else None
 
 

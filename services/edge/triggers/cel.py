@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from services.edge.triggers.cel_nesting import DEEPEST, nested
 
 Value = object
@@ -37,19 +37,21 @@ class CannotSay(ValueError):
 
 
 class Expression:
-    """One expression, read. Raises `Refused`."""
+    """One expression, read. Raises `InvalidResource`."""
 
     def __init__(self, text: str, where: str) -> None:
         """`where` is its path in what people wrote, for the sentence."""
         if (depth := nested(text)) > DEEPEST:
-            raise Refused(f"{where} nests {depth} loops (all, exists, map, filter): must nest at most {DEEPEST}")
+            raise InvalidResource(
+                f"{where} nests {depth} loops (all, exists, map, filter): must nest at most {DEEPEST}"
+            )
         import cel  # noqa: PLC0415 - it loads a command line of its own, 13 MiB: only who has a rule pays for it
 
         self._where = where
         try:
             self._program = cel.compile(text)
         except ValueError as error:
-            raise Refused(f"{where} is no CEL expression: {_line(error)}") from error
+            raise InvalidResource(f"{where} is no CEL expression: {_line(error)}") from error
 
     def of(self, variables: Variables) -> Value:
         """Its value. Raises CannotSay."""
@@ -73,7 +75,7 @@ class Template:
     """A text, a list, a mapping or any other value, in whose texts every ``${…}`` stands for a value."""
 
     def __init__(self, written: object, where: str) -> None:
-        """Raises `Refused` for an expression that cannot be read."""
+        """Raises `InvalidResource` for an expression that cannot be read."""
         self._filled = _reader(written, where)
 
     def of(self, variables: Variables) -> Value:

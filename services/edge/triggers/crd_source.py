@@ -10,7 +10,7 @@ import structlog
 from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Sight
 from events.kube.resources import TRIGGERS
-from schemas.crds import Condition, Refused, TriggerStatus, read_trigger
+from schemas.crds import Condition, InvalidResource, TriggerStatus, read_trigger
 from services.edge.triggers.delivery import Heard
 from services.edge.triggers.evaluator_pool import Ended, Evaluates, TooCostly
 from services.edge.triggers.fair_share import Exhausted
@@ -124,7 +124,7 @@ class Rulebook:
             return
         try:
             await self._follow(item)
-        except Refused as why:
+        except InvalidResource as why:
             await self._refuse(item, INVALID, str(why))
         except TooCostly as why:
             await self._refuse(item, COSTLY, str(why))
@@ -146,7 +146,7 @@ class Rulebook:
     async def _evaluate(self, name: Name, followed: Followed) -> None:
         try:
             await self._evaluators.read(followed)
-        except (Refused, TooCostly):
+        except (InvalidResource, TooCostly):
             raise
         except Exception:
             if name in self._unread and name not in self._known:

@@ -15,8 +15,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from schemas.crds import Refused, read_trigger
-from schemas.wish import ClusterRequested, ColonyReleased
+from schemas.crds import InvalidResource, read_trigger
+from schemas.wish import ClusterRequest, ReleaseRequest
 from services.edge.triggers.delivery import Heard
 from services.edge.triggers.rules import Rules, Verdict
 from services.edge.webhooks.direct import check
@@ -46,8 +46,8 @@ class Said(msgspec.Struct, frozen=True):
 
     rule: str
     why: str
-    request: ClusterRequested | None
-    release: ColonyReleased | None
+    request: ClusterRequest | None
+    release: ReleaseRequest | None
     once: str
     failed: bool
 
@@ -71,7 +71,7 @@ def answer(ask: Ask) -> Answer:
     began = time.process_time()
     try:
         said = _judged(ask)
-    except Refused as why:
+    except InvalidResource as why:
         return Answer(refused=str(why))
     except MemoryError:
         return Answer(costly=too_much_memory())
@@ -104,8 +104,8 @@ def _read(trigger: bytes) -> Rules:
 
 
 def _said(verdict: Verdict) -> Said:
-    request = verdict.intake if isinstance(verdict.intake, ClusterRequested) else None
-    release = verdict.intake if isinstance(verdict.intake, ColonyReleased) else None
+    request = verdict.intake if isinstance(verdict.intake, ClusterRequest) else None
+    release = verdict.intake if isinstance(verdict.intake, ReleaseRequest) else None
     return Said(verdict.rule, verdict.why, request, release, verdict.once, verdict.failed)
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 import structlog
 
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from services.edge.triggers.delivery import Heard
 from services.edge.triggers.evaluator import (
     LARGEST,
@@ -147,7 +147,7 @@ class Lane:
 
 def _checked(found: Answer) -> Answer:
     if found.refused:
-        raise Refused(found.refused)
+        raise InvalidResource(found.refused)
     if found.costly:
         raise TooCostly(found.costly)
     if found.fault:

@@ -10,8 +10,8 @@ import structlog
 
 from events.kube.resources import TRIGGERS
 from events.telemetry import Meters
-from schemas.crds import Refused, read_trigger
-from schemas.documents import Unreadable, documents
+from schemas.crds import InvalidResource, read_trigger
+from schemas.documents import InvalidYaml, documents
 from services.edge.triggers.delivery import Heard
 from services.edge.triggers.evaluator_pool import Ended, Evaluates, TooCostly
 from services.edge.triggers.trigger import Followed
@@ -25,7 +25,7 @@ DAMAGED = "alate.triggers.damaged"
 FILES = "files"
 UNREAD = (0, 0, 0)
 """The version of what is to be read again at the next look."""
-WRONG = (Refused, TooCostly, Ended, OSError, UnicodeDecodeError, Unreadable)
+WRONG = (InvalidResource, TooCostly, Ended, OSError, UnicodeDecodeError, InvalidYaml)
 
 log = structlog.get_logger()
 
@@ -126,7 +126,7 @@ def _files(place: Path) -> list[Path]:
 def _written(file: Path, size: int) -> tuple[Followed, ...]:
     """Raises what `WRONG` names."""
     if size > LARGEST:
-        raise Refused(f"the file has {size} bytes: at most {LARGEST} are read")
+        raise InvalidResource(f"the file has {size} bytes: at most {LARGEST} are read")
     return tuple(Followed(read_trigger(_of_kind(each))) for each in documents(_text(file), LARGEST) if each is not None)
 
 
@@ -139,5 +139,5 @@ def _text(file: Path) -> str:
 def _of_kind(document: object) -> dict[str, object]:
     if not isinstance(document, dict) or document.get("kind") != "Trigger":
         other = document.get("kind") if isinstance(document, dict) else type(document).__name__
-        raise Refused(f"a {other} is in the file: must be Triggers (apiVersion {TRIGGERS.api_version})")
+        raise InvalidResource(f"a {other} is in the file: must be Triggers (apiVersion {TRIGGERS.api_version})")
     return document

@@ -13,9 +13,9 @@ from events.cloudevents import Malformed
 from events.errors import TryLater
 from events.meters import TRIGGERS
 from events.telemetry import Meters, hearing
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from schemas.subjects import Key
-from schemas.wish import ClusterRequested
+from schemas.wish import ClusterRequest
 from services.edge.triggers.delivery import Heard, heard
 from services.edge.triggers.evaluator_pool import PATIENCE, TRIES, Ended, Evaluates, TooCostly
 from services.edge.triggers.fair_share import Exhausted
@@ -117,7 +117,7 @@ class Triggers:
         """Do what one Trigger says; gives what could not be done. Raises Ended."""
         try:
             verdicts = await self._judge(trigger, found)
-        except (TooCostly, Exhausted, Refused) as why:
+        except (TooCostly, Exhausted, InvalidResource) as why:
             self._meters.count(TRIGGERS, "costly")
             log.warning("trigger.costly", tenant=trigger.tenant, trigger=trigger.name, reason=str(why))
             return [f"Trigger {trigger.tenant}/{trigger.name}: {why}"]
@@ -158,7 +158,7 @@ class Triggers:
         """What became of it, and why; empty if the rule does not hold."""
         if verdict.intake is None:
             return ("failed" if verdict.failed else ""), verdict.why
-        if isinstance(verdict.intake, ClusterRequested) and await self._too_many(trigger, found):
+        if isinstance(verdict.intake, ClusterRequest) and await self._too_many(trigger, found):
             return "limited", f"more than {trigger.rate.burst} requests: see limit in its spec"
         late = await self._say(verdict.intake, found, wish(verdict, verdict.intake, found, self._clock()))
         return late or ("asked", verdict.why)
@@ -169,7 +169,7 @@ class Triggers:
             return []
         try:
             asked = requested(found.event, found.endpoint)
-        except Refused as why:  # the door refuses it as well: it was kept by an older one
+        except InvalidResource as why:  # the door refuses it as well: it was kept by an older one
             return [str(why)]
         late = await self._say(asked, found, direct(asked, found, self._clock()))
         log.info("hook.late" if late else "hook.asked", delivery=found.event.id, name=asked.name)

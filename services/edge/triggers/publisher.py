@@ -10,7 +10,7 @@ from events.cloudevents import Malformed, decode, encode, msg_id
 from events.telemetry import Meters, sending
 from schemas.registry import Stream, declared
 from schemas.subjects import token
-from schemas.wish import ClusterRequested, ColonyReleased
+from schemas.wish import ClusterRequest, ReleaseRequest
 from services.edge.triggers.cause import SEQUENCE, caused
 from services.edge.triggers.delivery import Heard
 from services.edge.triggers.rules import Intake, Verdict
@@ -30,9 +30,9 @@ def source_of(tenant: str, trigger: str) -> str:
 
 
 def _subject(intake: Intake) -> str:
-    if isinstance(intake, ClusterRequested):
+    if isinstance(intake, ClusterRequest):
         return f"cluster.requested.{token(intake.tenant)}"
-    return declared(ColonyReleased).at(intake.tenant, intake.name)
+    return declared(ReleaseRequest).at(intake.tenant, intake.name)
 
 
 class Wishes:
@@ -63,9 +63,9 @@ class Wishes:
 
     async def is_late(self, intake: Intake, heard: Heard) -> bool:
         """Whether a later delivery has let the Colony go: worked off after a crash, this one would leave it behind."""
-        if not isinstance(intake, ClusterRequested):
+        if not isinstance(intake, ClusterRequest):
             return False
-        released = await self._bus.last(Stream.INTAKE, declared(ColonyReleased).at(intake.tenant, intake.name))
+        released = await self._bus.last(Stream.INTAKE, declared(ReleaseRequest).at(intake.tenant, intake.name))
         if released is None:
             return False
         try:

@@ -4,16 +4,16 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
-from schemas.crds import Refused, RuleSpec, Trigger, read_colony
+from schemas.crds import InvalidResource, RuleSpec, Trigger, read_colony
 from schemas.crds.manifest import GROUP, VERSION
-from schemas.wish import ClusterRequested, ColonyReleased
+from schemas.wish import ClusterRequest, ReleaseRequest
 from services.edge.triggers.cel import CannotSay, Expression, Template, Variables, bound
 from services.edge.triggers.delivery import Heard
 
 LONGEST = 32
 """Characters of a Colony's name that a rule makes: with a cluster's name there are 50."""
 
-Intake = ClusterRequested | ColonyReleased
+Intake = ClusterRequest | ReleaseRequest
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Rules:
             return self._says(rule, f"does not hold: when is {_shown(holds)}")
         try:
             return self._asks(rule, heard, variables)
-        except (CannotSay, Refused) as why:
+        except (CannotSay, InvalidResource) as why:
             return Verdict(self.name, rule.spec.name, f"holds, but: {why}", failed=True)
 
     def _asks(self, rule: Rule, heard: Heard, variables: Variables) -> Verdict:
@@ -75,10 +75,10 @@ class Rules:
         once = str(rule.once.of(variables)) if rule.once else f"{heard.event.source}\0{heard.event.id}"
         origin = label(f"trigger-{self.name}", 63)
         if rule.spec.then == "Release":
-            release = ColonyReleased(tenant=self.tenant, name=name, origin=origin)
+            release = ReleaseRequest(tenant=self.tenant, name=name, origin=origin)
             return Verdict(self.name, rule.spec.name, f"lets Colony {name} go", release, once)
         spec = rule.colony.of(variables)
-        request = ClusterRequested(tenant=self.tenant, name=name, spec=_checked(name, spec), origin=origin)
+        request = ClusterRequest(tenant=self.tenant, name=name, spec=_checked(name, spec), origin=origin)
         return Verdict(self.name, rule.spec.name, f"asks for Colony {name}", request, once)
 
     def _says(self, rule: Rule, why: str) -> Verdict:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from schemas.crds import Refused, Trigger
+from schemas.crds import InvalidResource, Trigger
 from services.edge.triggers.delivery import Heard
 from services.runtime.token_bucket import Rate
 
@@ -22,7 +22,7 @@ class Followed:
         self.written = msgspec.json.encode(_document(trigger))
         """The whole of it but its status, as JSON."""
         if len(self.written) > LARGEST:
-            raise Refused(f"spec has {len(self.written)} bytes: must have at most {LARGEST}")
+            raise InvalidResource(f"spec has {len(self.written)} bytes: must have at most {LARGEST}")
         self.rate = (
             Rate(spec.limit.requests / spec.limit.every.total_seconds(), spec.limit.requests) if spec.limit else USUAL
         )

@@ -6,17 +6,17 @@ import msgspec
 
 from events.bus import Message
 from events.cloudevents import CloudEvent, encode, msg_id
-from schemas.crds import Refused, read_colony
+from schemas.crds import InvalidResource, read_colony
 from schemas.crds.manifest import GROUP, VERSION
 from schemas.registry import declared
 from schemas.subjects import token
 from schemas.unreadable import UNREADABLE, why
-from schemas.wish import ClusterRequested
+from schemas.wish import ClusterRequest
 from services.edge.triggers.cause import caused
 from services.edge.triggers.delivery import Heard
 from services.edge.webhooks.secrets import Endpoint
 
-TYPE = declared(ClusterRequested).type
+TYPE = declared(ClusterRequest).type
 PROVIDER = "cloudevents"
 ORIGIN = "http"
 
@@ -26,14 +26,14 @@ def asks(event: CloudEvent, endpoint: Endpoint) -> bool:
     return endpoint.provider == PROVIDER and event.type == TYPE
 
 
-def requested(event: CloudEvent, endpoint: Endpoint) -> ClusterRequested:
+def requested(event: CloudEvent, endpoint: Endpoint) -> ClusterRequest:
     """What it asks for, its spec unread. Raises Refused."""
     try:
-        asked = msgspec.json.decode(event.data, type=ClusterRequested)
+        asked = msgspec.json.decode(event.data, type=ClusterRequest)
     except UNREADABLE as wrong:
-        raise Refused(f"data is no request for clusters: {why(wrong)}") from wrong
+        raise InvalidResource(f"data is no request for clusters: {why(wrong)}") from wrong
     if asked.tenant != endpoint.tenant:
-        raise Refused(f"tenant is {asked.tenant}: this endpoint asks for tenant {endpoint.tenant} alone")
+        raise InvalidResource(f"tenant is {asked.tenant}: this endpoint asks for tenant {endpoint.tenant} alone")
     return asked
 
 
@@ -45,7 +45,7 @@ def check(event: CloudEvent, endpoint: Endpoint) -> None:
     )
 
 
-def direct(asked: ClusterRequested, heard: Heard, now: datetime) -> tuple[Message, str]:
+def direct(asked: ClusterRequest, heard: Heard, now: datetime) -> tuple[Message, str]:
     """The request as it is said on the bus, and what makes it one of a kind: who sent it, under which id."""
     event = caused(msgspec.structs.replace(asked, origin=ORIGIN), heard, heard.event.id, heard.endpoint.path, now)
     headers, data = encode(event)

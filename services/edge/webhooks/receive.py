@@ -15,7 +15,7 @@ from events.cloudevents import CloudEvent
 from events.meters import HOOKS
 from events.streams import HOOK
 from events.telemetry import Meters, extract, working_on
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from schemas.subjects import Key
 from services.edge.http.problem import Problem, not_now, wrong
 from services.edge.http.server import Route, body_of, headers_of
@@ -114,7 +114,7 @@ class Hooks:
             return
         try:
             await self._evaluators.check(Heard(event, endpoint, 0))
-        except Refused as why:
+        except InvalidResource as why:
             raise wrong(str(why), "data") from why
         except TooCostly as why:
             raise wrong(f"it takes more than {SECONDS:g} s of a processor to read: ask for less", "data") from why

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from schemas.addon import Applied, Degraded
-from schemas.cluster import Founded, Hibernated, Launching, Placing, Provisioned, Ready, Stalled, Waiting
+from schemas.cluster import Hibernated, Launching, Placed, Placing, Provisioned, Ready, Stalled, Waiting
 from schemas.entity import State
 from schemas.inventory import ClusterSeen
 from schemas.placement import Attempt
@@ -50,7 +50,7 @@ def reachability(before: ClusterSeen | None, seen: ClusterSeen) -> Iterator[Occu
 
 def _lasting(state: State) -> Iterator[Occurrence]:
     """What a state reports for as long as it lasts."""
-    if isinstance(state, Founded):
+    if isinstance(state, Placed):
         if state.refused:
             yield Occurrence("Refused", state.refused, warning=True)
         if state.interruptions:

@@ -16,7 +16,7 @@ OLDEST = "alate.state.oldest"
 """When the oldest entity of a state entered it: seconds since 1970."""
 LEFT = "alate.teardown.left"
 """Ends of which something may be left, by the step that was given up; each is known for some days."""
-STEPS = tuple(step.__name__ for step in (Draining, Cleaning))
+STEPS = tuple(declared(step).phase for step in (Draining, Cleaning))
 """Those that can be given up."""
 Labels = tuple[tuple[str, str], ...]
 

@@ -3,9 +3,10 @@
 from datetime import datetime, timedelta
 
 from schemas.addon import AddonState, Applying, Degraded, Withdrawn
-from schemas.cluster import ClusterState, Founded, Placing
+from schemas.cluster import ClusterState, Placed, Placing
 from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, OfferStatus, SkippedStatus, TeardownStatus
 from schemas.placement import Attempt
+from schemas.registry import declared
 from schemas.teardown import Cleaning, Draining, Ending, Gone, TeardownState, Warned
 from services.gateway.status.conditions import cluster_conditions
 from services.gateway.status.facts import Facts, current_inventory, endpoint, phase, wanted, without_microseconds
@@ -20,7 +21,7 @@ SHOWN_ATTEMPTS = 5
 def cluster_status(facts: Facts, shown: PreviousConditions) -> ClusterStatus:
     """What the Colony shows of one cluster; `shown` are the conditions that it shows already."""
     state, need = facts.cluster, wanted(facts)
-    founded = state if isinstance(state, Founded) else None
+    founded = state if isinstance(state, Placed) else None
     seen = current_inventory(facts, founded) if founded else None
     nodes, accelerators = ready_totals(facts, founded, seen) if founded and seen else (0, 0)
     kubeconfig = getattr(state, "kubeconfig", None)
@@ -50,7 +51,7 @@ def cluster_status(facts: Facts, shown: PreviousConditions) -> ClusterStatus:
     )
 
 
-def _offer(state: Founded) -> OfferStatus:
+def _offer(state: Placed) -> OfferStatus:
     placement = state.attempt.placement
     lot = placement.lots[0]
     return OfferStatus(
@@ -84,14 +85,14 @@ def _attempt(attempt: Attempt) -> AttemptStatus:
 
 def _addon(state: AddonState) -> AddonStatus:
     message = state.message if isinstance(state, Applying | Degraded | Withdrawn) else None
-    return AddonStatus(name=state.addon, phase=type(state).__name__, message=message or None)
+    return AddonStatus(name=state.addon, phase=declared(type(state)).phase, message=message or None)
 
 
 def _teardown(state: TeardownState) -> TeardownStatus:
     end = state if isinstance(state, Ending) else None
     skipped = state.skipped if isinstance(state, Ending | Gone) else ()
     return TeardownStatus(
-        phase=type(state).__name__,
+        phase=declared(type(state)).phase,
         reason=getattr(state, "why", None),
         since=without_microseconds(end.began) if end else None,
         at=_at(state),
@@ -111,5 +112,5 @@ def _at(state: TeardownState) -> datetime | None:
 
 def _expires(facts: Facts) -> datetime | None:
     since = facts.teardown.ready_since if facts.teardown else None
-    span = facts.wish.limits.time_to_live
+    span = facts.wish.limits.time_to_live_seconds
     return without_microseconds(since + timedelta(seconds=span)) if since and span is not None else None

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from events.kube.port import Object
-from schemas.cluster import Founded, Ready
+from schemas.cluster import Placed, Ready
 from schemas.crds import ClusterStatus, ColonyStatus
 from schemas.inventory import ClusterSeen
+from schemas.registry import declared
 from services.colony.accounting import so_far
 from services.gateway.status.cluster import cluster_status
 from services.gateway.status.conditions import KUBECONFIG_WRITTEN, colony_conditions, condition_generation
@@ -27,8 +28,8 @@ def status(
     asked = tuple(each for each in listed if not each.dropped)
     previous = _previous_conditions(colony, now)
     clusters = list(_clusters(colony, listed, previous))
-    ready = sum(phase(each) == Ready.__name__ for each in asked)
-    bought = [each.cluster for each in listed if isinstance(each.cluster, Founded)]
+    ready = sum(phase(each) == declared(Ready).phase for each in asked)
+    bought = [each.cluster for each in listed if isinstance(each.cluster, Placed)]
     conditions = colony_conditions(listed, asked, kubeconfig)
     return _dumped(
         ColonyStatus(
@@ -42,7 +43,7 @@ def status(
             expires_at=min(filter(None, (each.expires_at for each in clusters[: len(asked)])), default=None),
             message=_message(conditions),
             kubeconfig_secret=kubeconfig.secret,
-            running=[each.wish.cluster for each in asked if isinstance(each.cluster, Founded)] or None,
+            running=[each.wish.cluster for each in asked if isinstance(each.cluster, Placed)] or None,
             conditions=previous.conditions(conditions),
             gpu_inventory=gpu_inventory(_inventories(listed)) or None,
             clusters=clusters,
@@ -98,13 +99,13 @@ def _accelerators(clusters: list[ClusterStatus]) -> str:
     return f"{ready}/{wanted}"
 
 
-def _offer(state: Founded) -> str:
+def _offer(state: Placed) -> str:
     placement = state.attempt.placement
     lot = placement.lots[0]
     return f"{placement.cloud}/{placement.region} {lot.instance}{' spot' if lot.spot else ''}"
 
 
-def _price(bought: list[Founded]) -> float | None:
+def _price(bought: list[Placed]) -> float | None:
     """USD per hour of everything that is bought; None if nothing is."""
     return _cents(sum(state.attempt.placement.price_per_hour for state in bought)) if bought else None
 
@@ -116,7 +117,7 @@ def _cents(amount: float) -> float:
 
 def _inventories(facts: tuple[Facts, ...]) -> Iterator[ClusterSeen]:
     for each in facts:
-        seen = current_inventory(each, each.cluster) if isinstance(each.cluster, Founded) else None
+        seen = current_inventory(each, each.cluster) if isinstance(each.cluster, Placed) else None
         if seen is not None:
             yield seen
 

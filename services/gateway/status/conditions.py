@@ -7,8 +7,9 @@ reached or lacks an add-on is not Ready, whatever its owner calls it.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from schemas.cluster import ClusterState, Founded, Hibernated, Launching, Provisioned, Ready, Stalled, Waiting
+from schemas.cluster import ClusterState, Hibernated, Launching, Placed, Provisioned, Ready, Stalled, Waiting
 from schemas.inventory import UNREADABLE
+from schemas.registry import declared
 from schemas.teardown import Warned
 from services.colony.accounting import unmet
 from services.gateway.status.facts import (
@@ -77,7 +78,7 @@ def _colony_accepted(facts: tuple[Facts, ...]) -> ConditionState:
 def _refusals(facts: tuple[Facts, ...]) -> Iterator[str]:
     for each in facts:
         state = each.cluster
-        why = state.refused if isinstance(state, Founded) and not has_newer_wish(each) else each.refused
+        why = state.refused if isinstance(state, Placed) and not has_newer_wish(each) else each.refused
         if why:
             yield f"{each.wish.cluster}: {why}"
 
@@ -85,7 +86,7 @@ def _refusals(facts: tuple[Facts, ...]) -> Iterator[str]:
 def _colony_ready(facts: tuple[Facts, ...]) -> ConditionState:
     if not facts:
         return ConditionState(holds=False, reason="Empty", message="the Colony asks for no cluster")
-    short = [each for each in facts if phase(each) != Ready.__name__]
+    short = [each for each in facts if phase(each) != declared(Ready).phase]
     if not short:
         return ConditionState(holds=True, reason="AllClustersReady")
     least = min(short, key=lambda each: PHASES.index(phase(each)))
@@ -111,13 +112,13 @@ def _colony_addons_applied(facts: tuple[Facts, ...]) -> ConditionState:
 
 def placed(facts: Facts) -> ConditionState:
     """An offer is chosen for the cluster."""
-    return ConditionState(holds=True, reason="OfferChosen") if isinstance(facts.cluster, Founded) else not_ready(facts)
+    return ConditionState(holds=True, reason="OfferChosen") if isinstance(facts.cluster, Placed) else not_ready(facts)
 
 
 def reachable(facts: Facts) -> ConditionState:
     """Its API answers."""
     state = facts.cluster
-    if not isinstance(state, Founded) or isinstance(state, Launching):
+    if not isinstance(state, Placed) or isinstance(state, Launching):
         return not_ready(facts)
     if (seen := unreachable(facts)) is not None:
         reason = UNREADABLE if seen.unreadable else "Unreachable"
@@ -137,7 +138,7 @@ def accelerators_ready(facts: Facts) -> ConditionState:
 
 def _enough(facts: Facts, what: str, reason: str) -> ConditionState:
     state = facts.cluster
-    if not isinstance(state, Founded) or isinstance(state, Launching | Hibernated):
+    if not isinstance(state, Placed) or isinstance(state, Launching | Hibernated):
         return not_ready(facts)
     seen = current_inventory(facts, state)
     enough = isinstance(state, Ready) or (seen is not None and not getattr(unmet(state, seen), what))
@@ -160,7 +161,7 @@ def addons_applied(waiting: str) -> ConditionState:
 def resizing(facts: Facts) -> ConditionState:
     """Its pools are getting another size; it stays ready meanwhile."""
     state = facts.cluster
-    if not isinstance(state, Founded) or not (state.resizing or state.wanted or has_newer_wish(facts)):
+    if not isinstance(state, Placed) or not (state.resizing or state.wanted or has_newer_wish(facts)):
         ungrown = state.ungrown if isinstance(state, Ready) else None
         return ConditionState(holds=False, reason=ungrown.reason, message=ungrown.message) if ungrown else AS_REQUESTED
     late = state.resizing is not None and state.resizing.late
@@ -169,7 +170,7 @@ def resizing(facts: Facts) -> ConditionState:
 
 def upgrading(facts: Facts) -> ConditionState:
     """It is getting another version of Kubernetes; it stays ready meanwhile."""
-    upgrade = facts.cluster.upgrading if isinstance(facts.cluster, Founded) else None
+    upgrade = facts.cluster.upgrading if isinstance(facts.cluster, Placed) else None
     if upgrade is None:
         return AS_REQUESTED
     return ConditionState(holds=True, reason="Late" if upgrade.late else "Upgrading", message=upgrade_message(upgrade))
@@ -186,7 +187,7 @@ def is_ending(facts: Facts) -> ConditionState:
 
 def ready(facts: Facts) -> ConditionState:
     """Every accelerator that was bought can be used, every add-on is applied, and the cluster does not end."""
-    return ConditionState(holds=True, reason="AllReady") if phase(facts) == Ready.__name__ else not_ready(facts)
+    return ConditionState(holds=True, reason="AllReady") if phase(facts) == declared(Ready).phase else not_ready(facts)
 
 
 def not_ready(facts: Facts) -> ConditionState:
@@ -198,7 +199,7 @@ def not_ready(facts: Facts) -> ConditionState:
 
 def _state_reason(state: ClusterState | None, at: str) -> str:
     """The reason that its state gives, if the phase shows that state; `Interrupted` if it lost its spot machines."""
-    if type(state).__name__ != at:
+    if state is None or declared(type(state)).phase != at:
         return ""
     if isinstance(state, Stalled | Waiting):
         return state.reason

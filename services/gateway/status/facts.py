@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from schemas.addon import AddonState, Applied, Degraded
-from schemas.cluster import ClusterState, Founded, Ready, Released
+from schemas.cluster import ClusterState, Placed, Ready, Released
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Placement
+from schemas.registry import declared
 from schemas.teardown import Ending, TeardownState
 from schemas.wish import Need, Wish
 from services.gateway.status.previous import ConditionState
@@ -41,14 +42,14 @@ class KubeconfigStatus:
     """Whether it is as it has to be; None if no cluster can be opened."""
 
 
-def current_inventory(facts: Facts, state: Founded) -> ClusterSeen | None:
+def current_inventory(facts: Facts, state: Placed) -> ClusterSeen | None:
     """What the inventory counted on the cluster of the current attempt; None if it has not."""
     seen = facts.seen
     known = seen is not None and seen.uid == state.uid and seen.attempt in (0, state.attempt.number)
     return seen if known else None
 
 
-def endpoint(facts: Facts, state: Founded) -> str:
+def endpoint(facts: Facts, state: Placed) -> str:
     """The URL of the API server of the current attempt; empty if the back end does not publish it."""
     infra = facts.infra
     known = infra is not None and (infra.uid, infra.attempt) == (state.uid, state.attempt.number)
@@ -58,7 +59,7 @@ def endpoint(facts: Facts, state: Founded) -> str:
 def wanted(facts: Facts) -> Need | Placement:
     """The nodes and accelerators that the cluster shall have: as its owner decided, or else as its wish asks."""
     state, wish = facts.cluster, facts.wish
-    if not isinstance(state, Founded) or has_newer_wish(facts):
+    if not isinstance(state, Placed) or has_newer_wish(facts):
         return wish.need
     return state.wanted or state.attempt.placement
 
@@ -88,7 +89,7 @@ def running_teardown(facts: Facts) -> Ending | None:
 
 def unreachable(facts: Facts) -> ClusterSeen | None:
     """What was last seen of a cluster whose API is unreachable; None if it is reachable, or never was."""
-    seen = current_inventory(facts, facts.cluster) if isinstance(facts.cluster, Founded) else None
+    seen = current_inventory(facts, facts.cluster) if isinstance(facts.cluster, Placed) else None
     return None if seen is None or seen.known else seen
 
 
@@ -142,15 +143,15 @@ def phase(facts: Facts) -> str:
     if state is None or (isinstance(state, Released) and has_newer_wish(facts)):
         return "Pending"
     if end is not None:
-        return type(end).__name__
+        return declared(type(end)).phase
     if facts.wish.deleting and not isinstance(state, Released):
         return "Deleting"
-    return _ready(facts) if isinstance(state, Ready) else type(state).__name__
+    return _ready(facts) if isinstance(state, Ready) else declared(type(state)).phase
 
 
 def _ready(facts: Facts) -> str:
     if unreachable(facts) is not None:
         return UNKNOWN
     if not missing_addons(facts):
-        return Ready.__name__
+        return declared(Ready).phase
     return ADDONS_DEGRADED if degraded_addons(facts) else WITHOUT_ADDONS

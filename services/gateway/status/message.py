@@ -6,15 +6,15 @@ from typing import Any
 from schemas.addon import Applying, Degraded
 from schemas.cluster import (
     ClusterState,
-    Founded,
     Hibernated,
     Launching,
+    Pending,
+    Placed,
     Placing,
     Provisioned,
     Ready,
     Released,
     Releasing,
-    Requested,
     Stalled,
     Upgrading,
     Waiting,
@@ -57,7 +57,7 @@ def _owner_message(facts: Facts, state: ClusterState | None) -> str:
         return state.refused or (
             f"hibernates once {_remaining_nodes(facts, state)}" if state.resizing else "hibernates"
         )
-    if isinstance(state, Founded) and (state.refused or state.wanted or state.resizing or not isinstance(state, Ready)):
+    if isinstance(state, Placed) and (state.refused or state.wanted or state.resizing or not isinstance(state, Ready)):
         return state.refused or _progress_message(facts, state)
     return _state_message(facts)
 
@@ -82,7 +82,7 @@ def addons_message(facts: Facts) -> str:
     return "; ".join((*wrong, *((f"waiting for {', '.join(waits)}",) if waits else ())))
 
 
-def _requested_message(state: Requested) -> str:
+def _requested_message(state: Pending) -> str:
     if state.standing is not None:
         return "its history was lost: what is left of it is adopted again"
     return "hibernates, not created yet" if state.wish.need.hibernate else "waiting for the market"
@@ -91,7 +91,7 @@ def _requested_message(state: Requested) -> str:
 NOT_STARTED = "waiting for provisioning"
 MESSAGES: dict[type, Callable[[Any], str]] = {
     type(None): lambda _: NOT_STARTED,
-    Requested: _requested_message,
+    Pending: _requested_message,
     Placing: lambda s: _placing_message(s, s.attempt) if s.attempt else "",
     Waiting: lambda s: f"{s.message}; the market is asked again at {without_microseconds(s.until):%H:%M:%S}Z",
     Stalled: lambda s: s.message,
@@ -137,7 +137,7 @@ def _state_message(facts: Facts) -> str:
     return "; ".join((f"it has ended ({state.because}): no edit creates it again, but {again}", *left))
 
 
-def _progress_message(facts: Facts, state: Founded) -> str:
+def _progress_message(facts: Facts, state: Placed) -> str:
     seen = current_inventory(facts, state)
     if seen is not None:
         need = wanted(facts)
@@ -157,11 +157,11 @@ def _remaining_nodes(facts: Facts, state: Hibernated) -> str:
     return "its machines are gone" + (f", nodes: {seen.nodes}" if seen is not None and seen.nodes else "")
 
 
-def _is_late(state: Founded) -> bool:
+def _is_late(state: Placed) -> bool:
     return state.resizing is not None and state.resizing.late
 
 
-def _backend_message(facts: Facts, state: Founded) -> str:
+def _backend_message(facts: Facts, state: Placed) -> str:
     infra = facts.infra
     told = infra.message if infra is not None and infra.uid == state.uid else ""
     return told or "waiting for the back end"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from schemas.accelerators import serves
-from schemas.cluster import Founded
+from schemas.cluster import Placed
 from schemas.crds import GpuStatus, PoolStatus
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement
@@ -27,13 +27,13 @@ def pools(facts: Facts) -> list[PoolStatus]:
     ]
 
 
-def ready_totals(facts: Facts, state: Founded, seen: ClusterSeen) -> tuple[int, int]:
+def ready_totals(facts: Facts, state: Placed, seen: ClusterSeen) -> tuple[int, int]:
     """Ready nodes of its pools, and the accelerators on them that are of the models that were bought."""
     there = own(state, seen)
     return there.nodes, usable(there, {model for _, _, _, model in _wanted(facts)})
 
 
-def ignored_nodes(facts: Facts, state: Founded, seen: ClusterSeen) -> str:
+def ignored_nodes(facts: Facts, state: Placed, seen: ClusterSeen) -> str:
     """The nodes and accelerators that do not count, and what to do about that; empty if all count."""
     told = []
     names, others = [name for name, _, _, _ in _wanted(facts)], elsewhere(state, seen)
@@ -66,8 +66,8 @@ def _shortage(pool: PoolStatus) -> str:
 
 def _counted_pools(facts: Facts) -> Mapping[str, PoolSeen]:
     state, names = facts.cluster, [name for name, _, _, _ in _wanted(facts)]
-    seen = current_inventory(facts, state) if isinstance(state, Founded) else None
-    if not isinstance(state, Founded) or seen is None:
+    seen = current_inventory(facts, state) if isinstance(state, Placed) else None
+    if not isinstance(state, Placed) or seen is None:
         return dict.fromkeys(names, PoolSeen())
     return by_pool(state, seen, names)
 

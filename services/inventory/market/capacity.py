@@ -80,8 +80,8 @@ class Rooms:
         return touched
 
     def _at(self, place: RegionKey) -> CapacitySeen:
-        new = CapacitySeen(cloud=place[0], region=place[1], half_life=self._half_life)
-        return msgspec.structs.replace(self._seen.get(place, new), half_life=self._half_life)
+        new = CapacitySeen(cloud=place[0], region=place[1], half_life_seconds=self._half_life)
+        return msgspec.structs.replace(self._seen.get(place, new), half_life_seconds=self._half_life)
 
     def _gauge(self, seen: CapacitySeen) -> None:
         place = f"{seen.cloud}/{seen.region}"

@@ -10,7 +10,7 @@ from events.errors import Denied
 from events.kube.client import Kube
 from events.telemetry import Meters
 from schemas import cluster
-from schemas.cluster import Founded, Hibernated, Provisioned, Ready, Released
+from schemas.cluster import Hibernated, Placed, Provisioned, Ready, Released
 from schemas.entity import State
 from schemas.inventory import UNREADABLE, ClusterSeen
 from schemas.subjects import Key
@@ -155,5 +155,5 @@ class Clusters:
         await forget(self._levels, key.tenant, key.name)
 
 
-def _blank(key: Key, state: Founded) -> ClusterSeen:
+def _blank(key: Key, state: Placed) -> ClusterSeen:
     return ClusterSeen(cluster=key.name, uid=state.uid, attempt=state.attempt.number)

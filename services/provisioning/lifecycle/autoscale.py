@@ -10,9 +10,8 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from schemas.cluster import Ready
+from schemas.cluster import Ready, UnmetDemand
 from schemas.entity import Due
-from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen
 from schemas.placement import Lot
 from schemas.wish import Need
@@ -87,14 +86,14 @@ def _shrinkable(need: Need, lots: Lots) -> tuple[str, ...]:
     return tuple(lot.pool for lot in lots if lot.nodes > least.get(lot.pool, lot.nodes))
 
 
-def _price_cap_reason(need: Need, lots: Lots, seen: ClusterSeen) -> Ungrown | None:
+def _price_cap_reason(need: Need, lots: Lots, seen: ClusterSeen) -> UnmetDemand | None:
     """Why it does not grow, if the price cap alone prevents it; the same text however many Pods wait."""
     wanted = grow_lots(msgspec.structs.replace(need, max_price_per_hour=None), lots, seen)
     short = next((lot for lot, more in zip(lots, wanted, strict=True) if more.nodes > lot.nodes), None)
     if short is None:
         return None
     price = sum(lot.nodes * lot.price_per_hour for lot in lots) + short.price_per_hour
-    return Ungrown(
+    return UnmetDemand(
         reason="PriceCap",
         message=f"pods wait for pool {short.pool}: one more node of {short.instance} would make it {price:g} USD per "
         f"hour, more than maxPricePerHour {need.max_price_per_hour:g}",

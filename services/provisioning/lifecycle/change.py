@@ -5,11 +5,10 @@ from typing import TypeVar
 
 import msgspec
 
-from schemas.cluster import Founded, Hibernated, Launching, Provisioned, Ready
+from schemas.cluster import Hibernated, Launching, Placed, Provisioned, Ready, UnmetDemand
 from schemas.entity import Due
-from schemas.growth import Ungrown
 from schemas.inventory import ClusterSeen
-from schemas.resize import Bought, NotBought, Resized, ResizeRefused
+from schemas.resize import PoolPriced, PoolUnavailable, Resized, ResizeRefused
 from schemas.upgrade import Rolling, Upgraded, UpgradeRefused
 from schemas.wish import Wish
 from services.provisioning.lifecycle.autoscale import IDLE_PAUSE, on_due_ready
@@ -27,10 +26,10 @@ from services.provisioning.lifecycle.resize import (
 from services.provisioning.lifecycle.upgrade import full_wish, on_rolling, on_upgrade_refused, on_upgraded
 from services.runtime.machine import on
 
-F = TypeVar("F", bound=Founded)
+F = TypeVar("F", bound=Placed)
 
 
-def on_wish(state: Provisioned | Ready, wish: Wish, now: datetime) -> Founded | Hibernated:
+def on_wish(state: Provisioned | Ready, wish: Wish, now: datetime) -> Placed | Hibernated:
     """Follow the newest wish: resize, upgrade, or hibernate."""
     return _hibernate_if_wished(follow_wish(state, wish, now))
 
@@ -40,7 +39,7 @@ def on_wish_hibernated(state: Hibernated, wish: Wish, now: datetime) -> Hibernat
     return _wake_if_wished(follow_wish(state, wish, now), now)
 
 
-def add_pools(state: F, bought: Bought, now: datetime) -> F:
+def add_pools(state: F, bought: PoolPriced, now: datetime) -> F:
     """Add the lots that were found for the new pools, unless the whole cluster would now exceed its price cap."""
     if state.wanted is None or (bought.attempt, bought.need) != (state.attempt.number, state.wanted):
         return state
@@ -55,24 +54,24 @@ def add_pools(state: F, bought: Bought, now: datetime) -> F:
     return apply_wish(state, full_wish(state), lots, now, refused=state.refused)
 
 
-def on_pools_priced(state: Provisioned | Ready, bought: Bought, now: datetime) -> Founded | Hibernated:
+def on_pools_priced(state: Provisioned | Ready, bought: PoolPriced, now: datetime) -> Placed | Hibernated:
     """Add the pools; hibernate if the wish that asked for them says so as well."""
     return _hibernate_if_wished(add_pools(state, bought, now))
 
 
-def on_pools_priced_hibernated(state: Hibernated, bought: Bought, now: datetime) -> Hibernated | Provisioned:
+def on_pools_priced_hibernated(state: Hibernated, bought: PoolPriced, now: datetime) -> Hibernated | Provisioned:
     """Add the pools without machines, or wake with them."""
     return _wake_if_wished(add_pools(state, bought, now), now)
 
 
-def on_pools_unavailable(state: F, told: NotBought) -> F:
+def on_pools_unavailable(state: F, told: PoolUnavailable) -> F:
     """Keep the cluster as it is, and say why its new pools cannot be added."""
     if state.wanted is None or (told.attempt, told.need) != (state.attempt.number, state.wanted):
         return state
     return msgspec.structs.replace(state, wanted=None, refused=told.message)
 
 
-def on_resize_refused(state: Provisioned | Ready, told: ResizeRefused, now: datetime) -> Founded | Hibernated:
+def on_resize_refused(state: Provisioned | Ready, told: ResizeRefused, now: datetime) -> Placed | Hibernated:
     """Go back to the last size; a cluster that could not wake hibernates again.
 
     If pods asked for the size, they are ignored for a pause.
@@ -80,7 +79,7 @@ def on_resize_refused(state: Provisioned | Ready, told: ResizeRefused, now: date
     back, asked = undo_resize(state, told, now), state.resizing
     if back is not state and isinstance(back, Ready) and asked is not None and asked.demanded:
         refused_growth = needs_more_machines(asked.before, told.lots)
-        ungrown = Ungrown(reason=told.reason, message=told.message) if refused_growth else None
+        ungrown = UnmetDemand(reason=told.reason, message=told.message) if refused_growth else None
         return msgspec.structs.replace(back, grows_from=now + IDLE_PAUSE, ungrown=ungrown)
     return _hibernate_if_wished(back)
 
@@ -95,7 +94,7 @@ def on_cluster_seen_hibernated(state: Hibernated, seen: ClusterSeen) -> Hibernat
     return finish_resize(state, seen) if is_current(state, seen) and seen.known else state
 
 
-def _hibernate_if_wished(state: Provisioned | Ready) -> Founded | Hibernated:
+def _hibernate_if_wished(state: Provisioned | Ready) -> Placed | Hibernated:
     return state.to(Hibernated) if state.wish.need.hibernate else state
 
 
@@ -107,10 +106,10 @@ CHANGES = (
     on(Launching, Wish, follow_wish),
     on((Provisioned, Ready), Wish, on_wish),
     on(Hibernated, Wish, on_wish_hibernated),
-    on(Launching, Bought, add_pools),
-    on((Provisioned, Ready), Bought, on_pools_priced),
-    on(Hibernated, Bought, on_pools_priced_hibernated),
-    on((Launching, Provisioned, Ready, Hibernated), NotBought, on_pools_unavailable),
+    on(Launching, PoolPriced, add_pools),
+    on((Provisioned, Ready), PoolPriced, on_pools_priced),
+    on(Hibernated, PoolPriced, on_pools_priced_hibernated),
+    on((Launching, Provisioned, Ready, Hibernated), PoolUnavailable, on_pools_unavailable),
     on((Launching, Provisioned, Ready, Hibernated), Resized, on_resized),
     on(Launching, ResizeRefused, undo_resize),
     on((Provisioned, Ready), ResizeRefused, on_resize_refused),

@@ -1,24 +1,32 @@
 """The decision table of a cluster: from a state, on an event, to what is true next."""
 
+from schemas.attempts import (
+    AttemptBlocked,
+    AttemptGone,
+    AttemptRecovered,
+    AttemptUnrecoverable,
+    LaunchFailed,
+    MarketChanged,
+    OrphanCreated,
+)
 from schemas.cluster import (
     LIFECYCLE,
     Hibernated,
     Launching,
+    Pending,
     Placing,
     Provisioned,
     Ready,
     Released,
     Releasing,
-    Requested,
     Stalled,
     Waiting,
 )
 from schemas.entity import Due
-from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved, NotRecalled, Recalled
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Ranked
-from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.teardown import TeardownReleasing
 from schemas.wish import Wish
 from services.provisioning.lifecycle.change import CHANGES
 from services.provisioning.lifecycle.launch import (
@@ -57,22 +65,22 @@ from services.provisioning.lifecycle.request import (
 )
 from services.runtime.machine import machine, on
 
-EVERY = (Requested, Placing, Launching, Provisioned, Ready, Hibernated, Waiting, Stalled, Releasing, Released)
+EVERY = (Pending, Placing, Launching, Provisioned, Ready, Hibernated, Waiting, Stalled, Releasing, Released)
 """Every state."""
 
 decide = machine(
     LIFECYCLE,
     on(type(None), Wish, request),
     on(Released, Wish, request_again),
-    on((Requested, Placing), Wish, replace_wish),
+    on((Pending, Placing), Wish, replace_wish),
     on((Stalled, Waiting), Wish, on_wish_unplaced),
     on(Releasing, Wish, on_wish_releasing),
-    on(Requested, Recalled, on_recalled),
-    on(Requested, NotRecalled, on_not_recalled),
-    on((Requested, Placing), Ranked, launch_best),
+    on(Pending, AttemptRecovered, on_recalled),
+    on(Pending, AttemptUnrecoverable, on_not_recalled),
+    on((Pending, Placing), Ranked, launch_best),
     on(Stalled, Ranked, on_ranked_stalled),
     on(Waiting, Due, place_again),
-    on(Waiting, MarketMoved, on_market_moved),
+    on(Waiting, MarketChanged, on_market_moved),
     on(Launching, LaunchFailed, on_launch_failed),
     on(Launching, InfraSeen, on_infra_launching),
     on(Provisioned, InfraSeen, on_infra_provisioned),
@@ -81,16 +89,16 @@ decide = machine(
     on(Provisioned, ClusterSeen, become_ready),
     on(Ready, ClusterSeen, check_ready),
     *CHANGES,
-    on((Launching, Provisioned, Ready, Hibernated), ReleaseOrdered, release),
-    on(Placing, ReleaseOrdered, release_placing),
-    on(Requested, ReleaseOrdered, release_requested),
-    on((Waiting, Stalled), ReleaseOrdered, release_unplaced),
-    on(EVERY, MadeLate, add_orphan),
-    on((Requested, Waiting, Stalled, Released), InfraSeen, add_seen_orphan),
-    on((Requested, Launching, Provisioned, Ready, Hibernated, Waiting, Stalled, Released), Gone, remove_orphan),
-    on((Launching, Placing, Releasing), Held, on_attempt_blocked),
-    on(Placing, Gone, place_next),
+    on((Launching, Provisioned, Ready, Hibernated), TeardownReleasing, release),
+    on(Placing, TeardownReleasing, release_placing),
+    on(Pending, TeardownReleasing, release_requested),
+    on((Waiting, Stalled), TeardownReleasing, release_unplaced),
+    on(EVERY, OrphanCreated, add_orphan),
+    on((Pending, Waiting, Stalled, Released), InfraSeen, add_seen_orphan),
+    on((Pending, Launching, Provisioned, Ready, Hibernated, Waiting, Stalled, Released), AttemptGone, remove_orphan),
+    on((Launching, Placing, Releasing), AttemptBlocked, on_attempt_blocked),
+    on(Placing, AttemptGone, place_next),
     on(Placing, InfraSeen, place_next_seen),
-    on(Releasing, Gone, finish_release),
+    on(Releasing, AttemptGone, finish_release),
     on(Releasing, InfraSeen, finish_release_seen),
 )

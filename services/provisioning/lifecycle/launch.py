@@ -4,21 +4,21 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from schemas.attempts import AttemptGone, LaunchFailed
 from schemas.cluster import (
     NOT_INSTALLED,
     ClusterState,
-    Founded,
     Hibernated,
     Launching,
+    Pending,
+    Placed,
     Placing,
     Provisioned,
     Ready,
-    Requested,
     Stalled,
     Waiting,
 )
 from schemas.entity import Due
-from schemas.founding import Gone, LaunchFailed
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Attempt, Ranked
@@ -36,8 +36,8 @@ DELETED = "the cluster was deleted by somebody else"
 
 
 def launch_best(
-    state: Requested | Placing, market: Ranked, now: datetime
-) -> Requested | Placing | Launching | Waiting | Stalled:
+    state: Pending | Placing, market: Ranked, now: datetime
+) -> Pending | Placing | Launching | Waiting | Stalled:
     """Launch on the best offer, or wait for another one."""
     if state.wish.deleting or state.wish.need.hibernate or _has_attempt(state):
         return state
@@ -101,7 +101,7 @@ def on_infra_running(state: Provisioned | Ready | Hibernated, seen: InfraSeen, n
         return add_seen_orphan(state, seen)
     if seen.present:
         return state
-    return place_next(_fail(state, LOST, DELETED, now), Gone(seen.attempt, adopts=seen.adopted), now)
+    return place_next(_fail(state, LOST, DELETED, now), AttemptGone(seen.attempt, adopts=seen.adopted), now)
 
 
 def on_infra_provisioned(state: Provisioned, seen: InfraSeen, now: datetime) -> ClusterState | Placing:
@@ -145,7 +145,7 @@ def _apply_counts(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
     return follow_pods(rebill_counted(settled, seen, now), seen, now)
 
 
-def _has_attempt(state: Requested | Placing) -> bool:
+def _has_attempt(state: Pending | Placing) -> bool:
     """Whether an attempt is still being released, or is being recalled."""
     return (state.attempt if isinstance(state, Placing) else state.standing) is not None
 
@@ -155,7 +155,7 @@ def _matches_pools(state: ClusterState, market: Ranked) -> bool:
     return [lot.pool for lot in market.placements[0].lots] == [pool.name for pool in state.wish.need.pools]
 
 
-def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Launching:
+def _launch(state: Pending | Placing | Stalled, market: Ranked, now: datetime) -> Launching:
     (best, *rest), number = market.placements, next_number(state)
     return state.to(
         Launching,
@@ -168,7 +168,7 @@ def _launch(state: Requested | Placing | Stalled, market: Ranked, now: datetime)
     )
 
 
-def _fail_refused(state: Founded, seen: InfraSeen, now: datetime) -> Placing:
+def _fail_refused(state: Placed, seen: InfraSeen, now: datetime) -> Placing:
     """Fail the attempt for the back end's reason; without a zone of its own, it blames the whole region."""
     at = state.attempt.placement
     lots = tuple(msgspec.structs.replace(lot, zone="") if seen.zoneless else lot for lot in at.lots)
@@ -176,15 +176,15 @@ def _fail_refused(state: Founded, seen: InfraSeen, now: datetime) -> Placing:
     return _fail(msgspec.structs.replace(state, attempt=tried), seen.failure, seen.message, now)
 
 
-def _fail(state: Founded, reason: str, message: str, now: datetime) -> Placing:
+def _fail(state: Placed, reason: str, message: str, now: datetime) -> Placing:
     failed = msgspec.structs.replace(state.attempt, reason=reason, message=message, failed_at=now)
     return state.to(Placing, attempt=failed, held="", wish=relaunch_wish(state))
 
 
-def _on_spot(state: Founded) -> bool:
+def _on_spot(state: Placed) -> bool:
     return any(lot.spot for lot in state.attempt.placement.lots)
 
 
-def is_current(state: Founded, seen: ClusterSeen) -> bool:
+def is_current(state: Placed, seen: ClusterSeen) -> bool:
     """Whether the counts are of this attempt's cluster, not of an earlier one."""
     return seen.uid == state.uid and seen.attempt in (0, state.attempt.number)

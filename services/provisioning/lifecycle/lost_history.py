@@ -8,8 +8,8 @@ from datetime import datetime
 
 import msgspec
 
-from schemas.cluster import Launching, Provisioned, Released, Releasing, Requested
-from schemas.founding import MadeLate, NotRecalled, Recalled
+from schemas.attempts import AttemptRecovered, AttemptUnrecoverable, OrphanCreated
+from schemas.cluster import Launching, Pending, Provisioned, Released, Releasing
 from schemas.infra import InfraSeen, Remains
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Wish
@@ -20,12 +20,12 @@ from services.provisioning.lifecycle.resize import follow_wish
 from services.provisioning.placement.adoption import UNPRICED, existing_lot
 
 
-def request(_: None, wish: Wish, now: datetime) -> Requested | Provisioned | Releasing | Released:
+def request(_: None, wish: Wish, now: datetime) -> Pending | Provisioned | Releasing | Released:
     """The first state of a cluster, which depends on the objects that are left of an earlier life."""
     left, asked = wish.remains or Remains(), msgspec.structs.replace(wish, remains=None)
     newest = max((seen for seen in left.found if _is_ours(wish, seen)), key=lambda seen: seen.attempt, default=None)
     uid = newest.uid if newest else f"{wish.uid}.{wish.generation}"
-    new = Requested(uid=uid, correlation=wish.uid, wish=asked, attempts=newest.attempt if newest else 0)
+    new = Pending(uid=uid, correlation=wish.uid, wish=asked, attempts=newest.attempt if newest else 0)
     if left.ended and not wish.deleting:
         return _with_orphans(new, left.found).to(Released, because=left.ended)
     if newest is None:
@@ -35,7 +35,7 @@ def request(_: None, wish: Wish, now: datetime) -> Requested | Provisioned | Rel
     return release_recalled(known, newest, now) if wish.deleting else known
 
 
-def release_recalled(state: Requested, seen: InfraSeen, now: datetime) -> Provisioned | Releasing:
+def release_recalled(state: Pending, seen: InfraSeen, now: datetime) -> Provisioned | Releasing:
     """Release what is left: if its API answers, it is drained and cleaned first like any other cluster."""
     attempt = state.standing or _unpriced_attempt(seen, state.wish.need)
     if not seen.reachable:
@@ -51,7 +51,7 @@ def release_recalled(state: Requested, seen: InfraSeen, now: datetime) -> Provis
     )
 
 
-def on_recalled(state: Requested, told: Recalled, now: datetime) -> Requested | Launching:
+def on_recalled(state: Pending, told: AttemptRecovered, now: datetime) -> Pending | Launching:
     """Go on with the recalled attempt and follow the newest wish; what it cost before is unknown."""
     if state.standing is None or told.attempt != state.standing.number:
         return state
@@ -62,14 +62,14 @@ def on_recalled(state: Requested, told: Recalled, now: datetime) -> Requested | 
     return follow_wish(stood, state.wish, now)
 
 
-def on_not_recalled(state: Requested, told: NotRecalled) -> Requested:
+def on_not_recalled(state: Pending, told: AttemptUnrecoverable) -> Pending:
     """Release the attempt as an orphan, and launch a new one."""
     if state.standing is None or told.attempt != state.standing.number:
         return state
     stray = msgspec.structs.replace(
         state.standing, backend=state.wish.need.backend, reason="Lost", message=told.message
     )
-    return add_orphan(msgspec.structs.replace(state, standing=None), MadeLate(stray))
+    return add_orphan(msgspec.structs.replace(state, standing=None), OrphanCreated(stray))
 
 
 def _is_ours(wish: Wish, seen: InfraSeen) -> bool:
@@ -77,7 +77,7 @@ def _is_ours(wish: Wish, seen: InfraSeen) -> bool:
     return seen.uid.startswith(f"{wish.uid}.") and seen.backend == wish.need.backend
 
 
-def _with_orphans(state: Requested, found: Iterable[InfraSeen]) -> Requested:
+def _with_orphans(state: Pending, found: Iterable[InfraSeen]) -> Pending:
     """The state with every other object as an orphan."""
     for seen in found:
         state = add_seen_orphan(state, seen)

@@ -4,19 +4,19 @@ from collections.abc import Iterable
 
 import msgspec
 
-from schemas.cluster import Founded, Resizing
+from schemas.cluster import Placed, Resizing
 from schemas.placement import Lot, Placement
 from schemas.wish import Need, Pool
 
 
-def kept_placement(state: Founded, wanted: Need) -> Placement:
+def kept_placement(state: Placed, wanted: Need) -> Placement:
     """The lots that remain, in their wanted size, without the pools that are no longer wanted."""
     names = {pool.name for pool in wanted.pools}
     kept = (lot for lot in state.attempt.placement.lots if lot.pool in names)
     return msgspec.structs.replace(state.attempt.placement, lots=sized_lots(kept, state.wish.need, wanted))
 
 
-def pools_without_lot(state: Founded, wanted: Need) -> tuple[Pool, ...]:
+def pools_without_lot(state: Placed, wanted: Need) -> tuple[Pool, ...]:
     """The wanted pools that have no lot yet."""
     there = {lot.pool for lot in state.attempt.placement.lots}
     return tuple(pool for pool in wanted.pools if pool.name not in there)

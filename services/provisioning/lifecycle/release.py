@@ -10,24 +10,24 @@ from typing import TypeVar
 
 import msgspec
 
+from schemas.attempts import AttemptBlocked, AttemptGone, OrphanCreated
 from schemas.cluster import (
     ClusterState,
-    Founded,
     Hibernated,
     Launching,
+    Pending,
+    Placed,
     Placing,
     Provisioned,
     Ready,
     Released,
     Releasing,
-    Requested,
     Stalled,
     Waiting,
 )
-from schemas.founding import Gone, Held, MadeLate
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt, Placement
-from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.teardown import TeardownReleasing
 from schemas.wish import Wish
 from services.colony.accounting import cost
 from services.provisioning.lifecycle.upgrade import relaunch_wish
@@ -42,14 +42,14 @@ LOST = "Lost"
 """The reason of an attempt that somebody else deleted."""
 
 
-def release(state: Launching | Provisioned | Ready | Hibernated, order: ReleaseOrdered) -> Founded | Releasing:
+def release(state: Launching | Provisioned | Ready | Hibernated, order: TeardownReleasing) -> Placed | Releasing:
     """Release the cluster."""
     if order.uid != state.uid:
         return state
     return state.to(Releasing, because=order.why, held="", wish=_final_wish(order, relaunch_wish(state)))
 
 
-def release_placing(state: Placing, order: ReleaseOrdered) -> Placing | Releasing | Released:
+def release_placing(state: Placing, order: TeardownReleasing) -> Placing | Releasing | Released:
     """Release the failed attempt if there still is one, and end."""
     if order.uid != state.uid:
         return state
@@ -59,14 +59,14 @@ def release_placing(state: Placing, order: ReleaseOrdered) -> Placing | Releasin
     return state.to(Releasing, because=order.why, wish=wish, attempt=state.attempt, billed_since=state.billed_since)
 
 
-def release_unplaced(state: Waiting | Stalled, order: ReleaseOrdered) -> Waiting | Stalled | Released:
+def release_unplaced(state: Waiting | Stalled, order: TeardownReleasing) -> Waiting | Stalled | Released:
     """End: nothing was launched."""
     if order.uid != state.uid:
         return state
     return state.to(Released, because=order.why, wish=_final_wish(order, state.wish))
 
 
-def release_requested(state: Requested, order: ReleaseOrdered, now: datetime) -> Requested | Releasing | Released:
+def release_requested(state: Pending, order: TeardownReleasing, now: datetime) -> Pending | Releasing | Released:
     """Release what is left of an earlier life, or end."""
     if order.uid != state.uid:
         return state
@@ -76,19 +76,19 @@ def release_requested(state: Requested, order: ReleaseOrdered, now: datetime) ->
     return state.to(Releasing, because=order.why, wish=wish, attempt=state.standing, billed_since=now)
 
 
-def _final_wish(order: ReleaseOrdered, wish: Wish) -> Wish:
+def _final_wish(order: TeardownReleasing, wish: Wish) -> Wish:
     """The wish as the cluster ends with it: a request made after the end was decided asks for the next cluster."""
     return msgspec.structs.replace(wish, asked_at=order.wish.asked_at)
 
 
-def on_attempt_blocked(state: Launching | Placing | Releasing, held: Held) -> Launching | Placing | Releasing:
+def on_attempt_blocked(state: Launching | Placing | Releasing, held: AttemptBlocked) -> Launching | Placing | Releasing:
     """Keep what people have to mend before the attempt can go on."""
     if state.attempt is None or held.attempt != state.attempt.number:
         return state
     return msgspec.structs.replace(state, held=held.message)
 
 
-def finish_release(state: Releasing, gone: Gone, now: datetime) -> ClusterState | Released:
+def finish_release(state: Releasing, gone: AttemptGone, now: datetime) -> ClusterState | Released:
     """End, if it is this attempt that is gone."""
     if not is_about(state.attempt, gone):
         return remove_orphan(state, gone)
@@ -99,10 +99,10 @@ def finish_release_seen(state: Releasing, seen: InfraSeen, now: datetime) -> Clu
     """End once the object is seen to be gone."""
     if not concerns(state, seen):
         return add_seen_orphan(state, seen)
-    return state if seen.present else finish_release(state, Gone(seen.attempt, adopts=seen.adopted), now)
+    return state if seen.present else finish_release(state, AttemptGone(seen.attempt, adopts=seen.adopted), now)
 
 
-def place_next(state: Placing, gone: Gone, now: datetime) -> ClusterState:
+def place_next(state: Placing, gone: AttemptGone, now: datetime) -> ClusterState:
     """Ask the market again once the failed attempt is gone."""
     if state.attempt is None or not is_about(state.attempt, gone):
         return remove_orphan(state, gone)
@@ -122,17 +122,17 @@ def place_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> ClusterSt
         return add_seen_orphan(state, seen)
     if seen.present or state.attempt.reason == LOST:  # that is what was heard already: its release makes sure
         return state
-    return place_next(state, Gone(seen.attempt, adopts=seen.adopted), now)
+    return place_next(state, AttemptGone(seen.attempt, adopts=seen.adopted), now)
 
 
-def concerns(state: Founded | Placing | Releasing, seen: InfraSeen) -> bool:
+def concerns(state: Placed | Placing | Releasing, seen: InfraSeen) -> bool:
     """Whether the object is the current attempt's: adopted objects and those beneath it can carry the same number."""
     own, at_home = state.attempt, seen.backend in ("", state.wish.need.backend)
     same = own is not None and (seen.uid, seen.attempt, seen.adopted) == (state.uid, own.number, own.adopts)
     return same and at_home
 
 
-def add_orphan(state: S, late: MadeLate) -> S:
+def add_orphan(state: S, late: OrphanCreated) -> S:
     """Add an orphan, even if it seems to be the current attempt: its reporter read a newer state than this one."""
     if any(_same_attempt(stray, late.stray) for stray in state.strays):
         return state
@@ -151,16 +151,16 @@ def add_seen_orphan(state: S, seen: InfraSeen) -> S:
     own = getattr(state, "attempt", None) or getattr(state, "standing", None)
     same = own is not None and (own.number, own.adopts) == (seen.attempt, seen.adopted)
     in_the_way = same and (seen.backend in ("", state.wish.need.backend) or seen.uid == state.uid)
-    return state if not seen.present or seen.going or in_the_way else add_orphan(state, MadeLate(stray))
+    return state if not seen.present or seen.going or in_the_way else add_orphan(state, OrphanCreated(stray))
 
 
-def remove_orphan(state: ClusterState, gone: Gone) -> ClusterState:
+def remove_orphan(state: ClusterState, gone: AttemptGone) -> ClusterState:
     """Forget an orphan that is gone."""
     left = tuple(stray for stray in state.strays if not is_about(stray, gone))
     return state if left == state.strays else msgspec.structs.replace(state, strays=left)
 
 
-def is_about(attempt: Attempt, gone: Gone) -> bool:
+def is_about(attempt: Attempt, gone: AttemptGone) -> bool:
     """Whether the message is about this attempt: orphans of other back ends and adopted ones can share its number."""
     return (attempt.number, attempt.backend, attempt.adopts) == (gone.attempt, gone.backend, gone.adopts)
 

@@ -5,9 +5,9 @@ from zlib import crc32
 
 import msgspec
 
-from schemas.cluster import NOT_INSTALLED, Placing, Released, Releasing, Requested, Stalled, Waiting
+from schemas.attempts import MarketChanged
+from schemas.cluster import NOT_INSTALLED, Pending, Placing, Released, Releasing, Stalled, Waiting
 from schemas.entity import Due
-from schemas.founding import MarketMoved
 from schemas.placement import Ranked
 from schemas.wish import Wish
 from services.provisioning.placement.cooldowns import cooldown, still_counts
@@ -19,7 +19,7 @@ SETTLE_TIME = timedelta(minutes=1)
 """From the first change of the market to asking it: changes come in bursts."""
 
 
-def request_again(state: Released, wish: Wish) -> Released | Requested:
+def request_again(state: Released, wish: Wish) -> Released | Pending:
     """Request the cluster again: for another Colony of the name, after a deletion, or because a person asked."""
     if wish.uid == state.wish.uid and not wish.asks_anew(state.wish):
         # However its Colony changes, what ran out of time or work is bought again for no edit.
@@ -27,10 +27,10 @@ def request_again(state: Released, wish: Wish) -> Released | Requested:
         return msgspec.structs.replace(state, wish=wish) if deleted else state
     if wish.deleting:
         return state
-    return Requested(uid=_incarnation(wish), correlation=wish.uid, wish=wish, strays=state.strays)
+    return Pending(uid=_incarnation(wish), correlation=wish.uid, wish=wish, strays=state.strays)
 
 
-def replace_wish(state: Requested | Placing, wish: Wish) -> Requested | Placing:
+def replace_wish(state: Pending | Placing, wish: Wish) -> Pending | Placing:
     """Follow the newest wish: nothing has been launched yet."""
     return msgspec.structs.replace(state, wish=wish) if wish.newer_than(state.wish) else state
 
@@ -42,20 +42,20 @@ def on_wish_releasing(state: Releasing, wish: Wish) -> Releasing:
     return msgspec.structs.replace(state, wish=wish)
 
 
-def on_wish_unplaced(state: Stalled | Waiting, wish: Wish) -> Stalled | Waiting | Requested:
+def on_wish_unplaced(state: Stalled | Waiting, wish: Wish) -> Stalled | Waiting | Pending:
     """Request the cluster as it is asked for now."""
     if not wish.newer_than(state.wish):
         return state
     if wish.deleting:
         return msgspec.structs.replace(state, wish=wish)
-    return state.to(Requested, wish=wish, tried=())
+    return state.to(Pending, wish=wish, tried=())
 
 
 def _incarnation(wish: Wish) -> str:
     return f"{wish.uid}.{wish.generation}"
 
 
-def wait_or_stall(state: Requested | Placing | Stalled, market: Ranked, now: datetime) -> Waiting | Stalled:
+def wait_or_stall(state: Pending | Placing | Stalled, market: Ranked, now: datetime) -> Waiting | Stalled:
     """Stall if only another wish or an installation can help, else wait and ask the market again."""
     if cooldown(market.reason).final or market.reason == NOT_INSTALLED:
         return state.to(Stalled, reason=market.reason, message=market.message)
@@ -71,7 +71,7 @@ def place_again(state: Waiting, _: Due, now: datetime) -> Waiting | Placing:
     return state.to(Placing, tried=tuple(attempt for attempt in state.tried if still_counts(attempt, now)))
 
 
-def on_market_moved(state: Waiting, _: MarketMoved, now: datetime) -> Waiting:
+def on_market_moved(state: Waiting, _: MarketChanged, now: datetime) -> Waiting:
     """Ask the market soon."""
     return msgspec.structs.replace(state, until=min(state.until, now + SETTLE_TIME))
 

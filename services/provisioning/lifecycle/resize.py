@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from schemas.cluster import Founded, Provisioned, Ready, Resizing
+from schemas.cluster import Placed, Provisioned, Ready, Resizing
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from schemas.placement import Lot
@@ -22,7 +22,7 @@ from services.provisioning.lifecycle.upgrade import (
     with_version,
 )
 
-F = TypeVar("F", bound=Founded)
+F = TypeVar("F", bound=Placed)
 RESIZE_LIMIT = timedelta(minutes=30)
 """From a new size to the last of its nodes; a slower resize goes on, and people are told."""
 
@@ -105,7 +105,7 @@ def mark_late(state: F, due: Due, now: datetime) -> F:
     return mark_resize_late(mark_upgrade_late(state, due, now), due, now)
 
 
-def is_complete(state: Founded, seen: ClusterSeen) -> bool:
+def is_complete(state: Placed, seen: ClusterSeen) -> bool:
     """Whether everything bought is there; during a change, whatever both the old and the new size have."""
     lacks, (nodes, accelerators) = unmet(state, seen), tolerated_shortfall(state)
     return seen.known and lacks.nodes <= nodes and lacks.accelerators <= accelerators
@@ -130,7 +130,7 @@ def rebill(state: F, lots: tuple[Lot, ...], now: datetime) -> F:
     )
 
 
-def _new_resizing(state: Founded, lots: tuple[Lot, ...], now: datetime) -> Resizing:
+def _new_resizing(state: Placed, lots: tuple[Lot, ...], now: datetime) -> Resizing:
     """A resize with the number of nodes that is enough meanwhile: all of them, if it was never complete."""
     whole = state.resizing if _was_complete(state) else None
     had = (whole.least if whole else {}) or {lot.pool: lot.least for lot in state.attempt.placement.lots}
@@ -142,21 +142,21 @@ def _new_resizing(state: Founded, lots: tuple[Lot, ...], now: datetime) -> Resiz
     return Resizing(nodes=nodes, accelerators=accelerators, least=least, until=now + RESIZE_LIMIT)
 
 
-def _was_complete(state: Founded) -> bool:
+def _was_complete(state: Placed) -> bool:
     return isinstance(state, Ready) or (isinstance(state, Provisioned) and state.was_ready)
 
 
-def accepted_lots(state: Founded) -> tuple[Lot, ...]:
+def accepted_lots(state: Placed) -> tuple[Lot, ...]:
     """The lots that the back end accepted last."""
     return (waits.before if (waits := _unordered(state)) else ()) or state.attempt.placement.lots
 
 
-def _accepted_pools(state: Founded) -> tuple[Pool, ...]:
+def _accepted_pools(state: Placed) -> tuple[Pool, ...]:
     """The pools of the accepted lots."""
     return (waits.pools if (waits := _unordered(state)) else ()) or state.wish.need.pools
 
 
-def _unordered(state: Founded) -> Resizing | None:
+def _unordered(state: Placed) -> Resizing | None:
     return state.resizing if state.resizing is not None and not state.resizing.ordered else None
 
 

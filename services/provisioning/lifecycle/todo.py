@@ -1,22 +1,22 @@
 """What each state of a cluster asks for."""
 
+from schemas.attempts import Launch, Observe, Rank, RecoverAttempt, Release
 from schemas.cluster import (
     NOT_INSTALLED,
     ClusterState,
-    Founded,
     Hibernated,
     Launching,
+    Pending,
+    Placed,
     Placing,
     Provisioned,
     Ready,
     Releasing,
-    Requested,
     Stalled,
     Waiting,
 )
 from schemas.entity import State, Wake
-from schemas.founding import Launch, Look, Rank, Recall, Release
-from schemas.resize import Buy, Resize
+from schemas.resize import PricePool, Resize
 from schemas.upgrade import Upgrade
 from services.provisioning.lifecycle.autoscale import due_times, follows_pods
 from services.provisioning.lifecycle.lots import kept_placement, needs_more_machines
@@ -27,16 +27,16 @@ ENOUGH = 3
 """Interruptions after which on-demand machines are tried first."""
 
 
-def rank_offers(state: Requested | Placing) -> tuple[Command, ...]:
+def rank_offers(state: Pending | Placing) -> tuple[Command, ...]:
     """Ask the market, unless the cluster is to hibernate: then it is launched when it wakes."""
     if state.wish.deleting or state.wish.need.hibernate:
         return ()
     return (Rank(state.wish, state.tried, steady=state.interruptions >= ENOUGH),)
 
 
-def recall_or_rank(state: Requested) -> tuple[Command, ...]:
+def recall_or_rank(state: Pending) -> tuple[Command, ...]:
     """Recall the attempt that is left of an earlier life, or ask the market."""
-    return rank_offers(state) if state.standing is None else (Recall(state.wish, state.standing),)
+    return rank_offers(state) if state.standing is None else (RecoverAttempt(state.wish, state.standing),)
 
 
 def release_or_rank(state: Placing) -> tuple[Command, ...]:
@@ -50,7 +50,7 @@ def rank_until_installed(state: Stalled) -> tuple[Command, ...]:
     return (Rank(state.wish, (), state.message),) if curable else ()
 
 
-def order_resize(state: Founded) -> tuple[Command, ...]:
+def order_resize(state: Placed) -> tuple[Command, ...]:
     """Order the size until the back end has accepted it."""
     resizing = state.resizing
     if resizing is None or resizing.ordered:
@@ -69,15 +69,15 @@ def repeat_size(state: Provisioned) -> tuple[Command, ...]:
     return (Resize(state.wish, state.attempt, state.uid, grows=False),)
 
 
-def observe_resize(state: Founded) -> tuple[Command, ...]:
+def observe_resize(state: Placed) -> tuple[Command, ...]:
     """Order the resize, observe it, and set a timer that reports a slow resize once."""
     resizing = state.resizing
     if resizing is None or resizing.late:
         return order_resize(state)
-    return (*order_resize(state), Look(state.wish, state.attempt), Wake(resizing.until))
+    return (*order_resize(state), Observe(state.wish, state.attempt), Wake(resizing.until))
 
 
-def order_upgrade(state: Founded) -> tuple[Command, ...]:
+def order_upgrade(state: Placed) -> tuple[Command, ...]:
     """Order the version until everything runs it, with a timer that reports a slow upgrade once."""
     upgrading = state.upgrading
     if upgrading is None or not isinstance(state, Provisioned | Ready | Hibernated):
@@ -86,33 +86,33 @@ def order_upgrade(state: Founded) -> tuple[Command, ...]:
     return (asked,) if upgrading.late or isinstance(state, Provisioned) else (asked, Wake(upgrading.until))
 
 
-def buy_pools(state: Founded) -> tuple[Command, ...]:
+def buy_pools(state: Placed) -> tuple[Command, ...]:
     """Ask the market for the pools that have no lot."""
     if state.wanted is None:
         return ()
     steady = state.interruptions >= ENOUGH
-    return (Buy(full_wish(state), state.attempt.number, kept_placement(state, state.wanted), steady),)
+    return (PricePool(full_wish(state), state.attempt.number, kept_placement(state, state.wanted), steady),)
 
 
 def observe_ready(state: Ready) -> tuple[Command, ...]:
     """Observe what Pods ask for if they set the size, and set a timer for the next decision."""
     if not follows_pods(state):
         return observe_resize(state)
-    return (*order_resize(state), Look(state.wish, state.attempt), *(Wake(at) for at in due_times(state)[:1]))
+    return (*order_resize(state), Observe(state.wish, state.attempt), *(Wake(at) for at in due_times(state)[:1]))
 
 
 _todo = asks(
     {
-        Requested: recall_or_rank,
+        Pending: recall_or_rank,
         Placing: release_or_rank,
         Waiting: lambda s: () if s.wish.deleting else (Wake(s.until),),
         Launching: lambda s: (
             Launch(s.wish, s.attempt, s.uid, s.held),
             *order_resize(s),
-            Look(s.wish, s.attempt),
+            Observe(s.wish, s.attempt),
             Wake(s.deadline),
         ),
-        Provisioned: lambda s: (*order_resize(s), *repeat_size(s), Look(s.wish, s.attempt), Wake(s.deadline)),
+        Provisioned: lambda s: (*order_resize(s), *repeat_size(s), Observe(s.wish, s.attempt), Wake(s.deadline)),
         Ready: observe_ready,
         Hibernated: observe_resize,
         Stalled: rank_until_installed,
@@ -124,7 +124,7 @@ _todo = asks(
 def todo(state: State) -> tuple[Command, ...]:
     """The commands of a state, with those for its new pools, its upgrade and its orphans, and one timer."""
     asked = _todo(state)
-    if isinstance(state, Founded):
+    if isinstance(state, Placed):
         asked += (*buy_pools(state), *order_upgrade(state))
     if isinstance(state, ClusterState) and state.strays:
         asked += tuple(Release(state.wish, stray, told=None) for stray in state.strays)

@@ -5,20 +5,20 @@ from typing import TypeVar
 
 import msgspec
 
-from schemas.cluster import Founded, Hibernated, Launching, Provisioned, Ready, Upgrading
+from schemas.cluster import Hibernated, Launching, Placed, Provisioned, Ready, Upgrading
 from schemas.entity import Due
 from schemas.upgrade import Rolling, Upgraded, UpgradeRefused
 from schemas.wish import Need, Wish
 from services.kubernetes.version_skew import skips
 from services.provisioning.lifecycle.lots import rolling_allowance
 
-F = TypeVar("F", bound=Founded)
+F = TypeVar("F", bound=Placed)
 R = TypeVar("R", Provisioned, Ready, Hibernated)
 MACHINE_LIMIT = timedelta(minutes=15)
 """The time for each machine, including the control plane's; a slower upgrade goes on, and people are told."""
 
 
-def version_refusal(state: Founded, wanted: Need) -> str:
+def version_refusal(state: Placed, wanted: Need) -> str:
     """Why the cluster cannot have the wanted version; empty if it can.
 
     An upgrade that has begun is not called back, as the back end may just have accepted it. Before there is an API,
@@ -31,7 +31,7 @@ def version_refusal(state: Founded, wanted: Need) -> str:
     return skips(runs, runs if isinstance(state, Launching) else goal, version)
 
 
-def target_version(state: Founded) -> str:
+def target_version(state: Placed) -> str:
     """The version that everything runs in the end."""
     return state.upgrading.version if state.upgrading else state.wish.need.kubernetes_version
 
@@ -83,7 +83,7 @@ def mark_upgrade_late(state: F, _: Due, now: datetime) -> F:
     return msgspec.structs.replace(state, upgrading=msgspec.structs.replace(upgrading, late=True))
 
 
-def tolerated_shortfall(state: Founded) -> tuple[int, int]:
+def tolerated_shortfall(state: Placed) -> tuple[int, int]:
     """Nodes and accelerators that may be missing during an upgrade that is not late: one of each pool of several.
 
     Not every template creates the new machine before it removes the old one.
@@ -91,7 +91,7 @@ def tolerated_shortfall(state: Founded) -> tuple[int, int]:
     return (0, 0) if state.upgrading is None or state.upgrading.late else rolling_allowance(state.attempt.placement)
 
 
-def ready_deadline(state: Founded, deadline: datetime) -> datetime:
+def ready_deadline(state: Placed, deadline: datetime) -> datetime:
     """The deadline to be complete again, extended while an upgrade replaces machines."""
     return deadline if state.upgrading is None else max(deadline, state.upgrading.until)
 
@@ -101,16 +101,16 @@ def with_version(wish: Wish, version: str) -> Wish:
     return msgspec.structs.replace(wish, need=msgspec.structs.replace(wish.need, kubernetes_version=version))
 
 
-def _is_current(state: Founded, told: Rolling | Upgraded | UpgradeRefused) -> bool:
+def _is_current(state: Placed, told: Rolling | Upgraded | UpgradeRefused) -> bool:
     goal = state.upgrading.version if state.upgrading else ""
     return (told.attempt, told.version) == (state.attempt.number, goal)
 
 
-def full_wish(state: Founded) -> Wish:
+def full_wish(state: Placed) -> Wish:
     """The wish with everything asked for, including pools that are still to be bought."""
     return msgspec.structs.replace(state.wish, need=state.wanted or state.wish.need)
 
 
-def relaunch_wish(state: Founded) -> Wish:
+def relaunch_wish(state: Placed) -> Wish:
     """The wish to launch the cluster again with: everything asked for, in the target version."""
     return with_version(full_wish(state), target_version(state))

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from schemas.founding import NotRecalled, Recalled
+from schemas.attempts import AttemptRecovered, AttemptUnrecoverable
 from schemas.inventory import Offer
 from schemas.placement import Attempt, Lot, NodeGroup, Placement, Ranked
 from schemas.wish import Adopt, Need, Pool, Wish
@@ -118,18 +118,18 @@ def _pool_names(there: Standing) -> str:
     return f"the pools {named}" if named else "one pool"
 
 
-def recall(wish: Wish, attempt: int, there: Standing, market: OfferIndex) -> Recalled | NotRecalled:
+def recall(wish: Wish, attempt: int, there: Standing, market: OfferIndex) -> AttemptRecovered | AttemptUnrecoverable:
     """What an attempt was founded for, by what its object tells, and at the price of now."""
     unknown = sorted({stood.pool for stood in there.pools} - {pool.name for pool in wish.need.pools} - {""})
     if unknown:
-        return NotRecalled(attempt, f"it has the pool {', '.join(unknown)}, which is not asked for")
+        return AttemptUnrecoverable(attempt, f"it has the pool {', '.join(unknown)}, which is not asked for")
     need = _existing_need(wish.need, there)
     place = (only_or_unknown(there.cloud, need.clouds), only_or_unknown(there.region, need.regions))
     lots = tuple(_recalled_lot(need, pool, stood, market, place) for pool, stood in paired_pools(need, there))
     fixed = market.control_plane(place)
     placement = Placement(cloud=place[0], region=place[1], lots=lots, control_plane_per_hour=fixed)
     message = "" if all(each.price_per_hour for each in lots) else UNPRICED
-    return Recalled(attempt, placement, need, message)
+    return AttemptRecovered(attempt, placement, need, message)
 
 
 def _existing_need(need: Need, there: Standing) -> Need:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
+from schemas.wire import WireStruct
 from schemas.wish import Pool
 from services.provisioning.placement.offer_index import OfferIndex, PricedOffer
 from services.provisioning.placement.predicates import RULES, OfferQuery, OfferRule, new_lot
 
 
-class Exclusion(msgspec.Struct, frozen=True):
+class Exclusion(WireStruct, frozen=True):
     """All ways to buy that one rule left out for one pool."""
 
     pool: str

@@ -11,15 +11,16 @@ from events.bus import Bus
 from events.errors import Denied, TryLater
 from events.meters import Meters
 from schemas import cluster
+from schemas.attempts import AttemptRecovered, AttemptUnrecoverable, Launch, Rank, RecoverAttempt
 from schemas.cluster import Launching
 from schemas.entity import State
-from schemas.founding import Launch, NotRecalled, Rank, Recall, Recalled
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen
 from schemas.placement import Attempt, Ranked
 from schemas.registry import Stream, declared
-from schemas.resize import Bought, Buy, NotBought, Resize
+from schemas.resize import PoolPriced, PoolUnavailable, PricePool, Resize
 from schemas.subjects import Key
+from schemas.wire import WireStruct
 from schemas.wish import Wish
 from services.clouds.existing_cluster import Standing
 from services.provisioning.placement.adoption import rank_existing, recall
@@ -44,7 +45,7 @@ SOON = 0.1
 """Seconds until it is looked again whether our own choice has come back on the bus."""
 
 
-class _ClusterHead(msgspec.Struct):
+class _ClusterHead(WireStruct, frozen=True):
     """Of any state of a cluster: whose it is, and what it holds."""
 
     uid: str
@@ -83,19 +84,19 @@ class MarketView:
         answers = [rank(each, self.market, reach, command.tried, known=known, most=MOST_RANKED) for each in asks]
         return next((answer for answer in answers if answer.placements), answers[-1])
 
-    def bought(self, command: Buy, reach: CloudReach) -> Bought | NotBought:
+    def bought(self, command: PricePool, reach: CloudReach) -> PoolPriced | PoolUnavailable:
         """What the market offers now for the pools that are to be added, where the cluster is."""
         asked = Rank(wish_for_new_pools(command), (), steady=command.steady)
         found = self.ranked(asked, reach, keeps=True)
         if found.placements:
-            return Bought(command.attempt, command.wish.need, found.placements[0].lots)
-        return NotBought(command.attempt, command.wish.need, pools_unavailable_message(asked.wish, found.message))
+            return PoolPriced(command.attempt, command.wish.need, found.placements[0].lots)
+        return PoolUnavailable(command.attempt, command.wish.need, pools_unavailable_message(asked.wish, found.message))
 
     def taken_in(self, command: Rank, there: Standing) -> Ranked:
         """What stands already, if it is what the wish asks for."""
         return rank_existing(command.wish, there, self.market, command.tried, self._clock())
 
-    def as_it_stands(self, command: Recall, there: Standing) -> Recalled | NotRecalled:
+    def as_it_stands(self, command: RecoverAttempt, there: Standing) -> AttemptRecovered | AttemptUnrecoverable:
         """What an attempt is whose history was lost."""
         return recall(command.wish, command.attempt.number, there, self.market)
 
@@ -177,7 +178,7 @@ class MarketView:
         return 0
 
 
-def wish_for_new_pools(command: Buy) -> Wish:
+def wish_for_new_pools(command: PricePool) -> Wish:
     """A wish for the new pools alone: where the cluster is, at what its limit leaves beside the others."""
     need, beside = command.wish.need, command.beside
     there, most = {lot.pool for lot in beside.lots}, need.max_price_per_hour

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from schemas.cluster import ClusterState, Founded, Placing, Released, Releasing, Waiting
+from schemas.attempts import MarketChanged
+from schemas.cluster import ClusterState, Placed, Placing, Released, Releasing, Waiting
 from schemas.entity import State
-from schemas.founding import MarketMoved
 from schemas.placement import Attempt
 from schemas.subjects import Key
 from services.provisioning.placement.cooldowns import cooldown, still_counts
@@ -26,7 +26,7 @@ MachineKey = tuple[str, str, str, str]
 
 def held_attempt(state: State) -> Attempt | None:
     """The attempt whose machines a cluster has, or may have."""
-    return state.attempt if isinstance(state, Placing | Founded | Releasing) else None
+    return state.attempt if isinstance(state, Placing | Placed | Releasing) else None
 
 
 def machines_of(attempt: Attempt) -> Counter[MachineKey]:
@@ -130,12 +130,12 @@ class TenantSignals:
             if other != key and still_counts(attempt, now)
         )
 
-    def moved(self, accelerators: Iterable[str]) -> Iterator[tuple[Key, MarketMoved]]:
+    def moved(self, accelerators: Iterable[str]) -> Iterator[tuple[Key, MarketChanged]]:
         """Machines with these came on the market: who waits for one of them is told."""
         there = frozenset(accelerators)
-        return ((key, MarketMoved()) for key, wanted in tuple(self._waiting.items()) if wanted & there)
+        return ((key, MarketChanged()) for key, wanted in tuple(self._waiting.items()) if wanted & there)
 
-    def freed(self, state: Released) -> Iterator[tuple[Key, MarketMoved]]:
+    def freed(self, state: Released) -> Iterator[tuple[Key, MarketChanged]]:
         """A cluster's machines were given back."""
         return self.moved(pool.accelerator for pool in state.wish.need.pools)
 

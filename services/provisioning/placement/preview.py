@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import msgspec
-
 from schemas.entity import EPOCH
-from schemas.market import CapacitySeen, Refusal
+from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.placement import Attempt, Lot, Placement
+from schemas.wire import WireStruct
 from schemas.wish import Need, Wish
 from services.clouds.existing_cluster import Standing
 from services.market.capacity import INTERRUPTION_HOURS, REFUSAL_FACTOR, interruptions, refusal_weight
@@ -23,7 +22,7 @@ ITS_PRICE = "its price"
 EXISTS_ALREADY = "it stands already"
 
 
-class PlacementChoice(msgspec.Struct, frozen=True, kw_only=True):
+class PlacementChoice(WireStruct, frozen=True, kw_only=True):
     """One placement that would do."""
 
     placement: Placement
@@ -35,7 +34,7 @@ class PlacementChoice(msgspec.Struct, frozen=True, kw_only=True):
     """Why it counts as that."""
 
 
-class HeldMachines(msgspec.Struct, frozen=True, kw_only=True):
+class HeldMachines(WireStruct, frozen=True, kw_only=True):
     """Machines of a limited kind that other clusters have."""
 
     cloud: str
@@ -46,15 +45,15 @@ class HeldMachines(msgspec.Struct, frozen=True, kw_only=True):
     limit: int
 
 
-class RecentRefusal(msgspec.Struct, frozen=True, kw_only=True):
+class RecentRefusal(WireStruct, frozen=True, kw_only=True):
     """What a place did not give, or took away, lately."""
 
     cloud: str
     region: str
-    refusal: Refusal
+    refusal: CapacityRefusal
 
 
-class PlannedPool(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedPool(WireStruct, frozen=True, kw_only=True):
     """Workers that stand; empty where it is not told."""
 
     pool: str
@@ -64,7 +63,7 @@ class PlannedPool(msgspec.Struct, frozen=True, kw_only=True):
     spot: bool
 
 
-class PlannedAdoption(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedAdoption(WireStruct, frozen=True, kw_only=True):
     """What others made and shall be taken in, as it tells it itself; empty where it does not."""
 
     name: str
@@ -78,7 +77,7 @@ class PlannedAdoption(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster as which it is taken in already."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class Plan(WireStruct, frozen=True, kw_only=True):
     """What one cluster would get if it were asked for now."""
 
     tenant: str

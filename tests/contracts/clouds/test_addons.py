@@ -84,7 +84,7 @@ async def test_one_that_is_taken_out_is_gone_and_the_others_stand(house):
         assert await there(inside) == set()
         await edit(house, **BOTH)
         await told(house, kinds="Applied", gadgets="Applied")
-        assert await house.life() == ["Requested", "Launching", "Provisioned", "Ready"]
+        assert await house.life() == ["Pending", "Launching", "Provisioned", "Ready"]
         await house.let_go()
         await house.gone()
 

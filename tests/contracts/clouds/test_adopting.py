@@ -56,7 +56,7 @@ async def test_it_is_taken_in_as_it_is_and_is_as_it_was_when_it_is_let_go(house)
     async with house.at_work():
         await adopt(house)
         ready = await house.until(Ready)
-        assert await house.life() == ["Requested", "Launching", "Provisioned", "Ready"]
+        assert await house.life() == ["Pending", "Launching", "Provisioned", "Ready"]
         assert (await house.objects(), await labels(house)) == ((THEIRS,), ["train-gpu"])
         assert (ready.kubeconfig, ready.attempt.placement.price_per_hour) == (f"{THEIRS}-kubeconfig", 2 * PRICE)
         paid, inside = len(await house.paid()), house.sandbox.world.kube(f"default.{THEIRS}")

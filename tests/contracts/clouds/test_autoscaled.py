@@ -55,7 +55,7 @@ async def test_it_begins_with_the_fewest_and_every_size_the_autoscaler_sets_is_c
             shown = await house.shown()
             assert (shown["nodesReady"], shown["offer"]["pricePerHour"]) == (nodes, 10 * nodes)
             assert (await replicas(house), len(await house.paid())) == (nodes, nodes + 1)
-        assert await house.life() == ["Requested", "Launching", "Provisioned", "Ready"]
+        assert await house.life() == ["Pending", "Launching", "Provisioned", "Ready"]
         said = await house.said()
         await asyncio.sleep(3600)
         assert (await house.said(), await replicas(house)) == (said, 2)

@@ -62,7 +62,7 @@ async def test_asked_for_again_it_is_founded_again_once_with_all_that_was_edited
         patch = recreating(await house.kube.get(COLONIES, "train", "default"), "gpu", clock())
         await house.kube.patch(COLONIES, "train", "default", patch, kind="json", manager="person")
         state = await house.until(Ready)
-        assert state.wish.limits.time_to_live == timedelta(minutes=90).total_seconds()
+        assert state.wish.limits.time_to_live_seconds == timedelta(minutes=90).total_seconds()
         await house.until(Released)
         await edit(house, **EDITS["need"])
         await asyncio.sleep(120)

@@ -16,10 +16,10 @@ HOUR = 3600.0
 
 
 async def extended(house, life):
-    word = {"tenant": "default", "name": "train", "cluster": "gpu", "time_to_live": life}
+    word = {"tenant": "default", "name": "train", "cluster": "gpu", "timeToLive": life}
     now, data = datetime(2026, 1, 1, tzinfo=UTC), json.dumps(word).encode()
     headers, body = encode(CloudEvent(id=life, source="/tests", type="dev.alate.colony.extend", time=now, data=data))
-    await house.bus.publish(Message("colony.extended.default.train.gpu", body, headers))
+    await house.bus.publish(Message("colony.extend.default.train.gpu", body, headers))
     await asyncio.sleep(5)
 
 

@@ -50,7 +50,7 @@ async def test_a_cluster_with_seven_of_its_eight_accelerators_is_never_ready(hou
         await house.ask()
         await house.until(Provisioned)
         await asyncio.sleep(600)
-        assert await house.life() == ["Requested", "Launching", "Provisioned"]
+        assert await house.life() == ["Pending", "Launching", "Provisioned"]
         await house.faults("")
         await house.until(Ready)
 

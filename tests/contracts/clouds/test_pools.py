@@ -10,7 +10,7 @@ from tests.contracts.clouds.house import full
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
-FOUNDED = ["Requested", "Launching", "Provisioned", "Ready"]
+FOUNDED = ["Pending", "Launching", "Provisioned", "Ready"]
 MD = {"name": "md", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2, "spot": "never"}
 MORE = MD | {"name": "more", "nodes": 1}
 ONE_POOL = ("k0rdent",)

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from events.kube.client import Object
+from schemas.attempts import AttemptGone
 from schemas.cluster import Placing, Provisioned, Ready
-from schemas.founding import Gone
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Placement, Ranked
@@ -139,4 +139,4 @@ def test_a_lost_cluster_is_withdrawn_with_its_time_and_reason(ready):
     lost = decide.decide(ready, _gone(K0rdent.read(k0rdent("True", "True"))), now)
     assert isinstance(lost, Placing)
     assert [(attempt.reason, attempt.failed_at) for attempt in lost.tried] == [("Lost", now)]
-    assert decide.decide(lost, Gone(1), now) == lost
+    assert decide.decide(lost, AttemptGone(1), now) == lost

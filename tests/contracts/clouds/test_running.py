@@ -11,7 +11,7 @@ from tests.contracts.clouds.house import FIRST
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
-FOUNDED = ["Requested", "Launching", "Provisioned", "Ready"]
+FOUNDED = ["Pending", "Launching", "Provisioned", "Ready"]
 SIZES = {
     "capi": (MACHINEDEPLOYMENTS, "train-gpu-1-md", {"replicas": 1}),
     "k0rdent": (CLUSTERDEPLOYMENTS, "train-gpu-1", {"config": {"workersNumber": 1}}),

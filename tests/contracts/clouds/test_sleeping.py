@@ -12,7 +12,7 @@ from tests.contracts.clouds.house import full
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
-FOUNDED = ["Requested", "Launching", "Provisioned", "Ready"]
+FOUNDED = ["Pending", "Launching", "Provisioned", "Ready"]
 
 
 @asynccontextmanager

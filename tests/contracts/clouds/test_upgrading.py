@@ -13,7 +13,7 @@ from tests.contracts.clouds.house import full
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
-FOUNDED = ["Requested", "Launching", "Provisioned", "Ready"]
+FOUNDED = ["Pending", "Launching", "Provisioned", "Ready"]
 OLD, NEW = "v1.34.0", "v1.35.0"
 
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from schemas.crds import Refused, read_colony
+from schemas.crds import InvalidResource, read_colony
 
 PODS, SERVICES = "10.244.0.0/16", "10.96.0.0/12"
 AT = "spec.clusters[0].network"
 
 
 def refusal(written):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InvalidResource) as refused:
         read_colony(written)
     return str(refused.value)
 

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.crds import Refused, read_colony
+from schemas.crds import InvalidResource, read_colony
 
 CLUSTER = "spec.clusters[0]"
 POOL = f"{CLUSTER}.pools[0]"
 
 
 def refusal(written):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InvalidResource) as refused:
         read_colony(written)
     return str(refused.value)
 
@@ -331,6 +331,6 @@ NONSENSE = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["metadata", "spec", "status", "kind", "bogus"]), NONSENSE))
 def test_nonsense_is_refused_and_never_crashes(nonsense):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InvalidResource) as refused:
         read_colony({"apiVersion": "nonsense"} | nonsense)
     assert str(refused.value).startswith(("apiVersion", "kind", "metadata", "spec"))

@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field
 
 from schemas.crds import COLONY, CRDS, Colony, ColonyStatus, structural
-from schemas.crds.written import Written
+from schemas.crds.model import CrdModel
 
 TYPES = {"object", "array", "string", "integer", "number", "boolean"}
 FORBIDDEN = {"$ref", "$defs", "anyOf", "oneOf", "allOf", "not", "const", "nullable", "title", "uniqueItems"}
@@ -76,7 +76,7 @@ def test_a_price_of_nothing_is_refused_as_openapi_3_0_says_it():
 
 
 def test_a_field_of_two_types_cannot_be_narrowed():
-    class Either(Written):
+    class Either(CrdModel):
         value: Annotated[int, Field(ge=1)] | str
 
     with pytest.raises(ValueError, match="too many values"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.crds import Refused, read_trigger
+from schemas.crds import InvalidResource, read_trigger
 
 RULE = {"name": "start", "when": "true", "then": "Request", "colony": {"clusters": "${data.clusters}"}}
 SPEC = {"name": "x", "rules": [RULE]}
@@ -33,6 +33,6 @@ def test_a_trigger_is_read_with_its_template_as_it_was_written():
     ],
 )
 def test_what_is_wrong_with_a_trigger_is_one_sentence(spec, why):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InvalidResource) as refused:
         read_trigger({"metadata": {"name": "t"}, "spec": spec})
     assert why in str(refused.value)

@@ -11,7 +11,7 @@ from typing import Any
 from events.errors import NotFound, TryLater
 from events.kube.client import Kube, Request, Response
 from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, SECRETS, find
-from schemas.addon import Apply, Check, Settled, Withdraw
+from schemas.addon import AddonHealthy, ApplyAddon, CheckAddon, WithdrawAddon
 from schemas.subjects import Key
 from schemas.wish import digest
 from services.addons.act import act
@@ -147,11 +147,11 @@ class House:
         )
 
     async def apply(self, told: str = "", *, overdue: bool = False):
-        return await self.act(KEY, Apply("default", "train", "train-a", "driver", self.digest, "k", told, overdue))
+        return await self.act(KEY, ApplyAddon("default", "train", "train-a", "driver", self.digest, "k", told, overdue))
 
     async def check(self, addon: str = "driver"):
         """Look at it once: what is missing, or after how many seconds it is looked at again."""
-        command = Check("default", "train", "train-a", addon, self.digest, "k")
+        command = CheckAddon("default", "train", "train-a", addon, self.digest, "k")
         try:
             return await self.act(KEY, command)
         except TryLater as later:
@@ -168,13 +168,13 @@ class House:
         for _ in range(self.tries):
             await asyncio.sleep(self.pause)
             with suppress(TryLater):
-                command = Apply("default", "train", "train-a", addon, digest(manifests), "k")
-                assert await self.act(KEY, command) == (Settled(digest(manifests)),)
+                command = ApplyAddon("default", "train", "train-a", addon, digest(manifests), "k")
+                assert await self.act(KEY, command) == (AddonHealthy(digest(manifests)),)
                 return
         raise AssertionError("it is coming up for ever")
 
     async def withdraw(self, addon: str = "driver", *, dropped: bool = False, stays: bool = False):
-        return await self.act(KEY, Withdraw("default", "train", "train-a", addon, "k", dropped, stays))
+        return await self.act(KEY, WithdrawAddon("default", "train", "train-a", addon, "k", dropped, stays))
 
     async def off(self, addon: str = "driver", *, dropped: bool = True, stays: bool = True) -> str:
         """Withdraw until it is done; gives what was left."""

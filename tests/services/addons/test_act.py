@@ -14,7 +14,7 @@ from events.kube.client import Kube
 from events.kube.resources import CONFIGMAPS, DEPLOYMENTS, SECRETS
 from events.memory.bus import MemoryBus
 from events.meters import Meters
-from schemas.addon import Awaits, Failed, Removed, Settled
+from schemas.addon import AddonFailed, AddonHealthy, AddonPending, AddonRemoved
 from schemas.cluster import Ready
 from schemas.placement import Attempt, Placement
 from schemas.registry import declared
@@ -49,7 +49,7 @@ class Silent:
 
 async def test_what_is_written_and_healthy_is_settled(house):
     await house.colony(CONFIG)
-    assert await house.apply() == (Settled(house.digest),)
+    assert await house.apply() == (AddonHealthy(house.digest),)
     made = await house.workload.get(CONFIGMAPS, "settings", "default")
     assert made["data"] == {"size": "small"}
     assert made["metadata"]["labels"] == {"alate.dev/addon": "driver"}
@@ -59,7 +59,7 @@ async def test_applying_again_changes_nothing(house):
     await house.colony(CONFIG)
     await house.apply()
     before = await house.workload.get(CONFIGMAPS, "settings", "default")
-    assert await house.apply() == (Settled(house.digest),)
+    assert await house.apply() == (AddonHealthy(house.digest),)
     assert await house.workload.get(CONFIGMAPS, "settings", "default") == before
 
 
@@ -69,20 +69,20 @@ async def test_what_is_not_healthy_yet_is_waited_for(house):
         await house.apply()
     status = {"status": {"observedGeneration": 1, "replicas": 1, "availableReplicas": 1}}
     await house.workload.patch(DEPLOYMENTS, "driver", "kube-system", status, subresource="status")
-    assert await house.apply() == (Settled(house.digest),)
+    assert await house.apply() == (AddonHealthy(house.digest),)
 
 
 async def test_a_kind_that_is_not_served_is_told_once_then_waited_for(house):
     await house.colony(UNKNOWN)
-    assert await house.apply() == (Awaits(house.digest, UNSERVED),)
-    assert await house.apply("something else") == (Awaits(house.digest, UNSERVED),)
+    assert await house.apply() == (AddonPending(house.digest, UNSERVED),)
+    assert await house.apply("something else") == (AddonPending(house.digest, UNSERVED),)
     with pytest.raises(TryLater, match=UNSERVED):
         await house.apply(UNSERVED)
 
 
 async def test_what_was_lacking_and_is_there_is_no_more_told(house):
     await house.colony(DEPLOYMENT)
-    assert await house.apply(UNSERVED) == (Awaits(house.digest),)
+    assert await house.apply(UNSERVED) == (AddonPending(house.digest),)
     with pytest.raises(TryLater, match="Deployment/driver"):
         await house.apply()
 
@@ -158,13 +158,13 @@ async def test_a_kind_of_a_group_that_the_addon_brings_itself_is_waited_for_with
 )
 async def test_what_is_overdue_says_whatever_it_waits_for(house, manifests, why):
     await house.colony(manifests)
-    assert await house.apply(overdue=True) == (Awaits(house.digest, why),)
-    assert await house.apply(why, overdue=True) == (Awaits(house.digest, why),)
+    assert await house.apply(overdue=True) == (AddonPending(house.digest, why),)
+    assert await house.apply(why, overdue=True) == (AddonPending(house.digest, why),)
 
 
 async def test_what_is_healthy_at_the_last_look_is_settled(house):
     await house.colony(CONFIG)
-    assert await house.apply(UNSERVED, overdue=True) == (Settled(house.digest),)
+    assert await house.apply(UNSERVED, overdue=True) == (AddonHealthy(house.digest),)
 
 
 async def test_while_the_cluster_does_not_answer_what_was_told_stands(house):
@@ -172,13 +172,13 @@ async def test_while_the_cluster_does_not_answer_what_was_told_stands(house):
     house.workload = Kube(Silent(), random=lambda: 0.5)
     with pytest.raises(TryLater, match="nobody answers"):
         await house.apply(UNSERVED)
-    assert await house.apply(UNSERVED, overdue=True) == (Awaits(house.digest, "nobody answers"),)
+    assert await house.apply(UNSERVED, overdue=True) == (AddonPending(house.digest, "nobody answers"),)
 
 
 async def test_what_the_api_server_refuses_is_failed_with_its_words(house):
     await house.colony(BAD)
     ((failed),) = await house.apply()
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, AddonFailed)
     assert "No_Such Name" in failed.message
 
 
@@ -187,9 +187,9 @@ async def test_what_nobody_can_read_is_failed_and_can_be_withdrawn(house, meta):
     """A Colony of before this was refused may hold it still."""
     await house.colony(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {meta}")
     ((failed,),) = (await house.apply(),)
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, AddonFailed)
     assert "must hold Kubernetes objects, but document 1 has " in failed.message
-    assert await house.withdraw() == (Removed(),)
+    assert await house.withdraw() == (AddonRemoved(),)
 
 
 async def test_a_colony_that_changed_since_is_waited_for(house):
@@ -204,7 +204,7 @@ async def test_a_colony_that_changed_since_is_waited_for(house):
 async def test_a_colony_without_the_addon_has_failed_it(house):
     house.digest = "d"
     ((failed),) = await house.apply()
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, AddonFailed)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ async def test_a_cluster_that_cannot_be_opened_is_told_once_then_waited_for(hous
     if missing == "value":
         await house.secret("")
     (awaits,) = await house.apply()
-    assert isinstance(awaits, Awaits)
+    assert isinstance(awaits, AddonPending)
     assert why in awaits.message
     with pytest.raises(TryLater, match="k"):
         await house.apply(awaits.message)
@@ -228,7 +228,7 @@ async def test_withdrawing_takes_away_everything_and_is_done_when_it_is_gone(hou
         await house.apply()
     with pytest.raises(TryLater, match="2 objects of driver are going"):
         await house.withdraw()
-    assert await house.withdraw() == (Removed(),)
+    assert await house.withdraw() == (AddonRemoved(),)
     for resource, name, namespace in ((CONFIGMAPS, "settings", "default"), (DEPLOYMENTS, "driver", "kube-system")):
         with pytest.raises(NotFound):
             await house.workload.get(resource, name, namespace)
@@ -236,11 +236,11 @@ async def test_withdrawing_takes_away_everything_and_is_done_when_it_is_gone(hou
 
 async def test_what_never_was_put_on_is_withdrawn_already(house):
     await house.colony(f"{CONFIG}---{UNKNOWN}")
-    assert await house.withdraw() == (Removed(),)
+    assert await house.withdraw() == (AddonRemoved(),)
 
 
 async def test_without_the_cluster_or_the_colony_there_is_nothing_to_withdraw(house):
-    assert await house.withdraw() == (Removed(),)
+    assert await house.withdraw() == (AddonRemoved(),)
     await house.colony(CONFIG)
     await house.management.delete(SECRETS, "k", "default")
-    assert await house.withdraw() == (Removed(),)
+    assert await house.withdraw() == (AddonRemoved(),)

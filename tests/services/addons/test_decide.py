@@ -5,19 +5,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from schemas.addon import (
+    AddonFailed,
+    AddonHealthy,
+    AddonLost,
+    AddonPending,
+    AddonRemoved,
+    AddonUnwanted,
+    AddonWanted,
     Applied,
-    Apply,
+    ApplyAddon,
     Applying,
-    Awaits,
     Degraded,
-    Failed,
-    Missed,
     Planned,
-    Removed,
-    Settled,
-    Unwanted,
-    Wanted,
-    Withdraw,
+    WithdrawAddon,
     Withdrawing,
     Withdrawn,
 )
@@ -29,7 +29,7 @@ T0 = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def wanted(digest="d1", kubeconfig="k1", minute=0, uid="u1"):
-    return Wanted(
+    return AddonWanted(
         uid=uid, tenant="acme", colony="train", cluster="train-a", addon="driver", digest=digest,
         correlation="c1", kubeconfig=kubeconfig, as_of=T0 + timedelta(minutes=minute),
     )  # fmt: skip
@@ -42,7 +42,7 @@ def tell(state, *events, now=T0):
 
 
 def applied():
-    return tell(None, wanted(), Settled("d1"))
+    return tell(None, wanted(), AddonHealthy("d1"))
 
 
 def test_it_waits_for_its_cluster_then_is_applied():
@@ -50,18 +50,18 @@ def test_it_waits_for_its_cluster_then_is_applied():
     assert (type(planned), todo(planned)) == (Planned, ())
     applying = tell(planned, wanted(minute=1))
     assert todo(applying) == (
-        Apply("acme", "train", "train-a", "driver", "d1", "k1"),
+        ApplyAddon("acme", "train", "train-a", "driver", "d1", "k1"),
         Wake(T0 + HEALTHY_WITHIN),
     )
-    assert isinstance(tell(applying, Settled("d1")), Applied)
+    assert isinstance(tell(applying, AddonHealthy("d1")), Applied)
 
 
 def test_other_contents_are_applied_and_what_the_old_ones_came_to_counts_no_more():
     state = tell(applied(), wanted("d2", minute=1))
     assert (type(state), state.digest) == (Applying, "d2")
-    assert tell(state, Settled("d1")) is state
-    assert tell(state, Failed("d1", "bad")) is state
-    assert isinstance(tell(state, Settled("d2")), Applied)
+    assert tell(state, AddonHealthy("d1")) is state
+    assert tell(state, AddonFailed("d1", "bad")) is state
+    assert isinstance(tell(state, AddonHealthy("d2")), Applied)
 
 
 def test_a_cluster_founded_anew_gets_it_too():
@@ -85,23 +85,23 @@ def overdue(*told):
 
 
 def test_what_was_applied_and_is_missed_is_told_and_applied_again():
-    again = tell(applied(), Missed("d1", "ConfigMap x is not there any more"))
+    again = tell(applied(), AddonLost("d1", "ConfigMap x is not there any more"))
     assert (type(again), again.message) == (Applying, "ConfigMap x is not there any more")
     assert again.until == T0 + HEALTHY_WITHIN
-    assert isinstance(tell(again, Settled("d1")), Applied)
+    assert isinstance(tell(again, AddonHealthy("d1")), Applied)
 
 
 def test_what_is_missed_of_other_contents_is_no_news():
-    assert tell(applied(), Missed("d0", "gone")) == applied()
+    assert tell(applied(), AddonLost("d0", "gone")) == applied()
 
 
 def test_what_it_lacks_is_told_and_no_more_once_it_is_there():
-    state = tell(None, wanted(), Awaits("d1", "no such kind"))
+    state = tell(None, wanted(), AddonPending("d1", "no such kind"))
     assert (type(state), state.message, state.until) == (Applying, "no such kind", LATE)
     assert todo(state)[0].told == "no such kind"
-    assert tell(state, Awaits("d1", "no such kind")) == state
-    assert tell(state, Awaits("d2", "late")) is state
-    assert tell(state, Awaits("d1")) == tell(None, wanted())
+    assert tell(state, AddonPending("d1", "no such kind")) == state
+    assert tell(state, AddonPending("d2", "late")) is state
+    assert tell(state, AddonPending("d1")) == tell(None, wanted())
 
 
 def test_what_takes_too_long_is_asked_once_more_what_it_waits_for():
@@ -110,14 +110,14 @@ def test_what_takes_too_long_is_asked_once_more_what_it_waits_for():
     last = overdue()
     assert isinstance(last, Applying)
     assert todo(last) == (
-        Apply("acme", "train", "train-a", "driver", "d1", "k1", overdue=True), Wake(LATE + LAST_LOOK),
+        ApplyAddon("acme", "train", "train-a", "driver", "d1", "k1", overdue=True), Wake(LATE + LAST_LOOK),
     )  # fmt: skip
     assert tell(last, Due(), now=LATE) is last
-    assert isinstance(tell(last, Settled("d1"), now=LATE), Applied)
+    assert isinstance(tell(last, AddonHealthy("d1"), now=LATE), Applied)
 
 
 def test_what_is_not_healthy_in_time_is_degraded_for_what_it_waits_for_and_tried_again_later():
-    degraded = tell(overdue(), Awaits("d1", "0 of 1 ready"), now=LATE)
+    degraded = tell(overdue(), AddonPending("d1", "0 of 1 ready"), now=LATE)
     assert (type(degraded), degraded.message) == (Degraded, "not healthy within 10 minutes: 0 of 1 ready")
     assert tell(degraded, Due(), now=LATE) is degraded
     again = tell(degraded, Due(), now=LATE + RETRY_AFTER)
@@ -126,40 +126,40 @@ def test_what_is_not_healthy_in_time_is_degraded_for_what_it_waits_for_and_tried
 
 @pytest.mark.parametrize(("told", "why"), [("", ""), ("no such kind", ": no such kind")])
 def test_where_nobody_can_say_what_it_waits_for_it_is_degraded_all_the_same(told, why):
-    degraded = tell(overdue(Awaits("d1", told)), Due(), now=LATE + LAST_LOOK)
+    degraded = tell(overdue(AddonPending("d1", told)), Due(), now=LATE + LAST_LOOK)
     assert (type(degraded), degraded.message) == (Degraded, f"not healthy within 10 minutes{why}")
 
 
 def test_other_contents_lack_nothing_yet_and_have_all_their_time():
-    state = tell(overdue(Awaits("d1", "no such kind")), wanted("d2", minute=11), now=LATE)
+    state = tell(overdue(AddonPending("d1", "no such kind")), wanted("d2", minute=11), now=LATE)
     assert (state.message, state.overdue, state.until) == ("", False, LATE + HEALTHY_WITHIN)
 
 
-@pytest.mark.parametrize("told", [Awaits("d1", "no such kind"), Failed("d1", "bad")])
+@pytest.mark.parametrize("told", [AddonPending("d1", "no such kind"), AddonFailed("d1", "bad")])
 def test_of_what_is_lost_with_its_cluster_nothing_was_left(told):
-    assert tell(None, wanted(), told, Unwanted("u1", lost=True)).message == ""
+    assert tell(None, wanted(), told, AddonUnwanted("u1", lost=True)).message == ""
 
 
 def test_what_cannot_be_applied_says_why_and_is_tried_again_later():
-    degraded = tell(None, wanted(), Failed("d1", "no such kind"))
+    degraded = tell(None, wanted(), AddonFailed("d1", "no such kind"))
     assert (degraded.message, todo(degraded)) == ("no such kind", (Wake(T0 + RETRY_AFTER),))
 
 
-@pytest.mark.parametrize("state", [tell(None, wanted()), applied(), tell(None, wanted(), Failed("d1", "bad"))])
+@pytest.mark.parametrize("state", [tell(None, wanted()), applied(), tell(None, wanted(), AddonFailed("d1", "bad"))])
 def test_it_is_taken_away_and_then_gone(state):
-    going = tell(state, Unwanted("u1"))
-    assert todo(going) == (Withdraw("acme", "train", "train-a", "driver", "k1"),)
-    assert isinstance(tell(going, Removed()), Withdrawn)
+    going = tell(state, AddonUnwanted("u1"))
+    assert todo(going) == (WithdrawAddon("acme", "train", "train-a", "driver", "k1"),)
+    assert isinstance(tell(going, AddonRemoved()), Withdrawn)
 
 
 def dropped(minute):
-    return Unwanted("u1", dropped=True, stays=True, as_of=T0 + timedelta(minutes=minute))
+    return AddonUnwanted("u1", dropped=True, stays=True, as_of=T0 + timedelta(minutes=minute))
 
 
 def test_what_the_colony_asks_for_no_more_is_taken_away_while_the_cluster_goes_on():
     going = tell(applied(), dropped(2))
-    assert todo(going) == (Withdraw("acme", "train", "train-a", "driver", "k1", dropped=True, stays=True),)
-    gone = tell(going, Removed("a kind is left"))
+    assert todo(going) == (WithdrawAddon("acme", "train", "train-a", "driver", "k1", dropped=True, stays=True),)
+    gone = tell(going, AddonRemoved("a kind is left"))
     assert (type(gone), gone.message) == (Withdrawn, "a kind is left")
     assert tell(gone, wanted(minute=1), dropped(2)) == gone
     assert isinstance(tell(gone, wanted(minute=3)), Applying)
@@ -169,10 +169,10 @@ def test_what_is_asked_for_again_while_it_goes_is_put_on_once_it_is_gone():
     going = tell(applied(), dropped(2), wanted("d2", minute=3))
     assert isinstance(going, Withdrawing)
     assert tell(going, wanted(minute=1), dropped(2)) == going
-    again = tell(going, Removed())
+    again = tell(going, AddonRemoved())
     assert (type(again), again.digest) == (Applying, "d2")
-    assert isinstance(tell(going, dropped(4), Removed()), Withdrawn)
-    assert isinstance(tell(going, Unwanted("u1"), wanted("d2", minute=5), Removed()), Withdrawn)
+    assert isinstance(tell(going, dropped(4), AddonRemoved()), Withdrawn)
+    assert isinstance(tell(going, AddonUnwanted("u1"), wanted("d2", minute=5), AddonRemoved()), Withdrawn)
 
 
 def test_a_late_word_that_it_is_not_asked_for_takes_nothing_away():
@@ -187,17 +187,17 @@ def test_what_is_not_on_yet_is_not_put_on_by_a_late_word():
 
 
 def test_without_a_cluster_there_is_nothing_to_take_away():
-    lost = Unwanted("u1", lost=True)
+    lost = AddonUnwanted("u1", lost=True)
     assert isinstance(tell(applied(), lost), Withdrawn)
-    assert isinstance(tell(tell(applied(), Unwanted("u1")), lost), Withdrawn)
-    assert isinstance(tell(tell(None, wanted(kubeconfig="")), Unwanted("u1")), Withdrawn)
-    assert isinstance(tell(applied(), Unwanted("u1")), Withdrawing)
+    assert isinstance(tell(tell(applied(), AddonUnwanted("u1")), lost), Withdrawn)
+    assert isinstance(tell(tell(None, wanted(kubeconfig="")), AddonUnwanted("u1")), Withdrawn)
+    assert isinstance(tell(applied(), AddonUnwanted("u1")), Withdrawing)
 
 
 def test_the_next_incarnation_begins_anew_the_last_ones_echo_does_not():
-    gone = tell(applied(), Unwanted("u1", lost=True))
+    gone = tell(applied(), AddonUnwanted("u1", lost=True))
     assert tell(gone, wanted(minute=9)) is gone
     new = tell(gone, wanted(minute=9, uid="u2"))
     assert (type(new), new.uid) == (Applying, "u2")
-    over = tell(new, Unwanted("u2", lost=True))
+    over = tell(new, AddonUnwanted("u2", lost=True))
     assert tell(over, wanted(minute=3, uid="u1")) is over

@@ -7,7 +7,7 @@ import pytest
 
 from events.errors import TryLater
 from events.kube.resources import CONFIGMAPS, CRDS, DEPLOYMENTS
-from schemas.addon import Check, Missed
+from schemas.addon import AddonLost, CheckAddon
 from services.addons import recheck
 from services.addons.recheck import EVERY, KEPT, UNWELL, Checks
 from tests.services.addons.house import CONFIG, DEPLOYMENT, KIND, UNKNOWN
@@ -32,14 +32,14 @@ async def test_what_is_there_is_looked_at_again_in_a_minute(house):
 async def test_what_somebody_deleted_is_missed_at_the_next_look(house):
     await applied(house, CONFIG)
     await house.workload.delete(CONFIGMAPS, "settings", "default")
-    assert await house.check() == (Missed(house.digest, "ConfigMap settings is not there any more"),)
+    assert await house.check() == (AddonLost(house.digest, "ConfigMap settings is not there any more"),)
 
 
 async def test_what_the_kind_of_was_taken_away_is_missed(house):
     await applied(house, f"{KIND}---{UNKNOWN}")
     await house.workload.delete(CRDS, "gadgets.example.org")
     gone = "CustomResourceDefinition gadgets.example.org is not there any more"
-    assert await house.check() == (Missed(house.digest, gone),)
+    assert await house.check() == (AddonLost(house.digest, gone),)
 
 
 async def test_what_is_unhealthy_for_a_while_is_missed_and_not_at_once(house):
@@ -51,7 +51,7 @@ async def test_what_is_unhealthy_for_a_while_is_missed_and_not_at_once(house):
     assert await house.check() == EVERY
     await ready(house, 0)
     looks = [await house.check() for _ in range(UNWELL)]
-    assert looks == [EVERY] * (UNWELL - 1) + [(Missed(house.digest, "Deployment/driver: 0 of 1 ready"),)]
+    assert looks == [EVERY] * (UNWELL - 1) + [(AddonLost(house.digest, "Deployment/driver: 0 of 1 ready"),)]
 
 
 async def test_what_is_healthy_again_in_between_is_not_missed(house):
@@ -97,7 +97,7 @@ async def test_of_very_many_each_is_looked_at_less_often(monkeypatch):
     waits = []
     for number in range(4):
         with pytest.raises(TryLater) as later:
-            await checks.check(Check("acme", "train", f"c{number}", "driver", "d", "k"))
+            await checks.check(CheckAddon("acme", "train", f"c{number}", "driver", "d", "k"))
         waits.append(later.value.after)
     assert waits == [EVERY, EVERY, 2 * EVERY, 3 * EVERY]
 
@@ -107,6 +107,6 @@ async def test_what_is_looked_at_no_more_is_forgotten():
     checks = Checks(None, None, lambda *_: True)
     for number in (1, 2):
         with suppress(TryLater):
-            await checks.check(Check("acme", "train", f"c{number}", "driver", "d", "k"))
+            await checks.check(CheckAddon("acme", "train", f"c{number}", "driver", "d", "k"))
         await asyncio.sleep((KEPT + 1) * EVERY)
     assert [name[1] for name in checks._looked] == ["c2"]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from schemas.addon import Unwanted, Wanted
+from schemas.addon import AddonUnwanted, AddonWanted
 from schemas.cluster import Ready, Released
 from schemas.placement import Attempt, Placement
 from schemas.subjects import Key
@@ -29,8 +29,8 @@ READY = Ready(
 
 def test_what_is_asked_for_is_wanted_and_what_is_asked_for_no_more_is_not():
     told = dict(on_cluster(NAMES, READY))
-    assert isinstance(told[JOBS], Wanted)
-    assert told[DRIVER] == Unwanted("c1.1", dropped=True, stays=True, as_of=T0)
+    assert isinstance(told[JOBS], AddonWanted)
+    assert told[DRIVER] == AddonUnwanted("c1.1", dropped=True, stays=True, as_of=T0)
 
 
 def test_with_the_cluster_all_of_them_are_lost():
@@ -47,6 +47,6 @@ def test_where_the_cluster_ends_all_go_the_last_first_and_heed_others_where_it_g
         uid="c1.1", correlation="c1", wish=wish, why="Deleted", deadline=T0, addons=("driver", "jobs"), lent=lent
     )
     assert list(on_cleaning(("teardown", "cleaning", "acme", "train-a"), order)) == [
-        (JOBS, Unwanted("c1.1", stays=stays)),
-        (DRIVER, Unwanted("c1.1", stays=stays)),
+        (JOBS, AddonUnwanted("c1.1", stays=stays)),
+        (DRIVER, AddonUnwanted("c1.1", stays=stays)),
     ]

@@ -7,7 +7,7 @@ import pytest
 
 from events.errors import Denied, TryLater
 from events.kube.resources import COLONIES, CONFIGMAPS, NAMESPACES, find
-from schemas.addon import Awaits, Settled
+from schemas.addon import AddonHealthy, AddonPending
 from tests.services.addons.house import CONFIG, INSIDE, KIND, OTHER, SPACE, UNKNOWN, UNSERVED
 
 pytestmark = pytest.mark.looptime
@@ -178,7 +178,7 @@ async def test_without_a_colony_it_is_still_known_what_there_is(house):
 
 async def test_what_an_object_cannot_be_written_for_was_noted_before(house):
     await house.colony(f"{CONFIG}---{UNKNOWN}")
-    assert await house.apply() == (Awaits(house.digest, UNSERVED),)
+    assert await house.apply() == (AddonPending(house.digest, UNSERVED),)
     await house.colony()
     assert await house.off() == ""
     assert await house.there() == set()
@@ -277,15 +277,6 @@ async def test_what_a_cluster_comes_with_is_left_though_an_addon_writes_it(house
     assert await house.there() == {"coredns"}
 
 
-async def test_what_was_noted_by_an_earlier_release_is_taken_away(house):
-    await house.put_on(driver=CONFIG)
-    note = {"data": {"found": None}}
-    await house.workload.patch(CONFIGMAPS, "alate-addon-driver", "kube-system", note)
-    await house.colony()
-    assert await house.off() == ""
-    assert await house.there() == set()
-
-
 async def test_what_a_newer_version_names_no_more_is_taken_away(house):
     await house.put_on(driver=f"{CONFIG}---{OTHER}", jobs=INSIDE.replace(" space", " default"))
     await house.put_on(driver=CONFIG)
@@ -301,7 +292,7 @@ async def test_a_newer_version_is_there_once_what_it_names_no_more_is_gone(house
         with pytest.raises(TryLater, match="1 objects of driver are going"):
             await house.apply()
     await house.workload.patch(CONFIGMAPS, "theirs", "default", {"metadata": {"finalizers": None}})
-    assert await house.apply() == (Settled(house.digest),)
+    assert await house.apply() == (AddonHealthy(house.digest),)
 
 
 async def test_what_moves_from_one_addon_to_another_is_never_taken_away(house):

@@ -6,7 +6,7 @@ import pytest
 
 from events.bus import Unavailable
 from events.errors import Denied, NotFound, TryLater
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from services.cli.errors import described
 from services.errors import BadInput, Failed
 
@@ -15,7 +15,7 @@ from services.errors import BadInput, Failed
     ("error", "code"),
     [
         (BadInput("x"), 2),
-        (Refused("x"), 2),
+        (InvalidResource("x"), 2),
         (Denied("x", "BadKubeconfig"), 2),
         (Denied("x", "Invalid"), 2),
         (Denied("x", "Forbidden"), 1),

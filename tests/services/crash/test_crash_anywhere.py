@@ -83,7 +83,7 @@ class World:
         seen = ClusterSeen(cluster="train-a", uid=uid, attempt=attempt.number, nodes=nodes, accelerators=8 * nodes)
         await self.say(seen, "acme", "train-a")
 
-    async def settled(self, kind: type[cluster.Founded], need: Need) -> None:
+    async def settled(self, kind: type[cluster.Placed], need: Need) -> None:
         """Wait until the cluster is so and all that is needed, for at most a day."""
         for _ in range(86_400):
             stored = await self.last(KEYS[0])
@@ -160,20 +160,20 @@ def provisioning_of(world: World, bus: MemoryBus, life: Any):
 
 
 def addons_of(world: World, bus: MemoryBus, life: Any):
-    async def apply(command: addon.Apply) -> tuple[Event, ...]:
+    async def apply(command: addon.ApplyAddon) -> tuple[Event, ...]:
         await life.call(lambda: asyncio.sleep(0, world.running.add(command.addon)))
         world.done.add(f"applied {command.digest} on {command.kubeconfig}")
-        return (addon.Settled(command.digest),)
+        return (addon.AddonHealthy(command.digest),)
 
-    async def withdraw(command: addon.Withdraw) -> tuple[Event, ...]:
+    async def withdraw(command: addon.WithdrawAddon) -> tuple[Event, ...]:
         await life.call(lambda: asyncio.sleep(0, world.running.discard(command.addon)))
         world.done.add("withdrawn")
-        return (addon.Removed(),)
+        return (addon.AddonRemoved(),)
 
-    async def check(_: addon.Check) -> tuple[Event, ...]:
+    async def check(_: addon.CheckAddon) -> tuple[Event, ...]:
         raise TryLater("it is there", 60.0)
 
-    act = acts({addon.Apply: apply, addon.Check: check, addon.Withdraw: withdraw})
+    act = acts({addon.ApplyAddon: apply, addon.CheckAddon: check, addon.WithdrawAddon: withdraw})
     return Service("addons", addon_decide, addon_todo, addons.SUBSCRIPTIONS, act), ()
 
 
@@ -182,19 +182,19 @@ def teardown_of(world: World, bus: MemoryBus, life: Any):
         await life.call(lambda: asyncio.sleep(0, world.done.add(what)))
         return (event,)
 
-    async def tally(command: teardown.Count) -> tuple[Event, ...]:
+    async def tally(command: teardown.CountAddons) -> tuple[Event, ...]:
         found = [await _withdrawn(bus, command, name) for name in command.addons]
         return tuple(event for event in found if event is not None)
 
-    async def audit(command: teardown.Audit) -> tuple[Event, ...]:
+    async def audit(command: teardown.AuditCluster) -> tuple[Event, ...]:
         left = {"machines": len(world.standing), "addons": len(world.running)}
         return await do("audited", teardown.Audited(left))
 
     act = acts({
         teardown.Drain: lambda _: do("drained", teardown.Drained()),
-        teardown.Sweep: lambda _: do("swept", teardown.Swept()),
-        teardown.Count: tally,
-        teardown.Audit: audit,
+        teardown.CleanUp: lambda _: do("swept", teardown.CleanedUp()),
+        teardown.CountAddons: tally,
+        teardown.AuditCluster: audit,
     })  # fmt: skip
     return Service("teardown", teardown_decide, teardown_todo, ending.SUBSCRIPTIONS, act), ()
 
@@ -312,7 +312,7 @@ async def test_the_calm_story_is_the_one_that_is_meant(mortal):
     calm = await tell(mortal, {})
     assert calm == Ending(
         histories=(
-            ("requested", "launching", "placing", "launching", "placing", "launching",
+            ("pending", "launching", "placing", "launching", "placing", "launching",
              "provisioned", "ready", "hibernated", "provisioned", "ready", "releasing", "released"),
             ("planned", "applying", "applied", "withdrawing", "withdrawn",
              "applying", "applied", "withdrawing", "withdrawn"),

@@ -76,7 +76,7 @@ async def tell(mortal: Any, end: OnRelease, lives: dict[str, Any]) -> HandedBack
 @pytest.mark.parametrize(("end", "there"), [(OnRelease.KEEP, (NAME,)), (OnRelease.DELETE, ())])
 async def test_the_calm_story_is_the_one_that_is_meant(mortal, end, there):
     told = await tell(mortal, end, {})
-    assert told.ending.histories[0] == ("requested", "launching", "provisioned", "ready", "releasing", "released")
+    assert told.ending.histories[0] == ("pending", "launching", "provisioned", "ready", "releasing", "released")
     assert (told.there, told.labels, told.ending.standing, told.ending.launched) == (
         there,
         (),

@@ -22,7 +22,7 @@ async def asked(house):
 
     async def reply(data: bytes) -> bytes:
         if b"cheap" in data:
-            raise Denied("max_price is no number", "BadQuestion")
+            raise Denied("maxPrice is no number", "BadQuestion")
         heard.append(json.loads(data))
         return b'{"items":[],"total":0,"remaining":0}'
 
@@ -65,7 +65,7 @@ async def test_without_a_good_token_nothing_is_asked(house, asked, headers):
 @pytest.mark.parametrize(
     ("path", "status", "sentence"),
     [
-        ("offers?max_price=cheap", 400, "max_price is no number"),
+        ("offers?maxPrice=cheap", 400, "maxPrice is no number"),
         ("offers?cloud=aws&cloud=gcp", 400, "cloud is given more than once: expected one value"),
         ("prices", 404, "the inventory answers no such question: ask for nodes, gpus, storage, offers"),
     ],

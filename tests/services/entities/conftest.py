@@ -11,9 +11,17 @@ from itertools import product
 import msgspec
 import pytest
 
-from schemas import addon, cluster, founding, resize, teardown, upgrade
+from schemas import addon, attempts, cluster, resize, teardown, upgrade
+from schemas.attempts import (
+    AttemptBlocked,
+    AttemptGone,
+    AttemptRecovered,
+    AttemptUnrecoverable,
+    LaunchFailed,
+    MarketChanged,
+    OrphanCreated,
+)
 from schemas.entity import Due, State
-from schemas.founding import Gone, Held, LaunchFailed, MadeLate, MarketMoved, NotRecalled, Recalled
 from schemas.infra import InfraSeen, Remains
 from schemas.inventory import ClusterSeen, Demand
 from schemas.limits import Limits
@@ -33,7 +41,7 @@ ALIKE = float(os.environ.get("ALATE_TEST_ALIKE", "4"))
 """How many states of one shape are looked at; `inf` finds 300,000 states in all."""
 COLONY, UID, FOREIGN = "c1", "c1.1", "c9.9"
 POOLS = (Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),)
-LIMITS = Limits(time_to_live=3600.0, idle_after=600.0, warn_before=60.0)
+LIMITS = Limits(time_to_live_seconds=3600.0, idle_after_seconds=600.0, warn_before_seconds=60.0)
 FIRST = Wish(
     tenant="acme",
     colony="train",
@@ -89,27 +97,28 @@ HEARD_BY_CLUSTER = (
     FIRST, OTHER_NEED, LARGER, ELASTIC, WIDER, ASLEEP, RISEN, DELETED, ANEW,
     upgrade.Rolling(1, "v1.35.0", "0 of 2 machines run v1.35.0"),
     upgrade.Upgraded(1, "v1.35.0"), upgrade.UpgradeRefused(1, "v1.35.0", "no template has it"),
-    resize.Bought(1, WIDER.need, (MORE,)), resize.NotBought(1, WIDER.need, "no x8 left"),
+    resize.PoolPriced(1, WIDER.need, (MORE,)), resize.PoolUnavailable(1, WIDER.need, "no x8 left"),
     resize.Resized(1, (*CHEAP.lots, MORE)), resize.ResizeRefused(1, (*CHEAP.lots, MORE), "no x8 left"),
     *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, LEAST, NOTHING)),
     *(resize.ResizeRefused(1, at.lots, "no x8 left") for at in (CHEAP, GROWN, LEAST, NOTHING)),
-    msgspec.structs.replace(FIRST, remains=Remains(found=(LOST,))), Recalled(1, CHEAP, FIRST.need),
+    msgspec.structs.replace(FIRST, remains=Remains(found=(LOST,))), AttemptRecovered(1, CHEAP, FIRST.need),
     msgspec.structs.replace(FIRST, remains=Remains(found=(msgspec.structs.replace(LOST, attempt=2),))),
-    msgspec.structs.replace(FIRST, remains=Remains(ended="Idle")), NotRecalled(1, "it tells too little"),
+    msgspec.structs.replace(FIRST, remains=Remains(ended="Idle")), AttemptUnrecoverable(1, "it tells too little"),
     msgspec.structs.replace(DELETED, remains=Remains(found=(LOST,))),
     msgspec.structs.replace(DELETED, remains=Remains(found=(msgspec.structs.replace(LOST, reachable=True),))),
     Ranked((CHEAP, DEAR)), Ranked((), "NoOfferFits", "no offer has it"),
     Ranked((), cluster.NOT_INSTALLED, "no Cluster API"),
-    Ranked((), "BadTemplate", "it cannot be filled in"), MarketMoved(), MadeLate(TRIED),
+    Ranked((), "BadTemplate", "it cannot be filled in"), MarketChanged(), OrphanCreated(TRIED),
     *(event for n in (1, 2) for event in (
-        LaunchFailed(n, "NoCapacity", "none"), Gone(n),
-        Held(n, "no Cluster API"), Held(n),
+        LaunchFailed(n, "NoCapacity", "none"), AttemptGone(n),
+
+        AttemptBlocked(n, "no Cluster API"), AttemptBlocked(n),
         infra(n), infra(n, reachable=True), infra(n, failure="Quota", message="over quota"), infra(n, present=False),
         infra(n, going=True),
     )),
     use(0), use(2, 1), use(2, 2), use(1, known=False), Due(),
     use(2, idle_since=T0), use(2, used={"H100": 2}, demand=(Demand(accelerators=8, pods=1),)),
-    teardown.Releasing(uid=UID, wish=DELETED, why="Deleted", deadline=T0),
+    teardown.TeardownReleasing(uid=UID, wish=DELETED, why="Deleted", deadline=T0),
 )  # fmt: skip
 
 
@@ -125,22 +134,23 @@ HEARD_BY_ADOPTED = (
     upgrade.Rolling(1, "v1.35.0", "0 of 2 machines run v1.35.0"),
     upgrade.Upgraded(1, "v1.35.0"), upgrade.UpgradeRefused(1, "v1.35.0", "no topology"),
     taking_in(DELETED, OnRelease.DELETE),
-    resize.Bought(1, WIDER.need, (MORE,)), resize.NotBought(1, WIDER.need, "no x8 left"),
+    resize.PoolPriced(1, WIDER.need, (MORE,)), resize.PoolUnavailable(1, WIDER.need, "no x8 left"),
     *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, NOTHING)),
     *(resize.ResizeRefused(1, at.lots, "no topology") for at in (CHEAP, GROWN, NOTHING)),
     msgspec.structs.replace(TAKING, remains=Remains(found=(msgspec.structs.replace(LOST, adopted="theirs"),))),
-    Recalled(1, CHEAP, TAKING.need), NotRecalled(1, "it tells too little"),
+    AttemptRecovered(1, CHEAP, TAKING.need), AttemptUnrecoverable(1, "it tells too little"),
     Ranked((CHEAP,), adopts="theirs"), Ranked((), "NothingToAdopt", "there is none", "theirs"),
     Ranked((), cluster.NOT_INSTALLED, "no Cluster API", "theirs"), Ranked((), "PriceCap", "it costs more", "theirs"),
-    Ranked((CHEAP, DEAR)), MarketMoved(), MadeLate(msgspec.structs.replace(TRIED, adopts="theirs")),
+    Ranked((CHEAP, DEAR)), MarketChanged(), OrphanCreated(msgspec.structs.replace(TRIED, adopts="theirs")),
     *(event for n in (1, 2) for event in (
-        LaunchFailed(n, "AlreadyExists", "not free"), Gone(n, adopts="theirs"), Held(n, "no Cluster API"), Held(n),
+        LaunchFailed(n, "AlreadyExists", "not free"), AttemptGone(n, adopts="theirs"),
+        AttemptBlocked(n, "no Cluster API"), AttemptBlocked(n),
         infra(n, adopted="theirs"), infra(n, adopted="theirs", reachable=True),
         infra(n, adopted="theirs", present=False), infra(n, adopted="theirs", going=True),
     )),
-    Gone(1), infra(1), infra(1, present=False), infra(1, adopted="other"), Gone(1, adopts="other"),
+    AttemptGone(1), infra(1), infra(1, present=False), infra(1, adopted="other"), AttemptGone(1, adopts="other"),
     use(0), use(2, 1), use(3, 1), use(1, known=False), Due(),
-    teardown.Releasing(uid=UID, wish=DELETED, why="Deleted", deadline=T0),
+    teardown.TeardownReleasing(uid=UID, wish=DELETED, why="Deleted", deadline=T0),
 )  # fmt: skip
 
 
@@ -158,7 +168,7 @@ CLUSTER_LIFE = (
     as_cluster(cluster.Ready, 21, wish=msgspec.structs.replace(FIRST, generation=3, limits=Limits())),
     as_cluster(cluster.Ready, 22, wish=DELETED),
     as_cluster(cluster.Released, 23, wish=DELETED),
-    as_cluster(cluster.Ready, 24, wish=msgspec.structs.replace(DELETED, limits=Limits(drain_timeout=0.0))),
+    as_cluster(cluster.Ready, 24, wish=msgspec.structs.replace(DELETED, limits=Limits(drain_timeout_seconds=0.0))),
     as_cluster(cluster.Ready, 25, wish=msgspec.structs.replace(DELETED, force=True)),
     as_cluster(cluster.Releasing, 26, wish=DELETED, held="its webhook does not answer"),
 )
@@ -166,29 +176,31 @@ HEARD_BY_TEARDOWN = (
     *CLUSTER_LIFE, Due(), use(2), use(2, known=False), use(2, idle_since=T0), use(2, idle_since=INSTANTS[1]),
     *(teardown.Blocked(step, "it waits", heard) for step in ("Draining", "Cleaning") for heard in (True, False)),
     teardown.Blocked("Verifying", "1 machine is left"),
-    teardown.Drained(), teardown.Swept(), teardown.Audited({"machines": 0}), teardown.Audited({"machines": 1}),
+    teardown.Drained(), teardown.CleanedUp(), teardown.Audited({"machines": 0}), teardown.Audited({"machines": 1}),
     addon.Withdrawn(uid=UID, tenant="acme", colony="train", cluster="train-a", addon="driver", digest="d1"),
 )  # fmt: skip
 
 
-def wanted(digest: str, kubeconfig: str = "", minute: int = 0, uid: str = UID) -> addon.Wanted:
-    return addon.Wanted(
+def wanted(digest: str, kubeconfig: str = "", minute: int = 0, uid: str = UID) -> addon.AddonWanted:
+    return addon.AddonWanted(
         uid=uid, tenant="acme", colony="train", cluster="train-a", addon="driver", digest=digest,
         correlation=COLONY, kubeconfig=kubeconfig, as_of=T0 + timedelta(minutes=minute),
     )  # fmt: skip
 
 
-def dropped(minute: int, *, lost: bool = False) -> addon.Unwanted:
-    return addon.Unwanted(UID, lost=lost, dropped=True, stays=True, as_of=T0 + timedelta(minutes=minute))
+def dropped(minute: int, *, lost: bool = False) -> addon.AddonUnwanted:
+    return addon.AddonUnwanted(UID, lost=lost, dropped=True, stays=True, as_of=T0 + timedelta(minutes=minute))
 
 
 HEARD_BY_ADDON = (
     wanted("d1"), wanted("d1", "k1", 1), wanted("d2", "k1", 2), wanted("d2", "", 3), wanted("d2", "k2", 4),
-    addon.Unwanted(UID), addon.Unwanted(UID, lost=True), addon.Settled("d1"), addon.Settled("d2"),
-    addon.Missed("d1", "a Deployment is not there"), addon.Missed("d2", "a Deployment is not there"),
-    addon.Failed("d1", "bad"), addon.Failed("d2", "bad"), addon.Awaits("d1", "no such kind"), addon.Awaits("d1"),
-    addon.Awaits("d2", "no Secret"), addon.Removed(), addon.Removed("a kind others use"), Due(),
-    addon.Unwanted(UID, stays=True), dropped(5), dropped(5, lost=True), wanted("d1", "k1", 6), wanted("d2", "k1", 7),
+    addon.AddonUnwanted(UID), addon.AddonUnwanted(UID, lost=True), addon.AddonHealthy("d1"), addon.AddonHealthy("d2"),
+    addon.AddonLost("d1", "a Deployment is not there"), addon.AddonLost("d2", "a Deployment is not there"),
+    addon.AddonFailed("d1", "bad"), addon.AddonFailed("d2", "bad"),
+    addon.AddonPending("d1", "no such kind"), addon.AddonPending("d1"), addon.AddonPending("d2", "no Secret"),
+    addon.AddonRemoved(), addon.AddonRemoved("a kind others use"), Due(),
+    addon.AddonUnwanted(UID, stays=True), dropped(5), dropped(5, lost=True),
+    wanted("d1", "k1", 6), wanted("d2", "k1", 7),
 )  # fmt: skip
 
 
@@ -288,32 +300,32 @@ def earlier_for_teardown(state: State) -> Iterator[Event]:
 
 
 def earlier_for_addon(state: State) -> Iterator[Event]:
-    news = (e for e in HEARD_BY_ADDON if isinstance(e, addon.Wanted) or getattr(e, "dropped", False))
+    news = (e for e in HEARD_BY_ADDON if isinstance(e, addon.AddonWanted) or getattr(e, "dropped", False))
     return (e for e in news if e.as_of < state.as_of)
 
 
 def cluster_world(state: State, command: Event, _: set[str]) -> Iterator[Event]:
-    if isinstance(command, founding.Release):
-        yield Gone(command.attempt.number, command.attempt.backend, command.attempt.adopts)
+    if isinstance(command, attempts.Release):
+        yield AttemptGone(command.attempt.number, command.attempt.backend, command.attempt.adopts)
 
 
 def teardown_world(state: State, command: Event, said: set[str]) -> Iterator[Event]:
-    answers = {teardown.Drain: teardown.Drained(), teardown.Sweep: teardown.Swept()}
+    answers = {teardown.Drain: teardown.Drained(), teardown.CleanUp: teardown.CleanedUp()}
     if type(command) in answers:
         yield answers[type(command)]
-    if isinstance(command, teardown.Audit):
+    if isinstance(command, teardown.AuditCluster):
         yield teardown.Audited({"machines": 0})
-    if isinstance(command, teardown.Count):
+    if isinstance(command, teardown.CountAddons):
         for name in command.addons:
             yield addon.Withdrawn(uid=command.uid, tenant="acme", colony="", cluster="train-a", addon=name, digest="")
-    if isinstance(state, teardown.Releasing) and "released" not in said:
+    if isinstance(state, teardown.TeardownReleasing) and "released" not in said:
         said.add("released")  # said once: nobody repeats it for those who come late
         yield as_cluster(cluster.Released, 99, uid=state.uid)
 
 
 def addon_world(state: State, command: Event, _: set[str]) -> Iterator[Event]:
-    if isinstance(command, addon.Withdraw):
-        yield addon.Removed()
+    if isinstance(command, addon.WithdrawAddon):
+        yield addon.AddonRemoved()
 
 
 def of_another(event: Event) -> Event:
@@ -326,7 +338,7 @@ ENTITIES = {
         provisioning.decide, cluster_todo, HEARD_BY_CLUSTER,
         (STRANGER, *(of_another(e) for e in HEARD_BY_CLUSTER if hasattr(e, "uid") and not at_large(e))),
         earlier_for_cluster, cluster_world,
-        lambda s: teardown.Releasing(uid=s.uid, wish=DELETED, why="Deleted", deadline=T0),
+        lambda s: teardown.TeardownReleasing(uid=s.uid, wish=DELETED, why="Deleted", deadline=T0),
         AGAIN,
         INSTANTS[::2],  # tens of thousands of states otherwise
     ),
@@ -334,7 +346,7 @@ ENTITIES = {
         provisioning.decide, cluster_todo, HEARD_BY_ADOPTED,
         (STRANGER, *(of_another(e) for e in HEARD_BY_ADOPTED if hasattr(e, "uid") and not at_large(e))),
         earlier_for_adopted, cluster_world,
-        lambda s: teardown.Releasing(uid=s.uid, wish=DELETED, why="Deleted", deadline=T0),
+        lambda s: teardown.TeardownReleasing(uid=s.uid, wish=DELETED, why="Deleted", deadline=T0),
         AGAIN,
         INSTANTS[::2],
     ),
@@ -343,13 +355,13 @@ ENTITIES = {
         tuple(of_another(e) for e in HEARD_BY_TEARDOWN if hasattr(e, "uid")),
         earlier_for_teardown, teardown_world,
         lambda s: as_cluster(cluster.Ready, 98, uid=s.uid, wish=DELETED),
-        as_cluster(cluster.Requested, 120, uid="c1.9"),
-        succeeded=(teardown.Releasing, teardown.Verifying, teardown.Stuck),
+        as_cluster(cluster.Pending, 120, uid="c1.9"),
+        succeeded=(teardown.TeardownReleasing, teardown.Verifying, teardown.Stuck),
     ),
     "addon": Entity(
         addons.decide, addon_todo, HEARD_BY_ADDON,
         tuple(of_another(e) for e in HEARD_BY_ADDON if hasattr(e, "uid")),
-        earlier_for_addon, addon_world, lambda s: addon.Unwanted(s.uid),
+        earlier_for_addon, addon_world, lambda s: addon.AddonUnwanted(s.uid),
         wanted("d1", minute=120, uid="c1.9"),
     ),
 }  # fmt: skip

@@ -7,9 +7,9 @@ from itertools import product
 
 import msgspec
 
-from schemas import addon, cluster, founding, resize, teardown, upgrade
+from schemas import addon, attempts, cluster, resize, teardown, upgrade
+from schemas.attempts import AttemptGone
 from schemas.entity import Due, Wake
-from schemas.founding import Gone
 from schemas.infra import InfraSeen
 
 FOREIGN = "c9.9"
@@ -97,8 +97,8 @@ def test_every_state_is_json_that_any_reader_can_read(entity):
 
 def test_every_wait_has_an_end(entity):
     """Nothing that is asked of the world is waited for without a deadline; what is retried or known needs none."""
-    of_founding = founding.Rank | founding.Recall | founding.Look | founding.Release
-    polled = of_founding | resize.Buy | resize.Resize | upgrade.Upgrade | addon.Withdraw | addon.Check
+    of_founding = attempts.Rank | attempts.RecoverAttempt | attempts.Observe | attempts.Release
+    polled = of_founding | resize.PricePool | resize.Resize | upgrade.Upgrade | addon.WithdrawAddon | addon.CheckAddon
     for state in entity.reached():
         commands = entity.todo(state)
         if commands and not any(isinstance(command, Wake) for command in commands):
@@ -136,15 +136,15 @@ def test_no_event_in_any_state_lets_a_machine_slip(clusters):
         for event in clusters.heard:
             new = clusters.decide.decide(state, event, clusters.instants[-1])
             kept = getattr(new, "attempt", None)
-            gone = isinstance(event, Gone) or (isinstance(event, InfraSeen) and not event.present)
+            gone = isinstance(event, AttemptGone) or (isinstance(event, InfraSeen) and not event.present)
             assert (kept is not None and kept.number == attempt.number) or (gone and event.attempt == attempt.number)
 
 
 def test_an_attempt_that_is_not_current_is_being_released(clusters):
     for state in clusters.reached():
-        if isinstance(state, cluster.Founded) or getattr(state, "attempt", None) is None:
+        if isinstance(state, cluster.Placed) or getattr(state, "attempt", None) is None:
             continue
-        assert founding.Release(state.wish, state.attempt, state.held) in clusters.todo(state)
+        assert attempts.Release(state.wish, state.attempt, state.held) in clusters.todo(state)
 
 
 def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
@@ -152,7 +152,7 @@ def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
         for number, adopted, uid in product((1, 2), ("", "theirs"), (state.uid, FOREIGN)):
             seen = InfraSeen(cluster="train-a", uid=uid, attempt=number, adopted=adopted)
             new = clusters.decide.decide(state, seen, clusters.instants[-1])
-            known = {one.attempt for one in clusters.todo(new) if isinstance(one, founding.Release)}
+            known = {one.attempt for one in clusters.todo(new) if isinstance(one, attempts.Release)}
             held = getattr(new, "attempt", None) or getattr(new, "standing", None)
             assert (number, adopted) in {(one.number, one.adopts) for one in {held, *known} - {None}}, (state, seen)
 

@@ -7,18 +7,18 @@ import pytest
 
 from schemas.cluster import (
     Launching,
+    Pending,
     Placing,
     Provisioned,
     Ready,
     Released,
     Releasing,
-    Requested,
     Resizing,
     Stalled,
+    UnmetDemand,
     Upgrading,
     Waiting,
 )
-from schemas.growth import Ungrown
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Wish
 from services.cli.placement.explain import lived
@@ -57,7 +57,7 @@ def launching(one: Attempt, since: float, next_best: float | None = None) -> Lau
 
 FAILED = attempt(reason="NoCapacity", message="none there", failed_at=at(1))
 LIFE = (
-    Requested(uid="u", wish=WISH, since=T0),
+    Pending(uid="u", wish=WISH, since=T0),
     launching(attempt(), 0.0, next_best=24.0),
     Placing(uid="u", wish=WISH, since=at(1), attempt=FAILED, attempts=1, billed_since=at(0)),
     Placing(uid="u", wish=WISH, since=at(2), tried=(FAILED,), attempts=1, cost_usd=40.0),
@@ -137,12 +137,12 @@ def test_a_released_cluster_is_told_as_long_as_it_is_kept():
 
 
 def test_an_attempt_is_remembered_when_another_wish_has_forgotten_it():
-    again = Requested(uid="u", wish=WISH, since=at(2), attempts=1, cost_usd=40.0)
+    again = Pending(uid="u", wish=WISH, since=at(2), attempts=1, cost_usd=40.0)
     assert [each.reason for each in account((*LIFE[:4], again), at(2)).attempts] == ["NoCapacity"]
 
 
 def test_the_newest_incarnation_alone_is_told():
-    anew = Requested(uid="u2", wish=WISH, since=at(6))
+    anew = Pending(uid="u2", wish=WISH, since=at(6))
     told = account((*LIFE, anew), at(7))
     assert (told.before, told.attempts, told.asked_at, told.cost_usd) == (1, (), at(6), 0.0)
 
@@ -202,7 +202,7 @@ PROVISIONED = Provisioned(uid="u", wish=WISH, attempt=attempt(), billed_since=T0
         (PROVISIONED, "all 16 accelerators, until 2026-01-01 01:00:00 UTC at the latest"),
         (LIFE[5], ""),
         (
-            msgspec.structs.replace(LIFE[5], ungrown=Ungrown(reason="Taken", message="others hold them")),
+            msgspec.structs.replace(LIFE[5], ungrown=UnmetDemand(reason="Taken", message="others hold them")),
             "more nodes: Taken: others hold them",
         ),
         (LIFE[6], "attempt 2 to be gone"),

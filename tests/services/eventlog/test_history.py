@@ -14,7 +14,7 @@ async def test_a_history_is_the_clusters_its_addons_and_its_teardowns(bus):
         "addon/train-gpu.job",
     }
     events = [turn.event for turn in turns if turn.key.domain == "cluster"]
-    assert events[:6] == ["requested", "launching", "provisioned", "ready", "releasing", "released"]
+    assert events[:6] == ["pending", "launching", "provisioned", "ready", "releasing", "released"]
 
 
 async def test_the_times_in_the_states_add_up_to_the_life(bus):

@@ -18,7 +18,7 @@ async def test_an_event_is_found_by_its_id_in_whatever_stream(bus):
 
 
 async def test_an_event_is_found_by_its_place(bus):
-    assert (await find(bus, "EVENTS/1")).stored.subject == "cluster.requested.default.train-gpu"
+    assert (await find(bus, "EVENTS/1")).stored.subject == "cluster.pending.default.train-gpu"
 
 
 @pytest.mark.parametrize("name", ["EVENTS/4711", "nobody", "nowhere/1", "EVENTS/x"])

@@ -18,7 +18,7 @@ COLONY = {"metadata": {"name": "train", "namespace": "acme", "uid": "c1", "gener
 NEED = Need(pools=(samples.POOL,))
 WISH = Wish(
     tenant="acme", colony="train", cluster="a", uid="c1", generation=3, need=NEED,
-    limits=Limits(time_to_live=7200.0), addons=(AddonRef("driver", "d1"),),
+    limits=Limits(time_to_live_seconds=7200.0), addons=(AddonRef("driver", "d1"),),
 )  # fmt: skip
 LOT = msgspec.structs.replace(samples.LOT, zone="az1", price_per_hour=10.25)
 PLACEMENT = Placement(cloud="aws", region="us-east-1", lots=(LOT,))

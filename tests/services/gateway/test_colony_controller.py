@@ -12,7 +12,7 @@ from events.memory.bus import MemoryBus
 from events.meters import Meters
 from events.snapshot import is_tombstone
 from schemas import cluster, teardown
-from schemas.cluster import Ready, Released, Releasing, Requested
+from schemas.cluster import Pending, Ready, Released, Releasing
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt, Lot, Placement
 from schemas.registry import declared
@@ -381,7 +381,7 @@ async def test_one_that_was_said_too_early_is_said_again(house):
     await house.is_(teardown.Gone, old, "teardown")
     await house.reconcile()
     assert await house.times_said() == times + 1
-    await house.is_(Requested, bigger)
+    await house.is_(Pending, bigger)
     await house.reconcile()
     assert await house.times_said() == times + 1
 

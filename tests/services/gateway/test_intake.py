@@ -272,7 +272,7 @@ async def test_a_request_over_which_our_code_fails_repeatedly_is_a_dead_letter_a
 
 RELEASED = {"tenant": "acme", "name": "train"}
 TRACE = f"00-{'1' * 32}-{'b' * 16}-01"
-SUBJECT = "colony.released.acme.train"
+SUBJECT = "colony.release.acme.train"
 
 
 async def test_a_colony_that_is_released_is_deleted_and_no_other_incarnation(house):
@@ -320,13 +320,13 @@ async def test_a_release_by_origin_spares_what_others_made(house):
 
 async def test_a_release_is_of_what_its_subject_names(house):
     await house()
-    reason = await house(RELEASED, "colony.released.acme.other")
-    assert reason == "colony.released.acme.other: the subject names acme/other, the release acme/train: must be equal"
+    reason = await house(RELEASED, "colony.release.acme.other")
+    assert reason == "colony.release.acme.other: the subject names acme/other, the release acme/train: must be equal"
     assert "missing required field" in await house({"name": "train"}, SUBJECT)
 
 
 SCALED = {"tenant": "acme", "name": "train", "cluster": "a", "nodes": {"gpu": 3}}
-SCALE = "colony.scaled.acme.train.a"
+SCALE = "colony.scale.acme.train.a"
 
 
 async def test_a_word_that_scales_is_written_into_the_colony(house):
@@ -347,13 +347,13 @@ async def test_the_last_word_on_a_cluster_counts(house):
 async def test_a_word_that_scales_what_is_not_there_is_a_dead_letter_that_says_what_is(house):
     await house(ASKED | {"spec": NAMED})
     assert await house(SCALED | {"nodes": {"cpu": 1}}, SCALE) == f"{SCALE}: cluster a has no pool cpu: it has gpu"
-    assert "must be equal" in await house(SCALED, "colony.scaled.acme.train.b")
-    assert "is not there" in await house(SCALED | {"name": "other"}, "colony.scaled.acme.other.a")
+    assert "must be equal" in await house(SCALED, "colony.scale.acme.train.b")
+    assert "is not there" in await house(SCALED | {"name": "other"}, "colony.scale.acme.other.a")
 
 
 MORTAL = {"clusters": [SPEC["clusters"][0] | {"timeToLive": "6h"}]}
-EXTENDED = {"tenant": "acme", "name": "train", "cluster": "a", "time_to_live": "12h"}
-EXTEND = "colony.extended.acme.train.a"
+EXTENDED = {"tenant": "acme", "name": "train", "cluster": "a", "timeToLive": "12h"}
+EXTEND = "colony.extend.acme.train.a"
 
 
 async def test_a_word_that_extends_a_life_is_written_into_the_colony(house):
@@ -364,14 +364,14 @@ async def test_a_word_that_extends_a_life_is_written_into_the_colony(house):
 
 async def test_a_word_that_would_shorten_a_life_is_followed_already(house):
     await house(ASKED | {"spec": MORTAL})
-    assert await house(EXTENDED | {"time_to_live": "5h"}, EXTEND) == ""
+    assert await house(EXTENDED | {"timeToLive": "5h"}, EXTEND) == ""
     assert (house.kube.patched, await house.bus.unanswered(CONSUMER)) == ([], 0)
 
 
 @pytest.mark.parametrize(
     ("word", "sentence"),
     [
-        ({"time_to_live": "soon"}, "time_to_live is 'soon': must be a duration such as 90s or 1h30m"),
+        ({"timeToLive": "soon"}, "timeToLive is 'soon': must be a duration such as 90s or 1h30m"),
         ({"cluster": "b"}, "the subject names acme/train/a, the word acme/train/b: must be equal"),
         ({"until": "2027-01-01"}, "Object contains unknown field `until`"),
     ],

@@ -14,7 +14,7 @@ from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES
 from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas import cluster
-from schemas.cluster import Launching, Requested, Stalled
+from schemas.cluster import Launching, Pending, Stalled
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.limits import Limits
@@ -107,7 +107,7 @@ async def at_work(*of):
     """Not a fixture: its time would be another one."""
     made = House(*of)
     made.running = asyncio.create_task(made.gateway.run())
-    await made.decided(Requested)
+    await made.decided(Pending)
     await asyncio.sleep(1)
     yield made
     await made.leave()
@@ -123,7 +123,7 @@ async def test_what_an_owner_decided_is_shown_at_once():
 async def test_what_asks_the_market_is_shown_with_its_answer():
     async with at_work() as house:
         began = asyncio.get_running_loop().time()
-        await house.decided(Requested)
+        await house.decided(Pending)
         await asyncio.sleep(0.004)
         await house.decided(Stalled, reason="A", message="")
         assert await house.since(began) == [4]
@@ -151,7 +151,7 @@ async def test_the_more_clusters_are_founded_the_longer_news_are_gathered(cluste
     async with at_work() as house:
         for number in range(1, clusters):
             other = msgspec.structs.replace(WISH, cluster=str(number))
-            state = Requested(uid="c1.1", wish=other)
+            state = Pending(uid="c1.1", wish=other)
             await house.store.write(Key("cluster", "acme", other.name), state, cause="", cancels_timer=False)
         await asyncio.sleep(2 * LATEST)
         began = asyncio.get_running_loop().time()
@@ -194,7 +194,7 @@ async def test_words_of_a_cluster_that_is_no_launch_wait_no_longer_than_other_ne
 async def test_what_is_over_is_waited_for_by_nobody():
     async with at_work() as house:
         other = msgspec.structs.replace(WISH, cluster="b")
-        for state in (Requested(uid="c1.1", wish=other), Stalled(uid="c1.1", wish=other, reason="A", message="")):
+        for state in (Pending(uid="c1.1", wish=other), Stalled(uid="c1.1", wish=other, reason="A", message="")):
             await house.store.write(Key("cluster", "acme", other.name), state, cause="", cancels_timer=False)
         await asyncio.sleep(1)
         began = asyncio.get_running_loop().time()
@@ -273,13 +273,13 @@ async def test_how_old_all_that_stands_is_is_measured_again_and_again():
     async with at_work() as house:
         await asyncio.sleep(MEASURE)
         meters = house.gateway._meters
-        assert ({"domain": "cluster", "state": "requested"}, NOW.timestamp()) in meters.gauges(OLDEST)
-        assert ({"domain": "cluster", "state": "requested"}, 1.0) in meters.gauges(COUNT)
+        assert ({"domain": "cluster", "state": "pending"}, NOW.timestamp()) in meters.gauges(OLDEST)
+        assert ({"domain": "cluster", "state": "pending"}, 1.0) in meters.gauges(COUNT)
         assert ({"domain": "teardown", "state": "stuck"}, 0.0) in meters.gauges(COUNT)
         await house.decided(Stalled, reason="A", message="")
         await asyncio.sleep(MEASURE)
-        assert ({"domain": "cluster", "state": "requested"}, 0.0) in meters.gauges(COUNT)
-        assert not [labels for labels, _ in meters.gauges(OLDEST) if labels["state"] == "requested"]
+        assert ({"domain": "cluster", "state": "pending"}, 0.0) in meters.gauges(COUNT)
+        assert not [labels for labels, _ in meters.gauges(OLDEST) if labels["state"] == "pending"]
 
 
 async def test_a_colony_that_cannot_be_followed_for_long_is_looked_at_less_and_less_often():

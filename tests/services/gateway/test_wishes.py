@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from events.telemetry import NOWHERE, Trace
-from schemas.crds import Refused, read_colony
+from schemas.crds import InvalidResource, read_colony
 from schemas.limits import Limits
 from schemas.wish import AddonRef, Need, Network, Pool, Spot, Taint, Wish, digest
 from services.gateway.annotations import event_annotations, release_annotations, release_trace_of, trace_of
@@ -57,9 +57,9 @@ def test_force_is_an_annotation_of_a_colony_that_is_deleted(said, force):
 
 def test_how_long_an_end_may_take_is_five_minutes_a_step_unless_it_is_said():
     (small,) = wishes(colony(SMALL), "capi")
-    assert (small.limits.drain_timeout, small.limits.clean_timeout) == (300.0, 300.0)
+    assert (small.limits.drain_timeout_seconds, small.limits.clean_timeout_seconds) == (300.0, 300.0)
     (patient,) = wishes(colony(SMALL | {"drainTimeout": "2h", "cleanTimeout": "0s"}), "capi")
-    assert (patient.limits.drain_timeout, patient.limits.clean_timeout) == (7200.0, 0.0)
+    assert (patient.limits.drain_timeout_seconds, patient.limits.clean_timeout_seconds) == (7200.0, 0.0)
 
 
 def test_force_is_news_though_it_makes_no_generation_of_its_own():
@@ -111,7 +111,7 @@ def test_every_field_of_a_cluster_is_in_its_wish():
     )  # fmt: skip
     assert wish == Wish(
         tenant="acme", colony="train", cluster="a", uid="c1", generation=4, need=need,
-        limits=Limits(time_to_live=7200.0, idle_after=600.0, warn_before=30.0),
+        limits=Limits(time_to_live_seconds=7200.0, idle_after_seconds=600.0, warn_before_seconds=30.0),
         addons=(AddonRef("driver", digest(MANIFEST)),),
     )  # fmt: skip
 
@@ -125,7 +125,11 @@ def test_who_sets_the_size_between_the_bounds_is_in_the_wish():
 def test_what_is_not_said_is_left_to_the_defaults_and_the_installation():
     (wish,) = wishes(colony(SMALL), "k0rdent")
     assert (wish.need.backend, wish.need.template, wish.need.max_price_per_hour) == ("k0rdent", "", None)
-    assert (wish.limits.time_to_live, wish.limits.idle_after, wish.limits.warn_before) == (None, None, 300.0)
+    assert (wish.limits.time_to_live_seconds, wish.limits.idle_after_seconds, wish.limits.warn_before_seconds) == (
+        None,
+        None,
+        300.0,
+    )
     assert wish.need.pools[0].spot is Spot.PREFERRED
 
 
@@ -194,7 +198,7 @@ def test_it_is_parsed_again_for_whatever_of_its_metadata_a_wish_depends_on(parse
 def test_an_invalid_colony_is_parsed_once_and_refused_each_time(parses):
     reader = WishReader("capi")
     for _ in range(2):
-        with pytest.raises(Refused, match="pools"):
+        with pytest.raises(InvalidResource, match="pools"):
             reader.read(written(({"name": "b", "pools": []},)))
     assert parses == [4]
 

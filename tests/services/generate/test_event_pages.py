@@ -8,7 +8,7 @@ import pytest
 from schemas.cluster import Ready
 from schemas.generate.discover import lifecycles
 from schemas.registry import declarations, declared
-from schemas.wish import ClusterRequested
+from schemas.wish import ClusterRequest
 from services.generate import event_pages
 from services.generate.event_pages import OUT, files, hearers, main, page
 
@@ -36,14 +36,14 @@ def test_an_example_is_one_and_its_schema_is_there(event):
 
 @pytest.mark.parametrize(
     ("struct", "services"),
-    [(Ready, ["addons", "teardown", "outbound"]), (ClusterRequested, ["gateway"])],
+    [(Ready, ["addons", "teardown", "outbound"]), (ClusterRequest, ["gateway"])],
 )
 def test_who_hears_it_is_who_has_a_place_for_it(struct, services):
     assert hearers(declared(struct)) == services
 
 
 def test_how_long_it_is_kept_is_its_streams_business():
-    assert "on `INTAKE`: 14 days" in page(declared(ClusterRequested))
+    assert "on `INTAKE`: 14 days" in page(declared(ClusterRequest))
     assert "until `ALATE_RETENTION_DAYS` after" in page(declared(Ready))
 
 

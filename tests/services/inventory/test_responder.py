@@ -8,7 +8,7 @@ import pytest
 
 from events.errors import Denied
 from events.telemetry import Meters
-from schemas.cluster import LIFECYCLE, Requested
+from schemas.cluster import LIFECYCLE, Pending
 from schemas.inventory import NodeSeen, Offer, Offers
 from schemas.limits import Limits
 from schemas.subjects import Key
@@ -26,7 +26,7 @@ async def asked(stage, make):
     bus, clock = stage.bus, lambda: make.T0
     wish = Wish(tenant="acme", colony="train", cluster="", uid="c1", generation=1, need=Need(pools=()), limits=Limits())
     store = EntityStore(bus, LIFECYCLE, clock, Meters())
-    await store.write(Key("cluster", "acme", "train"), Requested(uid="c1.1", wish=wish), cause="", cancels_timer=False)
+    await store.write(Key("cluster", "acme", "train"), Pending(uid="c1.1", wish=wish), cause="", cancels_timer=False)
     levels = LevelPublisher(bus, clock, Meters(), NodeSeen, Offers)
     await levels.publish(
         NodeSeen(uid="u", node="n1", ready=True, accelerator="H100", accelerators=8), "acme", "train", "n1"

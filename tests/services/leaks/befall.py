@@ -14,10 +14,10 @@ from tests.services.leaks.world import World
 SPANS = (60.0, 900.0, 3600.0, NEVER)
 """Seconds that an API may be away, or refuse."""
 LIMITS = (
-    Limits(time_to_live=300.0),
-    Limits(time_to_live=3600.0, drain_timeout=30.0),
-    Limits(idle_after=600.0, clean_timeout=1800.0),
-    Limits(drain_timeout=1800.0, clean_timeout=30.0),
+    Limits(time_to_live_seconds=300.0),
+    Limits(time_to_live_seconds=3600.0, drain_timeout_seconds=30.0),
+    Limits(idle_after_seconds=600.0, clean_timeout_seconds=1800.0),
+    Limits(drain_timeout_seconds=1800.0, clean_timeout_seconds=30.0),
     Limits(),
 )
 GUARDED = (("pods",), ("jobs", "deployments", "statefulsets"), ("services", "persistentvolumeclaims"))

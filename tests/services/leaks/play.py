@@ -10,7 +10,7 @@ import looptime
 
 from events.bus import Unavailable
 from events.meters import Meters
-from schemas.cluster import Founded
+from schemas.cluster import Placed
 from schemas.inventory import Demand, PoolSeen
 from schemas.wish import OnRelease
 from services.addons.service import service as addons
@@ -179,7 +179,7 @@ class Play:
 
     async def _count(self, step: Step, nodes: int) -> None:
         for thing in self._standing(step.who):
-            if isinstance(await self.world.state(step.who), Founded):
+            if isinstance(await self.world.state(step.who), Placed):
                 await self.world.counted(thing, nodes)
 
     async def _queue(self, step: Step) -> None:

@@ -13,7 +13,18 @@ from events.bus import Stored
 from schemas import teardown
 from schemas.registry import declared
 from schemas.subjects import key_of
-from schemas.teardown import Armed, Cleaning, Draining, Ending, Gone, Releasing, Stuck, TeardownState, Verifying, Warned
+from schemas.teardown import (
+    Armed,
+    Cleaning,
+    Draining,
+    Ending,
+    Gone,
+    Stuck,
+    TeardownReleasing,
+    TeardownState,
+    Verifying,
+    Warned,
+)
 from schemas.wish import OnRelease
 from services.teardown.lifetime import next_end
 from tests.services.crash.conftest import clock
@@ -22,7 +33,14 @@ from tests.services.leaks.inside import Paid
 from tests.services.leaks.world import World
 
 KINDS = {declared(kind).event: kind for kind in teardown.LIFECYCLE.states}
-ORDER = (Armed.__name__, Draining.__name__, Cleaning.__name__, Releasing.__name__, Verifying.__name__, Gone.__name__)
+ORDER = (
+    declared(Armed).phase,
+    declared(Draining).phase,
+    declared(Cleaning).phase,
+    declared(TeardownReleasing).phase,
+    declared(Verifying).phase,
+    declared(Gone).phase,
+)
 """Of the steps; none is taken again."""
 SLACK = timedelta(minutes=3)
 """What processes that die, and calls that hang, may add to a limit."""
@@ -45,7 +63,7 @@ class Taken(NamedTuple):
     def _limit(self) -> datetime | None:
         """When it is to be over at the latest, as people have asked; None: that is not for teardown to say."""
         if isinstance(self.last, Draining | Cleaning):
-            limit = "drain_timeout" if isinstance(self.last, Draining) else "clean_timeout"
+            limit = "drain_timeout_seconds" if isinstance(self.last, Draining) else "clean_timeout_seconds"
             longest = max(getattr(state.wish.limits, limit) for state in self.states)
             return self.states[0].since + timedelta(seconds=longest)
         if isinstance(self.last, Armed | Warned) and (nearest := next_end(self.last)) is not None:
@@ -140,8 +158,8 @@ def _over(state: TeardownState) -> bool:
 
 
 def _step(state: TeardownState) -> str:
-    name = state.step if isinstance(state, Stuck) else type(state).__name__
-    return Armed.__name__ if isinstance(state, Warned) else name
+    name = state.step if isinstance(state, Stuck) else declared(type(state)).phase
+    return declared(Armed).phase if isinstance(state, Warned) else name
 
 
 def _back(before: Taken, after: Taken) -> bool:

@@ -28,7 +28,7 @@ WISH = Wish(
     tenant="acme", colony="train", cluster="a", uid="c1", generation=1,
     need=Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),)),
 )  # fmt: skip
-EMPTY = CapacitySeen(cloud="aws", region="r1", half_life=3600.0)
+EMPTY = CapacitySeen(cloud="aws", region="r1", half_life_seconds=3600.0)
 
 
 def lot(instance="p5", zone="a", *, spot=False, accelerator="H100") -> Lot:

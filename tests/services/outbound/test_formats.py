@@ -81,7 +81,7 @@ def test_that_a_ready_cluster_is_to_go_is_no_news_of_it(form):
 @pytest.mark.parametrize(
     ("name", "github", "gitlab"),
     [
-        ("requested", "pending", "pending"),
+        ("pending", "pending", "pending"),
         ("waiting", "pending", "pending"),
         ("launching", "pending", "running"),
         ("provisioned", "pending", "running"),

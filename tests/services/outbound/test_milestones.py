@@ -13,13 +13,13 @@ def history(*events: str) -> list[Stored]:
 @pytest.mark.parametrize(
     ("events", "asked", "expected"),
     [
-        (("requested", "ready"), 1, Life(newest=True, was_ready=False)),
-        (("requested", "ready", "provisioned"), 1, Life(newest=False, was_ready=False)),
+        (("pending", "ready"), 1, Life(newest=True, was_ready=False)),
+        (("pending", "ready", "provisioned"), 1, Life(newest=False, was_ready=False)),
         (("ready", "provisioned", "ready"), 2, Life(newest=True, was_ready=True)),
         (("ready", "releasing", "released"), 2, Life(newest=True, was_ready=True)),
-        (("ready", "released", "requested", "ready"), 3, Life(newest=True, was_ready=False)),
-        (("requested", "released"), 1, Life(newest=True, was_ready=False)),
-        (("requested",), 7, Life(newest=False, was_ready=False)),
+        (("ready", "released", "pending", "ready"), 3, Life(newest=True, was_ready=False)),
+        (("pending", "released"), 1, Life(newest=True, was_ready=False)),
+        (("pending",), 7, Life(newest=False, was_ready=False)),
         ((), 0, Life(newest=False, was_ready=False)),
     ],
 )

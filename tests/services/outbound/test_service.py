@@ -12,7 +12,7 @@ from events.bus import Bus
 from events.dead_letter import REASON
 from events.jetstream.bus import connect
 from events.telemetry import Meters
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from services.outbound.delivery import CONSUMER
 from services.outbound.outbox import OUTBOX_CONSUMER
 from services.outbound.service import Outbound, Receivers
@@ -118,5 +118,5 @@ async def test_a_bus_that_is_killed_and_a_service_that_is_killed_lose_nothing(na
 
 async def test_a_damaged_file_of_targets_is_refused_at_the_start(tmp_path):
     (tmp_path / "targets.yaml").write_text("targets: 1")
-    with pytest.raises(Refused, match="targets is 1: must be a list"):
+    with pytest.raises(InvalidResource, match="targets is 1: must be a list"):
         Outbound(None, Receivers(tmp_path / "targets.yaml"), clock=None, jitter=None, meters=Meters())

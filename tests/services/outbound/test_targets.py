@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from services.outbound.targets import Targets, read_targets
 from tests.services.outbound.world import Folder
 
@@ -37,7 +37,7 @@ def test_the_shipped_file_is_read():
     ],
 )
 def test_a_mistake_is_told_with_its_place_and_without_a_secret(text, sentence):
-    with pytest.raises(Refused) as wrong:
+    with pytest.raises(InvalidResource) as wrong:
         read_targets(text)
     assert sentence in str(wrong.value)
     assert "s3cret" not in str(wrong.value)
@@ -68,7 +68,7 @@ def test_a_changed_file_is_read_anew_and_a_damaged_one_changes_nothing(tmp_path)
 
 def test_a_file_that_is_damaged_from_the_start_is_refused(tmp_path):
     (tmp_path / "targets.yaml").write_text("[")
-    with pytest.raises(Refused):
+    with pytest.raises(InvalidResource):
         Targets(tmp_path / "targets.yaml", tmp_path)
 
 

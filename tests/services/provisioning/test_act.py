@@ -15,14 +15,14 @@ from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, CRDS
 from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas import cluster
+from schemas.attempts import Observe
 from schemas.cluster import Launching, Placing, Released
-from schemas.founding import Look
 from schemas.infra import InfraSeen
 from schemas.inventory import Offer, Offers
 from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
-from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.teardown import TeardownReleasing
 from schemas.upgrade import Rolling, Upgrade
 from schemas.wish import Need, Pool, Wish
 from services.clouds import backends
@@ -154,7 +154,7 @@ async def test_a_back_end_that_is_not_installed_is_told_once_and_taken_up_when_i
     await house.serve(served=True)
     await asyncio.sleep(INSTALL_RECHECK * 1.2)
     *_, launching = await house.history()
-    assert names(await house.history()) == ["Requested", "Stalled", "Launching"]
+    assert names(await house.history()) == ["Pending", "Stalled", "Launching"]
     assert launching.attempt.placement.lots[0].instance == "cheap"
     assert await house.there() == ["train-a-1"]
 
@@ -165,7 +165,7 @@ async def test_a_kind_that_is_away_for_a_moment_is_waited_for_with_the_same_offe
     house.reachable()
     await house.ask()
     await asyncio.sleep(INSTALL_RECHECK * 4)
-    assert names(await house.history()) == ["Requested", "Launching", "Launching"]
+    assert names(await house.history()) == ["Pending", "Launching", "Launching"]
     assert (await house.history())[-1].held == missing(house.resource)
     await house.serve(served=True)
     await asyncio.sleep(INSTALL_RECHECK * 1.2)
@@ -193,7 +193,7 @@ async def test_what_may_not_be_let_go_is_told_once_and_let_go_when_it_may(house)
     await asyncio.sleep(1)
     launching, backend = (await house.history())[-1], house.clouds[house.backend]
     allowed, backend.release = backend.release, forbidden
-    await house.say_state(ReleaseOrdered(uid=launching.uid, wish=launching.wish, why="Deleted", deadline=START))
+    await house.say_state(TeardownReleasing(uid=launching.uid, wish=launching.wish, why="Deleted", deadline=START))
     await asyncio.sleep(600)
     *_, first, last = await house.history()
     assert (first.held, last.held) == ("", "alate may not delete it")
@@ -211,10 +211,10 @@ async def test_what_is_there_is_not_taken_for_gone_while_its_kind_is_not_served(
     await asyncio.sleep(1)
     launching = (await house.history())[-1]
     await house.serve(served=False)
-    order = ReleaseOrdered(uid=launching.uid, wish=launching.wish, why="Deleted", deadline=START)
+    order = TeardownReleasing(uid=launching.uid, wish=launching.wish, why="Deleted", deadline=START)
     await house.say_state(order)
     await asyncio.sleep(600)
-    assert names(await house.history()) == ["Requested", "Launching", "Releasing", "Releasing"]
+    assert names(await house.history()) == ["Pending", "Launching", "Releasing", "Releasing"]
     assert (await house.history())[-1].held == missing(house.resource)
     await house.serve(served=True)
     await asyncio.sleep(60)
@@ -263,7 +263,7 @@ async def test_what_an_object_of_others_showed_for_an_earlier_attempt_is_not_see
     )
     for number, told in ((1, 1), (2, 0)):
         attempt = Attempt(number=number, placement=Placement(cloud="aws", region="r", lots=()), adopts="theirs")
-        assert len(await calls.look(Look(wish, attempt))) == told
+        assert len(await calls.look(Observe(wish, attempt))) == told
 
 
 class Rolls:

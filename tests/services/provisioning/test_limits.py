@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from schemas.entity import EPOCH
 from schemas.inventory import Offer
-from schemas.market import CapacitySeen, Refusal
+from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.rank import MarketKnowledge, rank
@@ -131,12 +131,12 @@ def test_single_nodes_find_their_place_whenever_there_is_a_way_to_place_them(nod
     assert bool(found.placements) == way
 
 
-def refused(instance, reason="NoCapacity") -> Refusal:
-    return Refusal(reason=reason, instance=instance, accelerator="H100", at=EPOCH, attempt="u/1")
+def refused(instance, reason="NoCapacity") -> CapacityRefusal:
+    return CapacityRefusal(reason=reason, instance=instance, accelerator="H100", at=EPOCH, attempt="u/1")
 
 
 def signalled(offers, *refusals, **limits):
-    seen = CapacitySeen(cloud="aws", region="r", half_life=1800.0, refusals=refusals)
+    seen = CapacitySeen(cloud="aws", region="r", half_life_seconds=1800.0, refusals=refusals)
     asked = wish(pool("gpu"), **limits)
     return rank(asked, OfferIndex.of(offers), REACH, known=MarketKnowledge(signals={("aws", "r"): seen}))
 

@@ -8,12 +8,12 @@ import pytest
 from events.errors import TryLater
 from events.memory.bus import MemoryBus
 from events.meters import Meters
+from schemas.attempts import Rank, RecoverAttempt
 from schemas.cluster import Hibernated, Ready, Waiting
-from schemas.founding import Rank, Recall
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offer, Offers
 from schemas.placement import Attempt, Placement
-from schemas.resize import Buy, NotBought, Resize, Resized
+from schemas.resize import PoolUnavailable, PricePool, Resize, Resized
 from schemas.upgrade import Upgraded
 from schemas.wish import Adopt, Need, Wish
 from services.clouds.existing_cluster import Standing, Stood
@@ -160,15 +160,15 @@ async def test_without_a_catalog_what_stands_is_taken_in_at_its_owners_price():
 async def test_without_a_catalog_a_lost_history_is_taken_in_again():
     bare = Attempt(number=1, placement=Placement(cloud="", region="", lots=()))
     owned = replace(bare, adopts="theirs")
-    (told,) = await unpriced().recall(Recall(replace(WISH, need=replace(NEED, backend="capi")), bare))
+    (told,) = await unpriced().recall(RecoverAttempt(replace(WISH, need=replace(NEED, backend="capi")), bare))
     assert (told.placement.nodes, told.placement.price_per_hour, told.message) == (2, 0.0, UNPRICED)
-    (told,) = await unpriced().recall(Recall(adopts(0.5), owned))
+    (told,) = await unpriced().recall(RecoverAttempt(adopts(0.5), owned))
     assert (told.placement.price_per_hour, told.message) == (1.0, "")
 
 
 async def test_without_a_catalog_no_pool_is_added_and_the_setting_is_named():
-    (told,) = await unpriced().buy(Buy(WISH, ready().attempt, ready().attempt.placement, steady=False))
-    assert (type(told), told.message) == (NotBought, NO_CATALOG)
+    (told,) = await unpriced().buy(PricePool(WISH, ready().attempt, ready().attempt.placement, steady=False))
+    assert (type(told), told.message) == (PoolUnavailable, NO_CATALOG)
 
 
 async def test_what_the_market_may_price_waits_until_it_has_spoken_and_an_owners_price_does_not():

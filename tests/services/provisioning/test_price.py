@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from schemas.inventory import Offer
-from schemas.market import CapacitySeen, Refusal
+from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Spot, Wish
 from services.market.capacity import learn
@@ -116,9 +116,9 @@ class Memory:
 
     def learn(self, at: Placement, refused: list[Lot], attempt: str) -> None:
         place = (at.cloud, at.region)
-        seen = self.signals.get(place, CapacitySeen(cloud=at.cloud, region=at.region, half_life=900.0))
+        seen = self.signals.get(place, CapacitySeen(cloud=at.cloud, region=at.region, half_life_seconds=900.0))
         told = (
-            Refusal(
+            CapacityRefusal(
                 reason="NoCapacity", instance=lot.instance, accelerator=lot.accelerator, zone=lot.zone, spot=lot.spot,
                 at=NOW, attempt=attempt,
             )

@@ -12,9 +12,9 @@ from events.errors import Denied, NotFound, TryLater
 from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas import cluster
+from schemas.attempts import AttemptGone, Launch, OrphanCreated
 from schemas.cluster import Launching, Placing, Provisioned
 from schemas.entity import Due
-from schemas.founding import Gone, Launch, MadeLate
 from schemas.infra import InfraSeen
 from schemas.inventory import Offer, Offers
 from schemas.placement import Attempt, Lot, Placement
@@ -309,7 +309,7 @@ async def test_what_was_let_go_while_it_was_being_made_is_told(stalls, becomes, 
     cloud, stall = Slow(bus, becomes(state)), await stand()
     await asyncio.sleep(1)
     told = await ProvisioningCalls({"fake": cloud}, stall, None, None).launch(command(state))
-    assert told == (() if stands else (MadeLate(msgspec.structs.replace(state.attempt, backend="fake")),))
+    assert told == (() if stands else (OrphanCreated(msgspec.structs.replace(state.attempt, backend="fake")),))
 
 
 def grown(state, nodes):
@@ -365,4 +365,4 @@ async def test_a_failed_try_is_held_until_it_is_gone():
     failed = decide.decide(state, Due(), START + LAUNCH_LIMIT)
     assert isinstance(failed, Placing)
     assert machines_of(held_attempt(state)) == machines_of(held_attempt(failed)) == {STOCK: 2}
-    assert held_attempt(decide.decide(failed, Gone(1), START)) is None
+    assert held_attempt(decide.decide(failed, AttemptGone(1), START)) is None

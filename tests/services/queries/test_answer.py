@@ -82,7 +82,7 @@ def test_gpus_are_single_devices_with_their_place():
 
 
 def test_storage_is_told_by_class():
-    assert [item["storage_class"] for item in ask("storage")["items"]] == ["fast"]
+    assert [item["storageClass"] for item in ask("storage")["items"]] == ["fast"]
 
 
 def test_offers_come_cheapest_first():
@@ -93,9 +93,9 @@ def test_offers_come_cheapest_first():
     ("asked", "clouds"),
     [
         ({"cloud": "aws"}, ["aws", "aws"]),
-        ({"max_price": 25}, ["aws", "gcp"]),
-        ({"max_price": "25"}, ["aws", "gcp"]),
-        ({"spot": True, "max_price": 10}, ["gcp"]),
+        ({"maxPrice": 25}, ["aws", "gcp"]),
+        ({"maxPrice": "25"}, ["aws", "gcp"]),
+        ({"spot": True, "maxPrice": 10}, ["gcp"]),
         ({"spot": "true"}, ["gcp"]),
         ({"region": "r2"}, []),
     ],
@@ -132,7 +132,7 @@ def test_an_answer_of_large_items_is_shorter_than_asked_for():
         ("nodes", b'{"cloud": "aws"}', "^nodes cannot be told apart by cloud: expected tenant, cluster, node, acc"),
         ("offers", b'{"tenant": "a"}', "^offers cannot be told apart by tenant: expected accelerator, cloud"),
         ("offers", b'{"accelerator": "H1000"}', "^accelerator H1000 is not known: perhaps it is one of H100"),
-        ("offers", b'{"max_price": "cheap"}', "not understood: .*max_price"),
+        ("offers", b'{"maxPrice": "cheap"}', "not understood: .*maxPrice"),
     ],
 )
 def test_a_wrong_question_gets_one_sentence(question, asked, sentence):

@@ -4,7 +4,7 @@ import pytest
 
 from services.queries.filter import EVERYTHING, Sieve, Unfit
 
-OFFER = {"accelerator": "H100", "cloud": "aws", "region": "r1", "price": 20.0, "spot_price": 8.0}
+OFFER = {"accelerator": "H100", "cloud": "aws", "region": "r1", "price": 20.0, "spotPrice": 8.0}
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_an_offer_is_shown_if_it_is_all_that_was_asked_for(sieve, shown):
 
 
 def test_what_has_no_spot_price_cannot_be_had_as_spot():
-    assert not Sieve(spot=True).lets(OFFER | {"spot_price": None})
+    assert not Sieve(spot=True).lets(OFFER | {"spotPrice": None})
 
 
 def test_an_accelerator_nobody_knows_is_refused_with_those_most_like_it():

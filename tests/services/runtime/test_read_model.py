@@ -9,7 +9,7 @@ from events.bus import CaughtUp, Message, Relisting, Stored
 from events.meters import UNDECODABLE, Meters
 from events.snapshot import tombstone
 from schemas import cluster
-from schemas.cluster import Requested
+from schemas.cluster import Pending
 from schemas.infra import InfraSeen
 from schemas.registry import declared
 from schemas.subjects import Key
@@ -83,9 +83,9 @@ async def test_what_cannot_be_read_is_counted_and_what_comes_after_it_is_kept(bu
 
 @pytest.mark.parametrize("subject", ["cluster.exploded.acme.train-a", "cluster.requested.acme._FF"])
 async def test_a_state_that_nobody_declared_or_can_name_stops_no_other(bus, hear, subject):
-    state = Requested(uid="c1.1", wish=WISH)
+    state = Pending(uid="c1.1", wish=WISH)
     await bus.publish(Message(subject, b"{}"))
-    await bus.publish(Message(KEY.state("requested"), msgspec.json.encode(state)))
+    await bus.publish(Message(KEY.state("pending"), msgspec.json.encode(state)))
     ear = await hear(entities(bus, cluster.LIFECYCLE, Meters()))
     assert list(ear.view) == [(KEY, state)]
 

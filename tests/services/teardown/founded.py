@@ -7,7 +7,7 @@ from events.kube.client import Kube
 from events.kube.resources import CRDS, NODES, PODS
 from events.memory.bus import MemoryBus
 from schemas.subjects import Key
-from schemas.teardown import Drain, Sweep
+from schemas.teardown import CleanUp, Drain
 from services.runtime.machine import Waits
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
@@ -144,4 +144,4 @@ async def drained(kube):
 
 
 async def swept(kube):
-    return await until_done(kube, Sweep)
+    return await until_done(kube, CleanUp)

@@ -11,7 +11,7 @@ from events.kube.client import Kube, Response
 from events.kube.resources import PVCS
 from events.memory.bus import MemoryBus
 from schemas.subjects import Key
-from schemas.teardown import Audit, Audited, Blocked, Sweep, Swept
+from schemas.teardown import AuditCluster, Audited, Blocked, CleanedUp, CleanUp
 from services.runtime.machine import Waits
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
@@ -59,18 +59,18 @@ async def founded():
 
 
 async def sweep(kube):
-    return await act(MemoryBus(), Opened(kube), {})(KEY, Sweep("default", "c-kubeconfig"))
+    return await act(MemoryBus(), Opened(kube), {})(KEY, CleanUp("default", "c-kubeconfig"))
 
 
 async def test_a_cluster_that_knows_no_claims_on_disks_is_swept(founded):
-    assert await sweep(founded(Partial)) == (Swept(),)
+    assert await sweep(founded(Partial)) == (CleanedUp(),)
 
 
 async def test_a_cluster_that_does_is_swept_once_the_last_is_gone(founded):
     kube = founded(LocalTransport)
     with pytest.raises(TryLater, match="1 volume is going: default/data"):
         await sweep(kube)
-    assert await sweep(kube) == (Swept(),)
+    assert await sweep(kube) == (CleanedUp(),)
 
 
 class Refusing:
@@ -93,7 +93,7 @@ class Refusing:
 )
 async def test_a_refusal_by_the_management_cluster_is_no_silence_of_the_clusters_api(refusal, heard):
     with pytest.raises(Waits) as waits:
-        await act(MemoryBus(), Refusing(refusal), {})(KEY, Sweep("default", "c-kubeconfig"))
+        await act(MemoryBus(), Refusing(refusal), {})(KEY, CleanUp("default", "c-kubeconfig"))
     assert (waits.value.said.heard, refusal.message in waits.value.said.what) == (heard, True)
 
 
@@ -111,7 +111,7 @@ class Left:
 
 async def audit(found):
     wish = cluster().wish
-    return await act(MemoryBus(), Opened(None), {wish.need.backend: Left(found)})(KEY, Audit(wish, "u1"))
+    return await act(MemoryBus(), Opened(None), {wish.need.backend: Left(found)})(KEY, AuditCluster(wish, "u1"))
 
 
 @pytest.mark.parametrize(

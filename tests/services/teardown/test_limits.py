@@ -20,11 +20,11 @@ def used(idle_since=None, **shown):
 
 
 def test_time_to_live_counts_from_the_first_time_it_was_ready():
-    state = tell(None, cluster(Provisioned, limits=Limits(time_to_live=3600.0)))
+    state = tell(None, cluster(Provisioned, limits=Limits(time_to_live_seconds=3600.0)))
     assert (next_end(state), todo(state)) == (None, ())
-    state = tell(state, cluster(second=100, limits=Limits(time_to_live=3600.0)))
+    state = tell(state, cluster(second=100, limits=Limits(time_to_live_seconds=3600.0)))
     assert next_end(state) == (at(3700), "TimeToLive")
-    again = tell(state, cluster(second=900, limits=Limits(time_to_live=3600.0)))
+    again = tell(state, cluster(second=900, limits=Limits(time_to_live_seconds=3600.0)))
     assert next_end(again) == (at(3700), "TimeToLive")
 
 
@@ -36,20 +36,20 @@ def test_without_a_limit_nobody_is_woken():
     ("idle_since", "end"), [(None, None), (-50.0, 600.0), (40.0, 640.0)], ids=["in use", "never used", "let go"]
 )
 def test_idleness_counts_from_the_last_accelerator_let_go_and_never_from_before_it_was_ready(idle_since, end):
-    state = tell(armed(idle_after=600.0), used(None if idle_since is None else at(idle_since)))
+    state = tell(armed(idle_after_seconds=600.0), used(None if idle_since is None else at(idle_since)))
     assert next_end(state) == (None if end is None else (at(end), "Idle"))
 
 
 def test_the_nearest_limit_counts():
-    state = tell(armed(time_to_live=500.0, idle_after=600.0), used(at(0)))
+    state = tell(armed(time_to_live_seconds=500.0, idle_after_seconds=600.0), used(at(0)))
     assert next_end(state) == (at(500), "TimeToLive")
-    state = tell(armed(time_to_live=700.0, idle_after=600.0), used(at(0)))
+    state = tell(armed(time_to_live_seconds=700.0, idle_after_seconds=600.0), used(at(0)))
     assert next_end(state) == (at(600), "Idle")
 
 
 @pytest.mark.parametrize(("before", "warned"), [(60.0, 3540.0), (300.0, 3300.0), (1800.0, 1800.0), (9000.0, 1800.0)])
 def test_it_is_warned_as_early_as_asked_but_never_in_the_first_half(before, warned):
-    state = armed(time_to_live=3600.0, warn_before=before)
+    state = armed(time_to_live_seconds=3600.0, warn_before_seconds=before)
     assert todo(state) == (Wake(at(warned)),)
     assert warn_at(state, at(3600)) == at(warned)
     assert tell(state, Due(), warned - 1) is state
@@ -57,7 +57,7 @@ def test_it_is_warned_as_early_as_asked_but_never_in_the_first_half(before, warn
 
 
 def test_it_goes_when_the_warned_time_has_come_and_not_before():
-    state = tell(armed(time_to_live=3600.0), Due(), 3500)
+    state = tell(armed(time_to_live_seconds=3600.0), Due(), 3500)
     assert todo(state) == (Wake(at(3600)),)
     assert tell(state, Due(), 3599) is state
     gone = tell(state, Due(), 3600)
@@ -65,19 +65,19 @@ def test_it_goes_when_the_warned_time_has_come_and_not_before():
 
 
 def test_a_limit_that_was_moved_takes_its_warning_back():
-    state = tell(armed(time_to_live=3600.0), Due(), 3500)
-    longer = tell(state, cluster(second=3500, limits=Limits(time_to_live=7200.0)))
+    state = tell(armed(time_to_live_seconds=3600.0), Due(), 3500)
+    longer = tell(state, cluster(second=3500, limits=Limits(time_to_live_seconds=7200.0)))
     assert isinstance(longer, Armed)
     assert next_end(longer) == (at(7200), "TimeToLive")
-    same = tell(state, cluster(second=3500, limits=Limits(time_to_live=3600.0)))
+    same = tell(state, cluster(second=3500, limits=Limits(time_to_live_seconds=3600.0)))
     assert isinstance(same, Warned)
 
 
 def test_work_takes_a_warning_for_idleness_back_but_not_one_for_age():
-    idle = tell(tell(armed(idle_after=600.0), used(at(0))), Due(), 550)
+    idle = tell(tell(armed(idle_after_seconds=600.0), used(at(0))), Due(), 550)
     assert isinstance(tell(idle, used(None)), Armed)
     assert tell(idle, used(None, known=False)) is idle
-    old = tell(armed(time_to_live=600.0), Due(), 550)
+    old = tell(armed(time_to_live_seconds=600.0), Due(), 550)
     assert isinstance(tell(old, used(at(5))), Warned)
 
 
@@ -88,32 +88,32 @@ def asleep(second, *, hibernate, **limits):
 
 
 def test_idleness_ends_nothing_that_hibernates_and_its_time_to_live_goes_on():
-    limits = {"idle_after": 600.0, "time_to_live": 3600.0}
+    limits = {"idle_after_seconds": 600.0, "time_to_live_seconds": 3600.0}
     warned = tell(tell(armed(**limits), used(at(0))), Due(), 550)
     resting = tell(warned, asleep(560, hibernate=True, **limits))
     assert (type(resting), next_end(resting)) == (Armed, (at(3600), "TimeToLive"))
 
 
 def test_a_cluster_that_woke_is_idle_from_when_its_accelerators_could_be_taken():
-    limits = {"idle_after": 600.0}
+    limits = {"idle_after_seconds": 600.0}
     woken = tell(tell(armed(**limits), asleep(560, hibernate=True, **limits)), asleep(9000, hibernate=False, **limits))
     assert next_end(tell(woken, used(None), 9001)) is None
     assert next_end(tell(woken, used(at(9100)), 9100)) == (at(9700), "Idle")
 
 
 def test_a_cluster_that_is_not_heard_is_not_taken_for_idle():
-    state = armed(idle_after=600.0)
+    state = armed(idle_after_seconds=600.0)
     assert tell(state, used(at(0), known=False)) is state
 
 
 def test_a_deletion_ends_it_at_once_whatever_its_limits():
-    for state in (None, armed(time_to_live=3600.0), tell(armed(time_to_live=3600.0), Due(), 3500)):
+    for state in (None, armed(time_to_live_seconds=3600.0), tell(armed(time_to_live_seconds=3600.0), Due(), 3500)):
         gone = tell(state, cluster(second=10, deleting=True))
         assert (type(gone), gone.why) == (Draining, "Deleted")
 
 
 def test_an_old_state_of_the_cluster_makes_it_forget_nothing():
-    ready = tell(None, cluster(second=50, limits=Limits(time_to_live=3600.0)))
+    ready = tell(None, cluster(second=50, limits=Limits(time_to_live_seconds=3600.0)))
     assert tell(ready, cluster(Placing, second=10)) is ready
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from schemas.cluster import Placing, Ready, Released, Requested
-from schemas.teardown import Armed, Draining, Gone, Releasing, Skipped, Stuck, Verifying
+from schemas.cluster import Pending, Placing, Ready, Released
+from schemas.teardown import Armed, Draining, Gone, Skipped, Stuck, TeardownReleasing, Verifying
 from services.gateway.status.cluster import cluster_status
 from services.gateway.status.facts import Facts
 from services.gateway.status.previous import PreviousConditions
@@ -50,19 +50,19 @@ def test_a_cluster_that_never_was_up_leaves_nothing_to_name():
 @pytest.mark.parametrize(
     "before",
     [
-        ending(Releasing),
+        ending(TeardownReleasing),
         ending(Verifying),
         ending(Stuck, step="Verifying", message="Verifying has taken longer than 15 minutes"),
     ],
     ids=["releasing", "verifying", "stuck"],
 )
 def test_a_cluster_that_is_founded_anew_waits_for_no_proof_of_the_one_before(before):
-    state = tell(before, cluster(Requested, 9, uid="u2"), 9)
+    state = tell(before, cluster(Pending, 9, uid="u2"), 9)
     assert (type(state), state.uid) == (Armed, "u2")
 
 
 def test_what_was_left_of_the_one_before_stays_named():
-    state = tell(ending(Verifying, skipped=(LOST,)), cluster(Requested, 9, uid="u2"), 9)
+    state = tell(ending(Verifying, skipped=(LOST,)), cluster(Pending, 9, uid="u2"), 9)
     assert state.skipped == (LOST,)
 
 

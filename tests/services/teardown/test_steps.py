@@ -11,14 +11,14 @@ from schemas.limits import Limits
 from schemas.teardown import (
     Audited,
     Blocked,
+    CleanedUp,
     Cleaning,
     Drained,
     Draining,
     Gone,
-    Releasing,
     Skipped,
     Stuck,
-    Swept,
+    TeardownReleasing,
     Verifying,
 )
 from schemas.wish import AddonRef, Adopt
@@ -57,7 +57,7 @@ def wake(state):
 
 
 def test_an_end_in_order_skips_nothing_and_says_so():
-    state = tell(tell(cleaning("driver"), Swept()), withdrawn("driver"))
+    state = tell(tell(cleaning("driver"), CleanedUp()), withdrawn("driver"))
     state = tell(tell(state, cluster(Released, 2)), Audited({"machines": 0}))
     assert (type(state), state.skipped) == (Gone, ())
 
@@ -74,14 +74,14 @@ def test_work_that_does_not_end_keeps_no_machine_past_the_drain_timeout():
 
 def test_what_cannot_be_cleaned_keeps_no_machine_past_the_clean_timeout():
     state = tell(tell(cleaning("driver", "metrics"), withdrawn("driver")), Due(), 300)
-    assert isinstance(state, Releasing)
+    assert isinstance(state, TeardownReleasing)
     left = f"{OUTSIDE}; what add-on metrics made outside the cluster"
     why = "not done within 5m: add-on metrics is not withdrawn yet"
     assert state.skipped == (Skipped(step="Cleaning", reason=why, left=left),)
 
 
 def test_only_what_was_not_cleaned_is_named_as_left():
-    swept = tell(cleaning("driver"), Swept())
+    swept = tell(cleaning("driver"), CleanedUp())
     (skipped,) = tell(swept, Due(), 300).skipped
     assert skipped.left == "what add-on driver made outside the cluster"
     off = tell(cleaning("driver"), withdrawn("driver"))
@@ -90,26 +90,26 @@ def test_only_what_was_not_cleaned_is_named_as_left():
 
 
 def test_how_long_each_step_may_take_is_the_colonys_to_say():
-    state = draining(drain_timeout=60.0, clean_timeout=90.0)
+    state = draining(drain_timeout_seconds=60.0, clean_timeout_seconds=90.0)
     assert wake(state) == at(60)
     given_up = tell(state, Due(), 60)
     assert wake(given_up) == at(150)
-    assert isinstance(tell(given_up, Due(), 150), Releasing)
+    assert isinstance(tell(given_up, Due(), 150), TeardownReleasing)
 
 
 def test_a_limit_that_is_changed_while_the_end_goes_on_counts():
-    state = tell(draining(), cluster(second=9, deleting=True, limits=Limits(drain_timeout=3600.0)), 9)
+    state = tell(draining(), cluster(second=9, deleting=True, limits=Limits(drain_timeout_seconds=3600.0)), 9)
     assert wake(state) == at(3600)
-    again = tell(state, cluster(second=9, deleting=True, limits=Limits(drain_timeout=3600.0)), 20)
+    again = tell(state, cluster(second=9, deleting=True, limits=Limits(drain_timeout_seconds=3600.0)), 20)
     assert again is state
-    assert wake(tell(state, cluster(second=30, deleting=True, limits=Limits(drain_timeout=60.0)), 30)) == at(60)
+    assert wake(tell(state, cluster(second=30, deleting=True, limits=Limits(drain_timeout_seconds=60.0)), 30)) == at(60)
 
 
 def test_an_api_that_never_answers_keeps_its_machines_for_two_minutes_and_no_more():
     state = tell(draining(), Blocked("Draining", "the cluster's API cannot be reached: refused", heard=False), LATER)
     assert (state.unheard, wake(state)) == (True, at(120))
     given_up = tell(state, Due(), 120)
-    assert isinstance(given_up, Releasing)
+    assert isinstance(given_up, TeardownReleasing)
     why = "its API has not answered for 2m: the cluster's API cannot be reached: refused"
     assert given_up.skipped == (
         Skipped(step="Draining", reason=why, left=WORK), Skipped(step="Cleaning", reason=why, left=OUTSIDE),
@@ -137,23 +137,23 @@ def test_what_blocks_is_written_no_more_often_than_every_few_seconds_and_only_if
 @pytest.mark.parametrize("step", [draining, lambda: cleaning("driver")], ids=["Draining", "Cleaning"])
 def test_force_ends_what_goes_on_in_the_cluster_at_once(step):
     state = tell(step(), cluster(second=9, deleting=True, force=True), 9)
-    assert isinstance(state, Releasing)
+    assert isinstance(state, TeardownReleasing)
     assert {each.reason for each in state.skipped} == {"its end was forced"}
     assert OUTSIDE in state.skipped[-1].left
 
 
 @pytest.mark.parametrize("before", [None, "armed", "warned"])
 def test_what_is_forced_from_the_start_is_given_back_at_once(before):
-    known = {None: None, "armed": armed(), "warned": tell(armed(time_to_live=600.0), Due(), 550)}[before]
+    known = {None: None, "armed": armed(), "warned": tell(armed(time_to_live_seconds=600.0), Due(), 550)}[before]
     state = tell(known, cluster(second=600, deleting=True, force=True), 600)
-    assert (type(state), state.began) == (Releasing, at(600))
+    assert (type(state), state.began) == (TeardownReleasing, at(600))
     if known is not None:
         assert [each.step for each in state.skipped] == ["Draining", "Cleaning"]
 
 
 def test_force_names_nothing_where_nothing_was_ever_up():
     state = tell(None, cluster(Placing, second=1, deleting=True, force=True), 1)
-    assert (type(state), state.skipped) == (Releasing, ())
+    assert (type(state), state.skipped) == (TeardownReleasing, ())
 
 
 def test_forcing_what_others_go_on_with_names_no_more_than_the_add_ons_in_it():
@@ -166,36 +166,36 @@ def test_forcing_what_others_go_on_with_names_no_more_than_the_add_ons_in_it():
 
 def test_a_cluster_that_is_lost_while_it_drains_is_not_waited_for():
     state = tell(draining(), cluster(Placing, 9, deleting=True), 9)
-    assert (type(state), state.skipped[0].reason) == (Releasing, "the cluster was lost meanwhile")
+    assert (type(state), state.skipped[0].reason) == (TeardownReleasing, "the cluster was lost meanwhile")
 
 
 def test_whoever_asks_for_it_again_meanwhile_asks_for_the_next_one():
     state = draining()
-    again = cluster(second=9, limits=Limits(drain_timeout=60.0))
+    again = cluster(second=9, limits=Limits(drain_timeout_seconds=60.0))
     again = msgspec.structs.replace(again, wish=msgspec.structs.replace(again.wish, asked_at=at(9)))
     assert tell(state, again, 9).wish.asked_at is None
 
 
 def releasing():
-    return tell(tell(cleaning(), Swept()), Due())
+    return tell(tell(cleaning(), CleanedUp()), Due())
 
 
 def test_giving_back_cannot_be_skipped_and_is_tried_again_where_it_is_stuck():
     state = releasing()
-    assert isinstance(state, Releasing)
+    assert isinstance(state, TeardownReleasing)
     stuck = tell(state, Due(), STEP_LIMIT.total_seconds())
     assert (type(stuck), stuck.step) == (Stuck, "Releasing")
     assert stuck.message == "Releasing has taken longer than 15 minutes"
     rested = (STEP_LIMIT + RETRY_AFTER).total_seconds()
     assert tell(stuck, Due(), rested - 1) is stuck
     again = tell(stuck, Due(), rested)
-    assert (type(again), again.began, again.deadline) == (Releasing, T0, at(rested) + STEP_LIMIT)
+    assert (type(again), again.began, again.deadline) == (TeardownReleasing, T0, at(rested) + STEP_LIMIT)
 
 
 @pytest.mark.parametrize("step", ["Draining", "Cleaning"])
 def test_what_an_earlier_release_left_stuck_in_the_cluster_is_given_back(step):
     stuck = draining().to(Stuck, step=step, message=f"{step} has taken longer than 15 minutes", deadline=at(600))
-    assert isinstance(tell(stuck, Due(), 600), Releasing)
+    assert isinstance(tell(stuck, Due(), 600), TeardownReleasing)
 
 
 def test_why_it_cannot_be_given_back_is_told_and_taken_back():

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from schemas.entity import EPOCH
-from schemas.teardown import Cleaning, Drain, Draining, Sweep
+from schemas.teardown import Cleaning, CleanUp, Drain, Draining
 from schemas.wish import Adopt, Need, OnRelease, Wish
 from services.teardown.todo import todo
 from tests.samples import POOL
@@ -30,9 +30,9 @@ def ending(kind, adopt=None, **more):
 )
 def test_only_what_is_deleted_is_drained_and_swept(adopt, opens):
     assert Drain("acme", opens) in todo(ending(Draining, adopt))
-    assert Sweep("acme", opens) in todo(ending(Cleaning, adopt, addons=()))
+    assert CleanUp("acme", opens) in todo(ending(Cleaning, adopt, addons=()))
 
 
 def test_what_is_lent_is_neither_drained_nor_swept():
     assert Drain("acme", "") in todo(ending(Draining, lent=True))
-    assert Sweep("acme", "") in todo(ending(Cleaning, lent=True, addons=()))
+    assert CleanUp("acme", "") in todo(ending(Cleaning, lent=True, addons=()))

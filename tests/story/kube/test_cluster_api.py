@@ -131,7 +131,7 @@ async def test_real_cluster_api_founds_scales_and_ends_a_cluster(factory):
     await factory.gone("train")
     await factory.clean(frozenset({KEY, Key("teardown", *KEY[1:])}))
     way = [event_of(each) for each in factory.play.story.states[KEY]]
-    assert list(dict.fromkeys(way)) == ["requested", "launching", "provisioned", "releasing", "released"]
+    assert list(dict.fromkeys(way)) == ["pending", "launching", "provisioned", "releasing", "released"]
     assert way == sorted(way, key=list(dict.fromkeys(way)).index)  # never back to what it was before
     phases = [each for each in factory.phases if each]
     assert set(phases[phases.index("Provisioned") :]) == {"Provisioned", "Deleting"}

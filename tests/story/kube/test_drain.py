@@ -166,8 +166,11 @@ async def test_a_pod_whose_owner_is_gone_is_ended_itself(cluster):
 
 async def given_up(kube, seconds):
     """What becomes of an end whose work may take so long, told all that waiting for the cluster tells."""
-    loop, limits = asyncio.get_running_loop(), Limits(drain_timeout=seconds)
-    began, state = loop.time(), tell(armed(drain_timeout=seconds), lives(second=0, deleting=True, limits=limits))
+    loop, limits = asyncio.get_running_loop(), Limits(drain_timeout_seconds=seconds)
+    began, state = (
+        loop.time(),
+        tell(armed(drain_timeout_seconds=seconds), lives(second=0, deleting=True, limits=limits)),
+    )
     while isinstance(state, Draining):
         try:
             await look(kube)

@@ -21,7 +21,7 @@ async def test_a_real_cluster_comes_works_and_goes_and_nothing_is_left(stage, tr
         await nothing_left(it)
         reached = list(dict.fromkeys(way(it, CLUSTER)))
         assert [each for each in reached if each != "placing"] == [
-            "requested", "launching", "provisioned", "ready", "releasing", "released",
+            "pending", "launching", "provisioned", "ready", "releasing", "released",
         ]  # fmt: skip
         assert "applied" in way(it, JOB)
         phases = [each["phase"] for each in shown if each["phase"]]

@@ -55,7 +55,7 @@ async def test_a_cluster_of_others_is_taken_in_scaled_and_stands_when_it_is_hand
     await factory.condition("theirs", "Available", "True")
     assert {each["metadata"]["name"] for each in (await kube.list(CLUSTERS, "default")).items} == {"theirs"}
     way = [event_of(each) for each in factory.play.story.states[KEY]]
-    assert list(dict.fromkeys(way)) == ["requested", "launching", "provisioned", "releasing", "released"]
+    assert list(dict.fromkeys(way)) == ["pending", "launching", "provisioned", "releasing", "released"]
 
     await kube.delete(CLUSTERS, "theirs", "default")
 

@@ -142,7 +142,7 @@ function node(item) {
   badge(state, !item.ready ? "not ready" : item.schedulable === false ? "cordoned" : "ready", !item.ready ? "trouble" : item.schedulable === false ? "ending" : "good");
   const first = element("td");
   first.append(state);
-  const role = item.control_plane ?? item.controlPlane;
+  const role = item.controlPlane;
   const models = item.accelerators ? `${item.accelerators} ${item.accelerator}` : role ? "control plane" : "none";
   row.append(first, ...[item.node, item.pool || "–", models, item.accelerators ? String(item.free ?? 0) : "–", String(item.pods ?? 0), fresh === "known" ? "now" : fresh].map((text) => element("td", "", text)));
   return row;

@@ -31,7 +31,7 @@ WISH = Wish(
     uid="c1",
     generation=1,
     need=Need(pools=(POOL,)),
-    limits=Limits(idle_after=5.0, warn_before=1.0),
+    limits=Limits(idle_after_seconds=5.0, warn_before_seconds=1.0),
     addons=(AddonRef("job", "abc"),),
 )
 ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="us-east-1", lots=(LOT,)))
@@ -48,7 +48,7 @@ def _cluster() -> list[State]:
     now = {"uid": "c1.1", "wish": WISH}
     founded = now | {"attempt": ATTEMPT, "billed_since": _at(1), "next_best_per_hour": 30.0}
     return [
-        cluster.Requested(**now, revision=1, since=_at(0)),
+        cluster.Pending(**now, revision=1, since=_at(0)),
         cluster.Launching(**founded, revision=2, since=_at(1), deadline=_at(900)),
         cluster.Provisioned(**founded, revision=3, since=_at(3), deadline=_at(900), kubeconfig="k"),
         cluster.Ready(**founded, revision=4, since=_at(4), kubeconfig="k"),

@@ -8,7 +8,7 @@ from schemas.subjects import Key
 from services.cli.demo.audit import TERMINAL, Evidence, Purchase, Record, audit
 
 CLUSTER = Key("cluster", "default", "demo-train")
-EVENTS = ("requested", "launching", "provisioned", "ready", "releasing", "released")
+EVENTS = ("pending", "launching", "provisioned", "ready", "releasing", "released")
 
 
 def history(*events: str, uid: str = "u.1", start: int = 1) -> list[Record]:

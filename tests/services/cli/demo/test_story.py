@@ -21,7 +21,7 @@ async def test_the_time_in_each_state_is_the_time_until_the_next(told):
     (states,) = (states for key, states in story.states.items() if key.domain == "cluster")
 
     assert spans(states, event_of) == {
-        "requested": 1.0, "launching": 2.0, "provisioned": 1.0, "ready": 10.0, "releasing": 2.0,
+        "pending": 1.0, "launching": 2.0, "provisioned": 1.0, "ready": 10.0, "releasing": 2.0,
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ async def test_one_event_is_shown_in_full_for_people(bus):
     out: list[str] = []
     await get(bus, "EVENTS/1", form="table", write=out.append)
     text = "".join(out)
-    assert text.startswith("cluster.requested.default.train-gpu   EVENTS/1   2026-")
+    assert text.startswith("cluster.pending.default.train-gpu   EVENTS/1   2030-")
     assert '"colony": "train"' in text
     assert "correlationid" in text
 

@@ -8,8 +8,8 @@ async def test_it_is_shown_for_people_and_for_programs(bus):
     await show(bus, "default", "train-gpu", "table", out.append)
     text = "".join(out)
     assert text.startswith("AT (UTC)")
-    assert "\ntrain/gpu: requested 0." in text
+    assert "\ntrain/gpu: pending 0." in text
     out.clear()
     await show(bus, "default", "train-gpu", "json", out.append)
     first = json.loads("".join(out))["items"][0]
-    assert (first["entity"], first["state"], first["revision"]) == ("cluster/train-gpu", "requested", 1)
+    assert (first["entity"], first["state"], first["revision"]) == ("cluster/train-gpu", "pending", 1)

@@ -6,7 +6,7 @@ import pytest
 
 from events.cloudevents import decode
 from schemas.registry import declared
-from schemas.wish import ColonyExtended
+from schemas.wish import ExtendRequest
 from services.cli.events.how import Stack, show, snippets
 from services.errors import BadInput
 from services.gateway.intake import colony_of
@@ -33,9 +33,9 @@ def test_what_lets_it_live_longer_is_a_word_on_the_cluster_that_was_asked_for():
     words = shlex.split(shown(snippets(HERE, "acme", "train"), "extend").replace("\\\n", " "))
     headers = dict(words[at + 1].split(":", 1) for at, word in enumerate(words) if word == "-H")
     event = decode(headers, words[-1].encode())
-    assert event.type == declared(ColonyExtended).type
-    assert words[-2] == "colony.extended.acme.train.gpu"
-    assert msgspec.json.decode(event.data, type=ColonyExtended).time_to_live == "12h"
+    assert event.type == declared(ExtendRequest).type
+    assert words[-2] == "colony.extend.acme.train.gpu"
+    assert msgspec.json.decode(event.data, type=ExtendRequest).time_to_live == "12h"
 
 
 def test_what_curl_sends_is_the_same_event_in_structured_mode():

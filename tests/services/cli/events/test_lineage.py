@@ -67,7 +67,7 @@ def test_what_has_no_id_caused_nothing():
     assert [node.parent for node in forest([hook, by_hand])] == [None, None]
 
 
-RELEASE = said(6, "colony.released.t.a", "done-1", stream="INTAKE")
+RELEASE = said(6, "colony.release.t.a", "done-1", stream="INTAKE")
 GOING = b'{"wish": {"event": "run-1", "release": "done-1"}}'
 DRAINING = said(7, "teardown.draining.t.a", "t3", "wish", GOING)
 GONE = said(8, "teardown.gone.t.a", "t4", "", GOING)
@@ -85,7 +85,7 @@ def test_what_lets_a_cluster_go_is_linked_to_the_first_state_that_says_so_which_
 
 def test_from_what_lets_a_cluster_go_what_it_ended_is_named():
     (root,) = lineage([*FLOW, RELEASE, DRAINING, GONE], RELEASE)
-    assert "colony.released.t.a  INTAKE/6  +0.000s  (lets go teardown.draining.t.a)" in drawn(root, "")
+    assert "colony.release.t.a  INTAKE/6  +0.000s  (lets go teardown.draining.t.a)" in drawn(root, "")
 
 
 def test_a_dead_letter_hangs_on_what_was_refused():

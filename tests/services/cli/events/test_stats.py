@@ -16,15 +16,15 @@ async def test_everything_that_was_said_is_counted_once_by_subject_and_type(bus)
     assert sum(each["count"] for each in found["said"] if each["stream"] == "INTAKE") == await bus.count("INTAKE", ">")
     ready = next(each for each in found["said"] if each["subject"] == "cluster.ready.{tenant}.{name}")
     assert (ready["type"], ready["count"]) == ("dev.alate.cluster.ready", 1)
-    assert 0 < ready["publish_lag_seconds"]["p50"] < 1
-    assert found["dead_letters"] == 1
+    assert 0 < ready["publishLagSeconds"]["p50"] < 1
+    assert found["deadLetters"] == 1
 
 
 async def test_a_rate_is_over_the_time_that_was_asked_for(bus):
     begun = (await bus.at("EVENTS", 1)).time
     found = await stats(bus, begun, begun + timedelta(seconds=100))
     for each in found["said"]:
-        assert each["per_second"] == pytest.approx(each["count"] / 100)
+        assert each["perSecond"] == pytest.approx(each["count"] / 100)
 
 
 async def test_nothing_from_before_is_counted(bus):
@@ -49,4 +49,4 @@ async def test_it_is_shown_for_people_and_for_programs(bus):
     assert "".join(out).endswith("dead letters: 1\n")
     out.clear()
     await show(bus, EPOCH, LATER, form="json", write=out.append)
-    assert json.loads("".join(out))["dead_letters"] == 1
+    assert json.loads("".join(out))["deadLetters"] == 1

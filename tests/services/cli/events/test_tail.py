@@ -32,11 +32,11 @@ async def test_only_what_is_said_from_now_on_is_shown(bus):
 
 
 async def test_with_a_time_everything_since_is_shown_first(bus):
-    async with tailing(bus, Which(("EVENTS",), cluster="cheap-a"), EPOCH) as lines:
+    async with tailing(bus, Which(("EVENTS",), cluster="cheap-gpu"), EPOCH) as lines:
         subjects = [json.loads(line)["subject"] for line in lines]
-    assert subjects[0] == "cluster.requested.default.cheap-a"
-    assert {subject.rpartition(".")[2] for subject in subjects} == {"cheap-a"}
-    assert len(subjects) == len(await bus.read("EVENTS", "*.*.default.cheap-a"))
+    assert subjects[0] == "cluster.pending.default.cheap-gpu"
+    assert {subject.rpartition(".")[2] for subject in subjects} == {"cheap-gpu"}
+    assert len(subjects) == len(await bus.read("EVENTS", "*.*.default.cheap-gpu"))
 
 
 async def test_what_was_said_before_is_shown_by_time_whichever_stream_keeps_it():

@@ -15,7 +15,7 @@ async def test_the_tree_of_the_main_job_is_drawn_from_the_request_on(bus):
     assert all(not line.startswith("*") for line in lines[1:])
     assert sum("teardown.gone.default.train-gpu" in line for line in lines) == 1
     ready = next(line for line in lines if "cluster.ready." in line)
-    requested = next(line for line in lines if "cluster.requested.default.train-gpu" in line)
+    requested = next(line for line in lines if "cluster.pending.default.train-gpu" in line)
     assert ready.index("cluster") == requested.index("cluster")  # an entity's own next state stands beside its last
     assert "through a wish that is replaced by now" in requested
 
@@ -24,4 +24,4 @@ async def test_the_same_tree_is_there_for_programs(bus):
     found = json.loads(await shown(bus, "run-4711", form="json"))
     (root,) = found["trees"]
     assert (found["asked"], root["id"], root["because"]) == ("run-4711", "run-4711", "root")
-    assert root["effects"][0]["subject"] == "cluster.requested.default.train-gpu"
+    assert root["effects"][0]["subject"] == "cluster.pending.default.train-gpu"

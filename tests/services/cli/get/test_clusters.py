@@ -67,7 +67,7 @@ def test_the_cost_is_what_it_is_now_and_not_what_it_was_at_the_last_transition()
 
 
 def test_a_state_that_this_release_cannot_read_is_shown_as_it_was_said():
-    (item,) = KIND.items(Stored("cluster.ready.acme.train-a", b'{"message":"of a later release","cost_usd":3.0}'))
+    (item,) = KIND.items(Stored("cluster.ready.acme.train-a", b'{"message":"of a later release","costUsd":3.0}'))
     assert KIND.row(KIND.arranged([item], [item])[0], datetime.now(UTC))[1::5] == ("ready", "3.00")
 
 

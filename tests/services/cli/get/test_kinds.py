@@ -8,7 +8,7 @@ import pytest
 
 from events.bus import Stored
 from schemas.inventory import Amount, Device, NodeSeen, Offer, Offers, StorageSeen, Trouble
-from schemas.market import CapacitySeen, Refusal
+from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.registry import declared
 from services.cli.connection import Connection
 from services.cli.get.kinds import KINDS
@@ -59,10 +59,10 @@ OFFER = Offer(cloud="aws", region="r1", instance="i", accelerator="H100", accele
 @pytest.mark.parametrize(("spot", "told"), [(False, "NoCapacity 5m ago (counts "), (True, "spot NoCapacity 5m ago (")])
 def test_an_offer_shows_what_was_refused_last_and_how_much_dearer_it_counts(spot, told):
     at = datetime.now(UTC) - timedelta(minutes=5)
-    refusal = Refusal(reason="NoCapacity", instance="i", accelerator="H100", spot=spot, at=at, attempt="u/1")
+    refusal = CapacityRefusal(reason="NoCapacity", instance="i", accelerator="H100", spot=spot, at=at, attempt="u/1")
     levels = (
         (Offers(cloud="aws", region="r1", offers=(OFFER,)), ("aws", "r1")),
-        (CapacitySeen(cloud="aws", region="r1", half_life=1800.0, refusals=(refusal,)), ("aws", "r1")),
+        (CapacitySeen(cloud="aws", region="r1", half_life_seconds=1800.0, refusals=(refusal,)), ("aws", "r1")),
     )
     kind = KINDS["offers"]
     stored_ = [Stored(declared(type(level)).at(*names), msgspec.json.encode(level)) for level, names in levels]

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from events.kube.resources import CLUSTERDEPLOYMENTS, COLONIES
-from schemas.crds import Refused, read_colony
+from schemas.crds import InvalidResource, read_colony
 from schemas.inventory import Offer
 from services.cli.migrate.adopt import AdoptRequest, adopt, colony
 from services.cli.migrate.exalsius import kinds
@@ -70,7 +70,7 @@ def test_what_nobody_tells_is_asked_for(asked, there, told):
 
 
 def test_a_name_that_makes_no_colony_is_refused_as_in_a_file():
-    with pytest.raises(Refused, match=r"metadata\.name"):
+    with pytest.raises(InvalidResource, match=r"metadata\.name"):
         colony(AdoptRequest("cluster/theirs", "acme", "No Name"), THERE, KNOWN)
 
 

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.crds import Refused, read_colony
+from schemas.crds import InvalidResource, read_colony
 from schemas.inventory import Offer
 from services.cli.migrate.convert import show
 from services.cli.migrate.exalsius import NO_WORD, WHY, converted, kinds
@@ -114,7 +114,7 @@ def test_a_colony_without_clusters_is_told():
 def test_a_name_of_ours_is_too_short_for_theirs():
     colony = theirs(deployment())
     colony["metadata"]["name"] = "r" * 60
-    with pytest.raises(Refused, match="must have at most 50"):
+    with pytest.raises(InvalidResource, match="must have at most 50"):
         converted(colony, KNOWN)
 
 
@@ -142,7 +142,7 @@ def test_nonsense_is_told_or_refused_and_never_crashes(at, nonsense):
     holder[name] = nonsense
     try:
         found = converted(colony, KNOWN)
-    except Refused:
+    except InvalidResource:
         return
     assert found.lost or found.left or found.colony is not None
 

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.crds import Refused, read_colony
+from schemas.crds import InvalidResource, read_colony
 from services.cli.migrate.exalsius import converted
 from services.cli.migrate.places import OR_SAID, UNTOLD, WHY, Accelerators, steps
 from services.clouds.claims import listed
@@ -138,7 +138,7 @@ def test_nonsense_is_told_or_refused_and_never_crashes(at, nonsense):
     holder[int(names[-1]) if isinstance(holder, list) else names[-1]] = nonsense
     try:
         found = converted(colony, {})
-    except Refused:
+    except InvalidResource:
         return
     assert found.lost or found.colony is not None
     json.dumps(list(steps(found.places)))

@@ -99,8 +99,8 @@ def test_offers_are_shown_one_by_one():
 
 
 def test_a_cluster_shows_its_offer_and_its_price():
-    lot = {"instance": "p5.48xlarge", "spot": True, "price_per_hour": 14.25, "nodes": 2, "extra": 1}
-    place = {"cloud": "aws", "region": "us-east-1", "lots": [lot], "control_plane_per_hour": 0.1}
+    lot = {"instance": "p5.48xlarge", "spot": True, "pricePerHour": 14.25, "nodes": 2, "extra": 1}
+    place = {"cloud": "aws", "region": "us-east-1", "lots": [lot], "controlPlanePerHour": 0.1}
     state = {
         "attempt": {"placement": place},
         "since": "2026-01-01T11:59:00Z",

@@ -28,7 +28,7 @@ async def test_a_released_cluster_is_explained_for_people_and_for_programs(bus):
     await show(bus, "default", "train-gpu", form="json", write=out.append)
     told = json.loads("".join(out))
     assert told["state"] == "released"
-    assert f"cost so far: ${told['cost_usd']:.2f}\n" in text
+    assert f"cost so far: ${told['costUsd']:.2f}\n" in text
     assert all(each["ended"] for each in told["attempts"])
 
 

@@ -62,7 +62,7 @@ async def test_each_cluster_has_its_choices_best_first(colony, catalog):
     (cluster,) = json.loads(text)["clusters"]
     assert good
     assert (cluster["tenant"], cluster["name"]) == ("default", "train/a")
-    assert [each["price_per_hour"] for each in cluster["choices"]] == [16.0, 20.0, 40.0]
+    assert [each["pricePerHour"] for each in cluster["choices"]] == [16.0, 20.0, 40.0]
 
 
 async def test_one_cluster_without_a_placement_is_no_good_end(colony, catalog):

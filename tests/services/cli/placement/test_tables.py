@@ -72,7 +72,7 @@ def test_what_would_be_taken_in_reads_as_a_sentence(there, end, told):
     need = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),), adopt=adopt)
     wish = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=need)
     made = msgspec.to_builtins(adoption_plan(wish, there, OfferIndex()))
-    assert told in planned({"clusters": [made], "offers_from": "here", "notes": []})
+    assert told in planned({"clusters": [made], "offersFrom": "here", "notes": []})
 
 
 def test_an_account_reads_as_what_is_asked_each_attempt_and_what_it_costs():

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.crds import Refused, read_colony
+from schemas.crds import InvalidResource, read_colony
 from services.cli.demo.run import COLONY
 from services.cli.request.colony import ColonyFlags, from_file, from_flags
 from services.errors import BadInput
@@ -12,7 +12,7 @@ ASK = ColonyFlags("train", gpus=16, accelerator="H100", per_node=8)
 
 
 def test_flags_become_the_colony_they_describe():
-    ask = replace(ASK, spot="preferred", max_price=60.0, ttl="6h", idle_after="30m", clouds=("aws",))
+    ask = replace(ASK, spot="preferred", max_price=60.0, ttl="6h", idle_after_seconds="30m", clouds=("aws",))
     colony = read_colony(from_flags(ask, "team"))
     (cluster,) = colony.spec.clusters
     (pool,) = cluster.pools
@@ -43,7 +43,7 @@ def test_what_is_not_said_is_left_to_the_api_server():
     ],
 )
 def test_a_bad_flag_is_one_clear_sentence(change, sentence):
-    with pytest.raises((BadInput, Refused), match=sentence) as told:
+    with pytest.raises((BadInput, InvalidResource), match=sentence) as told:
         from_flags(replace(ASK, **change), "default")
 
     assert "\n" not in str(told.value)
@@ -72,7 +72,7 @@ def test_a_bad_file_is_one_clear_sentence(tmp_path: Path, text, sentence):
     file = tmp_path / "colony.yaml"
     file.write_text(text)
 
-    with pytest.raises((BadInput, Refused), match=sentence) as told:
+    with pytest.raises((BadInput, InvalidResource), match=sentence) as told:
         from_file(file, None)
     assert "\n" not in str(told.value)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from services.cli.app import app
 from services.cli.trigger.dry_run import tried
 from services.errors import BadInput
@@ -45,7 +45,7 @@ def test_it_shows_every_rule_with_its_reason_and_what_would_be_said(event):
 
 def test_it_says_the_same_to_programs(event):
     _, end = json.loads(alate("-e", event("completed"), "-o", "json").output)["rules"]
-    assert end["says"]["subject"] == "colony.released.default.ci-4711-1"
+    assert end["says"]["subject"] == "colony.release.default.ci-4711-1"
     assert end["says"]["data"]["origin"] == "trigger-github-workflow"
 
 
@@ -65,7 +65,7 @@ def test_an_event_that_is_none_is_bad_input(tmp_path, event):
 def test_a_trigger_that_cannot_be_read_is_bad_input(tmp_path, event):
     file = tmp_path / "rule.yaml"
     file.write_text(TRIGGER.read_text().replace("then: Release", "then: Explode"))
-    with pytest.raises(Refused, match=r"spec\.rules\[1\]\.then is \"Explode\": must be 'Request' or 'Release'"):
+    with pytest.raises(InvalidResource, match=r"spec\.rules\[1\]\.then is \"Explode\": must be 'Request' or 'Release'"):
         tried(file, event("requested"))
     file.write_text("kind: Colony")
     with pytest.raises(BadInput, match="holds a Colony: must be a Trigger"):

@@ -21,7 +21,7 @@ PLACEMENT = Placement(cloud="aws", region="us-east-1", lots=(LOT,))
 
 def wish(tenant: str = "acme", colony: str = "train", **fields: object) -> Wish:
     """What a Colony asks for: two nodes of eight H100 for six hours."""
-    known = {"need": Need(pools=(samples.POOL,)), "limits": Limits(time_to_live=6 * 3600.0)} | fields
+    known = {"need": Need(pools=(samples.POOL,)), "limits": Limits(time_to_live_seconds=6 * 3600.0)} | fields
     return Wish(tenant=tenant, colony=colony, cluster="gpu", uid="c1", generation=1, **known)
 
 

@@ -190,7 +190,7 @@ async def test_a_history_is_a_time_line_in_which_short_states_can_be_read(page, 
     await expect(window.locator("#cluster-name")).to_have_text("train/gpu")
     track = window.locator(".tl-row", has_text="cluster")
     words = [each.split(" ")[-1] for each in await track.locator(".tl-part").all_text_contents()]
-    assert words[:4] == ["requested", "launching", "provisioned", "ready"]
+    assert words[:4] == ["pending", "launching", "provisioned", "ready"]
     widths = [(await each.bounding_box())["width"] for each in await track.locator(".tl-part").all()]
     assert min(widths) > 30
     await expect(window.locator("#costs canvas")).to_be_visible()

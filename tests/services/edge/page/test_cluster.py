@@ -10,7 +10,7 @@ from events.cloudevents import CloudEvent, encode
 from events.errors import TryLater
 from events.memory.bus import MemoryBus
 from schemas import cluster, teardown
-from schemas.questions import Answered
+from schemas.questions import InventoryAnswer
 from services.edge.page import colonies
 from services.edge.page.causes import OWN, REPLACED
 from services.edge.page.cluster import cluster_page
@@ -44,8 +44,8 @@ async def test_a_cause_is_named_and_says_where_it_is_stored():
 
 async def test_a_transition_without_a_cause_came_from_a_timer_or_its_own_work():
     bus = MemoryBus()
-    await publish(bus, state(cluster.Requested), "c1")
-    assert await causes(bus) == [("requested", OWN, "")]
+    await publish(bus, state(cluster.Pending), "c1")
+    assert await causes(bus) == [("pending", OWN, "")]
 
 
 async def test_a_count_that_is_still_the_newest_is_named():
@@ -72,7 +72,7 @@ async def test_an_observation_that_was_replaced_is_said_to_be():
 )
 async def test_a_change_of_the_colony_is_named_though_a_newer_one_replaced_it(after, text):
     bus = MemoryBus()
-    await publish(bus, state(cluster.Requested), "c1", "w1")
+    await publish(bus, state(cluster.Pending), "c1", "w1")
     asked = msgspec.structs.replace(wish(), **after)
     await publish(bus, state(cluster.Ready, asked), "c2", "w2")
     assert [cause for _, cause, _ in await causes(bus)] == ["the request of Colony train", text]
@@ -80,7 +80,7 @@ async def test_a_change_of_the_colony_is_named_though_a_newer_one_replaced_it(af
 
 async def test_the_cost_is_known_at_every_transition():
     bus = MemoryBus()
-    await publish(bus, state(cluster.Requested), "c1")
+    await publish(bus, state(cluster.Pending), "c1")
     await publish(bus, state(cluster.Launching), "c2")
     await publish(bus, state(cluster.Ready, since=BEGAN + HOUR), "c3")
     await publish(bus, state(cluster.Released, since=BEGAN + 2 * HOUR, cost_usd=82.0), "c4")
@@ -92,7 +92,7 @@ async def test_nodes_are_those_of_the_inventory():
     class Inventory(MemoryBus):
         async def ask(self, subject, data=b""):
             asked.append((subject, msgspec.json.decode(data)))
-            return msgspec.json.encode(Answered(items=(msgspec.Raw(b'{"node":"n1"}'),), total=1, remaining=0))
+            return msgspec.json.encode(InventoryAnswer(items=(msgspec.Raw(b'{"node":"n1"}'),), total=1, remaining=0))
 
     bus, asked = Inventory(), []
     await publish(bus, state(cluster.Ready), "c1")

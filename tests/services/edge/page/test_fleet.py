@@ -46,13 +46,13 @@ def rows(changes):
 
 async def test_a_row_is_computed_from_all_newest_states_of_a_cluster():
     ready, ends = state(cluster.Ready), state(teardown.Draining, blocked="Job x runs")
-    async with fleet(state(cluster.Requested), ready, ends, seen(), addon_state(addon.Applied)) as (_, made):
+    async with fleet(state(cluster.Pending), ready, ends, seen(), addon_state(addon.Applied)) as (_, made):
         (row,) = made.since(0).rows
     assert (row.state, row.message, row.accelerators_used, row.addons_applied) == ("draining", "Job x runs", 8, 1)
 
 
 async def test_the_age_of_a_cluster_counts_from_its_first_known_state():
-    async with fleet(state(cluster.Requested), state(cluster.Ready, since=NOW)) as (_, made):
+    async with fleet(state(cluster.Pending), state(cluster.Ready, since=NOW)) as (_, made):
         assert made.row("acme", "train-gpu").created == BEGAN
 
 

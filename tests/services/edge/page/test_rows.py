@@ -25,7 +25,7 @@ def test_a_row_says_where_a_cluster_runs_and_what_it_costs():
 
 
 def test_before_an_offer_is_chosen_a_row_says_how_many_accelerators_are_wanted():
-    got = row(parts(state(cluster.Requested)))
+    got = row(parts(state(cluster.Pending)))
     assert (got.accelerators, got.machines, got.price) == (16, "", 0.0)
 
 

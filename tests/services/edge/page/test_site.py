@@ -33,7 +33,7 @@ async def test_the_fleet_is_every_cluster_that_is_not_released(page):
 async def test_a_history_is_every_transition_with_its_cause_and_duration(page):
     got = (await shown(page, "/clusters/default/train-gpu")).json
     cluster = [each for each in got["transitions"] if each["entity"] == "cluster"]
-    assert [each["state"] for each in cluster][:4] == ["requested", "launching", "provisioned", "ready"]
+    assert [each["state"] for each in cluster][:4] == ["pending", "launching", "provisioned", "ready"]
     assert all(each["seconds"] is not None for each in cluster[:-1])
     assert all({"id", "cause", "position"} <= set(each) for each in got["transitions"])
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from services.edge.triggers.cel import CannotSay, Expression, Template
 
 VARIABLES = {"event": {"type": "a.b"}, "data": {"id": 7, "tags": ["x"], "on": True, "price": 1.5, "none": None}}
@@ -34,7 +34,7 @@ def test_what_an_expression_cannot_say_has_its_place_and_its_reason(text):
 
 @pytest.mark.parametrize("text", ["", "a &&", "((((", "a.?b", "'"])
 def test_what_is_no_expression_is_refused_in_one_line(text):
-    with pytest.raises(Refused, match=r"^spec\.when is no CEL expression: ") as refused:
+    with pytest.raises(InvalidResource, match=r"^spec\.when is no CEL expression: ") as refused:
         Expression(text, "spec.when")
     assert "\n" not in str(refused.value)
 
@@ -70,7 +70,7 @@ def test_what_cannot_stand_in_a_text_is_said():
 def test_whatever_people_write_is_a_value_or_a_sentence(text):
     try:
         Expression(text, "x").of(VARIABLES)
-    except (Refused, CannotSay) as why:
+    except (InvalidResource, CannotSay) as why:
         said = str(why)
     else:
         said = "x"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.crds import Refused
+from schemas.crds import InvalidResource
 from services.edge.triggers.cel import Expression
 from services.edge.triggers.cel_nesting import DEEPEST, nested
 
@@ -35,7 +35,7 @@ def test_an_expression_that_nests_loops_too_deep_is_refused_with_its_place_and_t
     text = "true"
     for level in range(20):
         text = f"[0,1,2,3,4,5,6,7,8,9].all(v{level}, {text})"
-    with pytest.raises(Refused, match=rf"^spec\.when nests 20 loops .*: must nest at most {DEEPEST}$"):
+    with pytest.raises(InvalidResource, match=rf"^spec\.when nests 20 loops .*: must nest at most {DEEPEST}$"):
         Expression(text, "spec.when")
 
 

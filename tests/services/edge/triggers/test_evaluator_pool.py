@@ -13,7 +13,7 @@ import pytest
 
 from events.bus import Message
 from events.kube.resources import TRIGGERS
-from schemas.crds import Refused, read_trigger
+from schemas.crds import InvalidResource, read_trigger
 from services.edge.triggers import evaluator_pool as module
 from services.edge.triggers.crd_source import COSTLY, is_off, status
 from services.edge.triggers.evaluator_pool import Ended, Evaluators, TooCostly
@@ -90,10 +90,10 @@ async def test_while_one_tenants_rules_take_their_time_anothers_are_answered(eva
 
 
 async def test_a_trigger_that_cannot_be_read_is_refused_where_it_is_read(evaluators: Evaluators):
-    with pytest.raises(Refused, match=r"^spec\.rules\[0\]\.when is no CEL expression"):
+    with pytest.raises(InvalidResource, match=r"^spec\.rules\[0\]\.when is no CEL expression"):
         await evaluators.read(followed("1 +"))
     rule = START | {"when": "'" + "x" * 2000 + "' == ''", "colony": {"commit": "x" * 9000}}
-    with pytest.raises(Refused, match=rf"bytes: must have at most {LARGEST}$"):
+    with pytest.raises(InvalidResource, match=rf"bytes: must have at most {LARGEST}$"):
         followed(rules=[rule | {"name": f"r{n}"} for n in range(16)])
 
 

@@ -132,7 +132,7 @@ async def test_a_delivery_is_held_against_files_and_the_management_clusters_and_
         for each in running:
             each.cancel()
     # t0 of the API server lets go, as it says; t0 of the file is not asked.
-    assert sorted(await works.wishes()) == ["cluster.requested.acme", "colony.released.acme.job-1"]
+    assert sorted(await works.wishes()) == ["cluster.requested.acme", "colony.release.acme.job-1"]
 
 
 async def test_deliveries_wait_at_the_start_for_a_file_that_no_evaluator_could_read(tmp_path):

@@ -105,7 +105,7 @@ async def test_what_a_rule_asks_for_is_said_with_its_cause():
         await works.deliver("d1", "start")
         await works.deliver("d2", "end")
         await works.worked_off()
-    assert await works.wishes() == ["cluster.requested.acme", "colony.released.acme.job-1"]
+    assert await works.wishes() == ["cluster.requested.acme", "colony.release.acme.job-1"]
     request, _ = await works.bus.read("INTAKE", ">")
     event = decode(request.headers, request.data)
     assert (event.type, event.subject) == ("dev.alate.cluster.request", "acme/job-1")
@@ -164,7 +164,7 @@ async def test_a_request_that_is_worked_off_after_its_release_is_late():
     triggers = Triggers(again.bus, Here(), Book(spec()), clock=clock, meters=again.meters, jitter=lambda: 0.5)
     await triggers._take(found)
     assert again.outcomes() == {"late": 1}
-    assert await works.wishes() == ["colony.released.acme.job-1"]
+    assert await works.wishes() == ["colony.release.acme.job-1"]
 
 
 async def test_a_limit_survives_a_restart():
@@ -236,7 +236,7 @@ async def test_while_the_bus_is_away_nothing_overtakes(monkeypatch):
         await works.deliver("d1", "start")
         await works.deliver("d2", "end")
         await works.worked_off()
-    assert await works.wishes() == ["cluster.requested.acme", "colony.released.acme.job-1"]
+    assert await works.wishes() == ["cluster.requested.acme", "colony.release.acme.job-1"]
 
 
 async def test_what_is_no_event_is_a_dead_letter():
@@ -264,4 +264,4 @@ async def test_a_fault_of_ours_over_one_delivery_does_not_stop_the_next(monkeypa
         await works.deliver("d1", "start")
         await works.deliver("d2", "end", id=2)
         await works.worked_off()
-    assert sorted(await works.wishes()) == ["cluster.requested.acme", "colony.released.acme.job-2"]
+    assert sorted(await works.wishes()) == ["cluster.requested.acme", "colony.release.acme.job-2"]

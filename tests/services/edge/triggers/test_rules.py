@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.cloudevents import CloudEvent
-from schemas.crds import Refused, read_trigger
-from schemas.wish import ClusterRequested, ColonyReleased
+from schemas.crds import InvalidResource, read_trigger
+from schemas.wish import ClusterRequest, ReleaseRequest
 from services.edge.triggers.delivery import Heard
 from services.edge.triggers.rules import LONGEST, Rules, label
 from services.edge.triggers.trigger import Followed
@@ -36,7 +36,7 @@ def heard(data: bytes, tenant: str = "acme") -> Heard:
 
 def test_the_rule_that_holds_asks_and_the_other_says_why_not():
     start, end = trigger().judge(heard(b'{"what": "start", "id": 7, "n": 2}'))
-    assert isinstance(start.intake, ClusterRequested)
+    assert isinstance(start.intake, ClusterRequest)
     assert (start.intake.tenant, start.intake.name, start.intake.origin) == ("acme", "job-7", "trigger-t")
     assert start.intake.spec["clusters"][0]["pools"][0]["nodes"] == 2
     assert (end.intake, end.why) == (None, "does not hold: when is false")
@@ -44,7 +44,7 @@ def test_the_rule_that_holds_asks_and_the_other_says_why_not():
 
 def test_what_was_asked_for_is_let_go_under_the_same_name():
     _, end = trigger().judge(heard(b'{"what": "end", "id": 7}'))
-    assert end.intake == ColonyReleased(tenant="acme", name="job-7", origin="trigger-t")
+    assert end.intake == ReleaseRequest(tenant="acme", name="job-7", origin="trigger-t")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_limit_is_a_rate():
     ],
 )
 def test_a_mistake_is_named_where_it_was_made(rule, why):
-    with pytest.raises(Refused, match=why):
+    with pytest.raises(InvalidResource, match=why):
         trigger(rule)
 
 

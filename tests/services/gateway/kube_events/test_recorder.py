@@ -96,7 +96,7 @@ READY = ("Ready", "a: all 16 accelerators can be used", 1)
 async def test_a_founding_is_two_events_on_its_colony():
     async with house() as it:
         await it.recorder()
-        for kind in (cluster.Requested, cluster.Launching, cluster.Provisioned, cluster.Ready):
+        for kind in (cluster.Pending, cluster.Launching, cluster.Provisioned, cluster.Ready):
             await it.decided(at(kind))
         assert [reason for reason, _, _ in await it.told()] == ["Launching", "Ready"]
         (event, _) = (await it.kube().list(EVENTS, "default", fields="involvedObject.uid=c1")).items
@@ -109,7 +109,7 @@ async def test_an_end_is_told_from_its_warning_to_its_proof():
     async with house() as it:
         await it.recorder()
         await it.decided(at(cluster.Ready))
-        for kind in (teardown.Warned, teardown.Draining, teardown.Releasing, teardown.Stuck, teardown.Gone):
+        for kind in (teardown.Warned, teardown.Draining, teardown.TeardownReleasing, teardown.Stuck, teardown.Gone):
             await it.decided(at(kind, message="2 machines are left"))
         assert [reason for reason, _, _ in await it.told()] == ["Draining", "Gone", "Ready", "Stuck", "Warned"]
 

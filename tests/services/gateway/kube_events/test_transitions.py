@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from schemas import addon, cluster, teardown
-from schemas.growth import Ungrown
+from schemas.cluster import UnmetDemand
 from schemas.placement import Attempt
 from services.gateway.kube_events.transitions import Occurrence, occurrences, reachability
 from tests.services.gateway.known import NOW, PLACEMENT, SEEN, is_, put_on
@@ -44,13 +44,13 @@ def test_what_begins_is_told_once(state, expected):
     assert told(state, state) == []
 
 
-@pytest.mark.parametrize("kind", [cluster.Requested, cluster.Provisioned, cluster.Releasing, cluster.Released])
+@pytest.mark.parametrize("kind", [cluster.Pending, cluster.Provisioned, cluster.Releasing, cluster.Released])
 def test_steps_between_two_events_are_no_events(kind):
     assert told(None, is_(kind)) == []
 
 
 def test_what_a_running_cluster_is_refused_or_lacks_is_told_when_it_begins():
-    ungrown = Ungrown(reason="PriceCap", message="too dear")
+    ungrown = UnmetDemand(reason="PriceCap", message="too dear")
     plain, now = is_(cluster.Ready), is_(cluster.Ready, refused="pools stay", ungrown=ungrown)
     assert told(plain, now) == [("Refused", "pools stay", True), ("PriceCap", "too dear", True)]
     assert told(now, msgspec.structs.replace(now, shrinks_at=NOW)) == []
@@ -69,7 +69,7 @@ def test_a_cluster_made_anew_under_the_name_has_a_life_of_its_own():
 def test_a_step_that_is_given_up_is_told_and_so_is_an_end_that_may_have_left_something():
     skipped = teardown.Skipped(step="Draining", reason="pod x does not end", left="work of pod x")
     what = "Draining was given up (pod x does not end): work of pod x may be left"
-    before, now = is_(teardown.Draining), is_(teardown.Releasing, skipped=(skipped,))
+    before, now = is_(teardown.Draining), is_(teardown.TeardownReleasing, skipped=(skipped,))
     assert told(before, now) == [("Skipped", what, True)]
     assert told(now, is_(teardown.Gone, why="Deleted", skipped=(skipped,))) == [
         ("Gone", f"it was deleted: {what}", True)

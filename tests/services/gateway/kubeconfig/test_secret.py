@@ -23,7 +23,7 @@ from services.gateway.status.facts import Facts, KubeconfigStatus
 from tests.services.gateway.known import SEEN, WHOLE, WISH, is_
 
 OPEN = (cluster.Provisioned, cluster.Ready, cluster.Hibernated)
-SHUT = (cluster.Requested, cluster.Placing, cluster.Launching, cluster.Releasing, cluster.Released, cluster.Stalled)
+SHUT = (cluster.Pending, cluster.Placing, cluster.Launching, cluster.Releasing, cluster.Released, cluster.Stalled)
 
 
 @pytest.mark.parametrize("kind", OPEN)

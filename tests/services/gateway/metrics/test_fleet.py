@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from schemas.cluster import Launching, Placing, Ready, Released, Requested
+from schemas.cluster import Launching, Pending, Placing, Ready, Released
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Wish
 from services.gateway.metrics.fleet import COST, PRICE, READY, WANTED, fleet
@@ -23,7 +23,7 @@ H100 = (CLUSTER, ("accelerator", "H100"))
 
 
 def test_what_is_wanted_is_no_less_wanted_while_there_is_none():
-    found = fleet([Requested(uid="u", wish=WISH), Requested(uid="v", wish=WISH)], NOW)
+    found = fleet([Pending(uid="u", wish=WISH), Pending(uid="v", wish=WISH)], NOW)
     assert found[WANTED] == {H100: 64.0}
     assert (found[READY], found[PRICE]) == ({}, {})
 

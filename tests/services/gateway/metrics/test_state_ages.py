@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from schemas import teardown
-from schemas.cluster import LIFECYCLE, Released, Requested
+from schemas.cluster import LIFECYCLE, Pending, Released
 from schemas.teardown import Skipped
 from schemas.wish import Need, Wish
 from services.gateway.metrics.state_ages import COUNT, LEFT, OLDEST, ages
@@ -11,11 +11,11 @@ from tests.services.gateway.known import is_
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 WISH = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=()))
-REQUESTED = (("domain", "cluster"), ("state", "requested"))
+REQUESTED = (("domain", "cluster"), ("state", "pending"))
 
 
-def requested(minutes: int) -> Requested:
-    return Requested(uid="c1", wish=WISH, since=EPOCH + timedelta(minutes=minutes))
+def requested(minutes: int) -> Pending:
+    return Pending(uid="c1", wish=WISH, since=EPOCH + timedelta(minutes=minutes))
 
 
 def test_of_each_state_the_oldest_counts_and_the_end_does_not():

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from schemas import addon, cluster, teardown
-from schemas.growth import Ungrown
+from schemas.cluster import UnmetDemand
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Need
@@ -89,7 +89,7 @@ def test_what_a_back_end_says_in_several_lines_is_one_line_of_the_colony():
 def test_a_condition_keeps_its_time_until_its_status_changes():
     before = COLONY | {"status": shown(Facts(WISH))}
     later = NOW + timedelta(minutes=5)
-    waiting = shown(Facts(WISH, cluster=is_(cluster.Requested)), colony=before, now=later)
+    waiting = shown(Facts(WISH, cluster=is_(cluster.Pending)), colony=before, now=later)
     ready = shown(WHOLE, colony=before, now=later)
     times = [[c["lastTransitionTime"][11:16] for c in each["conditions"]] for each in (waiting, ready)]
     assert times == [["12:00"] * 6, ["12:00", "12:05", "12:00", "12:00", "12:05", "12:00"]]
@@ -166,7 +166,7 @@ def test_one_that_takes_long_to_be_resized_tells_what_the_back_end_says():
 
 
 def test_nodes_that_pods_asked_for_in_vain_are_told_beside_what_is_on_its_way():
-    ungrown = Ungrown(reason="PriceCap", message="too dear")
+    ungrown = UnmetDemand(reason="PriceCap", message="too dear")
     held = replace(WHOLE, cluster=is_(cluster.Ready, ungrown=ungrown))
     computed = shown(held)
     assert (computed["phase"], computed["message"]) == ("Ready", "a: too dear")
@@ -224,8 +224,8 @@ def test_one_that_is_to_hibernate_tells_what_is_still_there():
 
 
 def test_one_that_hibernates_before_it_was_founded_says_so():
-    computed = shown(Facts(ASLEEP, cluster=is_(cluster.Requested, wish=ASLEEP)))
-    assert conditions(computed)["Ready"] == ("False", "Requested", "a: hibernates, not created yet")
+    computed = shown(Facts(ASLEEP, cluster=is_(cluster.Pending, wish=ASLEEP)))
+    assert conditions(computed)["Ready"] == ("False", "Pending", "a: hibernates, not created yet")
 
 
 def test_what_was_refused_before_is_not_said_of_what_is_asked_since_and_that_is_on_its_way():
@@ -260,7 +260,7 @@ def test_what_is_over_is_pending_once_it_is_asked_for_again():
     [
         (Facts(WISH, "the name is taken"), "the name is taken"),
         (Facts(WISH), "waiting for provisioning"),
-        (Facts(WISH, cluster=is_(cluster.Requested)), "waiting for the market"),
+        (Facts(WISH, cluster=is_(cluster.Pending)), "waiting for the market"),
         (Facts(WISH, cluster=is_(cluster.Stalled)), "too dear"),
         (
             Facts(WISH, cluster=is_(cluster.Placing, attempt=Attempt(
@@ -410,7 +410,7 @@ SKIPPED = teardown.Skipped(step="Draining", reason="pod x does not end", left="w
 
 
 def test_a_step_that_was_given_up_is_told_with_what_may_be_left_until_the_end_and_after_it():
-    going = draining(teardown.Releasing, skipped=(SKIPPED,))
+    going = draining(teardown.TeardownReleasing, skipped=(SKIPPED,))
     over = replace(
         going, cluster=is_(cluster.Released, wish=GOING), teardown=is_(teardown.Gone, skipped=(SKIPPED,))
     )  # fmt: skip

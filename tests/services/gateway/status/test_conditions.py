@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from schemas import addon, cluster, teardown
-from schemas.growth import Ungrown
+from schemas.cluster import UnmetDemand
 from schemas.infra import InfraSeen
 from schemas.inventory import UNREADABLE, Trouble
+from schemas.registry import declared
 from services.gateway.status.cluster import cluster_status
 from services.gateway.status.conditions import cluster_conditions
 from services.gateway.status.facts import Facts
@@ -31,7 +32,7 @@ SEENS = (
 INFRAS = (None, InfraSeen(cluster="train-a", uid="u1", attempt=2, message="creating"))
 ADDONS = ((), (put_on(addon.Applied),), (put_on(addon.Degraded),))
 TEARDOWNS = (None, is_(teardown.Armed), is_(teardown.Warned), is_(teardown.Stuck, message="too long"))
-UNGROWN = is_(cluster.Ready, ungrown=Ungrown(reason="Taken", message="others hold the rest"))
+UNGROWN = is_(cluster.Ready, ungrown=UnmetDemand(reason="Taken", message="others hold the rest"))
 STATES = (None, *(is_(kind) for kind in cluster.LIFECYCLE.states))
 EVERYTHING = [
     Facts(WISH, "its name is taken"),
@@ -159,16 +160,16 @@ def test_what_lacks_an_addon_is_not_ready_and_says_which(kind):
     assert verdict.message == "add-on driver: bad manifest"
 
 
-STEPS = (teardown.Draining, teardown.Cleaning, teardown.Releasing, teardown.Stuck)
+STEPS = (teardown.Draining, teardown.Cleaning, teardown.TeardownReleasing, teardown.Stuck)
 
 
 @pytest.mark.parametrize("kind", STEPS)
 def test_what_ends_is_neither_ready_nor_schedulable_and_says_why(kind):
     found = cluster_conditions(replace(WHOLE, teardown=is_(kind, why="TimeToLive", addons=())))
-    assert (found["Ending"].holds, found["Ending"].reason) == (True, kind.__name__)
+    assert (found["Ending"].holds, found["Ending"].reason) == (True, declared(kind).phase)
     assert "(its time to live is over)" in found["Ending"].message
     for aspect in ("Ready", "Schedulable"):
-        assert (found[aspect].holds, found[aspect].reason) == (False, kind.__name__)
+        assert (found[aspect].holds, found[aspect].reason) == (False, declared(kind).phase)
 
 
 def test_a_lent_cluster_that_is_given_back_takes_pods_as_before():

@@ -206,7 +206,7 @@ async def test_a_failure_that_was_the_clouds_becomes_a_signal_of_its_region(hous
     assert await refused(house) is None
     await house.be(placing())
     seen = await house.last(CapacitySeen, "aws", "us-east-1")
-    assert (seen.half_life, [r.attempt for r in seen.refusals]) == (3600.0, ["u1/1"])
+    assert (seen.half_life_seconds, [r.attempt for r in seen.refusals]) == (3600.0, ["u1/1"])
     assert dict(house.meters.counts(CAPACITY_SIGNALS)) == {"aws": 1}
     assert house.meters.gauges(REFUSED) == (({"place": "aws/us-east-1", "reason": "NoCapacity"}, 1.0),)
 

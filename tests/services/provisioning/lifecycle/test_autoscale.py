@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.cluster import Hibernated, Ready
+from schemas.attempts import Observe
+from schemas.cluster import Hibernated, Ready, UnmetDemand
 from schemas.entity import Due, Wake
-from schemas.founding import Look
-from schemas.growth import Ungrown
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Demand, PoolSeen
 from schemas.placement import Lot, Placement, Ranked
@@ -172,7 +171,7 @@ def test_what_comes_to_wait_while_nodes_are_given_back_lets_it_grow_again():
 
 def test_nothing_is_given_back_while_anything_is_used_and_all_but_the_least_after_a_pause_without():
     assert IDLE.shrinks_at == T0 + IDLE_PAUSE
-    assert todo(IDLE) == (Look(WISH, IDLE.attempt), Wake(T0 + IDLE_PAUSE))
+    assert todo(IDLE) == (Observe(WISH, IDLE.attempt), Wake(T0 + IDLE_PAUSE))
     assert tell(IDLE, Due(), now=T0 + IDLE_PAUSE - timedelta(seconds=1)) is IDLE
     less = tell(IDLE, Due(), now=T0 + IDLE_PAUSE)
     assert (type(less), size(less)) == (Ready, 1)
@@ -212,7 +211,7 @@ def test_fewer_nodes_that_are_refused_are_asked_for_again_after_a_pause_and_not_
 def test_a_refusal_is_told_until_it_is_followed_or_nothing_waits_any_more():
     growing = tell(READY, seen(2, 2, 8))
     refused = tell(growing, ResizeRefused(1, growing.attempt.placement.lots, "others hold it", "Taken"), seen(2, 2, 8))
-    assert refused.ungrown == Ungrown(reason="Taken", message="others hold it")
+    assert refused.ungrown == UnmetDemand(reason="Taken", message="others hold it")
     refused = tell(refused, Resized(1, (LOT,)), seen(2, 2, 8), seen(2, 2, 8, 8))
     assert (refused.resizing, refused.ungrown.reason) == (None, "Taken")
     assert tell(refused, Due(), seen(2, 2, 8), now=T0 + IDLE_PAUSE).ungrown is None

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.cluster import Founded, Launching, Placing, Provisioned, Ready, Released, Requested, Stalled, Waiting
+from schemas.attempts import AttemptBlocked, AttemptGone, LaunchFailed, MarketChanged, Observe, Rank, Release
+from schemas.cluster import Launching, Pending, Placed, Placing, Provisioned, Ready, Released, Stalled, Waiting
 from schemas.entity import Due, Wake
-from schemas.founding import Gone, Held, LaunchFailed, Look, MarketMoved, Rank, Release
 from schemas.infra import InfraSeen
 from schemas.inventory import REFUSED, ClusterSeen, Trouble
 from schemas.limits import Limits
 from schemas.placement import Lot, Placement, Ranked
-from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.teardown import TeardownReleasing
 from schemas.wish import AddonRef, Adopt, Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
@@ -56,8 +56,8 @@ def counted(state, nodes, attempt=None, **shown) -> ClusterSeen:
     return ClusterSeen(cluster="train-a", uid=state.uid, attempt=number, nodes=nodes, accelerators=8 * nodes, **shown)
 
 
-def order(state) -> ReleaseOrdered:
-    return ReleaseOrdered(uid=state.uid, wish=WISH, why="Deleted", deadline=T0)
+def order(state) -> TeardownReleasing:
+    return TeardownReleasing(uid=state.uid, wish=WISH, why="Deleted", deadline=T0)
 
 
 def launching():
@@ -94,7 +94,7 @@ def test_what_is_wrongly_configured_stalls_until_another_wish_comes(reason):
     assert todo(state) == ()
     assert tell(state, WISH) is state
     newer = msgspec.structs.replace(WISH, generation=2)
-    assert isinstance(tell(state, newer), Requested)
+    assert isinstance(tell(state, newer), Pending)
 
 
 @pytest.mark.parametrize("asked", ["theirs", ""])
@@ -111,7 +111,7 @@ def test_what_failed_is_released_before_the_next_offer_is_asked_for():
     state = launching()
     state = tell(state, LaunchFailed(1, "NoCapacity", "none there"))
     assert todo(state) == (Release(WISH, state.attempt),)
-    state = tell(state, Gone(1), now=T0 + timedelta(hours=2))
+    state = tell(state, AttemptGone(1), now=T0 + timedelta(hours=2))
     assert [(a.number, a.reason) for a in state.tried] == [(1, "NoCapacity")]
     assert state.cost_usd == 6.0
     assert isinstance(tell(state, OFFERS), Launching)
@@ -119,11 +119,11 @@ def test_what_failed_is_released_before_the_next_offer_is_asked_for():
 
 @pytest.mark.parametrize("event", [LaunchFailed(1, "NoCapacity", "none there"), order(launching())])
 def test_what_is_held_of_a_release_is_known_until_it_is_over_and_no_longer(event):
-    state = tell(launching(), event, Held(1, "no kind"))
+    state = tell(launching(), event, AttemptBlocked(1, "no kind"))
     assert todo(state) == (Release(WISH, state.attempt, told="no kind"),)
-    assert tell(state, Held(2, "another's")) is state
-    assert tell(state, Held(1)).held == ""
-    after = tell(state, Gone(1))
+    assert tell(state, AttemptBlocked(2, "another's")) is state
+    assert tell(state, AttemptBlocked(1)).held == ""
+    after = tell(state, AttemptGone(1))
     assert getattr(after, "held", "") == ""
 
 
@@ -147,7 +147,7 @@ def test_what_answers_and_never_has_its_accelerators_is_given_up_for_another_rea
 
 def test_while_it_waits_it_asks_what_was_seen_before_it_did():
     for state in (launching(), provisioned()):
-        assert Look(WISH, state.attempt) in todo(state)
+        assert Observe(WISH, state.attempt) in todo(state)
         assert Wake(state.deadline) in todo(state)
 
 
@@ -221,7 +221,7 @@ def test_what_is_lent_and_does_not_let_us_in_is_given_up_as_denied():
     failed = tell(state, refusal(state))
     told = "the kubeconfig in Secret theirs does not open its cluster: 401 Unauthorized"
     assert (type(failed), failed.attempt.reason, failed.attempt.message) == (Placing, "Denied", told)
-    refounded = tell(failed, Gone(1), OFFERS)
+    refounded = tell(failed, AttemptGone(1), OFFERS)
     assert (type(refounded), refounded.lent) == (Launching, False)
 
 
@@ -252,7 +252,7 @@ def test_what_the_lost_cluster_had_does_not_make_its_successor_ready():
 def ended(wish=WISH, heard=WISH):
     """Its time was up; `heard` is what its end was decided on."""
     state = tell(ready(), wish)
-    return tell(state, ReleaseOrdered(uid=state.uid, wish=heard, why="TimeToLive", deadline=T0), Gone(1))
+    return tell(state, TeardownReleasing(uid=state.uid, wish=heard, why="TimeToLive", deadline=T0), AttemptGone(1))
 
 
 LATER = msgspec.structs.replace(WISH, generation=2, asked_at=T0)
@@ -263,7 +263,7 @@ LATER = msgspec.structs.replace(WISH, generation=2, asked_at=T0)
     [
         {},
         {"need": Need(pools=NEED.pools, regions=("r",))},
-        {"limits": Limits(time_to_live=9e9)},
+        {"limits": Limits(time_to_live_seconds=9e9)},
         {"addons": (AddonRef("driver", "d1"),)},
         {"event": "e2"},
     ],
@@ -277,7 +277,7 @@ def test_what_ended_of_itself_is_founded_again_by_no_edit(edit):
 
 def test_what_ended_of_itself_is_founded_again_once_it_is_asked_for_later():
     anew = tell(ended(), LATER)
-    assert (type(anew), anew.uid, anew.wish) == (Requested, "c1.2", LATER)
+    assert (type(anew), anew.uid, anew.wish) == (Pending, "c1.2", LATER)
 
 
 def test_what_was_asked_for_before_it_ended_is_not_founded_again_however_often_that_is_heard():
@@ -290,7 +290,7 @@ def test_what_was_asked_for_before_it_ended_is_not_founded_again_however_often_t
 
 def test_what_is_asked_for_once_its_end_is_decided_is_founded_again():
     gone = ended(wish=LATER, heard=WISH)
-    assert isinstance(tell(gone, LATER), Requested)
+    assert isinstance(tell(gone, LATER), Pending)
     assert isinstance(tell(ended(), msgspec.structs.replace(LATER, deleting=True)), Released)
 
 
@@ -300,10 +300,10 @@ def test_what_is_asked_for_again_while_it_goes_is_not_taken_for_its_end():
     going = tell(state, deleted, order(state))
     again = msgspec.structs.replace(WISH, generation=3)
     assert tell(going, again) is going
-    gone = tell(going, Gone(1))
+    gone = tell(going, AttemptGone(1))
     assert gone.wish == tell(going).wish
     anew = tell(gone, again)
-    assert (type(anew), anew.uid) == (Requested, "c1.3")
+    assert (type(anew), anew.uid) == (Pending, "c1.3")
 
 
 def test_a_deletion_that_is_heard_first_is_the_end_of_what_never_began():
@@ -334,22 +334,22 @@ def test_where_nothing_fits_the_market_is_asked_again_after_as_long_as_it_has_be
 def test_a_crowd_of_changes_on_the_market_makes_it_ask_once_and_soon():
     state = tell(waiting(), Due(), NONE, now=T0 + timedelta(hours=9))
     now = T0 + timedelta(hours=9, minutes=5)
-    sooner = tell(state, MarketMoved(), now=now)
+    sooner = tell(state, MarketChanged(), now=now)
     assert sooner.until == now + SETTLE_TIME < state.until
-    assert tell(sooner, MarketMoved(), now=now + timedelta(seconds=9)) == sooner
+    assert tell(sooner, MarketChanged(), now=now + timedelta(seconds=9)) == sooner
 
 
 def test_what_waits_goes_at_once_when_it_is_no_more_wanted_and_starts_anew_with_another_wish():
     state = waiting()
     assert isinstance(tell(state, order(state)), Released)
-    assert isinstance(tell(state, msgspec.structs.replace(WISH, generation=2)), Requested)
+    assert isinstance(tell(state, msgspec.structs.replace(WISH, generation=2)), Pending)
     deleted = tell(state, msgspec.structs.replace(WISH, generation=2, deleting=True))
     assert (type(deleted), todo(deleted)) == (Waiting, ())
 
 
 def test_what_failed_long_ago_is_forgotten_when_the_market_is_asked_again():
     state = launching()
-    state = tell(state, LaunchFailed(1, "NoCapacity", "none"), Gone(1), NONE)
+    state = tell(state, LaunchFailed(1, "NoCapacity", "none"), AttemptGone(1), NONE)
     at = (state.until, T0 + timedelta(hours=9))
     assert [len(tell(state, Due(), now=now).tried) for now in at] == [1, 0]
 
@@ -364,7 +364,7 @@ def test_spot_machines_taken_away_are_counted_and_told_apart_from_those_that_nev
     assert state.interruptions == 3
     lost = tell(state, Due(), now=state.deadline)
     assert lost.attempt.reason == "Interrupted"
-    looking = tell(lost, Gone(1))
+    looking = tell(lost, AttemptGone(1))
     assert todo(looking) == (Rank(WISH, looking.tried, steady=True),)
 
 
@@ -381,18 +381,18 @@ def happenings(state):
     yield from (newer, msgspec.structs.replace(newer, deleting=True), WISH)
     if state is None:
         return
-    yield from (Due(), OFFERS, NONE, MarketMoved(), order(state))
+    yield from (Due(), OFFERS, NONE, MarketChanged(), order(state))
     for number in range(1, state.attempts + 1):
         yield LaunchFailed(number, "NoCapacity", "none")
         for shown in ({"reachable": True}, {"failure": "Quota"}, {"present": False}):
             yield seen(state, attempt=number, **shown)
         yield from (counted(state, 2, attempt=number), counted(state, 1, attempt=number))
-    yield from (Gone(c.attempt.number) for c in todo(state) if isinstance(c, Release))
+    yield from (AttemptGone(c.attempt.number) for c in todo(state) if isinstance(c, Release))
 
 
 def confirmed(state, event) -> set[tuple[str, int]]:
     """The attempts that are known to be gone by an event."""
-    absent = isinstance(event, Gone) or (isinstance(event, InfraSeen) and not event.present)
+    absent = isinstance(event, AttemptGone) or (isinstance(event, InfraSeen) and not event.present)
     # While it is being made its absence says nothing: it is asked for again.
     return {(state.uid, event.attempt)} if absent and not isinstance(state, Launching) else set()
 
@@ -409,14 +409,14 @@ def test_no_attempt_is_forgotten(steps):
         state = decide.decide(state, event, now)
         if isinstance(state, Launching):
             launched.add((state.uid, state.attempt.number))
-        current = {(state.uid, state.attempt.number)} if isinstance(state, Founded) else set()
+        current = {(state.uid, state.attempt.number)} if isinstance(state, Placed) else set()
         going = {(state.uid, c.attempt.number) for c in todo(state) if isinstance(c, Release)}
         assert launched <= current | going | gone, state
 
 
-@pytest.mark.parametrize("kind", ["requested", "launching", "provisioned"])
+@pytest.mark.parametrize("kind", ["pending", "launching", "provisioned"])
 def test_the_word_that_an_end_waits_for_nothing_is_passed_on_at_once(kind):
-    state = {"requested": lambda: tell(None, WISH), "launching": launching, "provisioned": provisioned}[kind]()
+    state = {"pending": lambda: tell(None, WISH), "launching": launching, "provisioned": provisioned}[kind]()
     going = msgspec.structs.replace(WISH, generation=2, deleting=True)
     state = tell(state, going, msgspec.structs.replace(going, force=True))
     assert (type(state).__name__.lower(), state.wish.deleting, state.wish.force) == (kind, True, True)

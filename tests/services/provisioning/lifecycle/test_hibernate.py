@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from schemas.cluster import Hibernated, Launching, Placing, Provisioned, Ready, Requested, Waiting
+from schemas.attempts import Launch, Observe, Rank
+from schemas.cluster import Hibernated, Launching, Pending, Placing, Provisioned, Ready, Waiting
 from schemas.entity import Due, Wake
-from schemas.founding import Launch, Look, Rank
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Lot, Placement, Ranked
@@ -79,7 +79,7 @@ def test_it_rests_once_the_last_machine_is_gone():
 
 def test_machines_that_stay_too_long_are_told_once():
     state = tell(GOING, taken(GOING))
-    assert set(todo(state)) == {Look(state.wish, state.attempt), Wake(T0 + HOUR + RESIZE_LIMIT)}
+    assert set(todo(state)) == {Observe(state.wish, state.attempt), Wake(T0 + HOUR + RESIZE_LIMIT)}
     assert tell(state, Due(), now=T0 + HOUR + RESIZE_LIMIT).resizing.late
 
 
@@ -134,11 +134,11 @@ def test_no_spot_machine_that_is_given_back_counts_as_an_interruption():
     assert tell(WAKING, taken(WAKING), seen(4)).interruptions == 0
 
 
-@pytest.mark.parametrize("state", [Requested, Placing, Waiting])
+@pytest.mark.parametrize("state", [Pending, Placing, Waiting])
 def test_what_is_not_founded_yet_is_not_founded_before_it_wakes(state):
     none = Ranked((), "NoOfferFits", "no offer has it")
     placing = tell(LAUNCHING, InfraSeen(cluster="train-a", uid="c1.1", attempt=1, present=False))
-    before = {Requested: tell(None, WISH), Placing: placing, Waiting: tell(None, WISH, none)}[state]
+    before = {Pending: tell(None, WISH), Placing: placing, Waiting: tell(None, WISH, none)}[state]
     asleep = tell(before, asked(2, asleep=True))
     assert not any(isinstance(each, Rank | Launch | Wake) for each in todo(asleep))
     assert tell(asleep, OFFER) is asleep

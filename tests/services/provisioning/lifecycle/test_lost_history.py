@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from schemas.cluster import Launching, Provisioned, Released, Releasing, Requested
-from schemas.founding import NotRecalled, Recall, Recalled, Release
+from schemas.attempts import AttemptRecovered, AttemptUnrecoverable, RecoverAttempt, Release
+from schemas.cluster import Launching, Pending, Provisioned, Released, Releasing
 from schemas.infra import InfraSeen, Remains
 from schemas.inventory import Offer, Offers
-from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.teardown import TeardownReleasing
 from schemas.wish import Need, Pool, Wish
 from services.clouds.existing_cluster import Standing, Stood
 from services.provisioning.lifecycle.decide import decide
@@ -47,8 +47,8 @@ def after(there, state=None, known=None):
 
 def test_what_stands_of_a_colony_that_stands_is_taken_in_again_under_its_own_marks():
     state = asked(OWN)
-    assert (type(state), state.uid, state.attempts, state.standing.number) == (Requested, "c2.1", 2, 2)
-    assert todo(state) == (Recall(state.wish, state.standing),)
+    assert (type(state), state.uid, state.attempts, state.standing.number) == (Pending, "c2.1", 2, 2)
+    assert todo(state) == (RecoverAttempt(state.wish, state.standing),)
     again = after(THERE)
     assert (type(again), again.uid, again.attempts, again.wish) == (Launching, "c2.1", 2, WISH)
     (lot,) = again.attempt.placement.lots
@@ -89,11 +89,11 @@ def test_what_pods_had_grown_keeps_its_size():
     assert ([lot.nodes for lot in grown.attempt.placement.lots], grown.resizing) == ([7], None)
 
 
-@pytest.mark.parametrize("told", [NotRecalled(2, "there is no Cluster"), None])
+@pytest.mark.parametrize("told", [AttemptUnrecoverable(2, "there is no Cluster"), None])
 def test_what_tells_too_little_is_let_go_and_the_cluster_is_founded_anew(told):
     state, foreign = asked(OWN), THERE._replace(pools=(Stood("other", 3),))
     anew = decide.decide(state, told or recall(WISH, 2, foreign, market()), NOW)
-    assert (type(anew), anew.standing) == (Requested, None)
+    assert (type(anew), anew.standing) == (Pending, None)
     assert [(stray.number, stray.reason) for stray in anew.strays] == [(2, "Lost")]
     assert any(isinstance(each, Release) for each in todo(anew))
 
@@ -116,7 +116,7 @@ def test_a_colony_that_goes_lets_go_of_what_stands_and_never_says_released_befor
 
 def test_what_is_asked_to_go_while_it_is_taken_in_goes_with_what_stands():
     state = asked(OWN)
-    order = ReleaseOrdered(uid=state.uid, wish=state.wish, why="Deleted", deadline=NOW)
+    order = TeardownReleasing(uid=state.uid, wish=state.wish, why="Deleted", deadline=NOW)
     going = decide.decide(state, order, NOW)
     assert (type(going), going.attempt.number) == (Releasing, 2)
 
@@ -129,10 +129,10 @@ def test_what_had_ended_is_not_founded_again_because_its_history_was_lost():
 
 def test_without_anything_left_it_is_asked_for_as_the_first_time():
     state = decide.decide(None, WISH, NOW)
-    assert (type(state), state.uid, state.standing, state.attempts) == (Requested, "c2.4", None, 0)
+    assert (type(state), state.uid, state.standing, state.attempts) == (Pending, "c2.4", None, 0)
 
 
 def test_what_was_recalled_for_another_attempt_changes_nothing():
     state = asked(OWN)
-    assert decide.decide(state, Recalled(1, after(THERE).attempt.placement, WISH.need), NOW) == state
-    assert decide.decide(state, NotRecalled(1, "gone"), NOW) == state
+    assert decide.decide(state, AttemptRecovered(1, after(THERE).attempt.placement, WISH.need), NOW) == state
+    assert decide.decide(state, AttemptUnrecoverable(1, "gone"), NOW) == state

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
+from schemas.attempts import AttemptGone, Rank
 from schemas.cluster import Hibernated, Placing, Provisioned, Ready, Releasing
-from schemas.founding import Gone, Rank
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Lot, Placement, Ranked
-from schemas.resize import Bought, Buy, NotBought, Resize, Resized, ResizeRefused
-from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.resize import PoolPriced, PoolUnavailable, PricePool, Resize, Resized, ResizeRefused
+from schemas.teardown import TeardownReleasing
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
@@ -35,7 +35,7 @@ MORE_LOT = replace(
 OFFER = Ranked((Placement(cloud="aws", region="r", lots=(LOT,)),))
 REACHABLE = InfraSeen(cluster="train-a", uid="c1.1", attempt=1, reachable=True)
 LOST = replace(REACHABLE, present=False)
-BOUGHT = Bought(1, BOTH, (MORE_LOT,))
+BOUGHT = PoolPriced(1, BOTH, (MORE_LOT,))
 
 
 def tell(state, *events, now=T0):
@@ -78,14 +78,14 @@ def asked(state, kind):
 def test_until_a_new_pool_is_bought_it_is_what_it_was_and_the_market_is_asked():
     state = tell(ready(), wish())
     assert (state.wish.need, state.wish.generation, pools(state), state.resizing) == (NEED, 2, ["gpu"], None)
-    assert asked(state, Buy) == [Buy(wish(), 1, state.attempt.placement, steady=False)]
+    assert asked(state, PricePool) == [PricePool(wish(), 1, state.attempt.placement, steady=False)]
     assert asked(state, Resize) == []
 
 
 def test_what_is_bought_joins_the_others_in_the_order_of_the_colony_and_ready_stays():
     state = tell(ready(), wish(), BOUGHT)
     assert (type(state), state.attempt.placement.lots) == (Ready, (MORE_LOT, LOT))
-    assert (state.wish, state.wanted, asked(state, Buy)) == (wish(), None, [])
+    assert (state.wish, state.wanted, asked(state, PricePool)) == (wish(), None, [])
     assert [each.grows for each in asked(state, Resize)] == [True]
     assert isinstance(tell(state, told(state), seen(2, 16)), Ready)
     assert larger().resizing is None
@@ -97,7 +97,7 @@ def test_less_than_it_had_before_the_new_pool_withdraws_ready():
 
 def test_a_pool_that_is_not_wanted_any_more_goes_and_the_others_have_to_stay():
     state = tell(larger(), wish(NEED, 3))
-    assert (pools(state), state.resizing.nodes, asked(state, Buy)) == (["gpu"], 2, [])
+    assert (pools(state), state.resizing.nodes, asked(state, PricePool)) == (["gpu"], 2, [])
     assert [each.grows for each in asked(state, Resize)] == [False]
     gone = tell(state, told(state), seen(2, 16))
     assert (type(gone), gone.resizing) == (Ready, None)
@@ -109,9 +109,9 @@ def test_each_piece_of_time_is_billed_for_the_pools_it_had():
 
 
 def test_what_the_market_has_not_is_told_and_everything_stays():
-    state = tell(ready(), wish(), NotBought(1, BOTH, "none left"))
+    state = tell(ready(), wish(), PoolUnavailable(1, BOTH, "none left"))
     assert (state.refused, state.wanted, state.wish.need, todo(state)) == ("none left", None, NEED, ())
-    assert asked(tell(state, wish(BOTH, 3)), Buy)
+    assert asked(tell(state, wish(BOTH, 3)), PricePool)
 
 
 def test_an_answer_of_the_market_for_other_pools_founds_nothing():
@@ -119,7 +119,7 @@ def test_an_answer_of_the_market_for_other_pools_founds_nothing():
     assert tell(asked, OFFER) == asked
 
 
-@pytest.mark.parametrize("answer", [BOUGHT, NotBought(1, BOTH, "none left")])
+@pytest.mark.parametrize("answer", [BOUGHT, PoolUnavailable(1, BOTH, "none left")])
 def test_an_answer_to_what_is_not_asked_any_more_changes_nothing(answer):
     other = replace(BOTH, pools=(POOL, replace(MORE, nodes=1)))
     for state in (ready(), tell(ready(), wish(), wish(other, 3)), tell(ready(), wish(), wish(NEED, 3)), larger()):
@@ -142,7 +142,7 @@ def test_a_pool_whose_end_the_back_end_refuses_is_there_again_as_it_was_asked_fo
 def test_two_changes_that_the_back_end_has_not_taken_go_back_to_what_it_took():
     third = replace(MORE, name="third")
     state = tell(ready(), wish(), BOUGHT, wish(replace(BOTH, pools=(POOL, MORE, third)), 3))
-    state = tell(state, Bought(1, state.wanted, (replace(MORE_LOT, pool="third"),)))
+    state = tell(state, PoolPriced(1, state.wanted, (replace(MORE_LOT, pool="third"),)))
     back = tell(state, ResizeRefused(1, state.attempt.placement.lots, "no"))
     assert (pools(back), back.wish.need.pools) == (["gpu"], (POOL,))
 
@@ -151,20 +151,20 @@ def test_other_sizes_wait_for_the_new_pool_and_come_with_it():
     need = replace(BOTH, pools=(MORE, replace(POOL, nodes=1)))
     state = tell(ready(), wish(need))
     assert [lot.nodes for lot in state.attempt.placement.lots] == [2]
-    state = tell(state, Bought(1, need, (MORE_LOT,)))
+    state = tell(state, PoolPriced(1, need, (MORE_LOT,)))
     assert [lot.nodes for lot in state.attempt.placement.lots] == [3, 1]
 
 
 def test_what_would_cost_more_than_the_limit_with_the_new_pool_is_refused():
     need = replace(BOTH, max_price_per_hour=5.0)
-    state = tell(ready(), wish(need), Bought(1, need, (MORE_LOT,)))
+    state = tell(ready(), wish(need), PoolPriced(1, need, (MORE_LOT,)))
     assert "more than maxPricePerHour 5" in state.refused
     assert (pools(state), state.wanted) == (["gpu"], None)
 
 
 def test_one_that_falls_asleep_with_a_new_pool_has_no_machine_of_it_and_wakes_with_all():
     need = replace(BOTH, hibernate=True)
-    asleep = tell(ready(), wish(need), Bought(1, need, (MORE_LOT,)))
+    asleep = tell(ready(), wish(need), PoolPriced(1, need, (MORE_LOT,)))
     assert (type(asleep), asleep.attempt.placement.nodes, pools(asleep)) == (Hibernated, 0, ["more", "gpu"])
     awake = tell(asleep, told(asleep), wish(BOTH, 3))
     assert (type(awake), awake.attempt.placement.nodes) == (Provisioned, 5)
@@ -173,30 +173,30 @@ def test_one_that_falls_asleep_with_a_new_pool_has_no_machine_of_it_and_wakes_wi
 def test_one_that_sleeps_wakes_with_a_new_pool_once_that_is_bought():
     asleep = tell(ready(), wish(replace(NEED, hibernate=True)))
     waits = tell(asleep, told(asleep), wish(BOTH, 3))
-    assert (type(waits), len(asked(waits, Buy))) == (Hibernated, 1)
-    awake = tell(waits, Bought(1, BOTH, (MORE_LOT,)))
+    assert (type(waits), len(asked(waits, PricePool))) == (Hibernated, 1)
+    awake = tell(waits, PoolPriced(1, BOTH, (MORE_LOT,)))
     assert (type(awake), awake.attempt.placement.nodes) == (Provisioned, 5)
 
 
 def test_one_that_is_lost_meanwhile_is_founded_anew_with_all_its_pools():
-    lost = tell(ready(), wish(), LOST, Gone(1))
+    lost = tell(ready(), wish(), LOST, AttemptGone(1))
     assert (type(lost), lost.wish) == (Placing, wish())
     assert asked(lost, Rank)[0].wish == wish()
 
 
 def test_one_that_is_let_go_meanwhile_knows_what_was_asked_of_it():
-    order = ReleaseOrdered(uid="c1.1", wish=wish(), why="Idle", deadline=T0)
+    order = TeardownReleasing(uid="c1.1", wish=wish(), why="Idle", deadline=T0)
     going = tell(ready(), wish(), order)
     assert (type(going), going.wish) == (Releasing, wish())
 
 
 def test_one_that_was_interrupted_often_is_told_to_buy_on_demand_first():
-    (buy,) = asked(tell(replace(ready(), interruptions=3), wish()), Buy)
+    (buy,) = asked(tell(replace(ready(), interruptions=3), wish()), PricePool)
     assert buy.steady
 
 
 def buying(need):
-    (buy,) = asked(tell(ready(), wish(need)), Buy)
+    (buy,) = asked(tell(ready(), wish(need)), PricePool)
     return wish_for_new_pools(buy)
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from schemas.attempts import Observe
 from schemas.cluster import Placing, Provisioned, Ready
 from schemas.entity import Due, Wake
-from schemas.founding import Look
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Lot, Placement, Ranked
@@ -143,7 +143,7 @@ def test_a_size_that_breaks_the_limit_is_refused_and_everything_stays():
 
 
 def test_limits_follow_a_wish_whose_pools_are_refused():
-    limits = replace(WISH.limits, time_to_live=60.0)
+    limits = replace(WISH.limits, time_to_live_seconds=60.0)
     other = replace(wish(2), need=replace(WISH.need, regions=("elsewhere",)), limits=limits)
     state = tell(ready(), other)
     assert (state.wish.need, state.wish.limits) == (WISH.need, limits)
@@ -199,7 +199,7 @@ def test_a_replica_that_told_the_back_end_an_older_size_makes_the_newest_be_told
 def test_what_takes_long_goes_on_and_people_are_told_once():
     state = tell(ready(), wish(4))
     state = tell(state, taken(state))
-    assert {Look(state.wish, state.attempt), Wake(T0 + RESIZE_LIMIT)} == set(todo(state))
+    assert {Observe(state.wish, state.attempt), Wake(T0 + RESIZE_LIMIT)} == set(todo(state))
     assert tell(state, Due()) is state
     late = tell(state, Due(), now=T0 + RESIZE_LIMIT)
     assert (late.resizing.late, todo(late)) == (True, ())

@@ -9,7 +9,7 @@ from schemas.cluster import Placing, Provisioned, Ready, Releasing
 from schemas.entity import Due, Wake
 from schemas.infra import InfraSeen
 from schemas.resize import Resize
-from schemas.teardown import Releasing as ReleaseOrdered
+from schemas.teardown import TeardownReleasing
 from schemas.upgrade import Rolling, Upgrade, Upgraded, UpgradeRefused
 from services.provisioning.lifecycle.todo import todo
 from services.provisioning.lifecycle.upgrade import MACHINE_LIMIT
@@ -118,7 +118,7 @@ def test_one_that_fails_meanwhile_is_founded_anew_in_the_new_version():
 
 
 def test_one_that_is_let_go_meanwhile_was_asked_for_in_the_new_version():
-    order = ReleaseOrdered(uid="c1.1", wish=WISH, why="Deleted", deadline=T0)
+    order = TeardownReleasing(uid="c1.1", wish=WISH, why="Deleted", deadline=T0)
     gone = tell(tell(ready(), wish()), order)
     assert isinstance(gone, Releasing)
     assert version(gone) == NEW

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.inventory import Offer
-from schemas.market import CapacitySeen, Refusal
+from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.wish import Need, Pool, Spot, Wish
 from services.market.capacity import price_factor
 from services.provisioning.placement.offer_index import OfferIndex
@@ -30,12 +30,12 @@ def wish(name="a", nodes=2, **limits) -> Wish:
     return Wish(tenant="t", colony="c", cluster=name, uid="u", generation=1, need=Need(pools=(pool,), **limits))
 
 
-def refusal(reason="NoCapacity", instance="x8", **more) -> Refusal:
-    return Refusal(reason=reason, instance=instance, accelerator="H100", at=NOW, attempt="u/1", **more)
+def refusal(reason="NoCapacity", instance="x8", **more) -> CapacityRefusal:
+    return CapacityRefusal(reason=reason, instance=instance, accelerator="H100", at=NOW, attempt="u/1", **more)
 
 
 def known(*refusals, **more) -> MarketKnowledge:
-    seen = CapacitySeen(cloud="aws", region="r1", half_life=1800.0, refusals=refusals)
+    seen = CapacitySeen(cloud="aws", region="r1", half_life_seconds=1800.0, refusals=refusals)
     return MarketKnowledge(signals={("aws", "r1"): seen}, now=NOW, **more)
 
 
@@ -93,7 +93,7 @@ def test_what_makes_a_choice_dearer_than_it_is_is_told():
 
 
 def test_what_was_refused_lately_is_told_of_the_accelerators_that_are_wanted():
-    other = Refusal(reason="Quota", instance="l4", accelerator="L4", at=NOW, attempt="u/2")
+    other = CapacityRefusal(reason="Quota", instance="l4", accelerator="L4", at=NOW, attempt="u/2")
     made = plan(wish(), OfferIndex.of([offer()]), REACH, known(refusal(), other))
     assert [(each.cloud, each.region, each.refusal) for each in made.refused] == [("aws", "r1", refusal())]
 

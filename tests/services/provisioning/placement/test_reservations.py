@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.cluster import Launching, Placing, Ready, Released, Releasing, Requested
+from schemas.cluster import Launching, Pending, Placing, Ready, Released, Releasing
 from schemas.placement import Attempt, Lot, Placement
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
@@ -36,7 +36,7 @@ lots = st.builds(
     st.sampled_from(["", "z"]), st.sampled_from("xy"), st.integers(1, 3),
 )  # fmt: skip
 states = st.one_of(
-    st.just(Requested(uid="u", wish=WISH)),
+    st.just(Pending(uid="u", wish=WISH)),
     st.just(Released(uid="u", wish=WISH, because="Deleted")),
     st.builds(
         lambda kind, bought: state(kind, *bought),

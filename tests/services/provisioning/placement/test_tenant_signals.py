@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from schemas.cluster import Placing, Released, Requested, Waiting
-from schemas.founding import MarketMoved
+from schemas.attempts import MarketChanged
+from schemas.cluster import Pending, Placing, Released, Waiting
 from schemas.inventory import Offer
 from schemas.placement import Attempt, Lot, Placement
 from schemas.subjects import Key
@@ -54,7 +54,7 @@ def test_other_failures_are_each_clusters_own(neighbours):
     assert neighbours.denied(TWO, T0) == frozenset()
 
 
-@pytest.mark.parametrize("state", [Requested(uid="u2", wish=WISH), Released(uid="u", wish=WISH, because="Deleted")])
+@pytest.mark.parametrize("state", [Pending(uid="u2", wish=WISH), Released(uid="u", wish=WISH, because="Deleted")])
 def test_what_a_cluster_is_over_with_counts_no_more(neighbours, state):
     neighbours.note(ONE, placing())
     neighbours.note(ONE, state)
@@ -63,11 +63,11 @@ def test_what_a_cluster_is_over_with_counts_no_more(neighbours, state):
 
 def test_who_waits_for_an_accelerator_is_told_when_one_is_offered_or_given_back(neighbours):
     neighbours.note(ONE, waiting())
-    neighbours.note(TWO, Requested(uid="u", wish=WISH))
-    assert list(neighbours.moved(["L4", "H100"])) == [(ONE, MarketMoved())]
-    assert list(neighbours.freed(Released(uid="u", wish=WISH, because="Deleted"))) == [(ONE, MarketMoved())]
+    neighbours.note(TWO, Pending(uid="u", wish=WISH))
+    assert list(neighbours.moved(["L4", "H100"])) == [(ONE, MarketChanged())]
+    assert list(neighbours.freed(Released(uid="u", wish=WISH, because="Deleted"))) == [(ONE, MarketChanged())]
     assert list(neighbours.moved(["L4"])) == []
-    neighbours.note(ONE, Requested(uid="u", wish=WISH))
+    neighbours.note(ONE, Pending(uid="u", wish=WISH))
     assert list(neighbours.moved(["H100"])) == []
 
 

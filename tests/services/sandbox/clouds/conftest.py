@@ -177,8 +177,9 @@ class Sandbox:
         await self.kube.apply(CONFIGMAPS, config, manager="test")
 
 
-@pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
+@asynccontextmanager
+async def running_sandbox() -> AsyncIterator[Sandbox]:
+    """An API with the seeds, for as long as the block lasts."""
     uids = count(1)
     api = Api(MemoryJournal(), clock, lambda: f"00000000-0000-0000-0000-{next(uids):012d}")
     await api.start()
@@ -189,6 +190,12 @@ async def sandbox() -> AsyncIterator[Sandbox]:
         yield found
     finally:
         await api.close()
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[Sandbox]:
+    async with running_sandbox() as found:
+        yield found
 
 
 @pytest.fixture

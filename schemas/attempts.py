@@ -1,12 +1,11 @@
 """The conversation by which provisioning founds a cluster, knows it, is rid of it: questions first, then answers."""
 
-import msgspec
-
 from schemas.placement import Attempt, Placement
+from schemas.wire import WireStruct
 from schemas.wish import Need, Wish
 
 
-class Rank(msgspec.Struct, frozen=True):
+class Rank(WireStruct, frozen=True):
     """Asks for the placements the market offers."""
 
     wish: Wish
@@ -17,14 +16,14 @@ class Rank(msgspec.Struct, frozen=True):
     """It was interrupted often enough: on demand first, where spot is not all that is asked for."""
 
 
-class Recall(msgspec.Struct, frozen=True):
+class RecoverAttempt(WireStruct, frozen=True):
     """Asks what an attempt is like whose objects stand though its history was lost."""
 
     wish: Wish
     attempt: Attempt
 
 
-class Recalled(msgspec.Struct, frozen=True):
+class AttemptRecovered(WireStruct, frozen=True):
     """What it is like."""
 
     attempt: int
@@ -35,14 +34,14 @@ class Recalled(msgspec.Struct, frozen=True):
     """What is not known of it, for people."""
 
 
-class NotRecalled(msgspec.Struct, frozen=True):
+class AttemptUnrecoverable(WireStruct, frozen=True):
     """Its objects do not tell enough to go on with it."""
 
     attempt: int
     message: str
 
 
-class Launch(msgspec.Struct, frozen=True):
+class Launch(WireStruct, frozen=True):
     """Asks that an attempt's objects exist."""
 
     wish: Wish
@@ -52,14 +51,14 @@ class Launch(msgspec.Struct, frozen=True):
     """What it lacks, as it was told already."""
 
 
-class Look(msgspec.Struct, frozen=True):
+class Observe(WireStruct, frozen=True):
     """Asks what has been seen of an attempt already, lest its message came before anyone waited for it."""
 
     wish: Wish
     attempt: Attempt
 
 
-class Release(msgspec.Struct, frozen=True):
+class Release(WireStruct, frozen=True):
     """Asks that nothing of an attempt exists."""
 
     wish: Wish
@@ -68,11 +67,11 @@ class Release(msgspec.Struct, frozen=True):
     """What holds it, as it was told already; None: nobody is told."""
 
 
-class MarketMoved(msgspec.Struct, frozen=True):
+class MarketChanged(WireStruct, frozen=True):
     """Something that may fit is offered, or was given back."""
 
 
-class LaunchFailed(msgspec.Struct, frozen=True):
+class LaunchFailed(WireStruct, frozen=True):
     """An attempt will come to nothing."""
 
     attempt: int
@@ -80,20 +79,20 @@ class LaunchFailed(msgspec.Struct, frozen=True):
     message: str
 
 
-class Held(msgspec.Struct, frozen=True):
+class AttemptBlocked(WireStruct, frozen=True):
     """An attempt can be neither made nor let go before people have mended something; empty: nothing more."""
 
     attempt: int
     message: str = ""
 
 
-class MadeLate(msgspec.Struct, frozen=True):
+class OrphanCreated(WireStruct, frozen=True):
     """An attempt's objects came to be when it was not the cluster's own any more."""
 
     stray: Attempt
 
 
-class Gone(msgspec.Struct, frozen=True):
+class AttemptGone(WireStruct, frozen=True):
     """Nothing of an attempt is left at the cloud."""
 
     attempt: int

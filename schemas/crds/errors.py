@@ -8,8 +8,8 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from schemas.crds.model import COMMIT, LABEL, PLACE
 from schemas.crds.nodes import QUALIFIED, VALUE
-from schemas.crds.written import COMMIT, LABEL, PLACE
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -59,16 +59,16 @@ _SHAPES: Mapping[str, str] = {
 """What a pattern asks for, in words."""
 
 
-class Refused(ValueError):
+class InvalidResource(ValueError):
     """What somebody wrote cannot be taken; the message says everything that is wrong with it."""
 
 
 def read(model: type[M], written: Mapping[str, object]) -> M:
-    """Read a custom resource by its model. Raises `Refused`."""
+    """Read a custom resource by its model. Raises `InvalidResource`."""
     try:
         return model.model_validate(dict(written), by_alias=True, by_name=False)
     except ValidationError as error:
-        raise Refused(_sentences(model, error)) from error
+        raise InvalidResource(_sentences(model, error)) from error
 
 
 def _sentences(model: type[BaseModel], error: ValidationError) -> str:

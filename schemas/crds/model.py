@@ -29,7 +29,7 @@ COMMIT = rf"^(github|gitlab):{_PART}(/{_PART})+@[0-9a-f]{{40,64}}$"
 LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 
 
-class Written(BaseModel):
+class CrdModel(BaseModel):
     """A part of a custom resource: camelCase outside, nothing unknown, nothing guessed from another type."""
 
     model_config = ConfigDict(
@@ -128,11 +128,11 @@ Duration = Annotated[
 ]
 """A Go duration."""
 
-Span = Annotated[Duration, AfterValidator(_some_time)]
+PositiveDuration = Annotated[Duration, AfterValidator(_some_time)]
 """A duration that takes time."""
 
 Accelerator = Annotated[str, Field(min_length=1, max_length=63), AfterValidator(_known)]
 """The canonical name of an accelerator, read from any of its names."""
 
-Moment = Annotated[AwareDatetime, Field(strict=False), PlainSerializer(_second)]
+Timestamp = Annotated[AwareDatetime, Field(strict=False), PlainSerializer(_second)]
 """A time as Kubernetes writes it: UTC, whole seconds."""

@@ -1,0 +1,17 @@
+"""The base of everything that goes over the bus: attributes in snake_case, JSON fields in the CRD's camelCase."""
+
+import re
+
+import msgspec
+
+_WORD = re.compile("_([a-z0-9])")
+
+
+def wire_name(attribute: str) -> str:
+    """The JSON field of an attribute, as the Colony's CRD would spell it: ``memory_gib`` is ``memoryGiB``."""
+    name = _WORD.sub(lambda found: found[1].upper(), attribute)
+    return name.replace("Gib", "GiB").replace("Mib", "MiB")
+
+
+class WireStruct(msgspec.Struct, frozen=True, rename=wire_name):
+    """A message, or a part of one."""
