@@ -1,6 +1,7 @@
 """One process: settings in, ports opened, the named services run until somebody says stop."""
 
 import asyncio
+import os
 import random
 import time
 from collections.abc import AsyncGenerator, Iterable
@@ -11,7 +12,7 @@ from functools import partial
 import structlog
 
 from events.bus import Bus
-from events.http.addresses import Reach, own
+from events.http.addresses import Network, Reach, own
 from events.jetstream.bus import connect
 from events.kube.auth import transport, transport_of
 from events.kube.client import Kube
@@ -33,6 +34,8 @@ from services.runtime.token_bucket import Rate
 
 SETUP = "setup"
 """Who makes the streams, once, so that no service needs the right to."""
+PRICED = "alate.catalog.configured"
+"""Whether price catalogs are configured: 1, or 0 where clusters are placed without prices."""
 
 log = structlog.get_logger()
 
@@ -49,12 +52,22 @@ async def run(names: tuple[str, ...], settings: Settings) -> None:
         health = Health(time.monotonic, trouble=lambda: ports.bus.trouble)
         metrics = telemetry.exposition(title, meters) if settings.prometheus else None
         address = await stack.enter_async_context(served(settings.health_address, health, metrics))
+        report_catalog(settings, names, meters)
         log.info("process.serving", health=address, services=names)
         try:
             await until_told(_all(running, health))
         except asyncio.CancelledError:
             log.info("process.leaving")
         log.info("process.left", services=names)
+
+
+def report_catalog(settings: Settings, names: Iterable[str], meters: Meters) -> None:
+    """Say of the services that work with prices whether there are any: the shipped sample is never used by default."""
+    priced = {"inventory", "provisioning"}.intersection(names)
+    for name in priced:
+        meters.gauge(PRICED, name, {(("service", name),): float(bool(settings.catalog))})
+    if priced and not settings.catalog:
+        log.warning("catalog.missing", services=sorted(priced), setting="ALATE_CATALOG")
 
 
 async def _all(running: Iterable[Running], health: Health) -> None:
@@ -71,16 +84,17 @@ async def _all(running: Iterable[Running], health: Health) -> None:
 async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerator[Ports]:
     kube = Kube(await transport(settings.kubeconfig, settings.context), random=random.random)
     bus = await join(settings, title, meters)
+    network = own(os.environ.get("KUBERNETES_SERVICE_HOST", ""), settings.own_ranges)
     try:
         yield Ports(
             bus=bus,
             management=kube,
-            open_cluster=partial(_open_cluster, allowed(settings.clusters_allow)),
+            open_cluster=partial(_open_cluster, allowed(settings.clusters_allow), network),
             clouds=backends(kube),
             clock=lambda: datetime.now(UTC),
             jitter=random.random,
             meters=meters,
-            sources=sources(settings.catalog, _reach(settings.catalog_allow, "ALATE_CATALOG_ALLOW")),
+            sources=sources(settings.catalog, Reach(allowed(settings.catalog_allow), "ALATE_CATALOG_ALLOW", network)),
             priced=bool(settings.catalog),
             control_planes=settings.control_planes,
             refresh=timedelta(hours=settings.catalog_hours),
@@ -90,19 +104,15 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
             label_nodes=settings.label_nodes,
             retention=timedelta(days=settings.retention_days),
             door=_door(settings),
-            receivers=_receivers(settings),
+            receivers=_receivers(settings, network),
         )
     finally:
         await bus.close()
         await kube.close()
 
 
-def _reach(words: str, setting: str) -> Reach:
-    return Reach(allowed(words), setting, own())
-
-
-def _receivers(settings: Settings) -> Receivers:
-    reach = _reach(settings.outbound_allow, "ALATE_OUTBOUND_ALLOW")
+def _receivers(settings: Settings, network: frozenset[Network | str]) -> Receivers:
+    reach = Reach(allowed(settings.outbound_allow), "ALATE_OUTBOUND_ALLOW", network)
     return Receivers(settings.outbound_targets, settings.outbound_secrets, partial(posting, reach=reach))
 
 
@@ -124,5 +134,5 @@ async def set_up(settings: Settings) -> None:
     await bus.close()
 
 
-async def _open_cluster(may: frozenset[str], kubeconfig: str) -> Kube:
-    return Kube(await transport_of(kubeconfig, allowed=may), random=random.random, bounds=FOUNDED)
+async def _open_cluster(may: frozenset[str], network: frozenset[Network | str], kubeconfig: str) -> Kube:
+    return Kube(await transport_of(kubeconfig, allowed=may, own=network), random=random.random, bounds=FOUNDED)

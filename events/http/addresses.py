@@ -1,7 +1,5 @@
 """Where connections may lead is decided by the address itself, so that no name, redirect or second look-up leads on."""
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from errno import EACCES
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -22,8 +20,6 @@ _METADATA = frozenset(
 """Where Azure, Alibaba, Oracle, AWS and Google keep them beside 169.254.0.0/16, by their documentation."""
 _EMBEDDING = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96", "::/96")))
 """Whose last 32 bits are the address of version 4 that they lead to: RFC 6052, 8215, 2765, 4291."""
-RANGES = "ALATE_OWN_RANGES"
-"""Names the ranges of the Services and pods of the cluster that alate runs in, with commas between."""
 Network = IPv4Network | IPv6Network
 _INSIDE = (".svc", ".cluster.local")
 _CLUSTERS_OWN = frozenset({"kubernetes", "kubernetes.default"})
@@ -78,14 +74,13 @@ def check(reach: Reach | None, host: str) -> None:
         raise Unreachable(why)
 
 
-def own(environment: Mapping[str, str] = os.environ) -> frozenset[Network | str]:
-    """The API server that a pod is told of, some by name, and the ranges that the setting names. Raises ValueError."""
-    api = environment.get("KUBERNETES_SERVICE_HOST", "")
+def own(api: str = "", networks: str = "") -> frozenset[Network | str]:
+    """The network of the cluster alate runs in: its API server (address or name), and ranges. Raises ValueError."""
     try:
-        told: set[Network | str] = {ip_network(api)} if api else set()
+        server: set[Network | str] = {ip_network(api)} if api else set()
     except ValueError:
-        told = {api.lower().rstrip(".")}
-    return frozenset(told) | ranges(environment.get(RANGES, ""))
+        server = {api.lower().rstrip(".")}
+    return frozenset(server) | ranges(networks)
 
 
 def ranges(words: str) -> frozenset[Network]:

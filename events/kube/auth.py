@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from events.http.addresses import PLACES, PRIVATE, Reach, own
+from events.http.addresses import PLACES, PRIVATE, Network, Reach
 from events.kube.config_loader import borrow
 from events.kube.http import ANSWER, Access, Credentials, HttpTransport
 from events.kube.kubeconfig import (
@@ -83,14 +83,20 @@ async def transport(
 
 
 async def transport_of(
-    kubeconfig_yaml: str, *, source: str = "the kubeconfig", clock: Clock = _now, allowed: frozenset[str] = FOREIGN
+    kubeconfig_yaml: str,
+    *,
+    source: str = "the kubeconfig",
+    clock: Clock = _now,
+    allowed: frozenset[str] = FOREIGN,
+    own: frozenset[Network | str] = frozenset(),
 ) -> HttpTransport:
     """The API server of a kubeconfig that came out of a Secret; `source` names it in sentences.
 
     It may hold data only: whoever wrote the Secret must not run programs or read files here, nor have us speak to
-    what only we can reach. `allowed` says of what else it may be: places of `events.http.addresses`, PROXY, INSECURE.
+    what only we can reach. `allowed` says of what else it may be: places of `events.http.addresses`, PROXY, INSECURE;
+    `own` is the network of the cluster that alate runs in.
     """
-    reach = Reach(allowed, SETTING, own())
+    reach = Reach(allowed, SETTING, own)
 
     async def load() -> Access:
         return await _access(confined(sealed(chosen(parsed(kubeconfig_yaml, source), source)), allowed), clock)

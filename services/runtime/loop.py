@@ -217,7 +217,9 @@ class Runtime:
         dwelt = (written.since - old.since).total_seconds() if old else 0.0
         self._meters.transition(key.domain, was, _event(written), dwelt)
         self._log.info(
-            f"{key.domain}.{_event(written)}",
+            "entity.changed",
+            domain=key.domain,
+            state=_event(written),
             tenant=key.tenant,
             name=key.name,
             was=was or None,

@@ -4,9 +4,12 @@ import asyncio
 import gc
 
 import pytest
+from structlog.testing import capture_logs
 
+from events.meters import Meters
 from services.process.health import Health
-from services.run import _all
+from services.process.settings import Settings
+from services.run import PRICED, _all, report_catalog
 
 
 class Idle:
@@ -40,3 +43,16 @@ async def test_once_all_are_ready_what_is_there_is_looked_at_by_no_collection(id
         await asyncio.sleep(0)
     assert health.ready
     assert gc.get_freeze_count() > 10_000
+
+
+@pytest.mark.parametrize(("catalog", "names", "gauges", "warned"), [
+    ("", ("inventory", "edge"), [({"service": "inventory"}, 0.0)], ["catalog.missing"]),
+    ("/prices", ("provisioning",), [({"service": "provisioning"}, 1.0)], []),
+    ("", ("edge",), [], []),
+])  # fmt: skip
+def test_services_that_work_with_prices_report_when_no_catalog_is_configured(catalog, names, gauges, warned):
+    meters = Meters()
+    with capture_logs() as logs:
+        report_catalog(Settings(catalog=catalog), names, meters)
+    assert list(meters.gauges(PRICED)) == gauges
+    assert [each["event"] for each in logs] == warned

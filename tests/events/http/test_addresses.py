@@ -67,13 +67,14 @@ def test_each_place_is_allowed_by_its_own_word():
 
 
 def test_a_pod_is_told_of_its_own_api_server_and_its_operator_tells_the_rest():
-    told = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "ALATE_OWN_RANGES": "10.244.0.0/16, fd00::/64"}
-    assert own(told) == {ip_network(each) for each in ("10.96.0.1", "10.244.0.0/16", "fd00::/64")}
-    assert own({}) == frozenset()
+    assert own("10.96.0.1", "10.244.0.0/16, fd00::/64") == {
+        ip_network(each) for each in ("10.96.0.1", "10.244.0.0/16", "fd00::/64")
+    }
+    assert own() == frozenset()
 
 
 def test_an_api_server_that_a_pod_is_told_of_by_its_name_is_refused_by_that():
-    named = Reach(own=own({"KUBERNETES_SERVICE_HOST": "Api.example.COM"}))
+    named = Reach(own=own("Api.example.COM"))
     assert "the cluster that alate runs in" in named.refusal("api.example.com.")
     assert (named.refusal("k.io"), named.refusal("8.8.8.8")) == ("", "")
 
