@@ -150,7 +150,7 @@ class Bus(Protocol):
         """
         ...
 
-    async def last(self, stream: str, filter: str) -> Stored | None:  # noqa: A002 - JetStream's own word
+    async def last(self, stream: str, subject_filter: str) -> Stored | None:
         """The newest message on any subject the filter matches."""
         ...
 
@@ -178,15 +178,15 @@ class Bus(Protocol):
         """Set the timer of a subject, replacing the one that is there. Fires once, never early."""
         ...
 
-    async def purge(self, stream: str, filter: str) -> int:  # noqa: A002 - JetStream's own word
+    async def purge(self, stream: str, subject_filter: str) -> int:
         """Forget everything the filter matches; gives how many messages that were."""
         ...
 
-    async def count(self, stream: str, filter: str) -> int:  # noqa: A002 - JetStream's own word
+    async def count(self, stream: str, subject_filter: str) -> int:
         """How many messages the stream keeps on matching subjects."""
         ...
 
-    async def read(self, stream: str, filter: str) -> tuple[Stored, ...]:  # noqa: A002 - JetStream's own word
+    async def read(self, stream: str, subject_filter: str) -> tuple[Stored, ...]:
         """Every message the stream keeps on matching subjects, oldest first: a history."""
         ...
 

@@ -72,9 +72,9 @@ class JetStreamBus:
         with self._storing.noting(message.subject):
             return await publish(self._wire, message, expect=expect, cancels=cancels, msg_id=msg_id, within=within)
 
-    async def last(self, stream: str, filter: str) -> Stored | None:  # noqa: A002 - JetStream's own word
+    async def last(self, stream: str, subject_filter: str) -> Stored | None:
         """See the port."""
-        msg = await direct(self._wire, stream, {"last_by_subj": filter})
+        msg = await direct(self._wire, stream, {"last_by_subj": subject_filter})
         return stored_direct(msg) if msg else None
 
     async def feed(self, stream: str, *filters: str) -> AsyncGenerator[FeedItem, None]:
@@ -127,24 +127,24 @@ class JetStreamBus:
         if ack.error:
             raise Refused(ack.error, timer.subject).denied()
 
-    async def purge(self, stream: str, filter: str) -> int:  # noqa: A002 - JetStream's own word
+    async def purge(self, stream: str, subject_filter: str) -> int:
         """See the port."""
         try:
-            return (await call(self._wire, f"STREAM.PURGE.{stream}", {"filter": filter}, Purged)).purged
+            return (await call(self._wire, f"STREAM.PURGE.{stream}", {"filter": subject_filter}, Purged)).purged
         except Refused as no:
             raise no.denied() from no
 
-    async def count(self, stream: str, filter: str) -> int:  # noqa: A002 - JetStream's own word
+    async def count(self, stream: str, subject_filter: str) -> int:
         """See the port."""
-        msg = await direct(self._wire, stream, {"seq": 1, "next_by_subj": filter, "batch": 1})
+        msg = await direct(self._wire, stream, {"seq": 1, "next_by_subj": subject_filter, "batch": 1})
         return int((msg.headers or {})["Nats-Num-Pending"]) + 1 if msg else 0
 
-    async def read(self, stream: str, filter: str) -> tuple[Stored, ...]:  # noqa: A002 - JetStream's own word
+    async def read(self, stream: str, subject_filter: str) -> tuple[Stored, ...]:
         """See the port."""
         if self._apart:
-            return tuple(await Look(self._wire, stream, (filter,)).kept())
+            return tuple(await Look(self._wire, stream, (subject_filter,)).kept())
         found: dict[int, Stored] = {}
-        async with aclosing(Feed(self._wire, stream, (filter,), ALL).run()) as feed:
+        async with aclosing(Feed(self._wire, stream, (subject_filter,), ALL).run()) as feed:
             async for stored in feed:
                 if isinstance(stored, CaughtUp):
                     break

@@ -133,9 +133,9 @@ class MemoryBus:
             log.forget(stored.sequence for stored in log.matching((cancels,)))
         return sequence
 
-    async def last(self, stream: str, filter: str) -> Stored | None:  # noqa: A002 - JetStream's own word
+    async def last(self, stream: str, subject_filter: str) -> Stored | None:
         """See the port."""
-        return self._here().log(stream).last(filter)
+        return self._here().log(stream).last(subject_filter)
 
     async def feed(self, stream: str, *filters: str) -> AsyncGenerator[FeedItem, None]:
         """See the port; memory is never lost, so it never begins again."""
@@ -184,18 +184,18 @@ class MemoryBus:
         """See the port."""
         self._here().arm(timer)
 
-    async def purge(self, stream: str, filter: str) -> int:  # noqa: A002 - JetStream's own word
+    async def purge(self, stream: str, subject_filter: str) -> int:
         """See the port."""
         log = self._here().log(stream)
-        return log.forget(stored.sequence for stored in log.matching((filter,)))
+        return log.forget(stored.sequence for stored in log.matching((subject_filter,)))
 
-    async def count(self, stream: str, filter: str) -> int:  # noqa: A002 - JetStream's own word
+    async def count(self, stream: str, subject_filter: str) -> int:
         """See the port."""
-        return len(self._here().log(stream).matching((filter,)))
+        return len(self._here().log(stream).matching((subject_filter,)))
 
-    async def read(self, stream: str, filter: str) -> tuple[Stored, ...]:  # noqa: A002 - JetStream's own word
+    async def read(self, stream: str, subject_filter: str) -> tuple[Stored, ...]:
         """See the port."""
-        return tuple(self._here().log(stream).matching((filter,)))
+        return tuple(self._here().log(stream).matching((subject_filter,)))
 
     async def at(self, stream: str, sequence: int) -> Stored | None:
         """See the port."""

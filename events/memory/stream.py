@@ -94,9 +94,9 @@ class Log:
         self._age()
         return self._messages.get(sequence)
 
-    def last(self, filter: str) -> Stored | None:  # noqa: A002 - JetStream's own word
+    def last(self, subject_filter: str) -> Stored | None:
         """The newest of all that match."""
-        return self.get(self._tip(filter))
+        return self.get(self._tip(subject_filter))
 
     def matching(self, filters: Sequence[str]) -> list[Stored]:
         """All that match, oldest first."""
@@ -134,9 +134,9 @@ class Log:
             self._bell.ring()
         return len(gone)
 
-    def _tip(self, filter: str) -> int:  # noqa: A002 - JetStream's own word
+    def _tip(self, subject_filter: str) -> int:
         self._age()
-        return max((next(reversed(self._subjects[s])) for s in self._matched((filter,))), default=0)
+        return max((next(reversed(self._subjects[s])) for s in self._matched((subject_filter,))), default=0)
 
     def _matched(self, filters: Sequence[str]) -> Iterator[str]:
         matches = matcher(tuple(filters))

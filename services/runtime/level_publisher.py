@@ -49,9 +49,9 @@ class RetryingBus:
         """See the port; a repeat is our own publish, and no conflict. Raises `Conflict`, `Denied`."""
         return await retry_forever(self._jitter, lambda: self._bus.publish(message, expect=expect, msg_id=msg_id))
 
-    async def last(self, stream: str, filter: str) -> Stored | None:  # noqa: A002 - JetStream's own word
+    async def last(self, stream: str, subject_filter: str) -> Stored | None:
         """See the port."""
-        return await retry_forever(self._jitter, lambda: self._bus.last(stream, filter))
+        return await retry_forever(self._jitter, lambda: self._bus.last(stream, subject_filter))
 
     def feed(self, stream: str, *filters: str) -> AsyncGenerator[FeedItem, None]:
         """See the port: a feed that has begun waits by itself; one that cannot begin raises `Unavailable`."""
@@ -91,12 +91,12 @@ class SubjectIndex:
             if not below:
                 del self._below[_above(subject)]
 
-    def under(self, filter: str) -> tuple[str, ...]:  # noqa: A002 - the bus's own word
+    def under(self, subject_filter: str) -> tuple[str, ...]:
         """The subjects that a filter means whose stars stand at its end; one star is found at once."""
-        if not filter.endswith("*"):
-            return (filter,) if filter in self._said else ()
-        head = filter.rstrip("*.")
-        if filter == f"{head}.*":
+        if not subject_filter.endswith("*"):
+            return (subject_filter,) if subject_filter in self._said else ()
+        head = subject_filter.rstrip("*.")
+        if subject_filter == f"{head}.*":
             return tuple(self._below.get(head, ()))
         return tuple(subject for subject in self._said if subject.startswith(f"{head}."))
 

@@ -84,8 +84,8 @@ class MortalBus(MemoryBus):
     async def publish(self, message: Message, **how: Any) -> int:
         return await self._life.call(lambda: super(MortalBus, self).publish(message, **how))
 
-    async def last(self, stream: str, filter: str) -> Stored | None:  # noqa: A002 - as in the port
-        return await self._life.call(lambda: super(MortalBus, self).last(stream, filter))
+    async def last(self, stream: str, subject_filter: str) -> Stored | None:
+        return await self._life.call(lambda: super(MortalBus, self).last(stream, subject_filter))
 
     async def wake(self, timer: Timer) -> None:
         await self._life.call(lambda: super(MortalBus, self).wake(timer))

@@ -125,9 +125,9 @@ class Flaky(MemoryBus):
             raise Conflict(expect.sequence)
         return await super().publish(message, **how)
 
-    async def purge(self, stream: str, filter: str) -> int:  # noqa: A002 - as in the port
+    async def purge(self, stream: str, subject_filter: str) -> int:
         self._perhaps("purge")
-        return await super().purge(stream, filter)
+        return await super().purge(stream, subject_filter)
 
 
 class House:

@@ -27,9 +27,9 @@ class Away(MemoryBus):
         self._answer()
         return await super().publish(message, **how)
 
-    async def last(self, stream, filter):  # noqa: A002 - as in the port
+    async def last(self, stream, subject_filter):
         self._answer()
-        return await super().last(stream, filter)
+        return await super().last(stream, subject_filter)
 
 
 @pytest.mark.parametrize(
