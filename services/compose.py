@@ -10,6 +10,8 @@ from events.bus import Bus
 from events.kube.client import Kube
 from events.telemetry import Meters
 from services.addons.service import service as addons_service
+from services.clients.catalog_sources import CatalogSource
+from services.clients.workload_clusters import Workloads
 from services.clouds.cluster_object import Kept
 from services.clouds.port import Cloud
 from services.edge.service import CLOSED, Door, Edge
@@ -17,8 +19,6 @@ from services.gateway.service import Gateway
 from services.inventory.market.loop import Market
 from services.inventory.read.labels import labels_of, no_labels
 from services.inventory.service import Inventory
-from services.kubernetes.workload_clusters import Workloads
-from services.market.catalog_sources import CatalogSource
 from services.outbound.service import NOBODY, Outbound, Receivers
 from services.provisioning.service import service as provisioning_service
 from services.roles import SERVICES as ROLES

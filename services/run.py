@@ -19,10 +19,10 @@ from events.kube.client import Kube
 from events.kube.limits import FOUNDED
 from events.streams import STREAMS
 from events.telemetry import Meters
+from services.clients.catalog_sources import sources
 from services.clouds import backends
 from services.compose import SERVICES, Ports, Running
 from services.edge.service import Door
-from services.market.catalog_sources import sources
 from services.outbound.http_client import posting
 from services.outbound.service import Receivers
 from services.process import logs, telemetry

@@ -16,9 +16,9 @@ from events.cloudevents import CloudEvent, encode
 from schemas.cluster import Ready, Released, Waiting
 from schemas.generate.jsonschema import schema
 from schemas.registry import declarations
+from services.clients.catalog_sources import sources
 from services.eventlog.filters import is_event
 from services.eventlog.record import Said
-from services.market.catalog_sources import sources
 from tests.contracts.clouds.house import House
 from tests.corpus import FOLDER
 from tests.services.sandbox.clouds.conftest import clock, running_sandbox

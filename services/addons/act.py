@@ -2,7 +2,7 @@
 
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object, Resource
-from events.kube.resources import find
+from events.kube.discovery import find
 from schemas.addon import AddonFailed, AddonHealthy, AddonPending, AddonRemoved, ApplyAddon, CheckAddon, WithdrawAddon
 from schemas.wish import digest
 from services.addons import spec as asked
@@ -11,7 +11,7 @@ from services.addons.owned_objects import LABEL, Belonging, belonging, groups
 from services.addons.recheck import Checks, Ends
 from services.addons.record import Note, forget, note, noted, notes
 from services.addons.withdraw import Withdrawal
-from services.kubernetes.workload_clusters import Keyless, Workloads
+from services.clients.workload_clusters import Keyless, Workloads
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from events.kube.client import Kube, Object, Resource
-from events.kube.resources import CRDS, find
-from services.clouds.labels import GROUP
+from events.kube.discovery import find
+from events.kube.resources import CRDS
+from services.kubernetes.labels import GROUP
 
 LABEL = f"{GROUP}/addon"
 """On every object of an add-on; its value is the add-on."""

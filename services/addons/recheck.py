@@ -11,7 +11,7 @@ from schemas.wish import digest
 from services.addons import spec
 from services.addons.health import health
 from services.addons.owned_objects import belonging, look
-from services.kubernetes.workload_clusters import Workloads
+from services.clients.workload_clusters import Workloads
 from services.runtime.machine import Event
 
 EVERY = 60.0

@@ -8,7 +8,7 @@ from events.errors import NotFound
 from events.kube.client import Kube, Object
 from events.kube.resources import CONFIGMAPS
 from services.addons.owned_objects import Belonging, look, owner
-from services.clouds.labels import GROUP, MANAGER
+from services.kubernetes.labels import GROUP, MANAGER
 
 NAMESPACE = "kube-system"
 LABEL = f"{GROUP}/belongings"

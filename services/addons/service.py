@@ -16,7 +16,7 @@ from schemas.teardown import Cleaning, Ending
 from services.addons.act import act
 from services.addons.decide import decide
 from services.addons.todo import todo
-from services.kubernetes.workload_clusters import Workloads
+from services.clients.workload_clusters import Workloads
 from services.runtime.loop import Service
 from services.runtime.machine import Event
 from services.runtime.read_model import ReadModel, entities

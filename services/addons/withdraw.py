@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from events.errors import Denied, NotFound
 from events.kube.client import Kube, Object, Resource
-from events.kube.resources import CRDS, NAMESPACES, served
+from events.kube.discovery import served
+from events.kube.resources import CRDS, NAMESPACES
 from services.addons.owned_objects import LABEL, Belonging, look, owner
 from services.addons.record import Note
 

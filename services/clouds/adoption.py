@@ -11,7 +11,7 @@ from events.kube.errors import NotServed
 from schemas.placement import Attempt
 from schemas.wish import Adopt, OnRelease, Wish
 from services.clouds.cluster_object import own, rewrite, uninstalled
-from services.clouds.labels import ATTEMPT, CLUSTER, UID
+from services.kubernetes.labels import ATTEMPT, CLUSTER, UID
 
 
 async def standing(kube: Kube, resource: Resource, name: str, tenant: str) -> Object:

@@ -9,7 +9,8 @@ import msgspec
 
 from events.errors import Denied, NotFound
 from events.kube.client import Kube, Object, Resource
-from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS, MACHINEHEALTHCHECKS, find
+from events.kube.discovery import find
+from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS, MACHINEHEALTHCHECKS
 from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt
@@ -31,7 +32,6 @@ from services.clouds.cluster_object import (
 from services.clouds.cluster_templates import CLOUD_LABEL, KEY, PREFIX, Source, Sources, cloud_of
 from services.clouds.conditions import ABSENT, conditions, failure
 from services.clouds.existing_cluster import Standing, of_cluster
-from services.clouds.labels import GROUP
 from services.clouds.leftovers import CLUSTER_NAME, leftovers
 from services.clouds.manifest_patches import Render, sized, versioned
 from services.clouds.manifests import declares, filled, health_check, render
@@ -40,6 +40,7 @@ from services.clouds.port import labels, owner
 from services.clouds.rollout import control_plane, running, workers
 from services.clouds.template_values import over
 from services.clouds.topology import class_of, grown, infrastructure_of, risen, topology
+from services.kubernetes.labels import GROUP
 
 AT_ONCE = 4
 """For how many Clusters what belongs to them is made at a time: of many, each is there itself before that."""

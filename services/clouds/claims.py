@@ -7,8 +7,8 @@ from events.errors import Denied, NoCapacity, NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import CLUSTERDEPLOYMENTS, CONFIGMAPS
 from schemas.placement import Lot
-from services.clouds.labels import ATTEMPT, CLUSTER, UID
 from services.clouds.template_matching import MACHINES, POOL
+from services.kubernetes.labels import ATTEMPT, CLUSTER, UID
 
 WHOSE = (CLUSTER, UID, ATTEMPT)
 

@@ -5,12 +5,12 @@ from contextlib import suppress
 
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource
+from events.kube.discovery import find
 from events.kube.errors import NotServed
-from events.kube.resources import find
 from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.wish import own_name
-from services.clouds.labels import ATTEMPT, CLUSTER, UID
+from services.kubernetes.labels import ATTEMPT, CLUSTER, UID
 
 BEFORE = "v1beta1"
 """What Cluster API spoke before v1beta2, and k0rdent speaks."""

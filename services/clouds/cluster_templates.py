@@ -8,9 +8,9 @@ from events.kube.resources import CLUSTERCLASSES, CONFIGMAPS
 from schemas.cluster import NOT_INSTALLED
 from schemas.wish import Wish
 from services.clouds.cluster_object import Kept, newest
-from services.clouds.labels import GROUP
 from services.clouds.manifests import sells_spot
 from services.clouds.topology import buys_spot
+from services.kubernetes.labels import GROUP
 
 PREFIX = "alate-capi-"
 """A template's ConfigMap is named ``alate-capi-<cloud>``, unless the Colony names another."""

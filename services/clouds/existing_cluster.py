@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from events.kube.port import Object
-from services.clouds.labels import GROUP
 from services.clouds.template_matching import MACHINES
 from services.clouds.template_values import CHARTS, Chart, Config
+from services.kubernetes.labels import GROUP
 from services.kubernetes.version_skew import plain
 
 INSTANCE = f"{GROUP}/instance"

@@ -6,7 +6,7 @@ from events.kube.errors import NotServed
 from events.kube.port import part
 from events.kube.resources import CAPI, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
 from services.clouds.cluster_object import newest
-from services.clouds.labels import CLUSTER
+from services.kubernetes.labels import CLUSTER
 
 UNSERVED = 5.0
 """Seconds until it is asked again for a kind that is not served now."""

@@ -6,8 +6,8 @@ from events.kube.port import part
 from events.kube.resources import SECRETS
 from schemas.wish import Pool
 from services.clouds.claims import claimed
-from services.clouds.labels import GROUP
 from services.clouds.template_matching import POOL, Means
+from services.kubernetes.labels import GROUP
 
 KUBECONFIG = f"{GROUP}/kubeconfig"
 """The annotation of a ClusterDeployment that names the Secret with the kubeconfig of a cluster that is lent."""

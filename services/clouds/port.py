@@ -10,7 +10,7 @@ from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds.cluster_object import Kept
 from services.clouds.existing_cluster import Standing
-from services.clouds.labels import ATTEMPT, CLUSTER, MANAGER, UID
+from services.kubernetes.labels import ATTEMPT, CLUSTER, MANAGER, UID
 
 
 class Cloud(Protocol):

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from events.errors import Denied
 from events.kube.port import Object
 from schemas.documents import InvalidYaml, document
-from services.clouds.labels import GROUP
 from services.clouds.template_values import CHARTS, Config, asks_version
+from services.kubernetes.labels import GROUP
 from services.kubernetes.version_skew import plain, same_minor
 
 CONFIG = f"{GROUP}/config"

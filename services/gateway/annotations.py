@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 from events.kube.port import Object
 from events.telemetry import TRACEPARENT, TRACESTATE, Trace, extract
-from services.clouds.labels import GROUP
 from services.gateway.wishes import EVENT_ANNOTATION, RELEASE_ANNOTATION
+from services.kubernetes.labels import GROUP
 
 MANAGER = "alate-gateway"
 """The field manager of the gateway."""

@@ -15,7 +15,6 @@ from schemas.cluster import ClusterState, Released, Releasing
 from schemas.crds import InvalidResource
 from schemas.registry import declared
 from schemas.wish import Wish
-from services.clouds.labels import GROUP
 from services.gateway.annotations import MANAGER, release_trace_of, trace_of
 from services.gateway.kubeconfig.controller import Kubeconfigs
 from services.gateway.kubeconfig.secret import KubeconfigSources, sources
@@ -32,6 +31,7 @@ from services.gateway.wishes import (
     with_dropped_addons,
     with_remains,
 )
+from services.kubernetes.labels import GROUP
 from services.runtime.level_publisher import LevelPublisher
 
 FINALIZER = f"{GROUP}/teardown"

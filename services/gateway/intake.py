@@ -19,10 +19,10 @@ from schemas.crds import InvalidResource, read_colony
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, names_of
 from schemas.wish import ClusterRequest, ExtendRequest, ReleaseRequest, ScaleRequest
-from services.clouds.labels import FORCE, GROUP
-from services.colony.apply import apply_edit
+from services.clients.colonies import apply_edit
 from services.colony.edits import NoSuchPool, Patch, Untimely, extending, scaling
 from services.gateway.annotations import event_annotations, release_annotations
+from services.kubernetes.labels import FORCE, GROUP
 from services.runtime.worker import LONGEST, Worker
 
 T = TypeVar("T")

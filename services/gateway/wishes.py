@@ -10,7 +10,7 @@ from schemas.crds import AdoptSpec, ClusterSpec, Colony, InvalidResource, Networ
 from schemas.infra import InfraSeen, Remains
 from schemas.limits import Limits
 from schemas.wish import AddonRef, Adopt, Need, Network, Pool, Taint, Wish, digest
-from services.clouds.labels import FORCE
+from services.kubernetes.labels import FORCE
 
 EVENT_ANNOTATION = "alate.dev/event-id"
 """The annotation that names the event a Colony was made of."""

@@ -10,12 +10,12 @@ from events.bus import Bus
 from events.kube.client import Kube
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
+from services.clients.workload_clusters import Workloads
 from services.inventory.market.loop import Market
 from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.responder import desk
 from services.inventory.watch.cleanup import Sweep
 from services.inventory.watch.clusters import Clusters
-from services.kubernetes.workload_clusters import Workloads
 from services.runtime.level_publisher import LevelPublisher, RetryingBus
 
 log = structlog.get_logger()

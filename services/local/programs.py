@@ -9,12 +9,12 @@ from secrets import token_hex
 
 from events.jetstream.credentials import Credentials
 from events.jetstream.server import binary, config
+from services.clients.catalog_sources import SAMPLE
 from services.local.folder import Folder, Ports
 from services.local.keys import file as key_file
 from services.local.keys import known
 from services.local.probe import HOST, Busy, Probe, api, free_ports, greets, http, is_free, nats, unstoring
 from services.local.program import Program
-from services.market.catalog_sources import SAMPLE
 from services.process.secret_file import write_private
 
 SERVICES = ("gateway", "inventory", "provisioning", "addons", "teardown", "edge", "outbound")

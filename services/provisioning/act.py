@@ -32,9 +32,9 @@ from schemas.wish import Adopt, Need
 from services.clouds import backend_for, elsewhere
 from services.clouds.cluster_object import uninstalled
 from services.clouds.port import Cloud
+from services.provisioning.market_view import MarketView
 from services.provisioning.placement.adoption import nothing_to_adopt
 from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT
-from services.provisioning.placement.market_view import MarketView
 from services.provisioning.placement.rank import NOTHING_FITS
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event

@@ -16,7 +16,7 @@ from services.clouds.port import Cloud
 from services.provisioning.act import act
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
-from services.provisioning.placement.market_view import MarketView
+from services.provisioning.market_view import MarketView
 from services.runtime.loop import Service
 from services.runtime.read_model import ReadModel, levels
 from services.runtime.subscriptions import subscribe

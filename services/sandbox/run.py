@@ -11,8 +11,8 @@ import uvloop
 
 from events.jetstream.bus import connect
 from events.jetstream.credentials import NOBODY, Credentials
+from services.clients.catalog_sources import SAMPLE
 from services.market.catalog_parser import read_folder
-from services.market.catalog_sources import SAMPLE
 from services.process import logs
 from services.process.gc_tuning import settle
 from services.process.secret_file import write_private

@@ -25,8 +25,8 @@ from schemas.teardown import (
     Draining,
     Verifying,
 )
+from services.clients.workload_clusters import Keyless, Workloads
 from services.clouds.port import Cloud
-from services.kubernetes.workload_clusters import Keyless, Workloads
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event, Waits
 from services.teardown import cluster_cleanup

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from events.errors import Fault, NotFound
 from events.kube.client import Kube, Object, Resource
-from events.kube.resources import NODES, PODS, PVCS, SERVICES, find
-from services.clouds.labels import MANAGER
+from events.kube.discovery import find
+from events.kube.resources import NODES, PODS, PVCS, SERVICES
+from services.kubernetes.labels import MANAGER
 from services.kubernetes.name_list import MOST, first_names
 from services.kubernetes.resources import BadQuantity, bound, finished, held
 from services.teardown.controllers import controller, end, named, stop

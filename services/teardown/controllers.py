@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from events.errors import Denied, Fault, NotFound
 from events.kube.client import Kube, Object, Resource
-from events.kube.resources import find
-from services.clouds.labels import MANAGER
+from events.kube.discovery import find
+from services.kubernetes.labels import MANAGER
 
 DEEPEST = 6
 """So many owners above one another are followed: a CronJob's Job's pod has two."""

@@ -7,8 +7,8 @@ from schemas import cluster
 from schemas.addon import Withdrawn
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
+from services.clients.workload_clusters import Workloads
 from services.clouds.port import Cloud
-from services.kubernetes.workload_clusters import Workloads
 from services.runtime.loop import Service
 from services.runtime.subscriptions import subscribe, subscribe_all
 from services.teardown.act import act

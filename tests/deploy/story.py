@@ -17,11 +17,11 @@ from events.kube.client import Kube, Object
 from events.kube.kubeconfig import parsed
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, MACHINES, SECRETS, TRIGGERS
 from events.meters import Meters
+from services.clients.catalog_sources import SAMPLE, sources
 from services.clouds import backends
 from services.compose import SERVICES, Ports
 from services.edge.page.colonies import ActionOptions
 from services.market.catalog_parser import read_folder
-from services.market.catalog_sources import SAMPLE, sources
 from services.outbound.service import Receivers
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.kubeconfig import kubeconfig

@@ -12,6 +12,7 @@ from schemas.crds import read_trigger
 from schemas.documents import InvalidYaml, documents
 from schemas.registry import Stream, declarations
 from services.addons.service import SUBSCRIPTIONS as ADDONS
+from services.clients.catalog_sources import SAMPLE
 from services.edge.http.problem import Problem
 from services.edge.page.replay_buffer import format_cursor, parse_cursor
 from services.edge.page.summary import summarize
@@ -24,7 +25,6 @@ from services.edge.webhooks.request import Said
 from services.edge.webhooks.secrets import Endpoint
 from services.eventlog.filters import about
 from services.eventlog.record import Said as Shown
-from services.market.catalog_sources import SAMPLE
 from services.provisioning.service import SUBSCRIPTIONS as PROVISIONING
 from services.runtime.subscriptions import Router, Undecodable
 from services.sandbox.api.server.kubeconfig import kubeconfig

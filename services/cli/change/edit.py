@@ -16,7 +16,7 @@ from services.cli.connection import Connection
 from services.cli.get.labels import in_namespace
 from services.cli.output.render import FOR_PEOPLE, Form, Writer, document
 from services.cli.wait import Progress, current, follow, limited
-from services.colony.apply import apply_edit
+from services.clients.colonies import apply_edit
 from services.colony.edits import (
     NoSuchPool,
     Patch,

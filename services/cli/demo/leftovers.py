@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from events.bus import Bus
-from events.kube import resources
+from events.kube import discovery
 from events.kube.auth import TRUSTED, transport_of
 from events.kube.client import Kube, Object, Request
 from events.kube.resources import CAPI, CLUSTERDEPLOYMENTS, COLONIES, CONFIGMAPS, SECRETS
@@ -30,7 +30,7 @@ Objects = frozenset[tuple[str, str]]
 async def objects(kube: Kube) -> Objects:
     """Every object of every kind that can be listed, except the clouds' own books."""
     found: set[tuple[str, str]] = set()
-    for resource in await resources.served(kube, "list"):
+    for resource in await discovery.served(kube, "list"):
         if resource.plural in NOT_COUNTED:
             continue
         listed = await kube.list(resource)

@@ -16,10 +16,10 @@ from services.cli.migrate.exalsius import MachineType, kinds
 from services.cli.output.render import Form, Writer, document
 from services.cli.placement.market import offered
 from services.cli.request.submit import MANAGER
+from services.clients.catalog_sources import SAMPLE
 from services.clouds import backends
 from services.clouds.existing_cluster import Standing, Stood
 from services.errors import BadInput, Failed
-from services.market.catalog_sources import SAMPLE
 
 BACKENDS = {"clusterdeployment": "k0rdent", "cluster": "capi"}
 """By the word for what a back end has of a cluster."""

@@ -12,7 +12,7 @@ from services.cli.migrate.exalsius_reader import Left
 from services.cli.migrate.places import NOTHING, Accelerators, steps
 from services.cli.output.render import Writer, json_text
 from services.cli.placement.market import offered
-from services.market.catalog_sources import SAMPLE
+from services.clients.catalog_sources import SAMPLE
 
 
 async def show(  # noqa: PLR0913 - what a person says of it

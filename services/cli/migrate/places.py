@@ -20,9 +20,9 @@ from services.cli.migrate.exalsius_reader import (
     network,
     within,
 )
-from services.clouds.labels import GROUP
 from services.clouds.template_matching import CONFIG as ANNOTATION
 from services.clouds.template_matching import MACHINES, POOL
+from services.kubernetes.labels import GROUP
 
 REMOTE, ADOPTED = "remote-cluster-", "adopted-cluster-"
 """How k0rdent's templates for machines reached over SSH begin, and those for clusters that stand already."""

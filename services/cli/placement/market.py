@@ -12,13 +12,13 @@ from schemas.inventory import Offer
 from schemas.market import CatalogSeen
 from schemas.wish import Wish
 from services.cli.connection import Connection
+from services.clients.catalog_sources import sources
 from services.clouds import backends
 from services.clouds.port import Cloud
 from services.errors import BadInput, Failed
 from services.inventory.market.catalog_checks import judge
 from services.market.catalog_parser import CatalogReading, UnreadCatalog
-from services.market.catalog_sources import sources
-from services.provisioning.placement.market_view import MarketView
+from services.provisioning.market_view import MarketView
 from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.predicates import NOTHING_KNOWN, MarketKnowledge
 

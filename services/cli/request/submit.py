@@ -11,7 +11,7 @@ from services.cli.connection import Connection
 from services.cli.get.labels import in_namespace
 from services.cli.output.render import FOR_PEOPLE, Form, Writer, document
 from services.cli.wait import Progress, current, follow, limited
-from services.colony.apply import delete_colony
+from services.clients.colonies import delete_colony
 from services.errors import Failed
 
 MANAGER = "alate-cli"

@@ -9,7 +9,8 @@ from shlex import quote
 import schemas
 from events.errors import NotFound
 from events.kube.client import Kube
-from events.kube.resources import COLONIES, find
+from events.kube.discovery import find
+from events.kube.resources import COLONIES
 from services.cli.connection import joined, management, of_environment
 from services.cli.wait import Progress
 from services.errors import BadInput

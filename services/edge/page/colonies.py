@@ -11,8 +11,8 @@ from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from schemas import durations
+from services.clients.colonies import apply_edit, delete_colony
 from services.colony import edits
-from services.colony.apply import apply_edit, delete_colony
 from services.colony.edits import NoSuchPool, Patch, Untimely
 from services.edge.http.problem import Problem, not_now
 

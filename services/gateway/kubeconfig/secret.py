@@ -7,10 +7,10 @@ from typing import NamedTuple
 from events.errors import Denied
 from events.kube.port import Object
 from schemas.crds.manifest import GROUP, VERSION
-from services.clouds.labels import MANAGER
 from services.gateway.status.facts import Facts, KubeconfigStatus
 from services.gateway.status.previous import ConditionState
 from services.kubernetes.kubeconfig import context
+from services.kubernetes.labels import MANAGER
 
 SUFFIX = ".kubeconfig"
 """No back end's Secret ends so, but in ``-kubeconfig``; a Colony may have the name of one of their clusters."""

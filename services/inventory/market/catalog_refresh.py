@@ -9,10 +9,10 @@ import structlog
 from events.meters import CATALOG_FAILURES, CATALOG_REFUSED, Meters
 from schemas.inventory import Offers
 from schemas.market import CatalogSeen
+from services.clients.catalog_sources import CatalogSource
 from services.inventory.market.catalog_checks import Judgement, gone, judge
 from services.market.catalog import regions
 from services.market.catalog_parser import CatalogReading
-from services.market.catalog_sources import CatalogSource
 from services.runtime.level_publisher import LevelPublisher
 
 log = structlog.get_logger()

@@ -8,10 +8,10 @@ from events.bus import Bus
 from events.meters import Meters
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen, CatalogSeen
+from services.clients.catalog_sources import CatalogSource
 from services.inventory.market.capacity import Rooms
 from services.inventory.market.catalog_refresh import Prices
 from services.market.catalog import NONE
-from services.market.catalog_sources import CatalogSource
 from services.runtime.level_publisher import LevelPublisher, RetryingBus
 
 

@@ -14,13 +14,13 @@ from schemas.cluster import Hibernated, Placed, Provisioned, Ready, Released
 from schemas.entity import State
 from schemas.inventory import UNREADABLE, ClusterSeen
 from schemas.subjects import Key
+from services.clients.workload_clusters import Workloads
 from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.watch.cleanup import forget
 from services.inventory.watch.failure_domain import Domain
 from services.inventory.watch.publisher import Voice
 from services.inventory.watch.watcher import FIRST, LONGEST, NOBODY, Open, Watcher
 from services.kubernetes.malformed import MALFORMED
-from services.kubernetes.workload_clusters import Workloads
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import ReadModel, entities
 from services.runtime.workqueue import Failures

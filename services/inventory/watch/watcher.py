@@ -12,7 +12,7 @@ import structlog
 from events.backoff import Backoff
 from events.errors import Denied, Fault, NotFound
 from events.kube.client import Kube, Listed, Lost, Resource, Sight
-from events.kube.resources import find
+from events.kube.discovery import find
 from events.telemetry import Meters
 from schemas.inventory import UNREADABLE, ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
 from schemas.subjects import Key

@@ -11,8 +11,8 @@ from schemas.placement import Attempt, Placement
 from schemas.wish import Adopt, Need, Wish
 from services.clouds import adoption
 from services.clouds.k0rdent import K0rdent
-from services.clouds.labels import ATTEMPT, CLUSTER, UID
 from services.clouds.topology import grown, topology
+from services.kubernetes.labels import ATTEMPT, CLUSTER, UID
 from tests.contracts.api.test_schemas import SHARED, _define, _read, strict
 from tests.kube.places import home
 from tests.samples import LOT, POOL, cluster_class

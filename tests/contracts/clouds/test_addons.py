@@ -6,7 +6,8 @@ from contextlib import suppress
 import pytest
 
 from events.errors import NotFound
-from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, find
+from events.kube.discovery import find
+from events.kube.resources import COLONIES, CONFIGMAPS, CRDS
 from schemas.cluster import Ready
 from tests.services.addons.house import KIND
 from tests.services.addons.house import UNKNOWN as GADGET

@@ -10,8 +10,8 @@ from schemas.cluster import Ready, Released, Stalled, Waiting
 from schemas.crds import read_colony
 from schemas.placement import Attempt, Placement
 from services.clouds import kinds
-from services.clouds.labels import ATTEMPT, CLUSTER, UID
 from services.gateway.wishes import wishes
+from services.kubernetes.labels import ATTEMPT, CLUSTER, UID
 from tests.contracts.clouds.house import INSTANCE
 from tests.samples import LOT
 

@@ -4,7 +4,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events.kube.resources import COLONIES, MACHINEDEPLOYMENTS, find
+from events.kube.discovery import find
+from events.kube.resources import COLONIES, MACHINEDEPLOYMENTS
 from schemas.cluster import Ready
 from tests.contracts.clouds.house import full
 

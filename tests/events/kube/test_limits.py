@@ -9,8 +9,9 @@ from aiohttp import web
 
 from events.errors import Denied, TryLater
 from events.kube.client import Kube, Request, Response
+from events.kube.discovery import find
 from events.kube.limits import COUNTED, Bounds, TooLarge, values
-from events.kube.resources import CONFIGMAPS, find
+from events.kube.resources import CONFIGMAPS
 
 MOST = 100_000
 BOUNDS = Bounds(answer=MOST, listed=3 * MOST, values=10**6, items=50, event=MOST, pages=20)

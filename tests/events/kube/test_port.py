@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from yarl import URL
 
 from events.errors import Denied
+from events.kube.discovery import find
 from events.kube.http import _url
 from events.kube.port import Resource
-from events.kube.resources import CONFIGMAPS, SECRETS, find
+from events.kube.resources import CONFIGMAPS, SECRETS
 
 NO_NAMES = (
     "", ".", "..", "a/b", "../../default/secrets/base1-gpu-1-kubeconfig", "%2e%2e", "a%2fb", "a\r\nHost: b", "x" * 254,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from events.errors import NotFound
-from events.kube import resources
+from events.kube import discovery, resources
 from events.kube.client import Resource
 
 WIDGETS = {
@@ -27,9 +27,9 @@ def test_addresses_are_those_of_kubernetes():
 
 async def test_a_kind_is_found_by_discovery_and_asked_for_once(api, kube):
     api.say_raw(json.dumps(WIDGETS).encode())
-    found = await resources.find(kube, "demo.io/v1", "Widget")
+    found = await discovery.find(kube, "demo.io/v1", "Widget")
     assert found == Resource("demo.io", "v1", "widgets", "Widget")
-    assert await resources.find(kube, "demo.io/v1", "Plant") == Resource(
+    assert await discovery.find(kube, "demo.io/v1", "Plant") == Resource(
         "demo.io", "v1", "plants", "Plant", namespaced=False
     )
     assert [r.path for r in api.asked] == ["/apis/demo.io/v1"]
@@ -38,20 +38,20 @@ async def test_a_kind_is_found_by_discovery_and_asked_for_once(api, kube):
 async def test_a_kind_whose_crd_came_later_is_found(api, kube):
     api.say_raw(b'{"resources":[]}')
     with pytest.raises(NotFound, match=r"no kind Widget in demo.io/v1: is its CRD installed"):
-        await resources.find(kube, "demo.io/v1", "Widget")
+        await discovery.find(kube, "demo.io/v1", "Widget")
     api.say_raw(json.dumps(WIDGETS).encode())
-    assert (await resources.find(kube, "demo.io/v1", "Widget")).plural == "widgets"
+    assert (await discovery.find(kube, "demo.io/v1", "Widget")).plural == "widgets"
 
 
 async def test_a_group_nobody_serves_is_not_found(api, kube):
     api.refuse(404, "NotFound", "the server could not find the requested resource")
     with pytest.raises(NotFound, match=r"does not serve nobody.io/v1: is its CRD installed"):
-        await resources.find(kube, "nobody.io/v1", "Widget")
+        await discovery.find(kube, "nobody.io/v1", "Widget")
 
 
 async def test_core_kinds_are_looked_up_under_api(api, kube):
     api.say_raw(b'{"resources":[{"name":"pods","kind":"Pod","namespaced":true}]}')
-    assert await resources.find(kube, "v1", "Pod") == resources.PODS
+    assert await discovery.find(kube, "v1", "Pod") == resources.PODS
     assert api.asked[0].path == "/api/v1"
 
 
@@ -64,7 +64,7 @@ async def test_all_kinds_that_can_be_asked_for_something_are_found_once_by_the_p
     seen_alone = {"name": "shadows", "kind": "Shadow", "namespaced": True, "verbs": ["list"]}
     api.say_raw(json.dumps({"resources": [widgets, seen_alone]}).encode())
     api.say_raw(json.dumps({"resources": [widgets, widgets | {"name": "plants", "kind": "Plant"}]}).encode())
-    found = await resources.served(kube, "list", "delete")
+    found = await discovery.served(kube, "list", "delete")
     assert [one.path("n") for one in found] == [
         "/api/v1/namespaces/n/pods",
         "/apis/demo.io/v2/namespaces/n/widgets",
@@ -77,4 +77,4 @@ async def test_of_a_version_that_is_served_no_more_no_kinds_are_found(api, kube)
     api.say_raw(json.dumps({"groups": [{"preferredVersion": gone, "versions": [gone]}]}).encode())
     api.say_raw(b'{"resources":[]}')
     api.refuse(404, "NotFound", "the server could not find the requested resource")
-    assert await resources.served(kube, "list") == ()
+    assert await discovery.served(kube, "list") == ()

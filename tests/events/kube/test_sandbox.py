@@ -8,7 +8,8 @@ import pytest
 
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Changed, Kube, Listed
-from events.kube.resources import CONFIGMAPS, NODES, find
+from events.kube.discovery import find
+from events.kube.resources import CONFIGMAPS, NODES
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal

@@ -10,12 +10,13 @@ from typing import Any
 
 from events.errors import NotFound, TryLater
 from events.kube.client import Kube, Request, Response
-from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, SECRETS, find
+from events.kube.discovery import find
+from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, SECRETS
 from schemas.addon import AddonHealthy, ApplyAddon, CheckAddon, WithdrawAddon
 from schemas.subjects import Key
 from schemas.wish import digest
 from services.addons.act import act
-from services.kubernetes.workload_clusters import Workloads
+from services.clients.workload_clusters import Workloads
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
 

@@ -6,7 +6,8 @@ from contextlib import suppress
 import pytest
 
 from events.errors import Denied, TryLater
-from events.kube.resources import COLONIES, CONFIGMAPS, NAMESPACES, find
+from events.kube.discovery import find
+from events.kube.resources import COLONIES, CONFIGMAPS, NAMESPACES
 from schemas.addon import AddonHealthy, AddonPending
 from tests.services.addons.house import CONFIG, INSIDE, KIND, OTHER, SPACE, UNKNOWN, UNSERVED
 

@@ -147,7 +147,7 @@ def test_bad_input_is_one_clear_sentence_and_exit_code_2(here, words, sentence):
 def test_a_plan_ends_well_only_if_there_is_a_placement_for_every_cluster(tmp_path, extra, code):
     text = Path(COLONY).read_text().replace("maxPricePerHour: 60", extra or "maxPricePerHour: 60")
     (tmp_path / "colony.yaml").write_text(text)
-    done = alate("plan", "-f", "colony.yaml", "--catalog", str(ROOT / "services/market/sample_prices"), cwd=tmp_path)
+    done = alate("plan", "-f", "colony.yaml", "--catalog", str(ROOT / "services/clients/sample_prices"), cwd=tmp_path)
 
     assert done.returncode == code, done.stderr
     assert ("no placement: PriceCap: the cheapest offer costs" in done.stdout) == (code == 1)

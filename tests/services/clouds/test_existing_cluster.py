@@ -7,7 +7,7 @@ from events.kube.resources import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, 
 from services.clouds.capi import Capi
 from services.clouds.existing_cluster import Standing, Stood, of_cluster, of_deployment
 from services.clouds.k0rdent import K0rdent
-from services.clouds.labels import CLUSTER
+from services.kubernetes.labels import CLUSTER
 from services.sandbox.clouds.model.annotations import CONTROLPLANES
 from tests.samples import cluster_class
 

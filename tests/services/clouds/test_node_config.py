@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from events.errors import Denied
-from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CONFIGMAPS, MACHINEDEPLOYMENTS, find
+from events.kube.discovery import find
+from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CONFIGMAPS, MACHINEDEPLOYMENTS
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Taint
 from services.clouds.capi import Capi

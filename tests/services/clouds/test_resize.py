@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from events.errors import Denied, NotFound
-from events.kube.resources import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, find
+from events.kube.discovery import find
+from events.kube.resources import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent

@@ -19,10 +19,10 @@ from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
+from services.clients.catalog_sources import CatalogSource
+from services.clients.workload_clusters import Workloads
 from services.inventory.market.loop import Market
 from services.inventory.service import Inventory
-from services.kubernetes.workload_clusters import Workloads
-from services.market.catalog_sources import CatalogSource
 from services.runtime.entity_store import EntityStore
 from tests.foreign import Foreign, at_work
 from tests.samples import LOT

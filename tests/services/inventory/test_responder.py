@@ -13,9 +13,9 @@ from schemas.inventory import NodeSeen, Offer, Offers
 from schemas.limits import Limits
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
+from services.clients.workload_clusters import Workloads
 from services.inventory.market.loop import Market
 from services.inventory.service import Inventory
-from services.kubernetes.workload_clusters import Workloads
 from services.runtime.entity_store import EntityStore
 from services.runtime.level_publisher import LevelPublisher
 

@@ -13,7 +13,7 @@ from events.errors import Denied, Fault, NotFound, TryLater
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, NODES, PODS, PVCS, SECRETS, SERVICES
 from services.addons.owned_objects import owner
-from services.kubernetes.workload_clusters import Workloads
+from services.clients.workload_clusters import Workloads
 from services.runtime.workqueue import WorkQueue
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.store.journal import MemoryJournal

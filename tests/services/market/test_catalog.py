@@ -8,9 +8,9 @@ import pytest
 
 from schemas.inventory import Offer
 from schemas.registry import declared
+from services.clients.catalog_sources import SAMPLE
 from services.market.catalog import read, regions
 from services.market.catalog_parser import read_folder
-from services.market.catalog_sources import SAMPLE
 
 COLUMNS = (
     "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region,AvailabilityZone"

@@ -3,8 +3,8 @@
 import pytest
 
 from schemas.inventory import Offer
+from services.clients.catalog_sources import SAMPLE
 from services.market.catalog_parser import read_folder
-from services.market.catalog_sources import SAMPLE
 from services.market.jurisdictions import COUNTRIES, EU, country, within
 
 SHIPPED = read_folder(SAMPLE)

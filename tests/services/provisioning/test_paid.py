@@ -23,8 +23,8 @@ from services.gateway.status.message import message
 from services.provisioning.act import NO_CATALOG, ProvisioningCalls
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
+from services.provisioning.market_view import MarketView
 from services.provisioning.placement.adoption import UNPRICED
-from services.provisioning.placement.market_view import MarketView
 from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.rank import rank
 from tests.samples import POOL

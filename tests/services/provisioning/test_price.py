@@ -13,9 +13,9 @@ from schemas.inventory import Offer
 from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Spot, Wish
+from services.clients.catalog_sources import SAMPLE as SHIPPED
 from services.market.capacity import learn
 from services.market.catalog_parser import read_folder
-from services.market.catalog_sources import SAMPLE as SHIPPED
 from services.market.jurisdictions import EU, country
 from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.predicates import MarketKnowledge

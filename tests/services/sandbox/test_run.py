@@ -15,7 +15,8 @@ from events.errors import Denied, TryLater
 from events.jetstream.server import free_port
 from events.kube.auth import TRUSTED, transport, transport_of
 from events.kube.client import Kube
-from events.kube.resources import CLUSTERS, CONFIGMAPS, JOBS, NODES, SECRETS, find
+from events.kube.discovery import find
+from events.kube.resources import CLUSTERS, CONFIGMAPS, JOBS, NODES, SECRETS
 from services.sandbox.clouds.model.billing import machines_ever
 
 pytestmark = pytest.mark.stack

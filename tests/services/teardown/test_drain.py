@@ -6,8 +6,9 @@ import pytest
 
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Resource, Response
-from events.kube.resources import DEPLOYMENTS, JOBS, PODS, PVCS, SERVICES, find
-from services.kubernetes.workload_clusters import Keyless
+from events.kube.discovery import find
+from events.kube.resources import DEPLOYMENTS, JOBS, PODS, PVCS, SERVICES
+from services.clients.workload_clusters import Keyless
 from services.runtime.machine import Waits
 from services.sandbox.clouds.workloads.view import DAEMONSETS, REPLICASETS, STATEFULSETS
 from tests.services.teardown.founded import GPU_NODES, Founded, Opened, drained, look, pod, swept

@@ -17,8 +17,8 @@ from services.cli.demo.play import Play
 from services.cli.demo.run import COLONY
 from services.cli.demo.story import Story
 from services.cli.request.colony import from_file
+from services.clients.catalog_sources import SAMPLE, CatalogFiles
 from services.market.catalog_parser import read_folder
-from services.market.catalog_sources import SAMPLE, CatalogFiles
 from services.sandbox.clouds.engine.manager import Clouds
 from services.sandbox.clouds.model.pace import Pace
 from services.sandbox.clouds.model.shapes import shapes

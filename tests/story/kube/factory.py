@@ -14,7 +14,7 @@ from schemas.subjects import Key
 from services.cli.demo.leftovers import Objects
 from services.cli.demo.play import Play
 from services.cli.demo.story import Story
-from services.market.catalog_sources import CatalogFiles
+from services.clients.catalog_sources import CatalogFiles
 from tests.kube.fixtures import needs
 from tests.kube.managers import NAMES, Managers
 from tests.story.kube.count import counted, settled

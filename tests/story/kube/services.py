@@ -13,9 +13,9 @@ from events.jetstream.bus import connect
 from events.kube.auth import TRUSTED, transport_of
 from events.kube.client import Kube, Transport
 from events.telemetry import Meters
+from services.clients.catalog_sources import CatalogSource
 from services.clouds import backends
 from services.compose import SERVICES, Ports
-from services.market.catalog_sources import CatalogSource
 
 T = TypeVar("T")
 LOOK = 0.2

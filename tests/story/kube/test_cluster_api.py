@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import structlog
 
-from events.kube.resources import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS, NODES, SECRETS, find
+from events.kube.discovery import find
+from events.kube.resources import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS, NODES, SECRETS
 from schemas.subjects import Key
 from services.cli.demo.story import event_of
 from tests.milestones import missing

@@ -6,7 +6,8 @@ import pytest
 
 from events.errors import NotFound
 from events.kube.client import Kube
-from events.kube.resources import DEPLOYMENTS, JOBS, NODES, PODS, PVCS, SERVICES, find
+from events.kube.discovery import find
+from events.kube.resources import DEPLOYMENTS, JOBS, NODES, PODS, PVCS, SERVICES
 from schemas.entity import Due
 from schemas.limits import Limits
 from schemas.teardown import Cleaning, Drained, Draining

@@ -3,7 +3,8 @@
 import pytest
 import yaml
 
-from events.kube.resources import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS, find
+from events.kube.discovery import find
+from events.kube.resources import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS
 from schemas.subjects import Key
 from services.clouds.node_config import CAPACITY, GROUP
 from tests.services.clouds.test_topology import told

@@ -2,7 +2,8 @@
 
 import pytest
 
-from events.kube.resources import COLONIES, MACHINEDEPLOYMENTS, MACHINES, find
+from events.kube.discovery import find
+from events.kube.resources import COLONIES, MACHINEDEPLOYMENTS, MACHINES
 from schemas.subjects import Key
 from tests.story.kube.factory import factory
 from tests.story.kube.test_cluster_api import KEY, colony

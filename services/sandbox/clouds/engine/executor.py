@@ -6,7 +6,8 @@ from typing import Any
 
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object, Resource
-from events.kube.resources import CONFIGMAPS, NODES, SECRETS, find
+from events.kube.discovery import find
+from events.kube.resources import CONFIGMAPS, NODES, SECRETS
 from services.sandbox.clouds.engine.cache import Cache, is_gone
 from services.sandbox.clouds.model.actions import (
     Action,

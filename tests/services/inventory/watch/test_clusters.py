@@ -10,8 +10,8 @@ from events.kube.resources import NODES
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
+from services.clients.workload_clusters import Workloads
 from services.inventory.watch.clusters import Clusters
-from services.kubernetes.workload_clusters import Workloads
 from services.runtime.level_publisher import LevelPublisher
 
 pytestmark = [pytest.mark.looptime]

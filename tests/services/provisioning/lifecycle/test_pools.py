@@ -15,7 +15,7 @@ from schemas.teardown import TeardownReleasing
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
-from services.provisioning.placement.market_view import pools_unavailable_message, wish_for_new_pools
+from services.provisioning.market_view import pools_unavailable_message, wish_for_new_pools
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

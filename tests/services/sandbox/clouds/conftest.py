@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from events.kube.client import Changed, Kube, Object, Resource
-from events.kube.resources import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, MACHINESETS, NAMESPACES, find
+from events.kube.discovery import find
+from events.kube.resources import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, MACHINESETS, NAMESPACES
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.api.server.local import LocalTransport

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from events.kube.resources import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, SECRETS, find
+from events.kube.discovery import find
+from events.kube.resources import CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
 from services.sandbox.clouds.model.billing import machines_ever
 from tests.milestones import missing
 

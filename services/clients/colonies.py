@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
-from services.clouds.labels import FORCE
 from services.colony.edits import MANAGER, Patch
+from services.kubernetes.labels import FORCE
 
 FORCED: Object = {"metadata": {"annotations": {FORCE: "true"}}}
 

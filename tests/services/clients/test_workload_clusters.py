@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from events.errors import Denied
 from events.kube.auth import transport_of
 from events.kube.client import Kube
-from services.kubernetes.workload_clusters import Keyless, Workloads
+from services.clients.workload_clusters import Keyless, Workloads
 from services.sandbox.api.server.kubeconfig import kubeconfig
 
 GOOD = kubeconfig("https://10.0.0.1:6443", "x", "").replace("certificate-authority-data: ''", "")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from aiohttp import web
 
+from services.clients.catalog_sources import CatalogFiles, CatalogUrl, sources
 from services.market.catalog_parser import CatalogText, UnreadCatalog
-from services.market.catalog_sources import CatalogFiles, CatalogUrl, sources
 
 
 def test_a_setting_names_several_sources_and_whose_they_are():

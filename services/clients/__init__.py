@@ -1,0 +1,1 @@
+"""Clients that several services share: workload clusters, price catalogs, Colonies."""
