@@ -4,6 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE # the tests start hundreds of processes: what one compiled serves all others
+QUICK := $(addprefix tests/schemas/test_,accelerators.py durations.py lifecycle.py registry.py subjects.py) \
+	$(addprefix tests/services/,colony entities gateway/status inventory/read kubernetes market) \
+	$(addprefix tests/services/provisioning/,lifecycle placement)
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,8 +23,11 @@ demo: setup ## the main job, shown happening: a cluster founded and gone
 	$(BIN)/alate demo
 
 test: setup ## the tests, on the real nats-server
-	$(BIN)/pytest -n 2 -m "not alone and not faults"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not alone and not faults and not slow"
 	$(BIN)/pytest -m "alone and not faults"
+
+test-quick: setup ## the decisions alone: no process, no socket, no waiting; in seconds
+	ALATE_TEST_ALIKE=1 $(BIN)/pytest -n 2 $(QUICK)
 
 kube: setup ## the real Kubernetes and Cluster API for the tests, built from Go modules into the user's cache, once
 	$(BIN)/python -m tests.kube.build
@@ -29,7 +35,8 @@ kube: setup ## the real Kubernetes and Cluster API for the tests, built from Go 
 test-faults: setup ## the real Kubernetes taken away, and 20 clusters through Cluster API (half an hour, after make kube)
 	$(BIN)/pytest -m faults
 
-test-slow: setup ## what of `make test` is too slow for every day: every state that an entity can reach
+test-slow: setup ## what is too slow for every day: every state an entity can reach, a whole trace
+	$(BIN)/pytest -n 2 --dist worksteal -m "slow and not kube"
 	ALATE_TEST_ALIKE=inf $(BIN)/pytest -n 2 tests/services/entities
 
 test-long: setup ## 10,000 histories, 100,000 hostile inputs, 50 ends, 20 kills of NATS, each stopped for a minute, a minute of attack (over an hour)
@@ -84,4 +91,4 @@ lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements-dev.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group fuzz -o requirements-fuzz.lock
 
-.PHONY: pictures help setup demo test test-faults test-slow test-long fuzz kube asyncapi check bench bench-kube docs generate lock
+.PHONY: pictures help setup demo test test-quick test-faults test-slow test-long fuzz kube asyncapi check bench bench-kube docs generate lock

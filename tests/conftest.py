@@ -30,18 +30,19 @@ IN_PROCESS = pytest.mark.looptime(noop_cycles=0)
 """Virtual time moves as soon as nothing can run: nothing comes from outside the process that 42 idle turns of the loop
 would have to be left for. A test where something does says so by a mark of its own.
 """
-CROWDS = ("containers", "kube", "stack")
-"""Marks of tests that start many processes: `make test` runs them in one process, when all others are done."""
+CROWDS = ("containers", "kube")
+"""Marks of tests that start very many processes: `make test` runs them in one process, when all others are done."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark those that want the machine to themselves, and let virtual time move at once."""
+    """Mark those that want the machine to themselves, let virtual time move at once, and begin with what waits most."""
     for item in items:
         if item.get_closest_marker("looptime"):
             item.add_marker(IN_PROCESS)
         if any(item.get_closest_marker(name) for name in CROWDS):
             item.add_marker("alone")
+    items.sort(key=lambda item: item.get_closest_marker("stack") is None)
 
 
 @pytest.fixture

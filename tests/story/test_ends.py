@@ -86,7 +86,7 @@ async def spoil(stack, name, text):
 async def gone(stack, name, *how):
     done = await stack.alate("delete", name, *how, "--wait", within=SOON)
     assert done.code == 0, done
-    assert f"colony/{name} is gone" in done.out
+    assert f"colony/{name} deleted" in done.out
 
 
 async def steps(stack, name):

@@ -102,7 +102,7 @@ async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack, tm
 
     gone = await stack.alate("delete", "train", "--wait")
     assert gone.code == 0, gone
-    assert "colony/train is gone" in gone.out
+    assert "colony/train deleted" in gone.out
     assert (await stack.alate("get", "colony", "train")).code == 1
 
 

@@ -76,6 +76,7 @@ def test_a_file_that_is_not_there_is_one_sentence(tmp_path):
         read(tmp_path / "none.csv", FILES[1])
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_the_whole_trace_is_counted_the_same(capsys):
     files = (OPENB / "openb_node_list_all_node.csv", OPENB / "openb_pod_list_default.csv")
