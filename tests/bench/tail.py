@@ -11,7 +11,7 @@ from nats.aio.client import Client
 from events.bus import EPOCH
 from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
-from services.cli.events.tail import Out, tail
+from services.cli.events.tail import BufferedOutput, tail
 from services.eventlog.filters import Which
 from tests.bench.figure import Figure, Goal, alternate, of_pairs
 from tests.corpus import corpus
@@ -59,7 +59,7 @@ async def _ours(url: str) -> float:
             over.set()
 
     began = perf_counter()
-    task = asyncio.create_task(tail(bus, Which(), EPOCH, form="json", out=Out(write, NOWHERE.flush)))
+    task = asyncio.create_task(tail(bus, Which(), EPOCH, form="json", out=BufferedOutput(write, NOWHERE.flush)))
     await over.wait()
     seconds = perf_counter() - began
     task.cancel()

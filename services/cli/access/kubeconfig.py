@@ -8,7 +8,7 @@ from events.kube.client import Kube, Object
 from events.kube.kubeconfig import Chosen, together
 from events.kube.resources import COLONIES, SECRETS
 from services.cli.connection import Connection
-from services.cli.output.render import Writer, json_text
+from services.cli.output.render import TextWriter, json_text
 from services.errors import Failed
 from services.kubernetes.kubeconfig import context, opens, written
 from services.process.secret_file import write_private
@@ -26,7 +26,7 @@ class KubeconfigRequest(NamedTuple):
     as_json: bool
 
 
-async def make(where: Connection, wanted: KubeconfigRequest, *, write: Writer, tell: Writer) -> None:
+async def make(where: Connection, wanted: KubeconfigRequest, *, write: TextWriter, tell: TextWriter) -> None:
     """Write it; `tell` which are left out. Raises Failed if none exists, Denied("BadKubeconfig") if one is invalid."""
     found: dict[str, Chosen] = {}
     async with where.kube() as kube:

@@ -14,7 +14,7 @@ from events.kube.resources import COLONIES
 from schemas import durations
 from services.cli.connection import Connection
 from services.cli.get.labels import in_namespace
-from services.cli.output.render import FOR_PEOPLE, Form, Writer, document
+from services.cli.output.render import FOR_PEOPLE, Form, TextWriter, document
 from services.cli.wait import Progress, current, follow, limited
 from services.clients.colonies import apply_edit
 from services.colony.edits import (
@@ -138,7 +138,7 @@ async def change(  # noqa: PLR0913 - what, how it is written, and how long it is
     wait: bool,
     limit: float | None = None,
     form: Form,
-    write: Writer,
+    write: TextWriter,
     progress: Progress | None = None,
 ) -> None:
     """Make a change. Raises BadInput, TimedOut; Failed if the Colony is missing, or refuses it, or its cluster ends."""

@@ -47,14 +47,14 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Audit:
-    """Every single thing that is lost or there twice, in words."""
+class CountResult:
+    """Everything that is lost or duplicated, in words."""
 
     lost: tuple[str, ...] = ()
     duplicates: tuple[str, ...] = ()
 
 
-def audit(evidence: Evidence) -> Audit:
+def audit(evidence: Evidence) -> CountResult:
     """Count what is missing, and what is there more than once."""
     lost = [
         *(f"{_path(key)} has no history" for key in sorted(evidence.expected - evidence.histories.keys())),
@@ -67,7 +67,7 @@ def audit(evidence: Evidence) -> Audit:
         *(again for key, history in evidence.histories.items() for again in _again(key, history)),
         *(f"{machine} made beyond what was bought" for each in evidence.purchases for machine in _surplus(each)),
     ]
-    return Audit(tuple(lost), tuple(twice))
+    return CountResult(tuple(lost), tuple(twice))
 
 
 def _path(key: Key) -> str:

@@ -20,19 +20,19 @@ from services.cli.demo.words import bought, price, usage, words
 
 FRAME = 0.1
 """Seconds between two drawings."""
-Row = tuple[str, str]
+BoardRow = tuple[str, str]
 
 
-def rows(story: Story, now: datetime) -> list[Row]:
+def rows(story: Story, now: datetime) -> list[BoardRow]:
     """Title and text of each line, cluster by cluster."""
     market = sum(map(len, story.offers.values()))
     clouds = sorted({cloud for cloud, _ in story.offers})
-    head: list[Row] = [("market", f"{market} offers of {', '.join(clouds)}")] if market else []
+    head: list[BoardRow] = [("market", f"{market} offers of {', '.join(clouds)}")] if market else []
     clusters = [key for key in story.states if key.domain == "cluster"]
     return head + [row for key in clusters for row in _cluster(story, key, now)]
 
 
-def _cluster(story: Story, key: Key, now: datetime) -> Iterator[Row]:
+def _cluster(story: Story, key: Key, now: datetime) -> Iterator[BoardRow]:
     states = story.states[key]
     yield "cluster", f"{key.name}  {_path(states, now)}"
     founded = next((state for state in reversed(states) if isinstance(state, Placed)), None)
@@ -44,7 +44,7 @@ def _cluster(story: Story, key: Key, now: datetime) -> Iterator[Row]:
         yield "end", f"{_path(ending, now)}  {_countdown(story, ending[-1], now)}".rstrip()
 
 
-def _inside(story: Story, key: Key, state: State, now: datetime) -> Iterator[Row]:
+def _inside(story: Story, key: Key, state: State, now: datetime) -> Iterator[BoardRow]:
     nodes = [node for (cluster, _), node in story.nodes.items() if cluster == key.name and node.present]
     if nodes and isinstance(state, Placed):
         need = state.wish.need
@@ -91,7 +91,7 @@ def _countdown(story: Story, ending: State, now: datetime) -> str:
     return f"idle: goes in {max(0.0, (end - now).total_seconds()):.1f} s"
 
 
-def drawn(lines: Iterable[Row], title: str) -> Panel:
+def drawn(lines: Iterable[BoardRow], title: str) -> Panel:
     """The lines as a panel."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="cyan", no_wrap=True)

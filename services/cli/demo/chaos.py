@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 from schemas import addon, cluster, teardown
 from schemas.inventory import ClusterSeen, NodeSeen
-from services.cli.demo.story import Heard
+from services.cli.demo.story import DemoEvent
 from services.local.programs import NATS, SANDBOX
 
-Moment = Callable[[Heard], bool]
+KillCondition = Callable[[DemoEvent], bool]
 
 
-def _says(kind: type) -> Moment:
+def _says(kind: type) -> KillCondition:
     return lambda heard: isinstance(heard.said, kind)
 
 
-MOMENTS: Mapping[str, Moment] = {
+MOMENTS: Mapping[str, KillCondition] = {
     "provisioning": _says(cluster.Launching),
     SANDBOX: _says(NodeSeen),
     "addons": _says(addon.Applying),
@@ -59,7 +59,7 @@ class Chaos:
         """Every process was killed."""
         return not self._left
 
-    def hear(self, heard: Heard) -> None:
+    def hear(self, heard: DemoEvent) -> None:
         """Kill whose moment this is."""
         now = [name for name, moment in self._left.items() if moment(heard)]
         for name in now or ([*self._left][:1] if self.hurry else []):
@@ -68,7 +68,7 @@ class Chaos:
                 self.killed.append(Killed(name, round(self._clock(), 2), _when(heard)))
 
 
-def _when(heard: Heard) -> str:
+def _when(heard: DemoEvent) -> str:
     head, event = heard.names[:2]
     match heard.said:
         case ClusterSeen() as seen:

@@ -17,7 +17,7 @@ from schemas.cluster import Released
 from schemas.subjects import Key
 from schemas.teardown import Gone
 from schemas.wish import cluster_name
-from services.cli.demo.story import FILTERS, Heard, Story, event_of
+from services.cli.demo.story import FILTERS, DemoEvent, Story, event_of
 from services.errors import Failed
 
 MANAGER = "alate-demo"
@@ -87,7 +87,7 @@ class Play:
             if isinstance(fed, Stored):
                 self.story.hear(fed)
 
-    def _note(self, _: Heard) -> None:
+    def _note(self, _: DemoEvent) -> None:
         self._news.set()
 
     async def _until(self, true: Callable[[], bool]) -> None:

@@ -16,7 +16,7 @@ from schemas.placement import Attempt
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
 from services.cli.demo import leftovers
-from services.cli.demo.audit import Audit, Evidence, Purchase, Record, audit
+from services.cli.demo.audit import CountResult, Evidence, Purchase, Record, audit
 from services.cli.demo.leftovers import Objects
 from services.cli.demo.story import LIFECYCLES, read
 from services.cli.demo.unanswered import unanswered
@@ -31,11 +31,11 @@ class Proof:
     """What was counted."""
 
     leftovers: dict[str, int]
-    audit: Audit
+    audit: CountResult
 
     @property
     def clean(self) -> bool:
-        """Nothing is left, lost or there twice."""
+        """Nothing is left, lost or duplicated."""
         return not (any(self.leftovers.values()) or self.audit.lost or self.audit.duplicates)
 
 

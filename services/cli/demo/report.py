@@ -7,13 +7,13 @@ import msgspec
 from schemas.cluster import Placed, Released
 from schemas.entity import State
 from schemas.wire import WireStruct
-from services.cli.demo.audit import TERMINAL, Audit
+from services.cli.demo.audit import TERMINAL, CountResult
 from services.cli.demo.chaos import Chaos, Killed
 from services.cli.demo.proof import Proof
 from services.cli.demo.story import Story, event_of, spans
 
 
-class Offer(WireStruct, frozen=True):
+class FirstOffer(WireStruct, frozen=True):
     """What the first cluster was founded on."""
 
     cloud: str
@@ -24,7 +24,7 @@ class Offer(WireStruct, frozen=True):
     spot: bool
 
 
-class Report(WireStruct, frozen=True, kw_only=True):
+class DemoReport(WireStruct, frozen=True, kw_only=True):
     """What `alate demo -o json` prints."""
 
     ok: bool
@@ -33,7 +33,7 @@ class Report(WireStruct, frozen=True, kw_only=True):
     transitions: int
     phases: dict[str, float]
     """Seconds in each state of the first cluster, then of its teardown (``teardown.<state>``)."""
-    offer: Offer | None
+    offer: FirstOffer | None
     cost_usd: float
     leftovers: dict[str, int]
     leftovers_total: int
@@ -47,11 +47,11 @@ class Report(WireStruct, frozen=True, kw_only=True):
     """If it is not ok: everything that is wrong, in words."""
 
 
-def made(story: Story, seconds: float, proof: Proof | str, failure: str, chaos: Chaos | None) -> Report:
+def made(story: Story, seconds: float, proof: Proof | str, failure: str, chaos: Chaos | None) -> DemoReport:
     """Everything together; `proof` is a sentence if nothing could be counted, `failure` is empty if all went well."""
-    counted = proof if isinstance(proof, Proof) else Proof({}, Audit())
+    counted = proof if isinstance(proof, Proof) else Proof({}, CountResult())
     problems = (*filter(None, (failure, "" if isinstance(proof, Proof) else proof)), *_found(counted))
-    return Report(
+    return DemoReport(
         ok=not problems,
         seconds=round(seconds, 2),
         transitions=story.transitions,
@@ -69,19 +69,19 @@ def made(story: Story, seconds: float, proof: Proof | str, failure: str, chaos: 
 
 
 def _found(proof: Proof) -> Iterator[str]:
-    yield from (f"left over: {count} {name}" for name, count in proof.leftovers.items() if count)
+    yield from (f"leftover: {count} {name}" for name, count in proof.leftovers.items() if count)
     yield from (f"lost: {each}" for each in proof.audit.lost)
-    yield from (f"there twice: {each}" for each in proof.audit.duplicates)
+    yield from (f"duplicate: {each}" for each in proof.audit.duplicates)
 
 
-def offer(story: Story) -> Offer | None:
+def offer(story: Story) -> FirstOffer | None:
     """The offer the first cluster was founded on last."""
     founded = [state for state in _first(story, "cluster") if isinstance(state, Placed)]
     if not founded:
         return None
     placement = founded[-1].attempt.placement
     lot = placement.lots[0]
-    return Offer(placement.cloud, placement.region, lot.instance, placement.price_per_hour, lot.spot)
+    return FirstOffer(placement.cloud, placement.region, lot.instance, placement.price_per_hour, lot.spot)
 
 
 def phases(story: Story) -> dict[str, float]:
@@ -97,7 +97,7 @@ def cost(story: Story) -> float:
     return round(sum(s.cost_usd for s in story.domain("cluster").values() if isinstance(s, Released)), 6)
 
 
-def summary(report: Report) -> Iterator[str]:
+def summary(report: DemoReport) -> Iterator[str]:
     """The same for people."""
     for name, seconds in report.phases.items():
         yield f"  {name:<22}{seconds:>8.2f} s"
@@ -106,11 +106,11 @@ def summary(report: Report) -> Iterator[str]:
     if report.cut_off_seconds is not msgspec.UNSET:
         yield f"deleted while its job ran: gone in {report.cut_off_seconds:.1f} s"
     yield f"{report.transitions} transitions in {report.seconds:.1f} s; cost ${report.cost_usd:.4f} (simulated)"
-    yield f"lost: {report.lost}   there twice: {report.duplicates}   left over: {report.leftovers_total}"
+    yield f"lost: {report.lost}   duplicates: {report.duplicates}   leftovers: {report.leftovers_total}"
     yield "counted: " + ", ".join(f"{name} {count}" for name, count in report.leftovers.items())
     if report.problems is not msgspec.UNSET:
-        yield from (f"wrong: {problem}" for problem in report.problems)
-    yield "proven: nothing is left" if report.ok else "NOT proven"
+        yield from (f"problem: {problem}" for problem in report.problems)
+    yield "ok: nothing is left" if report.ok else "not ok"
 
 
 def _first(story: Story, domain: str) -> Sequence[State]:

@@ -13,7 +13,7 @@ from services.cli.demo.chaos import Chaos
 from services.cli.demo.leftovers import objects
 from services.cli.demo.play import STORY, Play, endless
 from services.cli.demo.proof import Counter, Proof
-from services.cli.demo.report import Report, made, summary
+from services.cli.demo.report import DemoReport, made, summary
 from services.cli.demo.screen import Screen, screen
 from services.cli.demo.story import Story
 from services.cli.output.render import json_text
@@ -55,7 +55,7 @@ def _root(keep: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-async def _perform(wiring: Wiring, stack: Supervisor, out: Screen, chaos: Chaos | None) -> Report:
+async def _perform(wiring: Wiring, stack: Supervisor, out: Screen, chaos: Chaos | None) -> DemoReport:
     async with AsyncExitStack() as at_end:
         bus = await at_end.enter_async_context(joined(wiring.bus, operator(wiring.key(OPERATOR)), PATIENCE))
         kube = await at_end.enter_async_context(management(str(wiring.management)))

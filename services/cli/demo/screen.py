@@ -8,27 +8,27 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.panel import Panel
 
-from services.cli.demo.board import Row, drawn, live, rows
+from services.cli.demo.board import BoardRow, drawn, live, rows
 from services.cli.demo.chaos import Chaos
-from services.cli.demo.story import Heard, Story
+from services.cli.demo.story import DemoEvent, Story
 from services.cli.demo.words import line
 from services.local.child import Child, Phase
 from services.local.supervisor import Supervisor
 
-Clock = Callable[[], float]
+DemoClock = Callable[[], float]
 """Seconds since the demo began."""
 
 
 class Screen:
     """Shows nothing: for whoever wants one JSON object."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: DemoClock) -> None:
         self.clock = clock
 
     def say(self, text: str) -> None:
         """A line between the acts."""
 
-    def heard(self, heard: Heard) -> None:
+    def heard(self, heard: DemoEvent) -> None:
         """Something new was said on the bus."""
 
     def process(self, child: Child) -> None:
@@ -40,10 +40,10 @@ class Screen:
         yield
 
 
-class Lines(Screen):
+class LineScreen(Screen):
     """One line per change."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: DemoClock) -> None:
         super().__init__(clock)
         self._said: dict[tuple[str, ...], str] = {}
 
@@ -51,7 +51,7 @@ class Lines(Screen):
         sys.stdout.write(f"{self.clock():8.2f} s  {text}\n")
         sys.stdout.flush()
 
-    def heard(self, heard: Heard) -> None:
+    def heard(self, heard: DemoEvent) -> None:
         text = line(heard)
         if text is not None and self._said.get(heard.names) != text:  # a level may differ in what is not shown
             self._said[heard.names] = text
@@ -61,10 +61,10 @@ class Lines(Screen):
         self.say(f"process   {child.program.name:<34} {child.phase}")
 
 
-class Picture(Screen):
+class LiveScreen(Screen):
     """A live display."""
 
-    def __init__(self, clock: Clock, console: Console) -> None:
+    def __init__(self, clock: DemoClock, console: Console) -> None:
         super().__init__(clock)
         self._console = console
 
@@ -82,18 +82,18 @@ class Picture(Screen):
             yield
 
 
-def screen(clock: Clock, *, as_json: bool) -> Screen:
+def screen(clock: DemoClock, *, as_json: bool) -> Screen:
     """The one that fits where we write to."""
     if as_json:
         return Screen(clock)
     console = Console()
-    return Picture(clock, console) if console.is_terminal else Lines(clock)
+    return LiveScreen(clock, console) if console.is_terminal else LineScreen(clock)
 
 
 COLOURS = {Phase.UP: "green", Phase.STARTING: "yellow", Phase.WAITING: "red", Phase.STOPPED: "dim"}
 
 
-def _processes(stack: Supervisor, chaos: Chaos | None) -> list[Row]:
+def _processes(stack: Supervisor, chaos: Chaos | None) -> list[BoardRow]:
     shown = "  ".join(f"[{COLOURS[child.phase]}]{child.program.name}[/]" for child in stack.children)
     killed = [("killed", ", ".join(f"{each.process} ({each.when})" for each in chaos.killed))] if chaos else []
     return [("processes", shown), *killed]

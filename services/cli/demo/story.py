@@ -25,7 +25,7 @@ FILTERS = {
 SHAPES = {(each.domain, each.event): each.struct for each in declarations()}
 
 
-class Heard(NamedTuple):
+class DemoEvent(NamedTuple):
     """One message that said something new."""
 
     names: tuple[str, ...]
@@ -35,7 +35,7 @@ class Heard(NamedTuple):
     """When the server stored it."""
 
 
-Listener = Callable[[Heard], None]
+Listener = Callable[[DemoEvent], None]
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Story:
         """How many states were decided."""
         return sum(map(len, self.states.values()))
 
-    def _take(self, heard: Heard) -> bool:
+    def _take(self, heard: DemoEvent) -> bool:
         names, said = heard.names, heard.said
         match said:
             case State():
@@ -90,11 +90,11 @@ class Story:
         return True
 
 
-def read(stored: Stored) -> Heard | None:
+def read(stored: Stored) -> DemoEvent | None:
     """Decode a message by its subject; None if it is none of those that are shown."""
     names = names_of(stored.subject)
     shape = SHAPES.get((names[0], names[1])) if len(names) > 1 else None
-    return Heard(names, msgspec.json.decode(stored.data, type=shape), stored.time) if shape else None
+    return DemoEvent(names, msgspec.json.decode(stored.data, type=shape), stored.time) if shape else None
 
 
 def spans(states: Sequence[State], name: Callable[[State], str]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from schemas.cluster import Placed
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen
 from schemas.placement import Attempt
-from services.cli.demo.story import Heard, event_of
+from services.cli.demo.story import DemoEvent, event_of
 
 Words = Callable[[Any], str]
 
@@ -70,7 +70,7 @@ def usage(seen: ClusterSeen, now: datetime) -> str:
     return held + idle
 
 
-def line(heard: Heard) -> str | None:
+def line(heard: DemoEvent) -> str | None:
     """One line for one change; None if it is not worth one."""
     names, said = heard.names, heard.said
     match said:

@@ -9,14 +9,14 @@ import msgspec
 
 from events.bus import EPOCH, Bus
 from schemas.registry import Stream
-from services.cli.events.shadow import WRONG, Found, Look, look_again
-from services.cli.output.render import Form, Writer, document
+from services.cli.events.shadow import WRONG, Comparison, ReplayOutcome, look_again
+from services.cli.output.render import Form, TextWriter, document
 from services.errors import BadInput
 from services.eventlog.record import Said, read
 from services.eventlog.scan import kept
 
 
-async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, form: Form, write: Writer) -> bool:
+async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, form: Form, write: TextWriter) -> bool:
     """Show it; whether nothing differs of what was decided since then."""
     others = [said for file in recordings for said in recorded(file)]
     others += [said async for said in kept(bus, Stream.LEVELS, since=EPOCH)]
@@ -25,7 +25,7 @@ async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, form: F
     wrong = [look for look in looks if look.found in WRONG]
     counts = Counter(look.found for look in looks)
     if form != "table":
-        numbers = {found.value: counts[found] for found in Found}
+        numbers = {found.value: counts[found] for found in ReplayOutcome}
         write(
             document(
                 {"transitions": len(looks), "found": numbers, "differences": [look.item() for look in wrong]}, form
@@ -51,17 +51,17 @@ def recorded(file: Path) -> list[Said]:
     return found
 
 
-def _lines(look: Look) -> str:
+def _lines(look: Comparison) -> str:
     head = f"{look.found.value}: {look.said.stored.subject}  {look.said.place}  {look.said.id}  {look.why}\n"
     return head + "".join(f"    {name}: stored {one!r}, now {other!r}\n" for name, (one, other) in look.changed.items())
 
 
-def _summary(counts: Counter[Found], total: int) -> list[str]:
-    made = counts[Found.SAME] + counts[Found.DIFFERS]
-    lines = [f"{total} transitions, {made} of them decided once more: {counts[Found.SAME]} the same\n"]
+def _summary(counts: Counter[ReplayOutcome], total: int) -> list[str]:
+    made = counts[ReplayOutcome.SAME] + counts[ReplayOutcome.DIFFERS]
+    lines = [f"{total} transitions, {made} of them decided once more: {counts[ReplayOutcome.SAME]} the same\n"]
     notes = {
-        Found.REPLACED: "cannot be: a level that led to them is replaced by now; --with takes a recording",
-        Found.OWN_WORK: "cannot be: they came of the service's own work, which is no message",
+        ReplayOutcome.REPLACED: "cannot be: a level that led to them is replaced by now; --with takes a recording",
+        ReplayOutcome.OWN_WORK: "cannot be: they came of the service's own work, which is no message",
     }
     lines += [f"{counts[found]} {note}\n" for found, note in notes.items() if counts[found]]
     return lines

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from events.bus import Bus
-from services.cli.output.render import Columns, Form, Printer, Writer, document
+from services.cli.output.render import Columns, Form, Printer, TextWriter, document
 from services.eventlog.dead_letters import Letter, chosen, grouped
 from services.eventlog.record import clock
 from services.eventlog.redrive import STREAM, again, check, letters
@@ -26,7 +26,7 @@ TABLE = Columns(
 )
 
 
-async def ls(bus: Bus, form: Form, write: Writer) -> None:
+async def ls(bus: Bus, form: Form, write: TextWriter) -> None:
     """Show one line per cause."""
     found = grouped(await letters(bus))
     if not found and form == "table":
@@ -35,7 +35,7 @@ async def ls(bus: Bus, form: Form, write: Writer) -> None:
         Printer(TABLE, form, write).all(found)
 
 
-async def show(bus: Bus, which: str, *, form: Form, write: Writer) -> None:
+async def show(bus: Bus, which: str, *, form: Form, write: TextWriter) -> None:
     """Show letters in full. Raises BadInput if there are none."""
     found = chosen(await letters(bus), which)
     if form != "table":
@@ -44,7 +44,7 @@ async def show(bus: Bus, which: str, *, form: Form, write: Writer) -> None:
         write("\n".join("".join(f"{line}\n" for line in _lines(letter.item())) for letter in found))
 
 
-async def redrive(bus: Bus, which: str, *, dry: bool, write: Writer, tell_progress: Tell = progress) -> None:
+async def redrive(bus: Bus, which: str, *, dry: bool, write: TextWriter, tell_progress: Tell = progress) -> None:
     """Tell letters once more to the consumer that failed, alone. Raises BadInput, Failed."""
     found = chosen(await letters(bus), which)
     await check(bus, found)
@@ -56,7 +56,7 @@ async def redrive(bus: Bus, which: str, *, dry: bool, write: Writer, tell_progre
             tell_progress(f"{number} of {len(found)} done")
 
 
-async def drop(bus: Bus, which: str, *, dry: bool, write: Writer) -> None:
+async def drop(bus: Bus, which: str, *, dry: bool, write: TextWriter) -> None:
     """Forget letters for good. Raises BadInput if there are none."""
     for letter in chosen(await letters(bus), which):
         if not dry:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import msgspec
 
 from events.bus import Bus
-from services.cli.output.render import Form, Writer, document
+from services.cli.output.render import Form, TextWriter, document
 from services.eventlog.record import Said, clock
 from services.eventlog.scan import find
 
 
-async def get(bus: Bus, name: str, *, form: Form, write: Writer) -> None:
+async def get(bus: Bus, name: str, *, form: Form, write: TextWriter) -> None:
     """Show it. Raises Failed if it is not kept."""
     said = await find(bus, name)
     write("".join(f"{line}\n" for line in _lines(said)) if form == "table" else document(said.item(), form))

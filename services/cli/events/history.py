@@ -6,7 +6,7 @@ import msgspec
 
 from events.bus import Bus
 from services.cli.get.labels import label
-from services.cli.output.render import Columns, Form, Printer, Writer
+from services.cli.output.render import Columns, Form, Printer, TextWriter
 from services.eventlog.history import Turn, history, totals
 from services.eventlog.record import clock
 
@@ -22,7 +22,7 @@ TABLE = Columns(
 )
 
 
-async def show(bus: Bus, tenant: str, cluster: str, form: Form, write: Writer) -> None:
+async def show(bus: Bus, tenant: str, cluster: str, form: Form, write: TextWriter) -> None:
     """Show it."""
     turns = await history(bus, tenant, cluster)
     Printer(TABLE, form, write).all([turn.item() | {"name": _name(turn)} for turn in turns])

@@ -9,7 +9,7 @@ import msgspec
 from schemas.registry import declared
 from schemas.wish import ExtendRequest
 from services.cli.connection import found
-from services.cli.output.render import Form, Writer, document
+from services.cli.output.render import Form, TextWriter, document
 from services.errors import BadInput
 from services.local.folder import Absent
 from services.local.keys import file
@@ -75,7 +75,7 @@ def snippets(to: Stack, tenant: str, name: str) -> list[Snippet]:
     return found
 
 
-def show(found: list[Snippet], tool: str | None, *, form: Form, write: Writer) -> None:
+def show(found: list[Snippet], tool: str | None, *, form: Form, write: TextWriter) -> None:
     """All, or one as it is to be pasted. Raises BadInput, Absent."""
     if tool is not None and tool not in TOOLS:
         raise BadInput(f"--only {tool}: must be one of {', '.join(TOOLS)}")

@@ -31,16 +31,16 @@ class Because(StrEnum):
 
 
 @dataclass(eq=False)
-class Node:
+class LineageNode:
     """One message, with what it led to."""
 
     said: Said
     because: Because = Because.ROOT
-    parent: "Node | None" = None
-    effects: list["Node"] = field(default_factory=list)
-    ends: list["Node"] = field(default_factory=list)
+    parent: "LineageNode | None" = None
+    effects: list["LineageNode"] = field(default_factory=list)
+    ends: list["LineageNode"] = field(default_factory=list)
     """What it has let go, each by its first state that says so; those have their place in the tree of their entity."""
-    release: "Node | None" = None
+    release: "LineageNode | None" = None
     """What has let it go, of such a state."""
 
     def item(self) -> Item:
@@ -52,7 +52,7 @@ class Node:
         release = {"release": self.release.said.id} if self.release else {}
         return {**where, **why, **ends, **release, "effects": [each.item() for each in self.effects]}
 
-    def path(self) -> Iterator["Node"]:
+    def path(self) -> Iterator["LineageNode"]:
         """Itself, and all that led to it."""
         yield self
         if self.parent is not None:
@@ -85,13 +85,13 @@ def _wish(said: Said) -> _Wish:
         return _Wish()
 
 
-def forest(messages: Iterable[Said]) -> list[Node]:
+def forest(messages: Iterable[Said]) -> list[LineageNode]:
     """Every message of a flow in a tree, oldest first; more than one if something is not kept."""
-    grown: list[Node] = []
-    by_id: dict[str, list[Node]] = {}
-    last: dict[str, Node] = {}
+    grown: list[LineageNode] = []
+    by_id: dict[str, list[LineageNode]] = {}
+    last: dict[str, LineageNode] = {}
     for said in sorted(messages, key=lambda each: (each.stored.time, each.stored.sequence)):
-        node, entity = Node(said), _entity(said)
+        node, entity = LineageNode(said), _entity(said)
         before = last.get(entity) if entity else None
         node.because, node.parent = _why(said, by_id, before)
         if node.parent is not None:
@@ -107,7 +107,9 @@ def forest(messages: Iterable[Said]) -> list[Node]:
     return grown
 
 
-def _why(said: Said, by_id: dict[str, list[Node]], before: Node | None) -> tuple[Because, Node | None]:
+def _why(
+    said: Said, by_id: dict[str, list[LineageNode]], before: LineageNode | None
+) -> tuple[Because, LineageNode | None]:
     if said.stream == "DLQ":
         refused = by_id.get(said.id)
         return (Because.REFUSED, refused[-1]) if refused else (Because.ROOT, None)
@@ -128,13 +130,13 @@ def _entity(said: Said) -> str:
     return key_of(said.stored.subject).history if said.stream == "EVENTS" else ""
 
 
-def lineage(messages: Sequence[Said], asked: Said | None) -> list[Node]:
+def lineage(messages: Sequence[Said], asked: Said | None) -> list[LineageNode]:
     """The trees of a flow: of `asked` what led to it and what came of it, else everything."""
     nodes = forest(messages)
     target = next((node for node in nodes if asked and node.said.place == asked.place), None)
     if target is None:
         return [node for node in nodes if node.parent is None]
-    below: Node = target
+    below: LineageNode = target
     for above in list(target.path())[1:]:
         above.effects = [below]
         below = above

@@ -9,7 +9,7 @@ from events.bus import Bus, ConsumerLag, Message
 from events.dead_letter import Redrive, publish_once, redriven
 from schemas.subjects import matcher, token
 from services.cli.events.tail import event_text
-from services.cli.output.render import Form, Writer
+from services.cli.output.render import Form, TextWriter
 from services.errors import BadInput
 from services.eventlog.filters import STREAMS, Which
 from services.eventlog.record import Said
@@ -28,7 +28,7 @@ async def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
     run: str,
     send: bool,
     form: Form,
-    write: Writer,
+    write: TextWriter,
     say: Tell = progress,
 ) -> None:
     """Show, or send, every stored event since then that the consumer hears. Raises BadInput if there is no such one.

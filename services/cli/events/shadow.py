@@ -35,7 +35,7 @@ OWNERS: Mapping[str, tuple[Machine, Router]] = {
 """Who decides, and who reads what is heard, by domain."""
 
 
-class Found(StrEnum):
+class ReplayOutcome(StrEnum):
     """What came of deciding once more."""
 
     SAME = "same"
@@ -48,14 +48,14 @@ class Found(StrEnum):
     OWN_WORK = "came of its own work"
 
 
-WRONG = (Found.DIFFERS, Found.UNREADABLE, Found.UNLAWFUL)
+WRONG = (ReplayOutcome.DIFFERS, ReplayOutcome.UNREADABLE, ReplayOutcome.UNLAWFUL)
 
 
-class Look(NamedTuple):
+class Comparison(NamedTuple):
     """One transition, looked at once more."""
 
     said: Said
-    found: Found
+    found: ReplayOutcome
     why: str = ""
     changed: Mapping[str, tuple[object, object]] = {}
     """Field by field, what is stored and what this build would say."""
@@ -67,7 +67,7 @@ class Look(NamedTuple):
         return {**where, "cause": self.said.cause, "found": self.found.value, "why": self.why, "changed": changed}
 
 
-def look_again(messages: Sequence[Said], others: Iterable[Said] = ()) -> Iterator[Look]:
+def look_again(messages: Sequence[Said], others: Iterable[Said] = ()) -> Iterator[Comparison]:
     """Every transition among the messages; `others` are further ones that may be their causes."""
     causes: dict[str, list[Said]] = {}
     for said in (*messages, *others):
@@ -79,30 +79,32 @@ def look_again(messages: Sequence[Said], others: Iterable[Said] = ()) -> Iterato
         last[key] = said
 
 
-def _look(key: Key, before: Said | None, said: Said, causes: Mapping[str, list[Said]]) -> Look:
+def _look(key: Key, before: Said | None, said: Said, causes: Mapping[str, list[Said]]) -> Comparison:
     machine, ears = OWNERS[key.domain]
     try:
         old, new = _state(machine, before), _state(machine, said)
     except (msgspec.DecodeError, KeyError) as why:
-        return Look(said, Found.UNREADABLE, str(why))
+        return Comparison(said, ReplayOutcome.UNREADABLE, str(why))
     if new is None or not _lawful(machine, old, new):
-        return Look(said, Found.UNLAWFUL, f"from {before.stored.subject if before else 'nothing'}")
+        return Comparison(said, ReplayOutcome.UNLAWFUL, f"from {before.stored.subject if before else 'nothing'}")
     if said.cause and before is not None and before.cause == said.cause:
-        return Look(said, Found.OWN_WORK)
+        return Comparison(said, ReplayOutcome.OWN_WORK)
     if said.cause and said.cause not in causes:
-        return Look(said, Found.REPLACED)
+        return Comparison(said, ReplayOutcome.REPLACED)
     events = _events(key, ears, causes[said.cause]) if said.cause else [Due()]
     return _decided(machine, old, new, events, said)
 
 
-def _decided(machine: Machine, old: State | None, new: State, events: Sequence[Event], said: Said) -> Look:
+def _decided(machine: Machine, old: State | None, new: State, events: Sequence[Event], said: Said) -> Comparison:
     made = [_stamped(machine.decide(old, event, new.since), new) for event in events]
     if any(state is not None and not _changed(new, state) for state in made):
-        return Look(said, Found.SAME)
+        return Comparison(said, ReplayOutcome.SAME)
     if not said.cause:  # a timer would have led elsewhere: so it was its own work, resumed
-        return Look(said, Found.OWN_WORK)
+        return Comparison(said, ReplayOutcome.OWN_WORK)
     other = next((state for state in made if state is not None and state != _stamped(old, new)), None)
-    return Look(said, Found.DIFFERS, f"{type(other).__name__ if other else 'nothing new'}", _changed(new, other))
+    return Comparison(
+        said, ReplayOutcome.DIFFERS, f"{type(other).__name__ if other else 'nothing new'}", _changed(new, other)
+    )
 
 
 def _events(key: Key, ears: Router, causes: Iterable[Said]) -> list[Event]:

@@ -9,7 +9,7 @@ import msgspec
 from events.bus import Bus, ConsumerLag
 from events.telemetry import template_of
 from services.cli.output.cells import Cell
-from services.cli.output.render import Columns, Form, Printer, Writer, document
+from services.cli.output.render import Columns, Form, Printer, TextWriter, document
 from services.eventlog.filters import STREAMS
 from services.eventlog.record import Said
 from services.eventlog.scan import kept
@@ -17,7 +17,7 @@ from services.queries.item import Item
 
 
 @dataclass
-class Tally:
+class SubjectCount:
     """What was said on one subject template, of one type."""
 
     stream: str
@@ -67,12 +67,12 @@ def template(said: Said) -> str:
 
 async def stats(bus: Bus, since: datetime, now: datetime) -> Item:
     """Everything that was said from `since` to `now`, and every consumer."""
-    tallies: dict[tuple[str, str, str], Tally] = {}
+    tallies: dict[tuple[str, str, str], SubjectCount] = {}
     places: list[ConsumerLag] = []
     for stream in STREAMS:
         async for said in kept(bus, stream, since=since):
             where = (stream, template(said), said.type)
-            tallies.setdefault(where, Tally(*where)).take(said)
+            tallies.setdefault(where, SubjectCount(*where)).take(said)
         places += await bus.consumers(stream)
     seconds = max(1.0, (now - since).total_seconds())
     said_items = [tallies[where].item(seconds) for where in sorted(tallies)]
@@ -120,7 +120,7 @@ HEARD = Columns(
 )
 
 
-async def show(bus: Bus, since: datetime, now: datetime, *, form: Form, write: Writer) -> None:
+async def show(bus: Bus, since: datetime, now: datetime, *, form: Form, write: TextWriter) -> None:
     """Show it."""
     found = await stats(bus, since, now)
     if form != "table":

@@ -13,11 +13,11 @@ from services.eventlog.record import Said
 
 SOON = 0.02
 """Seconds until what was written is seen: each line by itself would cost more than the event."""
-Feed = AsyncGenerator[Stored | CaughtUp, None]
-Show = Callable[[Said], None]
+EventFeed = AsyncGenerator[Stored | CaughtUp, None]
+ShowEvent = Callable[[Said], None]
 
 
-class Out:
+class BufferedOutput:
     """Writes many lines with few calls."""
 
     def __init__(self, write: Callable[[str], object], flush: Callable[[], object]) -> None:
@@ -38,9 +38,9 @@ class Out:
         self._flush()
 
 
-def stdout() -> Out:
+def stdout() -> BufferedOutput:
     """To where a command writes."""
-    return Out(sys.stdout.write, sys.stdout.flush)
+    return BufferedOutput(sys.stdout.write, sys.stdout.flush)
 
 
 def event_text(said: Said, form: Form) -> str:
@@ -50,7 +50,7 @@ def event_text(said: Said, form: Form) -> str:
     return said.line() if form == "json" else said.words()
 
 
-async def tail(bus: Bus, which: Which, since: datetime | None, *, form: Form, out: Out) -> None:
+async def tail(bus: Bus, which: Which, since: datetime | None, *, form: Form, out: BufferedOutput) -> None:
     """Show all that is meant, from `since` on (None: from now on), until cancelled; what was before, by time."""
 
     def show(said: Said) -> None:
@@ -67,7 +67,7 @@ async def tail(bus: Bus, which: Which, since: datetime | None, *, form: Form, ou
             group.create_task(_tail(stream, feed, newest.get(stream, 0), show))
 
 
-async def _before(feeds: Mapping[str, Feed], show: Show) -> dict[str, int]:
+async def _before(feeds: Mapping[str, EventFeed], show: ShowEvent) -> dict[str, int]:
     """Show what the streams hold already, all of them in one order; gives the last sequence of each."""
     heads: dict[str, Stored] = {}
     behind, newest = set(feeds), dict[str, int]()
@@ -85,7 +85,7 @@ async def _before(feeds: Mapping[str, Feed], show: Show) -> dict[str, int]:
     return newest
 
 
-async def _tail(stream: str, feed: Feed, newest: int, show: Show) -> None:
+async def _tail(stream: str, feed: EventFeed, newest: int, show: ShowEvent) -> None:
     async for stored in feed:
         if isinstance(stored, CaughtUp) or stored.sequence <= newest:
             continue

@@ -8,8 +8,8 @@ from rich.tree import Tree
 
 from events.bus import Bus
 from services.cli.events.flow import gather
-from services.cli.events.lineage import Because, Node, lineage
-from services.cli.output.render import Form, Writer, document
+from services.cli.events.lineage import Because, LineageNode, lineage
+from services.cli.output.render import Form, TextWriter, document
 
 NOTES = {
     Because.ROOT: "",
@@ -22,7 +22,7 @@ NOTES = {
 NEXT = (Because.ITSELF, Because.REPLACED)
 
 
-async def show(bus: Bus, name: str, *, form: Form, write: Writer) -> None:
+async def show(bus: Bus, name: str, *, form: Form, write: TextWriter) -> None:
     """Show what led to an event and what came of it. Raises Failed."""
     messages, asked = await gather(bus, name)
     trees = lineage(messages, asked)
@@ -32,7 +32,7 @@ async def show(bus: Bus, name: str, *, form: Form, write: Writer) -> None:
         write("".join(drawn(node, asked.place if asked else "") for node in trees))
 
 
-def drawn(root: Node, place: str) -> str:
+def drawn(root: LineageNode, place: str) -> str:
     """The tree as text; the message at `place` is marked."""
     began = root.said.stored.time
     tree = Tree(_label(root, began, place))
@@ -44,13 +44,13 @@ def drawn(root: Node, place: str) -> str:
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
-def _grow(branch: Tree, node: Node, began: datetime, place: str) -> None:
+def _grow(branch: Tree, node: LineageNode, began: datetime, place: str) -> None:
     own = branch.add(_label(node, began, place))
     for effect in node.effects:
         _grow(branch if effect.because in NEXT else own, effect, began, place)
 
 
-def _label(node: Node, began: datetime, place: str) -> Text:
+def _label(node: LineageNode, began: datetime, place: str) -> Text:
     said = node.said
     later = (said.stored.time - began).total_seconds()
     mark = "* " if said.place == place else ""

@@ -16,7 +16,7 @@ from services.cli.connection import Connection
 from services.cli.get.kinds import KINDS, WISHES, ResourceKind
 from services.cli.get.labels import ClusterLabels, entity
 from services.cli.output.colours import coloured
-from services.cli.output.render import Form, Printer, Writer, sort
+from services.cli.output.render import Form, Printer, TextWriter, sort
 from services.errors import BadInput, Failed
 from services.queries.filter import EVERYTHING, Sieve, Unfit
 from services.queries.item import Item
@@ -48,14 +48,14 @@ async def get(  # noqa: PLR0913 - what the command line offers
     form: Form,
     *,
     watch: bool,
-    write: Writer = sys.stdout.write,
+    write: TextWriter = sys.stdout.write,
 ) -> None:
     """Show all items of a kind that are selected; with `watch` go on with every change. Raises BadInput, Failed."""
     kind = kind_of(word)
     _check(word, kind, selection)
     namespaces = selection.namespace is EVERY and kind.cluster_or_colony
     printer = Printer(kind, form, write, coloured=coloured(sys.stdout), namespaces=namespaces)
-    view = View(kind, selection, await _colonies_selected(connection, kind, selection))
+    view = ItemView(kind, selection, await _colonies_selected(connection, kind, selection))
     async with aclosing(_items(connection, kind, selection, view.labels)) as items:
         async for item in items:
             if item is None:
@@ -67,7 +67,7 @@ async def get(  # noqa: PLR0913 - what the command line offers
                     printer.one(one)
 
 
-class View:
+class ItemView:
     """All items of a kind that are known, and those of them that are shown."""
 
     def __init__(self, kind: ResourceKind, selection: Selection, colonies: frozenset[tuple[str, str]] | None) -> None:

@@ -13,7 +13,7 @@ from schemas.crds import read_colony
 from schemas.inventory import Offer
 from services.cli.connection import Connection
 from services.cli.migrate.exalsius import MachineType, kinds
-from services.cli.output.render import Form, Writer, document
+from services.cli.output.render import Form, TextWriter, document
 from services.cli.placement.market import offered
 from services.cli.request.submit import MANAGER
 from services.clients.catalog_sources import SAMPLE
@@ -105,7 +105,7 @@ def _believed(asked: AdoptRequest, there: Standing) -> Stood:
     return Stood("gpu", nodes)
 
 
-async def adopt(where: Connection, asked: AdoptRequest, *, dry: bool, form: Form, write: Writer) -> None:
+async def adopt(where: Connection, asked: AdoptRequest, *, dry: bool, form: Form, write: TextWriter) -> None:
     """Make the Colony, or only show it. Raises BadInput, Failed, Refused, Denied."""
     offers, _ = await offered(asked.catalogs or (str(SAMPLE),))
     async with where.kube() as kube:

@@ -10,13 +10,19 @@ from services.cli.documents import documents
 from services.cli.migrate.exalsius import API, Conversion, converted, kinds
 from services.cli.migrate.exalsius_reader import Left
 from services.cli.migrate.places import NOTHING, Accelerators, steps
-from services.cli.output.render import Writer, json_text
+from services.cli.output.render import TextWriter, json_text
 from services.cli.placement.market import offered
 from services.clients.catalog_sources import SAMPLE
 
 
 async def show(  # noqa: PLR0913 - what a person says of it
-    file: Path, catalogs: Sequence[str], said: Accelerators = NOTHING, *, as_json: bool, write: Writer, tell: Writer
+    file: Path,
+    catalogs: Sequence[str],
+    said: Accelerators = NOTHING,
+    *,
+    as_json: bool,
+    write: TextWriter,
+    tell: TextWriter,
 ) -> bool:
     """True if every cluster was carried over. Raises BadInput, Refused."""
     offers, _ = await offered(catalogs or (str(SAMPLE),))

@@ -14,7 +14,7 @@ from services.errors import BadInput
 from services.queries.item import Item
 
 Form = Literal["table", "wide", "json", "yaml", "name"]
-Writer = Callable[[str], object]
+TextWriter = Callable[[str], object]
 GAP = "   "
 LONGEST = 160
 """Characters of a message in a table."""
@@ -45,7 +45,7 @@ class Printer:
     """Writes items of one kind: `all` that exist first, then `one` for each change."""
 
     def __init__(
-        self, columns: Columns, form: Form, write: Writer, *, coloured: bool = False, namespaces: bool = False
+        self, columns: Columns, form: Form, write: TextWriter, *, coloured: bool = False, namespaces: bool = False
     ) -> None:
         self.begun = False
         """`all` has been written."""

@@ -14,7 +14,7 @@ from schemas.subjects import Key
 from schemas.teardown import TeardownState
 from services.cli.get.clusters import STATES
 from services.cli.get.labels import label
-from services.cli.output.render import Form, Writer, document
+from services.cli.output.render import Form, TextWriter, document
 from services.cli.placement.tables import accounted
 from services.errors import Failed
 from services.eventlog.explain import account
@@ -22,7 +22,7 @@ from services.gateway.status.facts import Facts, phase
 from services.gateway.status.message import message, skipped_steps
 
 
-async def show(bus: Bus, tenant: str, name: str, *, form: Form, write: Writer) -> None:
+async def show(bus: Bus, tenant: str, name: str, *, form: Form, write: TextWriter) -> None:
     """Show it. Raises Failed."""
     history = await lived(bus, tenant, name)
     told = msgspec.to_builtins(account(history, datetime.now(UTC)))

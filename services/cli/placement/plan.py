@@ -10,7 +10,7 @@ from events.kube.client import Object
 from schemas.crds import read_colony
 from schemas.wish import Adopt, Wish
 from services.cli.connection import Connection
-from services.cli.output.render import Form, Writer, document
+from services.cli.output.render import Form, TextWriter, document
 from services.cli.placement.market import Stand, stand
 from services.cli.placement.tables import planned
 from services.clouds import backend_for, elsewhere
@@ -37,7 +37,7 @@ def asked(colonies: Sequence[Object]) -> list[Wish]:
 
 
 async def show(
-    where: Connection, wanted: Sequence[Wish], catalogs: Sequence[str], *, form: Form, write: Writer
+    where: Connection, wanted: Sequence[Wish], catalogs: Sequence[str], *, form: Form, write: TextWriter
 ) -> bool:
     """Show it; whether there is a placement for every cluster. Raises BadInput, Failed."""
     async with stand(where, catalogs) as here:

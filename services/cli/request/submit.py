@@ -9,7 +9,7 @@ from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from services.cli.connection import Connection
 from services.cli.get.labels import in_namespace
-from services.cli.output.render import FOR_PEOPLE, Form, Writer, document
+from services.cli.output.render import FOR_PEOPLE, Form, TextWriter, document
 from services.cli.wait import Progress, current, follow, limited
 from services.clients.colonies import delete_colony
 from services.errors import Failed
@@ -33,7 +33,7 @@ async def request(  # noqa: PLR0913 - what, how it is written, and how long it i
     wait: bool,
     limit: float | None = None,
     form: Form = "table",
-    write: Writer = sys.stdout.write,
+    write: TextWriter = sys.stdout.write,
     progress: Progress | None = None,
 ) -> None:
     """Create Colonies, or change those that exist. Raises Failed if one of them cannot become ready, TimedOut."""
@@ -49,7 +49,7 @@ async def request(  # noqa: PLR0913 - what, how it is written, and how long it i
     _write(written, form, write)
 
 
-def _write(colonies: list[Object], form: Form, write: Writer) -> None:
+def _write(colonies: list[Object], form: Form, write: TextWriter) -> None:
     if form == "name":
         write("".join(f"{each['metadata']['name']}\n" for each in colonies))
     elif form not in FOR_PEOPLE:
@@ -89,7 +89,7 @@ async def delete(  # noqa: PLR0913 - which, how, and how long it is waited for
     force: bool,
     limit: float | None = None,
     form: Form = "table",
-    write: Writer = sys.stdout.write,
+    write: TextWriter = sys.stdout.write,
     progress: Progress | None = None,
 ) -> None:
     """Delete a Colony; forced, that waits for nothing in its clusters. Raises Failed if it does not exist, TimedOut."""

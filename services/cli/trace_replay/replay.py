@@ -12,7 +12,7 @@ from events.kube.client import Changed, Kube, Listed, Object, Sight
 from events.kube.resources import NODES, PODS
 from schemas.inventory import ClusterSeen
 from services.cli.output.render import Form, document
-from services.cli.trace_replay.trace import Move, NodeRow, PodRow, Trace, counted, moves, read
+from services.cli.trace_replay.trace import NodeRow, PodMove, PodRow, RecordedCluster, counted, moves, read
 from services.errors import Failed
 from services.inventory.watch.cluster_state import Book
 from services.kubernetes.resources import SHARE
@@ -23,7 +23,7 @@ from services.sandbox.api.store.journal import MemoryJournal
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 EVERY = 1000
 """Moves between two words of progress."""
-Tell = Callable[[str], object]
+ReportProgress = Callable[[str], object]
 
 
 def _progress(line: str) -> None:
@@ -31,7 +31,7 @@ def _progress(line: str) -> None:
     sys.stderr.flush()
 
 
-async def replay(nodes: Path, pods: Path, *, form: Form, tell: Tell = _progress) -> None:
+async def replay(nodes: Path, pods: Path, *, form: Form, tell: ReportProgress = _progress) -> None:
     """Play a trace and show what came of it. Raises BadInput for files that are none, Failed if the counts differ."""
     trace = read(nodes, pods)
     plan = moves(trace)
@@ -62,13 +62,13 @@ class Player:
     """Writes what the trace tells to a Kubernetes API, and looks at it through the inventory."""
 
     kube: Kube
-    trace: Trace
-    tell: Tell
+    trace: RecordedCluster
+    tell: ReportProgress
     book: Book = field(default_factory=lambda: Book(ClusterSeen(cluster="openb", uid="openb")))
     peaks: dict[str, int] = field(default_factory=dict)
     _uids: dict[str, str] = field(default_factory=dict)
 
-    async def play(self, plan: Iterable[Move]) -> Object:
+    async def play(self, plan: Iterable[PodMove]) -> Object:
         """Every move in its order; gives what the inventory saw: allocatable, peak and end by model."""
         for row in self.trace.nodes:
             await self._join(row)
@@ -88,7 +88,7 @@ class Player:
         await self.kube.create(NODES, made)
         await self.kube.patch(NODES, row.name, None, {"status": status}, subresource="status")
 
-    async def _move(self, move: Move, sights: AsyncIterator[Sight]) -> None:
+    async def _move(self, move: PodMove, sights: AsyncIterator[Sight]) -> None:
         if move.arrives:
             made = await self.kube.create(PODS, pod_of(move.pod, move.node))
             self._uids[move.pod.name] = made["metadata"]["uid"]

@@ -35,7 +35,7 @@ class PodRow(NamedTuple):
     scheduled: bool
 
 
-class Move(NamedTuple):
+class PodMove(NamedTuple):
     """One pod arrives (on a node, or waiting) or leaves."""
 
     pod: PodRow
@@ -43,7 +43,7 @@ class Move(NamedTuple):
     arrives: bool
 
 
-class Trace(NamedTuple):
+class RecordedCluster(NamedTuple):
     """All of it, in the files' order."""
 
     nodes: tuple[NodeRow, ...]
@@ -55,9 +55,9 @@ class Trace(NamedTuple):
         return {"nodes": len(self.nodes), "gpus": sum(row.gpus for row in self.nodes), "pods": len(self.pods)}
 
 
-def read(nodes: Path, pods: Path) -> Trace:
+def read(nodes: Path, pods: Path) -> RecordedCluster:
     """Both files. Raises BadInput with file, line and what would be right."""
-    return Trace(tuple(_rows(nodes, _node)), tuple(_rows(pods, _pod)))
+    return RecordedCluster(tuple(_rows(nodes, _node)), tuple(_rows(pods, _pod)))
 
 
 def _rows(path: Path, make: Callable[[Object], T]) -> Iterator[T]:
@@ -106,7 +106,7 @@ def _count(row: Object, column: str) -> int:
     return int(text)
 
 
-def moves(trace: Trace) -> list[Move]:
+def moves(trace: RecordedCluster) -> list[PodMove]:
     """Arrivals and departures in the order of the trace; at one instant, who leaves goes first.
 
     The trace does not tell the node: each scheduled pod goes to the first one, in the file's order, that has room for
@@ -124,7 +124,7 @@ def moves(trace: Trace) -> list[Move]:
     for _, kind, _, pod in sorted(events):
         if kind == 1:
             where[pod.name] = _place(pod, room) if pod.scheduled else ""
-        found.append(Move(pod, where[pod.name], kind == 1))
+        found.append(PodMove(pod, where[pod.name], kind == 1))
         _take(room, where[pod.name], pod, 1 if kind == 1 else -1)
     return found
 
@@ -140,7 +140,7 @@ def _take(room: dict[str, list[int]], node: str, pod: PodRow, sign: int) -> None
         room[node][1] -= sign * pod.cpu_milli
 
 
-def counted(trace: Trace, plan: Iterable[Move]) -> Object:
+def counted(trace: RecordedCluster, plan: Iterable[PodMove]) -> Object:
     """Allocatable, peak and end by model in thousandths, with nothing but the files and who went where."""
     model = {row.name: model_of(row.model, "nvidia") for row in trace.nodes if row.gpus}
     found = {name: {"allocatable": 0, "peak": 0, "end": 0, "nodes": 0} for name in sorted(set(model.values()))}

@@ -8,7 +8,7 @@ from events.bus import Bus
 from events.kube.client import Kube
 from schemas.subjects import Key
 from services.cli.demo import leftovers
-from services.cli.demo.audit import Audit, Evidence, audit
+from services.cli.demo.audit import CountResult, Evidence, audit
 from services.cli.demo.leftovers import Objects
 from services.cli.demo.proof import Counter, _attempts, _purchase, _record
 
@@ -18,7 +18,7 @@ class Count:
     """Everything but zero, in words."""
 
     left: dict[str, int]
-    audit: Audit
+    audit: CountResult
 
     @property
     def clean(self) -> bool:

@@ -17,7 +17,7 @@ from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import AddonRef, Need, Wish
-from services.cli.demo.story import Heard, Story
+from services.cli.demo.story import DemoEvent, Story
 from tests.samples import LOT, POOL
 
 # Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.
@@ -141,9 +141,9 @@ async def told() -> Callable[[float], Story]:
 
 
 @pytest.fixture
-def heard() -> list[tuple[float, Heard]]:
+def heard() -> list[tuple[float, DemoEvent]]:
     """The same, message by message, with when it was said."""
-    return [(at, Heard(tuple(subject.split(".")), said, _at(at))) for at, subject, said in messages()]
+    return [(at, DemoEvent(tuple(subject.split(".")), said, _at(at))) for at, subject, said in messages()]
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@ import json
 
 import msgspec
 
-from services.cli.demo.audit import Audit
+from services.cli.demo.audit import CountResult
 from services.cli.demo.proof import Proof
 from services.cli.demo.report import made, summary
 from services.cli.demo.story import Story
 
-CLEAN = Proof({"machines": 0, "secrets": 0}, Audit())
+CLEAN = Proof({"machines": 0, "secrets": 0}, CountResult())
 
 
 async def test_the_object_has_the_fields_that_were_promised(told):
@@ -43,13 +43,13 @@ async def test_the_object_has_the_fields_that_were_promised(told):
 
 
 async def test_a_single_thing_that_is_left_is_not_ok(told):
-    report = made(told(20), 1.0, Proof({"machines": 1, "secrets": 0}, Audit()), "", None)
+    report = made(told(20), 1.0, Proof({"machines": 1, "secrets": 0}, CountResult()), "", None)
 
-    assert (report.ok, report.leftovers_total, report.problems) == (False, 1, ("left over: 1 machines",))
+    assert (report.ok, report.leftovers_total, report.problems) == (False, 1, ("leftover: 1 machines",))
 
 
 async def test_what_is_lost_or_there_twice_is_not_ok(told):
-    report = made(told(20), 1.0, Proof({}, Audit(("a",), ("b", "c"))), "", None)
+    report = made(told(20), 1.0, Proof({}, CountResult(("a",), ("b", "c"))), "", None)
 
     assert (report.ok, report.lost, report.duplicates) == (False, 1, 2)
 
@@ -70,4 +70,4 @@ async def test_the_summary_says_what_was_counted(told):
     text = "\n".join(summary(made(told(20), 17.0, CLEAN, "", None)))
 
     assert "counted: machines 0, secrets 0" in text
-    assert text.endswith("proven: nothing is left")
+    assert text.endswith("ok: nothing is left")

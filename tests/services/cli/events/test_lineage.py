@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.bus import Stored
-from services.cli.events.lineage import Because, Node, forest, lineage
+from services.cli.events.lineage import Because, LineageNode, forest, lineage
 from services.cli.events.tree import drawn
 from services.eventlog.record import Said
 
@@ -19,11 +19,11 @@ def said(place: int, subject: str, name: str, cause: str = "", data: bytes = b"{
     return Said(stream, Stored(subject, data, headers, place, START + timedelta(seconds=place)))
 
 
-def shape(node: Node) -> tuple:
+def shape(node: LineageNode) -> tuple:
     return (node.said.id, node.because.value, [shape(each) for each in node.effects])
 
 
-def every(nodes: list[Node]) -> Iterator[Node]:
+def every(nodes: list[LineageNode]) -> Iterator[LineageNode]:
     for node in nodes:
         yield node
         yield from every(node.effects)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from services.cli.events.shadow import Found, look_again
+from services.cli.events.shadow import ReplayOutcome, look_again
 from services.eventlog.record import Said
 from tests.corpus import RELEASES, corpus
 
@@ -37,18 +37,18 @@ def changed(event: str, **fields) -> tuple[list[Said], Said]:
 @pytest.mark.parametrize("release", RELEASES)
 def test_this_build_can_decide_on_every_state_that_a_release_stored(release):
     found = Counter(look.found for look in look_again(states(release), others(release)))
-    assert found[Found.UNREADABLE] == found[Found.UNLAWFUL] == found[Found.REPLACED] == 0
-    assert found[Found.SAME] >= len(states(release)) / 2
+    assert found[ReplayOutcome.UNREADABLE] == found[ReplayOutcome.UNLAWFUL] == found[ReplayOutcome.REPLACED] == 0
+    assert found[ReplayOutcome.SAME] >= len(states(release)) / 2
 
 
 def test_another_word_is_found_with_its_field():
     history, said = changed("cluster.ready", kubeconfig="another")
     look = next(look for look in look_again(history, others()) if look.said == said)
-    assert look.found is Found.DIFFERS
+    assert look.found is ReplayOutcome.DIFFERS
     assert look.changed == {"kubeconfig": ("another", "train-gpu-1-kubeconfig")}
 
 
-@pytest.mark.parametrize(("later", "found"), [(0.3, Found.SAME), (30.0, Found.DIFFERS)])
+@pytest.mark.parametrize(("later", "found"), [(0.3, ReplayOutcome.SAME), (30.0, ReplayOutcome.DIFFERS)])
 def test_times_that_were_reckoned_from_one_moment_are_no_difference(later, found):
     provisioned = next(said for said in states() if said.type == "dev.alate.cluster.provisioned")
     deadline = datetime.fromisoformat(json.loads(provisioned.stored.data)["deadline"]) + timedelta(seconds=later)
@@ -58,18 +58,19 @@ def test_times_that_were_reckoned_from_one_moment_are_no_difference(later, found
 
 def test_what_led_to_it_is_not_guessed_where_it_is_not_kept():
     looks = list(look_again(states()))
-    assert {look.said.cause for look in looks if look.found is Found.REPLACED}.isdisjoint({s.id for s in states()})
-    assert any(look.found is Found.REPLACED for look in looks)
+    replaced = {look.said.cause for look in looks if look.found is ReplayOutcome.REPLACED}
+    assert replaced.isdisjoint({said.id for said in states()})
+    assert any(look.found is ReplayOutcome.REPLACED for look in looks)
 
 
 def test_a_way_this_build_does_not_know_is_found():
     without = [said for said in states() if said.type != "dev.alate.cluster.launching"]
-    wrong = [look for look in look_again(without, others()) if look.found is Found.UNLAWFUL]
+    wrong = [look for look in look_again(without, others()) if look.found is ReplayOutcome.UNLAWFUL]
     assert [look.said.type for look in wrong] == ["dev.alate.cluster.provisioned"]
 
 
 def test_a_state_this_build_cannot_read_is_found():
     history, said = changed("cluster.ready", attempt="no attempt")
-    (wrong, *_) = [look for look in look_again(history, others()) if look.found is Found.UNREADABLE]
+    (wrong, *_) = [look for look in look_again(history, others()) if look.found is ReplayOutcome.UNREADABLE]
     assert wrong.said == said
     assert "attempt" in wrong.why

@@ -6,7 +6,7 @@ import pytest
 
 from events.bus import EPOCH, Message
 from events.memory.bus import MemoryBus
-from services.cli.events.tail import Out, tail
+from services.cli.events.tail import BufferedOutput, tail
 from services.eventlog.filters import Which
 
 pytestmark = pytest.mark.looptime
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.looptime
 @asynccontextmanager
 async def tailing(bus, which, since=None, *, form="json"):
     lines: list[str] = []
-    task = asyncio.create_task(tail(bus, which, since, form=form, out=Out(lines.append, lambda: None)))
+    task = asyncio.create_task(tail(bus, which, since, form=form, out=BufferedOutput(lines.append, lambda: None)))
     await asyncio.sleep(0.1)
     yield lines
     task.cancel()
@@ -60,7 +60,7 @@ async def test_a_line_for_people_names_place_subject_id_and_cause(bus):
 
 async def test_many_lines_are_flushed_at_once_and_soon():
     flushed = []
-    out = Out(lambda _: None, lambda: flushed.append(1))
+    out = BufferedOutput(lambda _: None, lambda: flushed.append(1))
     for _ in range(100):
         out.line("x")
     await asyncio.sleep(0.05)
