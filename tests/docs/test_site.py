@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 CONFIG = ROOT / "zensical.toml"
+LONGEST_README = 150
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 REPOSITORY = re.compile(r"`((?:deploy|schemas|events|services|tests|docs)/[\w./*<>-]+)`")
 
@@ -34,6 +35,10 @@ def test_the_site_builds_with_no_warning(tmp_path):
 def test_every_page_is_in_the_navigation_once():
     shown = list(pages(tomllib.loads(CONFIG.read_text())["project"]["nav"]))
     assert sorted(shown) == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= LONGEST_README
 
 
 def test_every_link_of_the_readme_leads_somewhere():

@@ -36,7 +36,7 @@ def _page(kind: str, what: str) -> str:
     names = ", ".join(map(code, (spec["names"]["plural"], *spec["names"].get("shortNames", ()))))
     schema = version["schema"]["openAPIV3Schema"]["properties"]
     facts = f"`apiVersion: {spec['group']}/{version['name']}`, `kind: {kind}`, namespaced. With kubectl: {names}."
-    note = "`kubectl explain` shows the same. A field marked `*` is required."
+    note = "`kubectl explain` shows the same."
     columns = [
         (code(each["name"]), code(each["jsonPath"]), _wide(each)) for each in version["additionalPrinterColumns"]
     ]
@@ -72,7 +72,7 @@ def _inner(node: Node) -> tuple[Node, str]:
 
 
 def _row(name: str, node: Node, *, required: bool) -> tuple[str, ...]:
-    return (code(name) + (" `*`" if required else ""), _type(node), _default(node), _meaning(node))
+    return (code(name), _type(node), "required" if required else _default(node), _meaning(node))
 
 
 def _type(node: Node) -> str:
