@@ -14,9 +14,9 @@ from services.clients.catalog_sources import CatalogSource
 from services.clients.workload_clusters import Workloads
 from services.clouds.cluster_object import Kept
 from services.clouds.port import Cloud
-from services.edge.service import CLOSED, Door, Edge
+from services.edge.service import CLOSED, EdgeAddress, EdgeService
 from services.gateway.service import Gateway
-from services.inventory.market.loop import Market
+from services.inventory.market.loop import MarketLoop
 from services.inventory.read.labels import labels_of, no_labels
 from services.inventory.service import Inventory
 from services.outbound.service import NOBODY, Outbound, Receivers
@@ -70,7 +70,7 @@ class Ports:
     """After so long, what a cloud refused counts half."""
     label_nodes: bool = False
     """Whether the nodes of founded clusters bear labels of ours."""
-    door: Door = CLOSED
+    door: EdgeAddress = CLOSED
     """Where the edge listens, and to whom."""
     receivers: Receivers = NOBODY
     """Who outside is told what."""
@@ -139,8 +139,8 @@ def gateway(ports: Ports) -> Running:
     )
 
 
-def _market(ports: Ports) -> Market:
-    return Market(
+def _market(ports: Ports) -> MarketLoop:
+    return MarketLoop(
         ports.bus,
         ports.sources,
         control_planes=ports.control_planes,
@@ -184,7 +184,7 @@ def teardown(ports: Ports) -> Running:
 
 
 def edge(ports: Ports) -> Running:
-    return Edge(
+    return EdgeService(
         ports.bus, ports.management, ports.door, ROLES, clock=ports.clock, meters=ports.meters, jitter=ports.jitter
     )
 

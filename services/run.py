@@ -22,7 +22,7 @@ from events.telemetry import Meters
 from services.clients.catalog_sources import sources
 from services.clouds import backends
 from services.compose import SERVICES, Ports, Running
-from services.edge.service import Door
+from services.edge.service import EdgeAddress
 from services.outbound.http_client import posting
 from services.outbound.service import Receivers
 from services.process import logs, telemetry
@@ -116,9 +116,9 @@ def _receivers(settings: Settings, network: frozenset[Network | str]) -> Receive
     return Receivers(settings.outbound_targets, settings.outbound_secrets, partial(posting, reach=reach))
 
 
-def _door(settings: Settings) -> Door:
+def _door(settings: Settings) -> EdgeAddress:
     rate = Rate(settings.edge_rate, max(1, int(4 * settings.edge_rate)))
-    return Door(settings.edge_address, settings.edge_secrets, rate, settings.edge_open, settings.triggers)
+    return EdgeAddress(settings.edge_address, settings.edge_secrets, rate, settings.edge_open, settings.triggers)
 
 
 async def join(settings: Settings, name: str, meters: Meters | None = None) -> Bus:

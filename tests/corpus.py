@@ -5,13 +5,13 @@ from pathlib import Path
 
 from events.bus import Message
 from events.memory.bus import MemoryBus
-from services.eventlog.record import Said, read
+from services.eventlog.record import EventRecord, read
 
 FOLDER = Path(__file__).parent / "data" / "corpus"
 RELEASES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 
 
-def corpus(release: str) -> list[Said]:
+def corpus(release: str) -> list[EventRecord]:
     """Every message of a release, in the order it was said."""
     return [read(line) for line in (FOLDER / f"{release}.jsonl").read_bytes().splitlines()]
 

@@ -18,7 +18,7 @@ from schemas.generate.jsonschema import schema
 from schemas.registry import declarations
 from services.clients.catalog_sources import sources
 from services.eventlog.filters import is_event
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 from tests.contracts.clouds.house import House
 from tests.corpus import FOLDER
 from tests.services.sandbox.clouds.conftest import clock, running_sandbox
@@ -71,13 +71,13 @@ REQUESTS = (
 """The second is refused, the third finds no offer at its price."""
 
 
-async def record(house: House, said: list[Said]) -> None:
+async def record(house: House, said: list[EventRecord]) -> None:
     """The main job: a request, a cluster, its add-ons and its end; each message is noted as it is stored."""
 
     async def note(stream: str) -> None:
         async with aclosing(house.bus.follow(stream, ">")) as feed:
             async for each in feed:
-                said.extend([Said(stream, each)] if isinstance(each, Stored) and each.data else ())
+                said.extend([EventRecord(stream, each)] if isinstance(each, Stored) and each.data else ())
 
     async with house.at_work(house.sandbox.inside(), *(note(stream) for stream in STREAMS)):
         await asyncio.sleep(10)
@@ -98,7 +98,7 @@ async def record(house: House, said: list[Said]) -> None:
 
 async def main(release: str) -> None:
     """Write the corpus and the JSON Schemas of a release."""
-    said: list[Said] = []
+    said: list[EventRecord] = []
     with tempfile.TemporaryDirectory() as folder:
         catalog = Path(folder) / "lambda.csv"
         catalog.write_text(CATALOG)

@@ -9,23 +9,23 @@ from events.bus import Bus, Unavailable
 from events.errors import Denied
 from services.edge.http.principals import Caller, Callers, only_own
 from services.edge.http.problem import Problem, not_now
-from services.edge.http.server import Route
+from services.edge.http.server import HttpRoute
 from services.queries.answer import KINDS, SUBJECT
 
 PATIENCE = 5.0
 """Seconds after which to ask again."""
 
 
-class Questions:
+class InventoryApi:
     """``GET /inventory/<name>``; the query has the fields of `schemas.questions.InventoryQuery`."""
 
     def __init__(self, bus: Bus, callers: Callers) -> None:
         self._bus = bus
         self._callers = callers
 
-    def routes(self) -> tuple[Route, ...]:
+    def routes(self) -> tuple[HttpRoute, ...]:
         """For the door."""
-        return (Route("GET", "/inventory/{name}", self.ask),)
+        return (HttpRoute("GET", "/inventory/{name}", self.ask),)
 
     async def ask(self, request: web.Request) -> web.StreamResponse:
         """One question, passed on. Raises Problem 400, 401, 403, 404, 503."""

@@ -19,12 +19,12 @@ LETTERS = "alate.dead_letters.kept"
 MEASURE = 15.0
 """Seconds between two looks: as often as is usually scraped. Each is one question a stream."""
 DLQ = "DLQ"
-Labels = tuple[tuple[str, str], ...]
+LagLabels = tuple[tuple[str, str], ...]
 
 log = structlog.get_logger()
 
 
-class Lag:
+class LagMetrics:
     """Looks again and again; every replica sees the same."""
 
     def __init__(self, bus: Bus, streams: Iterable[str], meters: Meters) -> None:
@@ -48,9 +48,9 @@ class Lag:
         self._meters.gauge(LETTERS, DLQ, {(("stream", DLQ),): float(await self._bus.count(DLQ, "dlq.>"))})
 
 
-def lags(places: Iterable[ConsumerLag]) -> dict[str, dict[Labels, float]]:
+def lags(places: Iterable[ConsumerLag]) -> dict[str, dict[LagLabels, float]]:
     """The series of one stream, by gauge."""
-    found: dict[str, dict[Labels, float]] = {PENDING: {}, UNANSWERED: {}, REDELIVERED: {}}
+    found: dict[str, dict[LagLabels, float]] = {PENDING: {}, UNANSWERED: {}, REDELIVERED: {}}
     for place in places:
         labels = (("stream", place.stream), ("consumer", place.consumer))
         found[PENDING][labels] = float(place.pending)

@@ -15,17 +15,17 @@ from events.kube.client import Kube
 from events.telemetry import Meters
 from services.edge.http.principals import Callers
 from services.edge.http.server import opened
-from services.edge.inventory_api import Questions
-from services.edge.lag_metrics import Lag
+from services.edge.inventory_api import InventoryApi
+from services.edge.lag_metrics import LagMetrics
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
-from services.edge.triggers.crd_source import Rulebook
-from services.edge.triggers.evaluator_pool import Evaluators
-from services.edge.triggers.fair_share import Shared
-from services.edge.triggers.file_source import RuleFiles
-from services.edge.triggers.loop import Triggers
-from services.edge.webhooks.receive import Hooks
-from services.edge.webhooks.secrets import Secrets
+from services.edge.triggers.crd_source import CrdTriggers
+from services.edge.triggers.evaluator_pool import EvaluatorPool
+from services.edge.triggers.fair_share import FairShare
+from services.edge.triggers.file_source import FileTriggers
+from services.edge.triggers.loop import TriggerLoop
+from services.edge.webhooks.receive import WebhookReceiver
+from services.edge.webhooks.secrets import WebhookSecrets
 from services.runtime.token_bucket import Rate
 
 USUAL = Rate(50.0, 200)
@@ -36,7 +36,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Door:
+class EdgeAddress:
     """Where the edge listens, and to whom."""
 
     address: str = "127.0.0.1:0"
@@ -51,18 +51,18 @@ class Door:
     """A file of Triggers, or a folder of such, besides those of the management cluster; None: there are none."""
 
 
-CLOSED = Door()
+CLOSED = EdgeAddress()
 """Open to nobody."""
 
 
-class Edge:
+class EdgeService:
     """The service."""
 
     def __init__(  # noqa: PLR0913 - what it meets the world through
         self,
         bus: Bus,
         kube: Kube,
-        door: Door,
+        door: EdgeAddress,
         roles: Iterable[Role] = (),
         *,
         clock: Callable[[], datetime],
@@ -74,18 +74,20 @@ class Edge:
         self.url = ""
         """Where it is open, once it is ready."""
         self._door = door
-        secrets = Secrets(door.secrets)
-        self._processes = Evaluators()
-        evaluators = Shared(self._processes, clock)
-        self._hooks = Hooks(bus, secrets, door.rate, evaluators=evaluators, clock=clock, meters=meters)
+        secrets = WebhookSecrets(door.secrets)
+        self._processes = EvaluatorPool()
+        evaluators = FairShare(self._processes, clock)
+        self._hooks = WebhookReceiver(bus, secrets, door.rate, evaluators=evaluators, clock=clock, meters=meters)
         callers = Callers(secrets)
-        self._questions = Questions(bus, callers)
+        self._questions = InventoryApi(bus, callers)
         visitors = Visitors(callers, clock=clock, is_open=door.is_open)
         self._site = Site(bus, kube, visitors, roles, clock=clock, meters=meters, jitter=jitter)
-        self._lag = Lag(bus, CONSUMED, meters)
-        self._book = Rulebook(kube, evaluators, clock)
-        self._files = RuleFiles(door.triggers, self._processes, meters)
-        self._triggers = Triggers(bus, evaluators, self._book, self._files, clock=clock, meters=meters, jitter=jitter)
+        self._lag = LagMetrics(bus, CONSUMED, meters)
+        self._book = CrdTriggers(kube, evaluators, clock)
+        self._files = FileTriggers(door.triggers, self._processes, meters)
+        self._triggers = TriggerLoop(
+            bus, evaluators, self._book, self._files, clock=clock, meters=meters, jitter=jitter
+        )
 
     async def run(self) -> None:
         """Be open until cancelled. Raises ``Denied("AddressInUse")``."""

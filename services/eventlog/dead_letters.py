@@ -9,17 +9,17 @@ from events.dead_letter import REASON, SUBJECT
 from events.meters import OTHER
 from events.telemetry import template_of
 from services.errors import BadInput
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 from services.queries.item import Item
 
 _VARIES = re.compile(r"""'[^']*'|"[^"]*"|\b[0-9a-f]{8,}(?:-[0-9a-f]+)*\b|\d+(?:\.\d+)*""")
 ALL = "all"
 
 
-class Letter(NamedTuple):
+class DeadLetter(NamedTuple):
     """One dead letter."""
 
-    said: Said
+    said: EventRecord
 
     @property
     def number(self) -> int:
@@ -63,15 +63,15 @@ class Letter(NamedTuple):
         return what | {"saidOn": self.subject, "message": self.said.item()}
 
 
-def grouped(letters: Iterable[Letter]) -> list[Item]:
+def grouped(letters: Iterable[DeadLetter]) -> list[Item]:
     """One item per cause, that with the newest letter last."""
-    groups: dict[str, list[Letter]] = {}
+    groups: dict[str, list[DeadLetter]] = {}
     for letter in letters:
         groups[letter.fingerprint] = [*groups.pop(letter.fingerprint, ()), letter]
     return [_group(*each) for each in groups.items()]
 
 
-def _group(fingerprint: str, letters: list[Letter]) -> Item:
+def _group(fingerprint: str, letters: list[DeadLetter]) -> Item:
     first, last = letters[0], letters[-1]
     return {
         "fingerprint": fingerprint,
@@ -86,7 +86,7 @@ def _group(fingerprint: str, letters: list[Letter]) -> Item:
     }
 
 
-def chosen(letters: Iterable[Letter], which: str) -> list[Letter]:
+def chosen(letters: Iterable[DeadLetter], which: str) -> list[DeadLetter]:
     """Those of a number, of a fingerprint, or all. Raises BadInput if there are none."""
     found = [letter for letter in letters if which in (ALL, str(letter.number), letter.fingerprint)]
     if not found and which != ALL:

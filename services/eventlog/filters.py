@@ -10,7 +10,7 @@ from events.streams import ENTITIES
 from schemas.subjects import token
 from schemas.unreadable import UNREADABLE
 from services.errors import BadInput
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 from services.queries.item import Item
 
 STREAMS: Final = ("EVENTS", "LEVELS", "INTAKE", "HOOKS", "DLQ")
@@ -55,7 +55,7 @@ class Which:
             return self.subject
         return f"*.*.{token(self.tenant)}.*" if stream == "EVENTS" and self.tenant is not None else ">"
 
-    def lets(self, said: Said) -> bool:
+    def lets(self, said: EventRecord) -> bool:
         """Whether it is meant."""
         if not is_event(said.stream, said.stored.subject):
             return False
@@ -67,7 +67,7 @@ class Which:
         return self.tenant in (None, tenant) and self.cluster in (None, cluster)
 
 
-def about(said: Said) -> tuple[str, str]:
+def about(said: EventRecord) -> tuple[str, str]:
     """The tenant and the cluster (of a request: the Colony) a message is about; empty where it is about none."""
     names = said.names
     if said.stream == "INTAKE":

@@ -12,17 +12,17 @@ from schemas.entity import State
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of, token
 from services.errors import Failed
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 from services.eventlog.scan import kept
 from services.queries.item import Item
 
 _state = msgspec.json.Decoder(State).decode
 
 
-class Turn(NamedTuple):
+class HistoryEntry(NamedTuple):
     """One transition of one entity."""
 
-    said: Said
+    said: EventRecord
     key: Key
     event: str
     state: State
@@ -44,7 +44,7 @@ class Turn(NamedTuple):
         }
 
 
-async def history(bus: Bus, tenant: str, cluster: str) -> list[Turn]:
+async def history(bus: Bus, tenant: str, cluster: str) -> list[HistoryEntry]:
     """Every transition of a cluster, its add-ons and its teardown, oldest first. Raises Failed if there are none."""
     filters = [f"{entity}.*.{token(tenant)}.{'*' if entity == 'addon' else token(cluster)}" for entity in ENTITIES]
     found = [said for each in filters async for said in kept(bus, Stream.EVENTS, each)]
@@ -55,7 +55,7 @@ async def history(bus: Bus, tenant: str, cluster: str) -> list[Turn]:
     return turns
 
 
-def timed(messages: Sequence[Said]) -> list[Turn]:
+def timed(messages: Sequence[EventRecord]) -> list[HistoryEntry]:
     """The same, each with the time until its entity's next one."""
     following: dict[Key, datetime] = {}
     turns = []
@@ -63,12 +63,12 @@ def timed(messages: Sequence[Said]) -> list[Turn]:
         key, state = key_of(said.stored.subject), _state(said.stored.data)
         after = following.get(key)
         seconds = (after - state.since).total_seconds() if after else None
-        turns.append(Turn(said, key, said.stored.subject.split(".")[1], state, seconds))
+        turns.append(HistoryEntry(said, key, said.stored.subject.split(".")[1], state, seconds))
         following[key] = state.since
     return turns[::-1]
 
 
-def totals(turns: Iterable[Turn]) -> dict[str, dict[str, float]]:
+def totals(turns: Iterable[HistoryEntry]) -> dict[str, dict[str, float]]:
     """Seconds by entity and state, in the order they were first entered; a state that lasts has no time yet."""
     found: dict[str, dict[str, float]] = {}
     for turn in turns:

@@ -19,7 +19,7 @@ _checked = msgspec.json.Decoder(msgspec.Raw).decode
 _encoded = msgspec.json.Encoder().encode
 
 
-class Said(NamedTuple):
+class EventRecord(NamedTuple):
     """A message and the stream that keeps it."""
 
     stream: str
@@ -97,14 +97,14 @@ class _Kept(msgspec.Struct):
     event: dict[str, msgspec.Raw]
 
 
-def read(line: bytes) -> Said:
-    """The inverse of `Said.line`, the data byte for byte; raises msgspec.DecodeError."""
+def read(line: bytes) -> EventRecord:
+    """The inverse of `EventRecord.line`, the data byte for byte; raises msgspec.DecodeError."""
     kept = msgspec.json.decode(line, type=_Kept)
     encoded, data = kept.event.pop("data_base64", None), kept.event.pop("data", msgspec.Raw(b""))
     whole = msgspec.json.decode(encoded, type=bytes) if encoded is not None else bytes(data)
     attributes = {name: msgspec.json.decode(value, type=str) for name, value in kept.event.items()}
     headers = {f"ce-{name}": escape(value) for name, value in attributes.items()} | kept.headers
-    return Said(kept.stream, Stored(kept.subject, whole, headers, kept.sequence, kept.stored))
+    return EventRecord(kept.stream, Stored(kept.subject, whole, headers, kept.sequence, kept.stored))
 
 
 def clock(time: datetime) -> str:

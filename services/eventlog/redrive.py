@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from events.bus import Bus
 from events.dead_letter import Redrive, publish_once, redriven
 from services.errors import Failed
-from services.eventlog.dead_letters import Letter
+from services.eventlog.dead_letters import DeadLetter
 from services.eventlog.filters import STREAMS
 from services.eventlog.scan import kept
 
 STREAM = "DLQ"
 
 
-async def letters(bus: Bus) -> list[Letter]:
+async def letters(bus: Bus) -> list[DeadLetter]:
     """All of them, oldest first."""
-    return [Letter(said) async for said in kept(bus, STREAM)]
+    return [DeadLetter(said) async for said in kept(bus, STREAM)]
 
 
-async def check(bus: Bus, found: Sequence[Letter]) -> None:
+async def check(bus: Bus, found: Sequence[DeadLetter]) -> None:
     """Before anything is told: somebody must be there to hear it."""
     known = {
         (place.stream, place.consumer)
@@ -30,7 +30,7 @@ async def check(bus: Bus, found: Sequence[Letter]) -> None:
             raise Failed(f"dead letter {letter.number} cannot be redriven: there is no consumer {who} to hear it")
 
 
-async def again(bus: Bus, letter: Letter) -> None:
+async def again(bus: Bus, letter: DeadLetter) -> None:
     """Tell one, then forget it. Told again after a crash it is told once: the second time the bus knows it."""
     stream, consumer = letter.failed
     await publish_once(

@@ -9,11 +9,11 @@ from events.bus import EPOCH, Bus, CaughtUp
 from schemas.durations import parse
 from services.errors import BadInput, Failed
 from services.eventlog.filters import STREAMS, is_event
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 
 EVERY = 20_000
 """Messages between two words of progress."""
-Tell = Callable[[str], object]
+ReportProgress = Callable[[str], object]
 
 
 def progress(line: str) -> None:
@@ -28,8 +28,8 @@ async def kept(
     filter: str = ">",  # noqa: A002 - JetStream's own word
     *,
     since: datetime = EPOCH,
-    tell: Tell = progress,
-) -> AsyncGenerator[Said, None]:
+    tell: ReportProgress = progress,
+) -> AsyncGenerator[EventRecord, None]:
     """Every event the stream keeps on the filter, oldest first."""
     newest = number = 0
     async with aclosing(bus.follow(stream, filter, since=since)) as feed:
@@ -42,16 +42,16 @@ async def kept(
             if number % EVERY == 0:
                 tell(f"{number} messages of {stream} read, now at {stored.time:%Y-%m-%d %H:%M:%S}")
             if is_event(stream, stored.subject):
-                yield Said(stream, stored)
+                yield EventRecord(stream, stored)
 
 
-async def find(bus: Bus, name: str) -> Said:
+async def find(bus: Bus, name: str) -> EventRecord:
     """The message of an event's id, or of a place such as ``EVENTS/42``. Raises Failed."""
     stream, _, sequence = name.partition("/")
     if stream in STREAMS and sequence.isdigit():
         stored = await bus.at(stream, int(sequence))
         if stored is not None:
-            return Said(stream, stored)
+            return EventRecord(stream, stored)
         raise Failed(f"nothing is kept at {name}: it was never there, or has been replaced or purged")
     for stream in STREAMS:
         async with aclosing(kept(bus, stream)) as messages:

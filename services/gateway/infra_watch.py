@@ -17,7 +17,7 @@ from services.kubernetes.malformed import MALFORMED, why
 from services.runtime.level_publisher import FIRST, LONGEST, LevelPublisher, retry_forever
 from services.runtime.workqueue import WorkQueue
 
-Name = tuple[str, str]
+ObjectName = tuple[str, str]
 """An object's namespace and name."""
 
 log = structlog.get_logger()
@@ -31,10 +31,10 @@ class InfraWatch:
         self._cloud = cloud
         self._levels = levels
         self._jitter = jitter
-        self._unsaid: dict[Name, InfraSeen] = {}
-        self._queue: WorkQueue[Name] = WorkQueue(self._tell, "infra.publish", jitter)
-        self._odd: dict[Name, str] = {}
-        self._standing: dict[Name, dict[str, InfraSeen]] = {}
+        self._unsaid: dict[ObjectName, InfraSeen] = {}
+        self._queue: WorkQueue[ObjectName] = WorkQueue(self._tell, "infra.publish", jitter)
+        self._odd: dict[ObjectName, str] = {}
+        self._standing: dict[ObjectName, dict[str, InfraSeen]] = {}
         """Of each cluster, by its tenant and name, what bears its marks and is not being deleted."""
         self._unheard = "it was not listed yet"
         self.looked = asyncio.Event()
@@ -89,7 +89,7 @@ class InfraWatch:
         elif version == watched:
             self._unheard = unheard
             self.looked.set()
-            log.warning("infra.unheard", backend=self.backend, reason=unheard)
+            log.warning("infra.watch_lost", backend=self.backend, reason=unheard)
         return version
 
     def _known(self) -> None:
@@ -141,16 +141,16 @@ class InfraWatch:
         except MALFORMED:  # not even whose it is
             return None
 
-    def _said(self, name: Name) -> InfraSeen | None:
+    def _said(self, name: ObjectName) -> InfraSeen | None:
         """What was said last of an object that bears our marks no more, or is about to be; None if it never did."""
         return self._unsaid.get(name) or self._levels.last(InfraSeen, *self._called(name))
 
-    def _say(self, name: Name, seen: InfraSeen) -> None:
+    def _say(self, name: ObjectName, seen: InfraSeen) -> None:
         self._note(name, seen)
         self._unsaid[name] = seen
         self._queue.add(name)
 
-    def _note(self, name: Name, seen: InfraSeen) -> None:
+    def _note(self, name: ObjectName, seen: InfraSeen) -> None:
         cluster = (name[0], seen.cluster)
         if seen.present and not seen.going:
             self._standing.setdefault(cluster, {})[name[1]] = seen
@@ -159,7 +159,7 @@ class InfraWatch:
             if not there:
                 del self._standing[cluster]
 
-    async def _tell(self, name: Name) -> None:
+    async def _tell(self, name: ObjectName) -> None:
         """However long the bus or the API server is away: what is seen last is said in the end."""
         seen = self._unsaid.get(name)
         if seen is None:  # it was put off, and has been said meanwhile
@@ -177,7 +177,7 @@ class InfraWatch:
             except TryLater:
                 await asyncio.sleep(backoff.next_delay())
 
-    def _called(self, name: Name) -> tuple[str, str, str]:
+    def _called(self, name: ObjectName) -> tuple[str, str, str]:
         """By what names its level goes: two back ends may each have an object of one name."""
         return (name[0], self._cloud.name, name[1])
 
@@ -187,7 +187,7 @@ def _whole(seen: InfraSeen) -> InfraSeen:
     return msgspec.json.decode(msgspec.json.encode(seen), type=InfraSeen)
 
 
-def _name(item: Object) -> Name:
+def _name(item: Object) -> ObjectName:
     return item["metadata"]["namespace"], item["metadata"]["name"]
 
 

@@ -45,7 +45,7 @@ INVALID = (Malformed, InvalidResource, NoSuchPool, Untimely, msgspec.DecodeError
 log = structlog.get_logger()
 
 
-class Intake:
+class IntakeWorker:
     """Works off the requests, one after another."""
 
     def __init__(

@@ -18,7 +18,7 @@ from schemas.wish import Wish
 from services.clouds.port import Cloud
 from services.gateway.colony_controller import ColonyController
 from services.gateway.infra_watch import InfraWatch
-from services.gateway.intake import Intake
+from services.gateway.intake import IntakeWorker
 from services.gateway.kube_events.recorder import Recorder
 from services.gateway.metrics.fleet import fleet
 from services.gateway.metrics.state_ages import ages
@@ -74,7 +74,7 @@ class Gateway:
             kube, self._levels, self._books, clock, backend,
             costs=self._costs, find_objects=self._standing, unseen=self._unseen,
         )  # fmt: skip
-        self._intake = Intake(bus, kube, clock=clock, meters=meters, jitter=jitter)
+        self._intake = IntakeWorker(bus, kube, clock=clock, meters=meters, jitter=jitter)
         self._queue: WorkQueue[Name] = WorkQueue(self._reconcile, "colony", jitter, parallel=AT_ONCE)
 
     async def run(self) -> None:
@@ -150,7 +150,7 @@ class Gateway:
                 case Changed(item, gone):
                     self._changed(item, gone=gone)
                 case Lost(reason):
-                    log.warning("kubernetes.unheard", reason=reason)
+                    log.warning("kubernetes.watch_lost", reason=reason)
 
     def _listed(self, items: tuple[Object, ...]) -> None:
         """A complete list: every Colony is looked at, and every cluster whose Colony is not in it."""

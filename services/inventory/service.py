@@ -11,10 +11,10 @@ from events.kube.client import Kube
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from services.clients.workload_clusters import Workloads
-from services.inventory.market.loop import Market
+from services.inventory.market.loop import MarketLoop
 from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.responder import desk
-from services.inventory.watch.cleanup import Sweep
+from services.inventory.watch.cleanup import LevelCleanup
 from services.inventory.watch.clusters import Clusters
 from services.runtime.level_publisher import LevelPublisher, RetryingBus
 
@@ -28,7 +28,7 @@ class Inventory:
         self,
         bus: Bus,
         workloads: Workloads,
-        market: Market,
+        market: MarketLoop,
         *,
         clock: Callable[[], datetime],
         meters: Meters,
@@ -52,7 +52,7 @@ class Inventory:
             management=management,
             labels=labels,
         )
-        self._sweep = Sweep(bus, self._levels, self._clusters.listed, jitter)
+        self._sweep = LevelCleanup(bus, self._levels, self._clusters.listed, jitter)
 
     async def run(self) -> None:
         """Say what the market offers, join and leave clusters as they come and go, answer questions; for ever."""

@@ -15,12 +15,12 @@ from events.telemetry import Meters, hearing, inject
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
 from schemas.unreadable import UNREADABLE
-from services.outbound.formats import Occasion, Request, request
-from services.outbound.http_client import Post
-from services.outbound.milestones import Life, life
+from services.outbound.formats import Notification, OutboundRequest, request
+from services.outbound.http_client import PostRequest
+from services.outbound.milestones import ClusterLife, cluster_life
 from services.outbound.outbox import STREAM
-from services.outbound.outcome import Outcome, asked, outcome
-from services.outbound.targets import Target, Targets
+from services.outbound.outcome import Outcome, outcome, retry_delay
+from services.outbound.targets import Target, TargetFile
 from services.runtime.worker import Worker
 
 CONSUMER = Consumer("outbound-outbound", STREAM, ("outbound.>",), max_deliver=16)
@@ -31,7 +31,7 @@ AT_ONCE = 128
 """Requests that are out at the same time: half of all that are handed out, so that none waits long for its turn."""
 GRACE = 11.0
 """Seconds in which what is out may come back when we are told to leave: a little more than a receiver may take."""
-UNKNOWN = Life(newest=True, was_ready=False)
+UNKNOWN = ClusterLife(newest=True, was_ready=False)
 
 QUIET = frozenset({"delivered", "late", "unwanted"})
 """What is nothing to look into."""
@@ -47,7 +47,7 @@ EVENTS = {
 log = structlog.get_logger()
 
 
-class Came(NamedTuple):
+class DeliveryResult(NamedTuple):
     """What came of one try."""
 
     what: str
@@ -57,14 +57,14 @@ class Came(NamedTuple):
     """Seconds until the next try."""
 
 
-class Courier:
+class DeliveryWorker:
     """Works the outbox off."""
 
     def __init__(  # noqa: PLR0913 - its ports, and all that comes in from outside
         self,
         bus: Bus,
-        targets: Targets,
-        post: Post,
+        targets: TargetFile,
+        post: PostRequest,
         *,
         clock: Callable[[], datetime],
         jitter: Callable[[], float],
@@ -96,7 +96,7 @@ class Courier:
         tell(EVENTS[came.what], target=name, attempt=delivery.attempt, entity=key.path, why=came.why)
         await self._answer(delivery, came)
 
-    async def _answer(self, delivery: Delivery, came: Came) -> None:
+    async def _answer(self, delivery: Delivery, came: DeliveryResult) -> None:
         if came.what == "dead":
             await delivery.reject(came.why)
         elif came.what == "again":
@@ -104,32 +104,36 @@ class Courier:
         else:
             await delivery.ack()
 
-    async def _bring(self, name: str, key: Key, delivery: Delivery) -> Came:
+    async def _bring(self, name: str, key: Key, delivery: Delivery) -> DeliveryResult:
         target = self._targets.now().get(name)
         if target is None:
-            return Came("unwanted", f"there is no target {name} any more")
+            return DeliveryResult("unwanted", f"there is no target {name} any more")
         if self._gone.get(name) == target:
-            return Came("dead", f"target {name} has said 410: it wants no more")
+            return DeliveryResult("dead", f"target {name} has said 410: it wants no more")
         try:
             message = await self._request(target, key, delivery)
         except (Malformed, *UNREADABLE, ValueError) as wrong:
-            return Came("dead", f"target {name}: {wrong}")
+            return DeliveryResult("dead", f"target {name}: {wrong}")
         except TryLater as later:
             return self._again(name, delivery, str(later), later.after)
-        return await self._send(target, message, delivery) if message else Came("late", "nothing to say of it now")
+        return (
+            await self._send(target, message, delivery)
+            if message
+            else DeliveryResult("late", "nothing to say of it now")
+        )
 
-    async def _request(self, target: Target, key: Key, delivery: Delivery) -> Request | None:
+    async def _request(self, target: Target, key: Key, delivery: Delivery) -> OutboundRequest | None:
         """Raises Malformed, msgspec.DecodeError, ValueError, TryLater."""
         if not (secrets := self._targets.secrets(target)):
             raise TryLater(f"there is no secret in the file {target.name} of the folder of secrets", FIRST)
         event = decode(delivery.stored.headers, delivery.stored.data)
         stands = UNKNOWN
         if target.format != "cloudevents":
-            stands = life(await self._bus.read(Stream.EVENTS, key.history), event.id)
-        return request(target, Occasion(event, key, stands, self._clock()), secrets)
+            stands = cluster_life(await self._bus.read(Stream.EVENTS, key.history), event.id)
+        return request(target, Notification(event, key, stands, self._clock()), secrets)
 
-    async def _send(self, target: Target, message: Request, delivery: Delivery) -> Came:
-        traced = Request(message.url, inject(dict(message.headers)), message.body)
+    async def _send(self, target: Target, message: OutboundRequest, delivery: Delivery) -> DeliveryResult:
+        traced = OutboundRequest(message.url, inject(dict(message.headers)), message.body)
         try:
             answer = await self._post(traced)
         except TryLater as later:
@@ -137,17 +141,17 @@ class Courier:
         why = f"answered {answer.status}"
         match outcome(answer):
             case Outcome.DELIVERED:
-                return Came("delivered", why)
+                return DeliveryResult("delivered", why)
             case Outcome.AGAIN:
-                return self._again(target.name, delivery, why, asked(answer, self._clock()))
+                return self._again(target.name, delivery, why, retry_delay(answer, self._clock()))
         if answer.status == 410:
             self._gone[target.name] = target
-        return Came("dead", f"target {target.name} {why}")
+        return DeliveryResult("dead", f"target {target.name} {why}")
 
-    def _again(self, name: str, delivery: Delivery, why: str, least: float) -> Came:
+    def _again(self, name: str, delivery: Delivery, why: str, least: float) -> DeliveryResult:
         if delivery.attempt >= CONSUMER.max_deliver:
-            return Came("dead", f"target {name}: {why}, and so {delivery.attempt} times")
-        return Came("again", why, Backoff(self._jitter, FIRST, CAP, delivery.attempt - 1).next_delay(least))
+            return DeliveryResult("dead", f"target {name}: {why}, and so {delivery.attempt} times")
+        return DeliveryResult("again", why, Backoff(self._jitter, FIRST, CAP, delivery.attempt - 1).next_delay(least))
 
 
 def _place(stored: Stored) -> tuple[str, Key]:

@@ -11,7 +11,7 @@ import msgspec
 from events.cloudevents import CloudEvent, msg_id, structured
 from events.http.standard_webhooks import signature
 from schemas.subjects import Key
-from services.outbound.milestones import Life, Said
+from services.outbound.milestones import ClusterLife, ClusterSummary
 from services.outbound.targets import Target
 
 LONGEST = 140
@@ -21,7 +21,7 @@ CDEVENTS = "0.5.1"
 
 
 @dataclass(frozen=True)
-class Request:
+class OutboundRequest:
     """One POST."""
 
     url: str
@@ -30,12 +30,12 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Occasion:
+class Notification:
     """What there is to tell."""
 
     event: CloudEvent
     key: Key
-    life: Life
+    life: ClusterLife
     now: datetime
 
     @property
@@ -44,17 +44,17 @@ class Occasion:
         return self.event.type.rpartition(".")[2]
 
     @property
-    def said(self) -> Said:
+    def said(self) -> ClusterSummary:
         """The cluster's state. Raises msgspec.DecodeError."""
-        return msgspec.json.decode(self.event.data, type=Said)
+        return msgspec.json.decode(self.event.data, type=ClusterSummary)
 
 
-def request(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> Request | None:
+def request(target: Target, occasion: Notification, secrets: tuple[bytes, ...]) -> OutboundRequest | None:
     """What to send; None: nothing, this late or of this event. Raises msgspec.DecodeError, ValueError for a secret."""
     return FORMATS[target.format](target, occasion, secrets)
 
 
-def _webhook(target: Target, event: CloudEvent, now: datetime, secrets: tuple[bytes, ...]) -> Request:
+def _webhook(target: Target, event: CloudEvent, now: datetime, secrets: tuple[bytes, ...]) -> OutboundRequest:
     """Signed after Standard Webhooks, with every secret that is good; the id is the event's, for ever the same."""
     body, name, stamp = structured(event), msg_id(event), str(int(now.timestamp()))
     signed = b" ".join(signature(secret, name.encode(), stamp.encode(), body) for secret in secrets)
@@ -64,19 +64,19 @@ def _webhook(target: Target, event: CloudEvent, now: datetime, secrets: tuple[by
         "webhook-timestamp": stamp,
         "webhook-signature": signed.decode(),
     }
-    return Request(target.url, headers, body)
+    return OutboundRequest(target.url, headers, body)
 
 
-def _cloudevents(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> Request | None:
+def _cloudevents(target: Target, occasion: Notification, secrets: tuple[bytes, ...]) -> OutboundRequest | None:
     return _webhook(target, occasion.event, occasion.now, secrets)
 
 
-def _cdevents(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> Request | None:
+def _cdevents(target: Target, occasion: Notification, secrets: tuple[bytes, ...]) -> OutboundRequest | None:
     predicate = _predicate(occasion)
     return _webhook(target, cdevent(occasion, predicate), occasion.now, secrets) if predicate else None
 
 
-def _predicate(occasion: Occasion) -> str:
+def _predicate(occasion: Notification) -> str:
     if occasion.name == "ready":
         if occasion.said.wish.deleting:
             return ""  # it is as it was, and will soon be let go
@@ -84,7 +84,7 @@ def _predicate(occasion: Occasion) -> str:
     return "deleted" if occasion.name == "released" and occasion.life.was_ready else ""
 
 
-def cdevent(occasion: Occasion, predicate: str) -> CloudEvent:
+def cdevent(occasion: Notification, predicate: str) -> CloudEvent:
     """The environment that a cluster is; attributes are copied from the context, as CDEvents' binding says."""
     event, kind = occasion.event, f"dev.cdevents.environment.{predicate}.0.3.0"
     name = f"{occasion.key.tenant}/{occasion.key.name}"
@@ -121,14 +121,14 @@ SLUG = {"github": re.compile(f"{PART}/{PART}"), "gitlab": re.compile(f"{PART}(/{
 """What each forge calls a repository; no part of it leads out of its path."""
 
 
-def commit_of(said: Said, forge: str) -> tuple[str, str] | None:
+def commit_of(said: ClusterSummary, forge: str) -> tuple[str, str] | None:
     """Repository and hash of the commit that is to be told, if it is one of this forge."""
     where, _, rest = said.wish.commit.partition(":")
     repository, _, sha = rest.rpartition("@")
     return (repository, sha) if where == forge and SLUG[forge].fullmatch(repository) else None
 
 
-def _status(target: Target, occasion: Occasion) -> tuple[str, str, str, str] | None:
+def _status(target: Target, occasion: Notification) -> tuple[str, str, str, str] | None:
     """Repository, hash, how it stands and a sentence; an old event, and the going of what was ready, say nothing."""
     said, stands = occasion.said, STANDS.get(occasion.name, "")
     found = commit_of(said, target.format)
@@ -139,7 +139,7 @@ def _status(target: Target, occasion: Occasion) -> tuple[str, str, str, str] | N
     return (*found, stands, sentence if len(sentence) <= LONGEST else f"{sentence[: LONGEST - 1]}…")
 
 
-def _github(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> Request | None:
+def _github(target: Target, occasion: Notification, secrets: tuple[bytes, ...]) -> OutboundRequest | None:
     """POST /repos/{owner}/{repo}/statuses/{sha} (GitHub's REST API, 2022-11-28)."""
     if (status := _status(target, occasion)) is None:
         return None
@@ -151,10 +151,10 @@ def _github(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> R
         "Authorization": f"Bearer {secrets[0].decode()}",
     }
     said = {"state": GITHUB[stands], "context": f"alate/{occasion.key.name}", "description": sentence}
-    return Request(f"{target.url}/repos/{repository}/statuses/{sha}", headers, msgspec.json.encode(said))
+    return OutboundRequest(f"{target.url}/repos/{repository}/statuses/{sha}", headers, msgspec.json.encode(said))
 
 
-def _gitlab(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> Request | None:
+def _gitlab(target: Target, occasion: Notification, secrets: tuple[bytes, ...]) -> OutboundRequest | None:
     """POST /projects/:id/statuses/:sha (GitLab's commits API)."""
     if (status := _status(target, occasion)) is None:
         return None
@@ -162,10 +162,10 @@ def _gitlab(target: Target, occasion: Occasion, secrets: tuple[bytes, ...]) -> R
     headers = {"Content-Type": "application/json", "PRIVATE-TOKEN": secrets[0].decode()}
     said = {"state": GITLAB[stands], "name": f"alate/{occasion.key.name}", "description": sentence}
     url = f"{target.url}/projects/{quote(repository, safe='')}/statuses/{sha}"
-    return Request(url, headers, msgspec.json.encode(said))
+    return OutboundRequest(url, headers, msgspec.json.encode(said))
 
 
-FORMATS: Mapping[str, Callable[[Target, Occasion, tuple[bytes, ...]], Request | None]] = {
+FORMATS: Mapping[str, Callable[[Target, Notification, tuple[bytes, ...]], OutboundRequest | None]] = {
     "cloudevents": _cloudevents,
     "cdevents": _cdevents,
     "github": _github,

@@ -9,22 +9,22 @@ import aiohttp
 from events.errors import TryLater
 from events.http.addresses import Reach, Unreachable, check
 from events.kube.sockets import Sockets
-from services.outbound.formats import Request
-from services.outbound.outcome import Answer
+from services.outbound.formats import OutboundRequest
+from services.outbound.outcome import ReceiverResponse
 
 PATIENCE = 10.0
 """Seconds a receiver may take; Standard Webhooks advises 15 to 30, but a target's others wait for it."""
 READ = 4096
 """Bytes of an answer that are looked at."""
 
-Post = Callable[[Request], Awaitable[Answer]]
+PostRequest = Callable[[OutboundRequest], Awaitable[ReceiverResponse]]
 """Sends one request. Raises TryLater if nobody answers."""
-Opened = Callable[[], AbstractAsyncContextManager[Post]]
+Opened = Callable[[], AbstractAsyncContextManager[PostRequest]]
 
 
 @asynccontextmanager
-async def posting(patience: float = PATIENCE, reach: Reach | None = None) -> AsyncIterator[Post]:
-    """A `Post` over real HTTP; keeps connections, and no cookies. `reach` says where it may lead; None: anywhere."""
+async def posting(patience: float = PATIENCE, reach: Reach | None = None) -> AsyncIterator[PostRequest]:
+    """Posts over HTTP; keeps connections and no cookies. `reach` says which addresses are allowed; None: any."""
     timeout = aiohttp.ClientTimeout(total=patience)
     agent = {"User-Agent": "alate"}
     connector = aiohttp.TCPConnector(socket_factory=Sockets(reach).make)
@@ -32,7 +32,7 @@ async def posting(patience: float = PATIENCE, reach: Reach | None = None) -> Asy
         connector=connector, timeout=timeout, headers=agent, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
     ) as session:
 
-        async def post(request: Request) -> Answer:
+        async def post(request: OutboundRequest) -> ReceiverResponse:
             try:
                 check(reach, urlsplit(request.url).hostname or "")
                 async with session.post(
@@ -40,7 +40,7 @@ async def posting(patience: float = PATIENCE, reach: Reach | None = None) -> Asy
                 ) as answer:
                     body = await answer.content.read(READ)
                     said = answer.headers
-                    return Answer(answer.status, said.get("Retry-After", ""), body, said.get("Date", ""))
+                    return ReceiverResponse(answer.status, said.get("Retry-After", ""), body, said.get("Date", ""))
             except TimeoutError as late:
                 raise TryLater(f"no answer in {patience:g} s") from late
             except (aiohttp.ClientError, OSError, ValueError) as wrong:

@@ -9,7 +9,7 @@ from schemas.wire import WireStruct
 from schemas.wish import Wish
 
 
-class Said(WireStruct, frozen=True, kw_only=True):
+class ClusterSummary(WireStruct, frozen=True, kw_only=True):
     """What of a cluster's state is told to others."""
 
     wish: Wish
@@ -18,7 +18,7 @@ class Said(WireStruct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Life:
+class ClusterLife:
     """Where one event stands."""
 
     newest: bool
@@ -27,17 +27,17 @@ class Life:
     """It was ready before, in this life: since it was asked for, or for the first time since it was released."""
 
 
-def life(history: Iterable[Stored], id: str) -> Life:  # noqa: A002 - CloudEvents' own word
+def cluster_life(history: Iterable[Stored], id: str) -> ClusterLife:  # noqa: A002 - CloudEvents' own word
     """Of the event with this id; one that is not kept any more is old."""
     was_ready, found = False, None
     for stored in history:
         if found is not None:
-            return Life(newest=False, was_ready=found.was_ready)
+            return ClusterLife(newest=False, was_ready=found.was_ready)
         if stored.headers.get("ce-id") == id:
-            found = Life(newest=True, was_ready=was_ready)
+            found = ClusterLife(newest=True, was_ready=was_ready)
         event = names_of(stored.subject)[1]
         was_ready = event == "ready" or (was_ready and event != "released")
-    return found or Life(newest=False, was_ready=was_ready)
+    return found or ClusterLife(newest=False, was_ready=was_ready)
 
 
 def stayed_ready(history: Iterable[Stored], sequence: int) -> bool:

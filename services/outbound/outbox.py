@@ -12,8 +12,8 @@ from schemas.registry import Stream
 from schemas.subjects import Key, key_of
 from schemas.unreadable import UNREADABLE
 from services.outbound.formats import commit_of
-from services.outbound.milestones import Said, stayed_ready
-from services.outbound.targets import Target, Targets
+from services.outbound.milestones import ClusterSummary, stayed_ready
+from services.outbound.targets import Target, TargetFile
 from services.runtime.subscriptions import Undecodable
 from services.runtime.worker import Worker
 
@@ -38,7 +38,7 @@ def wanted(target: Target, stored: Stored, key: Key, *, stayed: bool) -> bool:
     if not target.listens(key.domain, event, key.tenant):
         return False
     if target.format in FORGES:
-        return commit_of(msgspec.json.decode(stored.data, type=Said), target.format) is not None
+        return commit_of(msgspec.json.decode(stored.data, type=ClusterSummary), target.format) is not None
     return event in (READY, "released")
 
 
@@ -62,7 +62,7 @@ class Outbox:
     def __init__(
         self,
         bus: Bus,
-        targets: Targets,
+        targets: TargetFile,
         *,
         clock: Callable[[], datetime],
         jitter: Callable[[], float],

@@ -13,7 +13,7 @@ NO_CHANGE = b"Cannot transition status"
 """What GitLab says, with 400, to a status that is that already."""
 
 
-class Answer(NamedTuple):
+class ReceiverResponse(NamedTuple):
     """What a receiver said."""
 
     status: int
@@ -33,7 +33,7 @@ class Outcome(StrEnum):
     NEVER = "never"
 
 
-def outcome(answer: Answer) -> Outcome:
+def outcome(answer: ReceiverResponse) -> Outcome:
     """A redirect is never followed: what is signed for one receiver goes to no other."""
     if 200 <= answer.status < 300 or (answer.status == 400 and NO_CHANGE in answer.body):
         return Outcome.DELIVERED
@@ -42,7 +42,7 @@ def outcome(answer: Answer) -> Outcome:
     return Outcome.AGAIN
 
 
-def asked(answer: Answer, now: datetime) -> float:
+def retry_delay(answer: ReceiverResponse, now: datetime) -> float:
     """Seconds the receiver wants to be left alone; 0 if it does not say. A date is held against its own clock."""
     said = answer.retry_after.strip()
     if said.isascii() and said.isdigit():

@@ -10,11 +10,11 @@ import structlog
 
 from events.bus import Bus
 from events.telemetry import Meters
-from services.outbound.delivery import Courier
+from services.outbound.delivery import DeliveryWorker
 from services.outbound.http_client import Opened, posting
 from services.outbound.outbox import Outbox
 from services.outbound.target_checks import watch
-from services.outbound.targets import Targets
+from services.outbound.targets import TargetFile
 
 log = structlog.get_logger()
 
@@ -49,7 +49,7 @@ class Outbound:
         self.ready = asyncio.Event()
         self._bus = bus
         self._opened = receivers.opened
-        self._targets = Targets(receivers.file, receivers.secrets)
+        self._targets = TargetFile(receivers.file, receivers.secrets)
         self._clock = clock
         self._jitter = jitter
         self._meters = meters
@@ -58,7 +58,7 @@ class Outbound:
         """Run until cancelled."""
         async with self._opened() as post, asyncio.TaskGroup() as group:
             outbox = Outbox(self._bus, self._targets, clock=self._clock, jitter=self._jitter, meters=self._meters)
-            courier = Courier(
+            courier = DeliveryWorker(
                 self._bus, self._targets, post, clock=self._clock, jitter=self._jitter, meters=self._meters
             )
             group.create_task(outbox.run())

@@ -5,7 +5,7 @@ import asyncio
 import structlog
 
 from events.telemetry import Meters
-from services.outbound.targets import Targets
+from services.outbound.targets import TargetFile
 
 LOOK = 2.0
 """Seconds between two looks."""
@@ -16,7 +16,7 @@ SOURCE = "targets"
 log = structlog.get_logger()
 
 
-async def watch(targets: Targets, meters: Meters) -> None:
+async def watch(targets: TargetFile, meters: Meters) -> None:
     """Look for ever."""
     before: frozenset[str] = frozenset()
     while True:

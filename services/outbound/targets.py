@@ -74,7 +74,7 @@ def read_targets(text: str) -> Mapping[str, Target]:
         raise InvalidResource(without_secrets(str(error))) from None
 
 
-class Targets:
+class TargetFile:
     """The file and the folder of secrets."""
 
     def __init__(self, file: Path | None, secrets: Path | None) -> None:

@@ -12,7 +12,7 @@ from schemas.market import CapacitySeen
 from schemas.questions import LIMIT, InventoryAnswer, InventoryQuery
 from schemas.unreadable import UNREADABLE
 from services.queries import offers, resources
-from services.queries.filter import Sieve, Unfit
+from services.queries.filter import InvalidFilter, ItemFilter
 from services.queries.item import Item
 
 LARGEST = 512 * 1024
@@ -20,7 +20,7 @@ LARGEST = 512 * 1024
 SUBJECT = "ask.inventory."
 """Begins the subject of every question; its name follows."""
 
-Kept = Callable[..., Iterable[Stored]]
+StoredLevels = Callable[..., Iterable[Stored]]
 """From a kind of level and the first of its names to the newest messages (`level_publisher.Levels.kept`)."""
 
 
@@ -29,7 +29,7 @@ class BadQuestion(ValueError):
 
 
 @dataclass(frozen=True)
-class Kind:
+class QuestionKind:
     """One thing that can be asked for."""
 
     levels: tuple[type[msgspec.Struct], ...]
@@ -46,18 +46,20 @@ def _by(*fields: str) -> Callable[[Sequence[Item], Sequence[Item], datetime], li
 
 PLACE = ("tenant", "cluster")
 MARKET = ("accelerator", "cloud", "region", "maxPrice", "spot")
-KINDS: Mapping[str, Kind] = {
-    "nodes": Kind((NodeSeen,), (*PLACE, "node", "accelerator"), resources.nodes, _by("namespace", "cluster", "node")),
-    "gpus": Kind(
+KINDS: Mapping[str, QuestionKind] = {
+    "nodes": QuestionKind(
+        (NodeSeen,), (*PLACE, "node", "accelerator"), resources.nodes, _by("namespace", "cluster", "node")
+    ),
+    "gpus": QuestionKind(
         (NodeSeen,), (*PLACE, "node", "accelerator"), resources.gpus, _by("namespace", "cluster", "node", "id")
     ),
-    "storage": Kind((StorageSeen,), PLACE, resources.storage, _by("namespace", "cluster", "storageClass")),
-    "offers": Kind((Offers, CapacitySeen), MARKET, offers.items, offers.arranged),
+    "storage": QuestionKind((StorageSeen,), PLACE, resources.storage, _by("namespace", "cluster", "storageClass")),
+    "offers": QuestionKind((Offers, CapacitySeen), MARKET, offers.items, offers.arranged),
 }
 """By the question's name; its subject is `SUBJECT` and the name."""
 
 
-def answer(question: str, asked: bytes, kept: Kept, now: datetime) -> bytes:
+def answer(question: str, asked: bytes, kept: StoredLevels, now: datetime) -> bytes:
     """The JSON of an `InventoryAnswer` to the JSON of an `InventoryQuery`; numbers may be text. Raises BadQuestion."""
     kind = KINDS[question]
     wanted = _read(asked)
@@ -81,15 +83,15 @@ def _read(asked: bytes) -> InventoryQuery:
     return wanted
 
 
-def _checked(question: str, kind: Kind, wanted: InventoryQuery) -> Sieve:
+def _checked(question: str, kind: QuestionKind, wanted: InventoryQuery) -> ItemFilter:
     given = msgspec.to_builtins(wanted)
     foreign = [field for field in given if field not in (*kind.by, "offset", "limit")]
     if foreign:
         raise BadQuestion(f"{question} cannot be told apart by {', '.join(foreign)}: expected {', '.join(kind.by)}")
-    sieve = Sieve(wanted.accelerator, wanted.cloud, wanted.region, wanted.max_price, wanted.spot)
+    sieve = ItemFilter(wanted.accelerator, wanted.cloud, wanted.region, wanted.max_price, wanted.spot)
     try:
         sieve.check()
-    except Unfit as wrong:
+    except InvalidFilter as wrong:
         raise BadQuestion(str(wrong)) from wrong
     return sieve
 

@@ -6,12 +6,12 @@ from schemas.accelerators import canonical, nearest
 from services.queries.item import Item
 
 
-class Unfit(ValueError):
+class InvalidFilter(ValueError):
     """Nothing can be asked for so; the message is one clear sentence."""
 
 
 @dataclass(frozen=True)
-class Sieve:
+class ItemFilter:
     """What items must be to be shown; what is not given lets everything through."""
 
     accelerator: str | None = None
@@ -27,7 +27,7 @@ class Sieve:
         """Raises Unfit if no accelerator is called so."""
         if self.accelerator and canonical(self.accelerator) is None:
             alike = ", ".join(nearest(self.accelerator))
-            raise Unfit(f"accelerator {self.accelerator} is not known: perhaps it is one of {alike}")
+            raise InvalidFilter(f"accelerator {self.accelerator} is not known: perhaps it is one of {alike}")
 
     def lets(self, item: Item) -> bool:
         """Whether it is shown."""
@@ -44,4 +44,4 @@ class Sieve:
         return self.max_price is None or (price is not None and price <= self.max_price)
 
 
-EVERYTHING = Sieve()
+EVERYTHING = ItemFilter()

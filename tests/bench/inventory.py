@@ -23,8 +23,8 @@ from events.kube.resources import NODES, PODS
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
-from services.inventory.watch.cluster_state import Book
-from services.inventory.watch.publisher import Voice
+from services.inventory.watch.cluster_state import ClusterContents
+from services.inventory.watch.publisher import ClusterPublisher
 from services.inventory.watch.watcher import Watcher
 from services.runtime.level_publisher import LevelPublisher
 from services.sandbox.api.server.app import MANAGEMENT, Api
@@ -93,7 +93,7 @@ def _pod(number: int, node: int) -> Object:
 async def _cold(kube: Kube) -> Figure:
     async def ours() -> float:
         began = perf_counter()
-        book = Book(BLANK)
+        book = ClusterContents(BLANK)
         for resource in (NODES, PODS):
             book.take(resource, await kube.list(resource))
         book.changed()
@@ -149,7 +149,7 @@ async def _watcher(bus: Bus, kube: Kube) -> None:
     levels = LevelPublisher(bus, lambda: datetime.now(UTC), Meters(), NodeSeen, StorageSeen, ClusterSeen)
     await levels.boot()
     key = Key("cluster", "bench", "bench")
-    voice = Voice(levels, key, lambda: datetime.now(UTC))
+    voice = ClusterPublisher(levels, key, lambda: datetime.now(UTC))
 
     async def opened() -> Kube:
         return kube
@@ -226,7 +226,7 @@ async def _memory() -> Figure:
         tracemalloc.start()
         listed = [(resource, await kube.list(resource)) for resource in (NODES, PODS)]
         bare = tracemalloc.get_traced_memory()[0]
-        book = Book(BLANK)
+        book = ClusterContents(BLANK)
         for resource, sight in listed:
             book.take(resource, sight)
         book.changed()

@@ -17,13 +17,13 @@ from events.bus import Bus
 from events.jetstream.bus import connect
 from events.telemetry import Meters
 from services.edge.http.principals import Callers
-from services.edge.http.server import Route, opened
-from services.edge.inventory_api import Questions
+from services.edge.http.server import HttpRoute, opened
+from services.edge.inventory_api import InventoryApi
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
 from services.edge.webhooks.providers import PROVIDERS
-from services.edge.webhooks.receive import Hooks
-from services.edge.webhooks.secrets import Secrets
+from services.edge.webhooks.receive import WebhookReceiver
+from services.edge.webhooks.secrets import WebhookSecrets
 from services.process import logs
 from services.roles import SERVICES
 from services.runtime.token_bucket import Rate
@@ -33,15 +33,15 @@ from tests.services.edge.page.colonies import Colonies
 from tests.services.edge.page.page_server import TOKEN
 
 
-def routes_of(bus: Bus, folder: Path) -> tuple[Site, tuple[Route, ...]]:
+def routes_of(bus: Bus, folder: Path) -> tuple[Site, tuple[HttpRoute, ...]]:
     """The page, and every endpoint that answers and is done."""
     for name in (*(f"{provider}.acme.ci" for provider in PROVIDERS), "operator.jo"):
         (folder / name).write_text(f"{TOKEN}\n" if name.startswith("operator") else f"{SECRET}\n{WHSEC}\n")
-    secrets = Secrets(folder)
-    hooks = Hooks(bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=lambda: NOW, meters=Meters())
+    secrets = WebhookSecrets(folder)
+    hooks = WebhookReceiver(bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=lambda: NOW, meters=Meters())
     visitors = Visitors(Callers(secrets), clock=lambda: NOW, is_open=True)
     site = Site(bus, Colonies(), visitors, SERVICES, clock=lambda: NOW, meters=Meters(), jitter=lambda: 0.0)
-    routes = (*hooks.routes(), *Questions(bus, Callers(secrets)).routes(), *site.routes())
+    routes = (*hooks.routes(), *InventoryApi(bus, Callers(secrets)).routes(), *site.routes())
     return site, tuple(route for route in routes if not route.lasts)
 
 

@@ -16,15 +16,15 @@ from services.clients.catalog_sources import SAMPLE
 from services.edge.http.problem import Problem
 from services.edge.page.replay_buffer import format_cursor, parse_cursor
 from services.edge.page.summary import summarize
-from services.edge.triggers.delivery import Heard
-from services.edge.triggers.rules import Rules
+from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.rules import CompiledTrigger
 from services.edge.webhooks.inbox import message
 from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.providers.provider import Provider
-from services.edge.webhooks.request import Said
-from services.edge.webhooks.secrets import Endpoint
+from services.edge.webhooks.request import WebhookRequest
+from services.edge.webhooks.secrets import WebhookEndpoint
 from services.eventlog.filters import about
-from services.eventlog.record import Said as Shown
+from services.eventlog.record import WebhookRequest as Shown
 from services.provisioning.service import SUBSCRIPTIONS as PROVISIONING
 from services.runtime.subscriptions import Router, Undecodable
 from services.sandbox.api.server.kubeconfig import kubeconfig
@@ -91,21 +91,21 @@ def providers(data: bytes) -> None:
     for provider in PROVIDERS.values():
         prove = {"github": github, "standard": standard}.get(provider.name, bearer)
         proof = {name.lower(): value for name, value in prove(body).items()}
-        _said(provider, Said(body, headers, SECRETS, NOW, "/hooks"))
-        _said(provider, Said(body, headers | proof, SECRETS, NOW, "/hooks"))
+        _said(provider, WebhookRequest(body, headers, SECRETS, NOW, "/hooks"))
+        _said(provider, WebhookRequest(body, headers | proof, SECRETS, NOW, "/hooks"))
 
 
-def _said(provider: Provider, said: Said) -> None:
+def _said(provider: Provider, said: WebhookRequest) -> None:
     problem = refusal(provider, said)
     assert problem is None or problem.status in {401, 415, 422}, problem
     assert problem is None or not any(secret in problem.body() for secret in SECRETS)
 
 
-def refusal(provider: Provider, said: Said) -> Problem | None:
+def refusal(provider: Provider, said: WebhookRequest) -> Problem | None:
     """What is wrong with it; anything else that is raised breaks the target."""
     try:
         provider.verify(said)
-        message(Endpoint(provider.name, "acme", "ci"), said, provider.event(said))
+        message(WebhookEndpoint(provider.name, "acme", "ci"), said, provider.event(said))
     except Problem as problem:
         return problem
     return None
@@ -122,7 +122,7 @@ def rules(data: bytes) -> None:
     event = CloudEvent(id="e", source="/s", type="com.github.workflow_run.requested", data=data)
     for each in shipped():
         for provider in PROVIDERS:
-            for verdict in each.judge(Heard(event, Endpoint(provider, "acme", "ci"), 1)):
+            for verdict in each.judge(WebhookDelivery(event, WebhookEndpoint(provider, "acme", "ci"), 1)):
                 assert verdict.why.encode()
 
 
@@ -150,17 +150,17 @@ def marks(data: bytes) -> None:
     assert cursor is None or parse_cursor(format_cursor(cursor)) == cursor
 
 
-def shipped() -> list[Rules]:
+def shipped() -> list[CompiledTrigger]:
     """The Triggers that are shipped."""
     if not _shipped:
         for file in sorted(SHIPPED.glob("*.yaml")):
             for each in documents(file.read_text()):
                 each["metadata"]["namespace"] = "acme"
-                _shipped.append(Rules(read_trigger(each)))
+                _shipped.append(CompiledTrigger(read_trigger(each)))
     return _shipped
 
 
-_shipped: list[Rules] = []
+_shipped: list[CompiledTrigger] = []
 
 _REQUESTS = tuple(
     packed({name: value for name, value in sent.headers.items() if SECRET not in value}, sent.body)

@@ -12,7 +12,7 @@ from schemas.registry import Stream
 from services.cli.events.shadow import WRONG, Comparison, ReplayOutcome, look_again
 from services.cli.output.render import Form, TextWriter, document
 from services.errors import BadInput
-from services.eventlog.record import Said, read
+from services.eventlog.record import EventRecord, read
 from services.eventlog.scan import kept
 
 
@@ -36,7 +36,7 @@ async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, form: F
     return not wrong
 
 
-def recorded(file: Path) -> list[Said]:
+def recorded(file: Path) -> list[EventRecord]:
     """What `alate events tail -o json` wrote. Raises BadInput."""
     try:
         lines = file.read_bytes().splitlines()

@@ -6,10 +6,10 @@ import msgspec
 
 from events.bus import Bus
 from services.cli.output.render import Columns, Form, Printer, TextWriter, document
-from services.eventlog.dead_letters import Letter, chosen, grouped
+from services.eventlog.dead_letters import DeadLetter, chosen, grouped
 from services.eventlog.record import clock
 from services.eventlog.redrive import STREAM, again, check, letters
-from services.eventlog.scan import EVERY, Tell, progress
+from services.eventlog.scan import EVERY, ReportProgress, progress
 from services.queries.item import Item
 
 TABLE = Columns(
@@ -44,7 +44,9 @@ async def show(bus: Bus, which: str, *, form: Form, write: TextWriter) -> None:
         write("\n".join("".join(f"{line}\n" for line in _lines(letter.item())) for letter in found))
 
 
-async def redrive(bus: Bus, which: str, *, dry: bool, write: TextWriter, tell_progress: Tell = progress) -> None:
+async def redrive(
+    bus: Bus, which: str, *, dry: bool, write: TextWriter, tell_progress: ReportProgress = progress
+) -> None:
     """Tell letters once more to the consumer that failed, alone. Raises BadInput, Failed."""
     found = chosen(await letters(bus), which)
     await check(bus, found)
@@ -64,7 +66,7 @@ async def drop(bus: Bus, which: str, *, dry: bool, write: TextWriter) -> None:
         write(f"{'would drop' if dry else 'dropped'}: {_line(letter)}\n")
 
 
-def _line(letter: Letter) -> str:
+def _line(letter: DeadLetter) -> str:
     stream, consumer = letter.failed
     return f"{letter.number} {letter.said.id} to {consumer} of {stream}: {letter.reason}"
 

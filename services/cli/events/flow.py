@@ -6,14 +6,14 @@ from events.bus import Bus
 from schemas.registry import Stream
 from services.cli.events.lineage import release_of, request_of
 from services.errors import Failed
-from services.eventlog.record import Said
-from services.eventlog.scan import Tell, find, kept, progress
+from services.eventlog.record import EventRecord
+from services.eventlog.scan import ReportProgress, find, kept, progress
 
 ASKED = (Stream.INTAKE, "HOOKS")
 """Where flows begin that do not begin with a Colony written by hand."""
 
 
-async def gather(bus: Bus, name: str, tell: Tell = progress) -> tuple[list[Said], Said | None]:
+async def gather(bus: Bus, name: str, tell: ReportProgress = progress) -> tuple[list[EventRecord], EventRecord | None]:
     """The messages of an event's flow, and the event; None if the name is the flow's own. Raises Failed."""
     try:
         asked = await find(bus, name)
@@ -29,7 +29,7 @@ async def gather(bus: Bus, name: str, tell: Tell = progress) -> tuple[list[Said]
     return [*(whole | letters).values()], asked
 
 
-async def _flow(bus: Bus, flow: str, tell: Tell) -> list[Said]:
+async def _flow(bus: Bus, flow: str, tell: ReportProgress) -> list[EventRecord]:
     """All states of a flow, with the requests they go back to."""
     if not flow:
         return []
@@ -43,14 +43,14 @@ async def _flow(bus: Bus, flow: str, tell: Tell) -> list[Said]:
     return [*requests, *states]
 
 
-async def _flow_of(bus: Bus, asked: Said) -> str:
+async def _flow_of(bus: Bus, asked: EventRecord) -> str:
     """The flow of what was asked for, or seen, before there was a flow; empty if nothing came of it."""
     came = {said.id async for said in kept(bus, Stream.INTAKE) if asked.id and said.cause == asked.id}
     ids = ({asked.id} | came) - {""}
     return await _first(bus, lambda said: not ids.isdisjoint((said.cause, request_of(said), release_of(said))))
 
 
-async def _first(bus: Bus, is_it: Callable[[Said], bool]) -> str:
+async def _first(bus: Bus, is_it: Callable[[EventRecord], bool]) -> str:
     async for said in kept(bus, Stream.EVENTS):
         if is_it(said):
             return said.flow

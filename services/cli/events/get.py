@@ -6,7 +6,7 @@ import msgspec
 
 from events.bus import Bus
 from services.cli.output.render import Form, TextWriter, document
-from services.eventlog.record import Said, clock
+from services.eventlog.record import EventRecord, clock
 from services.eventlog.scan import find
 
 
@@ -16,7 +16,7 @@ async def get(bus: Bus, name: str, *, form: Form, write: TextWriter) -> None:
     write("".join(f"{line}\n" for line in _lines(said)) if form == "table" else document(said.item(), form))
 
 
-def _lines(said: Said) -> Iterator[str]:
+def _lines(said: EventRecord) -> Iterator[str]:
     yield f"{said.stored.subject}   {said.place}   {clock(said.stored.time)} UTC"
     item = said.item()
     for name, value in (*item["headers"].items(), *item["event"].items()):

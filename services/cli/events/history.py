@@ -7,7 +7,7 @@ import msgspec
 from events.bus import Bus
 from services.cli.get.labels import label
 from services.cli.output.render import Columns, Form, Printer, TextWriter
-from services.eventlog.history import Turn, history, totals
+from services.eventlog.history import HistoryEntry, history, totals
 from services.eventlog.record import clock
 
 TABLE = Columns(
@@ -41,7 +41,7 @@ class _Owned(msgspec.Struct, frozen=True):
     wish: _Wish = _Wish()
 
 
-def _name(turn: Turn) -> str:
+def _name(turn: HistoryEntry) -> str:
     """The cluster as people write it, and what of it."""
     owned = msgspec.json.decode(turn.said.stored.data, type=_Owned)
     cluster, _, addon = turn.key.name.partition(".")

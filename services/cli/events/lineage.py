@@ -9,7 +9,7 @@ import msgspec
 from schemas.subjects import key_of
 from schemas.unreadable import UNREADABLE
 from schemas.wire import WireStruct
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 from services.queries.item import Item
 
 
@@ -34,7 +34,7 @@ class Because(StrEnum):
 class LineageNode:
     """One message, with what it led to."""
 
-    said: Said
+    said: EventRecord
     because: Because = Because.ROOT
     parent: "LineageNode | None" = None
     effects: list["LineageNode"] = field(default_factory=list)
@@ -68,24 +68,24 @@ class _Asked(WireStruct, frozen=True):
     wish: _Wish = _Wish()
 
 
-def request_of(said: Said) -> str:
+def request_of(said: EventRecord) -> str:
     """The id of the request that a cluster's state goes back to; empty if there was none."""
     return _wish(said).event
 
 
-def release_of(said: Said) -> str:
+def release_of(said: EventRecord) -> str:
     """The id of the event that lets a cluster go, from its state on; empty if there is none."""
     return _wish(said).release
 
 
-def _wish(said: Said) -> _Wish:
+def _wish(said: EventRecord) -> _Wish:
     try:
         return msgspec.json.decode(said.stored.data, type=_Asked).wish
     except UNREADABLE:
         return _Wish()
 
 
-def forest(messages: Iterable[Said]) -> list[LineageNode]:
+def forest(messages: Iterable[EventRecord]) -> list[LineageNode]:
     """Every message of a flow in a tree, oldest first; more than one if something is not kept."""
     grown: list[LineageNode] = []
     by_id: dict[str, list[LineageNode]] = {}
@@ -108,7 +108,7 @@ def forest(messages: Iterable[Said]) -> list[LineageNode]:
 
 
 def _why(
-    said: Said, by_id: dict[str, list[LineageNode]], before: LineageNode | None
+    said: EventRecord, by_id: dict[str, list[LineageNode]], before: LineageNode | None
 ) -> tuple[Because, LineageNode | None]:
     if said.stream == "DLQ":
         refused = by_id.get(said.id)
@@ -125,12 +125,12 @@ def _why(
     return Because.ROOT, None
 
 
-def _entity(said: Said) -> str:
+def _entity(said: EventRecord) -> str:
     """Whose state it is; empty for what is no state."""
     return key_of(said.stored.subject).history if said.stream == "EVENTS" else ""
 
 
-def lineage(messages: Sequence[Said], asked: Said | None) -> list[LineageNode]:
+def lineage(messages: Sequence[EventRecord], asked: EventRecord | None) -> list[LineageNode]:
     """The trees of a flow: of `asked` what led to it and what came of it, else everything."""
     nodes = forest(messages)
     target = next((node for node in nodes if asked and node.said.place == asked.place), None)

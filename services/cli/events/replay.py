@@ -12,8 +12,8 @@ from services.cli.events.tail import event_text
 from services.cli.output.render import Form, TextWriter
 from services.errors import BadInput
 from services.eventlog.filters import STREAMS, Which
-from services.eventlog.record import Said
-from services.eventlog.scan import EVERY, Tell, kept, progress
+from services.eventlog.record import EventRecord
+from services.eventlog.scan import EVERY, ReportProgress, kept, progress
 
 MARK = "ce-replay"
 """The extension that tells a replayed event from one that is new; its value is the run."""
@@ -29,7 +29,7 @@ async def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
     send: bool,
     form: Form,
     write: TextWriter,
-    say: Tell = progress,
+    say: ReportProgress = progress,
 ) -> None:
     """Show, or send, every stored event since then that the consumer hears. Raises BadInput if there is no such one.
 
@@ -48,7 +48,7 @@ async def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
     say(f"{number} events {done}")
 
 
-def again(said: Said, place: ConsumerLag, run: str) -> Message:
+def again(said: EventRecord, place: ConsumerLag, run: str) -> Message:
     """The event as that consumer alone hears it, marked as one of a replay."""
     stored = msgspec.structs.replace(said.stored, headers={**said.stored.headers, MARK: run})
     return redriven(stored, Redrive(place.stream, place.consumer, f"{token(run)}-{stored.sequence}"), stored.subject)
@@ -63,7 +63,9 @@ async def found(bus: Bus, consumer: str) -> ConsumerLag:
     raise BadInput(f"there is no consumer {consumer}: must be one of {', '.join(each.consumer for each in places)}")
 
 
-async def heard(bus: Bus, place: ConsumerLag, which: Which, since: datetime, say: Tell) -> AsyncGenerator[Said, None]:
+async def heard(
+    bus: Bus, place: ConsumerLag, which: Which, since: datetime, say: ReportProgress
+) -> AsyncGenerator[EventRecord, None]:
     """What the consumer hears of what is meant, oldest first."""
     mine = matcher(place.filters)
     asked = matcher((which.filter(place.stream),))

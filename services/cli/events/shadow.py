@@ -17,7 +17,7 @@ from schemas.registry import declared
 from schemas.subjects import Key, key_of
 from services.addons.decide import decide as addon
 from services.addons.service import SUBSCRIPTIONS as ADDON_SUBSCRIPTIONS
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 from services.provisioning.lifecycle.decide import decide as cluster
 from services.provisioning.service import SUBSCRIPTIONS as CLUSTER_SUBSCRIPTIONS
 from services.queries.item import Item
@@ -54,7 +54,7 @@ WRONG = (ReplayOutcome.DIFFERS, ReplayOutcome.UNREADABLE, ReplayOutcome.UNLAWFUL
 class Comparison(NamedTuple):
     """One transition, looked at once more."""
 
-    said: Said
+    said: EventRecord
     found: ReplayOutcome
     why: str = ""
     changed: Mapping[str, tuple[object, object]] = {}
@@ -67,19 +67,21 @@ class Comparison(NamedTuple):
         return {**where, "cause": self.said.cause, "found": self.found.value, "why": self.why, "changed": changed}
 
 
-def look_again(messages: Sequence[Said], others: Iterable[Said] = ()) -> Iterator[Comparison]:
+def look_again(messages: Sequence[EventRecord], others: Iterable[EventRecord] = ()) -> Iterator[Comparison]:
     """Every transition among the messages; `others` are further ones that may be their causes."""
-    causes: dict[str, list[Said]] = {}
+    causes: dict[str, list[EventRecord]] = {}
     for said in (*messages, *others):
         causes.setdefault(said.id, []).append(said)
-    last: dict[Key, Said] = {}
+    last: dict[Key, EventRecord] = {}
     for said in messages:
         key = key_of(said.stored.subject)
         yield _look(key, last.get(key), said, causes)
         last[key] = said
 
 
-def _look(key: Key, before: Said | None, said: Said, causes: Mapping[str, list[Said]]) -> Comparison:
+def _look(
+    key: Key, before: EventRecord | None, said: EventRecord, causes: Mapping[str, list[EventRecord]]
+) -> Comparison:
     machine, ears = OWNERS[key.domain]
     try:
         old, new = _state(machine, before), _state(machine, said)
@@ -95,7 +97,7 @@ def _look(key: Key, before: Said | None, said: Said, causes: Mapping[str, list[S
     return _decided(machine, old, new, events, said)
 
 
-def _decided(machine: Machine, old: State | None, new: State, events: Sequence[Event], said: Said) -> Comparison:
+def _decided(machine: Machine, old: State | None, new: State, events: Sequence[Event], said: EventRecord) -> Comparison:
     made = [_stamped(machine.decide(old, event, new.since), new) for event in events]
     if any(state is not None and not _changed(new, state) for state in made):
         return Comparison(said, ReplayOutcome.SAME)
@@ -107,7 +109,7 @@ def _decided(machine: Machine, old: State | None, new: State, events: Sequence[E
     )
 
 
-def _events(key: Key, ears: Router, causes: Iterable[Said]) -> list[Event]:
+def _events(key: Key, ears: Router, causes: Iterable[EventRecord]) -> list[Event]:
     """What the causes mean for the entity; several bear one id in histories of the first days."""
     found: list[Event] = []
     for cause in causes:
@@ -118,7 +120,7 @@ def _events(key: Key, ears: Router, causes: Iterable[Said]) -> list[Event]:
     return found
 
 
-def _state(machine: Machine, said: Said | None) -> State | None:
+def _state(machine: Machine, said: EventRecord | None) -> State | None:
     if said is None:
         return None
     shapes: dict[str, Any] = {declared(shape).event: shape for shape in machine.lifecycle.states}

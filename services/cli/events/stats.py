@@ -11,7 +11,7 @@ from events.telemetry import template_of
 from services.cli.output.cells import Cell
 from services.cli.output.render import Columns, Form, Printer, TextWriter, document
 from services.eventlog.filters import STREAMS
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 from services.eventlog.scan import kept
 from services.queries.item import Item
 
@@ -27,7 +27,7 @@ class SubjectCount:
     lags: list[float] = field(default_factory=list)
     """Seconds between an event (``ce-time``) and its being kept."""
 
-    def take(self, said: Said) -> None:
+    def take(self, said: EventRecord) -> None:
         """Count one more."""
         self.count += 1
         if (lag := lag_of(said)) is not None:
@@ -44,7 +44,7 @@ class _Time(msgspec.Struct):
     time: datetime
 
 
-def lag_of(said: Said) -> float | None:
+def lag_of(said: EventRecord) -> float | None:
     """Seconds from the event to its being kept; None if it does not tell its time."""
     told = said.stored.headers.get("ce-time")
     try:
@@ -54,7 +54,7 @@ def lag_of(said: Said) -> float | None:
         return None
 
 
-def template(said: Said) -> str:
+def template(said: EventRecord) -> str:
     """What a subject is counted under: its template; dead letters by consumer, hooks by provider."""
     subject = said.stored.subject
     match said.stream:

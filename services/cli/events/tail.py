@@ -9,12 +9,12 @@ from datetime import datetime
 from events.bus import Bus, CaughtUp, Stored
 from services.cli.output.render import Form, yaml_text
 from services.eventlog.filters import Which
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 
 SOON = 0.02
 """Seconds until what was written is seen: each line by itself would cost more than the event."""
 EventFeed = AsyncGenerator[Stored | CaughtUp, None]
-ShowEvent = Callable[[Said], None]
+ShowEvent = Callable[[EventRecord], None]
 
 
 class BufferedOutput:
@@ -43,7 +43,7 @@ def stdout() -> BufferedOutput:
     return BufferedOutput(sys.stdout.write, sys.stdout.flush)
 
 
-def event_text(said: Said, form: Form) -> str:
+def event_text(said: EventRecord, form: Form) -> str:
     """One event: a line for people, a line of JSON, or a document of YAML."""
     if form == "yaml":
         return f"---\n{yaml_text(said.item())}"
@@ -53,7 +53,7 @@ def event_text(said: Said, form: Form) -> str:
 async def tail(bus: Bus, which: Which, since: datetime | None, *, form: Form, out: BufferedOutput) -> None:
     """Show all that is meant, from `since` on (None: from now on), until cancelled; what was before, by time."""
 
-    def show(said: Said) -> None:
+    def show(said: EventRecord) -> None:
         if which.lets(said):
             out.line(event_text(said, form))
 
@@ -81,7 +81,7 @@ async def _before(feeds: Mapping[str, EventFeed], show: ShowEvent) -> dict[str, 
             stream = min(heads, key=lambda each: heads[each].time)
             stored = heads.pop(stream)
             newest[stream] = stored.sequence
-            show(Said(stream, stored))
+            show(EventRecord(stream, stored))
     return newest
 
 
@@ -90,4 +90,4 @@ async def _tail(stream: str, feed: EventFeed, newest: int, show: ShowEvent) -> N
         if isinstance(stored, CaughtUp) or stored.sequence <= newest:
             continue
         newest = stored.sequence
-        show(Said(stream, stored))
+        show(EventRecord(stream, stored))

@@ -56,8 +56,8 @@ def get(  # noqa: PLR0913 - what a person can look at
     from services.cli.get.show import Selection
     from services.cli.get.show import get as show
     from services.cli.loop import run
-    from services.queries.filter import Sieve
+    from services.queries.filter import ItemFilter
 
-    sieve = Sieve(accelerator=accelerator, cloud=cloud, region=region, max_price=max_price, spot=spot)
+    sieve = ItemFilter(accelerator=accelerator, cloud=cloud, region=region, max_price=max_price, spot=spot)
     selection = Selection(None if everywhere else namespace, name, labels, sieve, sort, ended)
     run(show(Connection(folder, kubeconfig, nats), kind, selection, output.value, watch=watch))

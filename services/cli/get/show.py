@@ -18,7 +18,7 @@ from services.cli.get.labels import ClusterLabels, entity
 from services.cli.output.colours import coloured
 from services.cli.output.render import Form, Printer, TextWriter, sort
 from services.errors import BadInput, Failed
-from services.queries.filter import EVERYTHING, Sieve, Unfit
+from services.queries.filter import EVERYTHING, InvalidFilter, ItemFilter
 from services.queries.item import Item
 
 WISH = WISHES.partition("{")[0]
@@ -34,7 +34,7 @@ class Selection(NamedTuple):
     name: str | None = None
     labels: str = ""
     """A selector of Colonies, as ``kubectl -l`` takes it."""
-    sieve: Sieve = EVERYTHING
+    sieve: ItemFilter = EVERYTHING
     sort: str | None = None
     """A column."""
     ended: bool = False
@@ -131,7 +131,7 @@ def _check(word: str, kind: ResourceKind, selection: Selection) -> None:
         raise BadInput(f"-l selects by the labels of Colonies, and {word} belong to none: leave it out")
     try:
         sieve.check()
-    except Unfit as wrong:
+    except InvalidFilter as wrong:
         raise BadInput(str(wrong)) from wrong
 
 

@@ -8,7 +8,7 @@ from services.cli.connection import found as stack_folder
 from services.cli.output.cells import field
 from services.cli.output.render import Columns, Form, Printer
 from services.errors import BadInput
-from services.outbound.targets import Target, Targets
+from services.outbound.targets import Target, TargetFile
 from services.queries.item import Item
 
 COLUMNS = Columns(
@@ -46,7 +46,7 @@ def listed(
     """Every target. Raises BadInput; `followed`: outbound reads this very file."""
     place = file or stack_folder(folder).targets / FILE
     try:
-        targets = Targets(place, secrets or place.parent)
+        targets = TargetFile(place, secrets or place.parent)
     except OSError as error:
         raise BadInput(f"{place} cannot be read ({error.strerror}): name the file of targets with -f") from error
     except (InvalidResource, UnicodeDecodeError) as wrong:

@@ -14,7 +14,7 @@ from schemas.inventory import ClusterSeen
 from services.cli.output.render import Form, document
 from services.cli.trace_replay.trace import NodeRow, PodMove, PodRow, RecordedCluster, counted, moves, read
 from services.errors import Failed
-from services.inventory.watch.cluster_state import Book
+from services.inventory.watch.cluster_state import ClusterContents
 from services.kubernetes.resources import SHARE
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
@@ -64,7 +64,7 @@ class Player:
     kube: Kube
     trace: RecordedCluster
     tell: ReportProgress
-    book: Book = field(default_factory=lambda: Book(ClusterSeen(cluster="openb", uid="openb")))
+    book: ClusterContents = field(default_factory=lambda: ClusterContents(ClusterSeen(cluster="openb", uid="openb")))
     peaks: dict[str, int] = field(default_factory=dict)
     _uids: dict[str, str] = field(default_factory=dict)
 

@@ -14,12 +14,12 @@ from schemas.unreadable import UNREADABLE
 from services.cli.documents import documents
 from services.cli.output.render import Form, document
 from services.edge.http.problem import Problem
-from services.edge.triggers.delivery import Heard
+from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.publisher import wish
-from services.edge.triggers.rules import Rules, Verdict
+from services.edge.triggers.rules import CompiledTrigger, RuleResult
 from services.edge.webhooks.providers import PROVIDERS
-from services.edge.webhooks.request import Said
-from services.edge.webhooks.secrets import Endpoint
+from services.edge.webhooks.request import WebhookRequest
+from services.edge.webhooks.secrets import WebhookEndpoint
 from services.errors import BadInput
 
 IDS = ("x-github-delivery", "webhook-id", "idempotency-key")
@@ -33,7 +33,7 @@ class Trial:
     """One rule held against the event."""
 
     tenant: str
-    verdict: Verdict
+    verdict: RuleResult
     message: Message | None
     """What would be said; None: nothing."""
 
@@ -50,12 +50,12 @@ def tried(file: Path, event: Path, name: str = "") -> list[Trial]:
 def _tried(document: dict[str, object], body: bytes, file: Path, name: str) -> list[Trial]:
     trigger = read_trigger(document)
     spec, tenant = trigger.spec, trigger.metadata.namespace
-    endpoint = Endpoint(spec.provider or next(iter(PROVIDERS)), tenant, spec.endpoint or "test")
-    heard = Heard(_event(body, file, spec.provider, endpoint, name), endpoint, 0)
-    return [Trial(tenant, verdict, _message(verdict, heard)) for verdict in Rules(trigger).judge(heard)]
+    endpoint = WebhookEndpoint(spec.provider or next(iter(PROVIDERS)), tenant, spec.endpoint or "test")
+    heard = WebhookDelivery(_event(body, file, spec.provider, endpoint, name), endpoint, 0)
+    return [Trial(tenant, verdict, _message(verdict, heard)) for verdict in CompiledTrigger(trigger).judge(heard)]
 
 
-def _message(verdict: Verdict, heard: Heard) -> Message | None:
+def _message(verdict: RuleResult, heard: WebhookDelivery) -> Message | None:
     return wish(verdict, verdict.intake, heard, datetime.now(UTC))[0] if verdict.intake else None
 
 
@@ -66,7 +66,7 @@ def _body(file: Path) -> bytes:
         raise BadInput(f"{file} cannot be read ({error.strerror}): name a file with an event in it") from error
 
 
-def _event(body: bytes, file: Path, provider: str | None, endpoint: Endpoint, name: str) -> CloudEvent:
+def _event(body: bytes, file: Path, provider: str | None, endpoint: WebhookEndpoint, name: str) -> CloudEvent:
     """A CloudEvent, or what its sender posts to the endpoint of the Trigger. Raises BadInput."""
     if name or (provider in PROVIDERS and not _is_event(body)):
         return _posted(body, file, endpoint, name)
@@ -83,10 +83,10 @@ def _is_event(body: bytes) -> bool:
         return False
 
 
-def _posted(body: bytes, file: Path, endpoint: Endpoint, name: str) -> CloudEvent:
+def _posted(body: bytes, file: Path, endpoint: WebhookEndpoint, name: str) -> CloudEvent:
     headers = {"content-type": "application/json", **dict.fromkeys(IDS, "test"), **dict.fromkeys(NAMES, name)}
     try:
-        return PROVIDERS[endpoint.provider].event(Said(body, headers, (), datetime.now(UTC), endpoint.path))
+        return PROVIDERS[endpoint.provider].event(WebhookRequest(body, headers, (), datetime.now(UTC), endpoint.path))
     except Problem as wrong:
         cure = ": say it with --event" if wrong.where.lower() in NAMES else ""
         raise BadInput(f"{file} is nothing that {endpoint.provider} posts: {wrong.detail}{cure}") from wrong

@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from services.edge.http.connection_limit import Crowd
+from services.edge.http.connection_limit import ConnectionLimit
 from services.edge.http.problem import MEDIA, Problem, not_now
 
 IDLE = 15.0
@@ -19,12 +19,12 @@ LINGERS = 2.0
 log = structlog.get_logger()
 
 
-class Explaining(web.RequestHandler):
+class HttpConnection(web.RequestHandler):
     """One connection."""
 
     __slots__ = ("_crowd", "address", "reading")
 
-    def __init__(self, whole: web.Server, crowd: Crowd) -> None:
+    def __init__(self, whole: web.Server, crowd: ConnectionLimit) -> None:
         # Bodies are taken as they were signed: unpacking would be a bomb's first step.
         silent: Any = None  # what aiohttp takes for no access log, and does not declare
         super().__init__(
@@ -105,10 +105,10 @@ class _Connections(web.Server):
 
     def __init__(self, whole: web.Server) -> None:
         self._whole = whole
-        self._crowd = Crowd()
+        self._crowd = ConnectionLimit()
 
-    def __call__(self) -> Explaining:
-        return Explaining(self._whole, self._crowd)
+    def __call__(self) -> HttpConnection:
+        return HttpConnection(self._whole, self._crowd)
 
 
 class Runner(web.AppRunner):

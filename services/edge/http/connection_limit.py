@@ -8,7 +8,7 @@ MOST_OF_ONE = 1024
 """Connections from one address, which may be a proxy's."""
 
 
-class Guest(Protocol):
+class LimitedConnection(Protocol):
     """A connection."""
 
     address: str
@@ -24,16 +24,16 @@ class Guest(Protocol):
         ...
 
 
-class Crowd:
+class ConnectionLimit:
     """All connections, in the order in which they came."""
 
     def __init__(self, most: int = MOST, most_of_one: int = MOST_OF_ONE) -> None:
         self._most = most
         self._most_of_one = most_of_one
-        self._by_address: dict[str, dict[Guest, None]] = {}
+        self._by_address: dict[str, dict[LimitedConnection, None]] = {}
         self._count = 0
 
-    def enter(self, guest: Guest) -> None:
+    def enter(self, guest: LimitedConnection) -> None:
         """One more; where there is no room, another goes that waits, or else itself."""
         of_one = self._by_address.setdefault(guest.address, {})
         of_one[guest] = None
@@ -43,7 +43,7 @@ class Crowd:
         elif self._count > self._most:
             _longest_waiting(max(self._by_address.values(), key=len), guest).end()
 
-    def leave(self, guest: Guest) -> None:
+    def leave(self, guest: LimitedConnection) -> None:
         """It has gone."""
         of_one = self._by_address.get(guest.address, {})
         if guest in of_one:
@@ -53,5 +53,5 @@ class Crowd:
             self._by_address.pop(guest.address, None)
 
 
-def _longest_waiting(guests: dict[Guest, None], newcomer: Guest) -> Guest:
+def _longest_waiting(guests: dict[LimitedConnection, None], newcomer: LimitedConnection) -> LimitedConnection:
     return next((guest for guest in guests if guest.waits), newcomer)

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from services.edge.http.problem import Problem, unauthorized
 from services.edge.page.session import claimed_name, is_signed
-from services.edge.webhooks.secrets import Secrets
+from services.edge.webhooks.secrets import WebhookSecrets
 
 BEARER = "Bearer"
 
@@ -35,7 +35,7 @@ class Caller:
 class Callers:
     """Everybody who has a token now."""
 
-    def __init__(self, secrets: Secrets) -> None:
+    def __init__(self, secrets: WebhookSecrets) -> None:
         self._secrets = secrets
 
     def by_token(self, token: str) -> Caller | None:

@@ -11,42 +11,42 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 from aiohttp.web_exceptions import HTTPException
 
-from services.edge.http.connection import Explaining, Runner, answer
+from services.edge.http.connection import HttpConnection, Runner, answer
 from services.edge.http.problem import Problem, not_now
-from services.edge.webhooks.bodies import LARGEST, SLOWEST, Bodies, Turn, bounded, too_large
+from services.edge.webhooks.bodies import LARGEST, SLOWEST, Bodies, WorkSlot, bounded, too_large
 from services.process.http_server import listening
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+HttpHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 AT_ONCE = 128
 """How many requests are worked on at the same time, which begins when their bodies are there."""
-TURN = web.RequestKey("turn", Turn)
+TURN = web.RequestKey("turn", WorkSlot)
 BODIES = web.AppKey("bodies", Bodies)
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Route:
+class HttpRoute:
     """One line of the table."""
 
     method: str
     path: str
     """As aiohttp writes it, with ``{name}`` for a part."""
-    handler: Handler
+    handler: HttpHandler
     lasts: bool = False
     """It takes as long as somebody looks on: it has bounds of its own."""
 
 
 @asynccontextmanager
-async def opened(address: str, routes: Iterable[Route]) -> AsyncGenerator[str]:
+async def opened(address: str, routes: Iterable[HttpRoute]) -> AsyncGenerator[str]:
     """Serve the routes on HOST:PORT; gives the base URL. Raises ``Denied("AddressInUse")``."""
     runner = Runner(application(routes), shutdown_timeout=5.0)
     async with listening(runner, address, "ALATE_EDGE_ADDRESS") as url:
         yield url
 
 
-def application(routes: Iterable[Route]) -> web.Application:
+def application(routes: Iterable[HttpRoute]) -> web.Application:
     """The routes behind the one rule for everything that goes wrong."""
     table = tuple(routes)
     lasting = frozenset(route.handler for route in table if route.lasts)
@@ -57,13 +57,13 @@ def application(routes: Iterable[Route]) -> web.Application:
     return app
 
 
-def _explaining(room: asyncio.Semaphore, lasting: frozenset[Handler]) -> Middleware:
+def _explaining(room: asyncio.Semaphore, lasting: frozenset[HttpHandler]) -> Middleware:
     @web.middleware
-    async def explain(request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def explain(request: web.Request, handler: HttpHandler) -> web.StreamResponse:
         lasts = request.match_info.handler in lasting
         if room.locked() and not lasts:
             return answer(not_now(503, f"{AT_ONCE} requests are being worked on: send it again", 1.0))
-        turn = request[TURN] = Turn(room)
+        turn = request[TURN] = WorkSlot(room)
         try:
             if not lasts:
                 await turn.take()
@@ -117,7 +117,7 @@ async def body_of(request: web.Request, largest: int = LARGEST, slowest: float =
 
 async def _coming(request: web.Request, largest: int, slowest: float) -> bytes:
     """Wait for the rest of it, while others have the turn."""
-    turn, connection = request[TURN], cast(Explaining, request.protocol)
+    turn, connection = request[TURN], cast(HttpConnection, request.protocol)
     turn.leave()
     connection.reading = True
     try:

@@ -12,8 +12,8 @@ from schemas.inventory import ClusterSeen
 from schemas.registry import Stream, declared
 from schemas.teardown import TeardownState
 from schemas.wish import Wish
-from services.eventlog.history import Turn
-from services.eventlog.record import Said
+from services.eventlog.history import HistoryEntry
+from services.eventlog.record import EventRecord
 
 OWN = "a timer, or work of its own"
 REPLACED = "an observation, replaced by a newer one since"
@@ -37,7 +37,7 @@ class Cause(msgspec.Struct, frozen=True, omit_defaults=True):
 class TypedTurn:
     """A transition with its state as a typed value; None where it cannot be read."""
 
-    turn: Turn
+    turn: HistoryEntry
     state: object
 
 
@@ -53,7 +53,7 @@ def causes(entries: list[TypedTurn], snapshots: Mapping[str, Cause]) -> list[Cau
     return found
 
 
-def _cause(turn: Turn, known: Mapping[str, Cause], wish: Wish | None, before: Wish | None) -> Cause:
+def _cause(turn: HistoryEntry, known: Mapping[str, Cause], wish: Wish | None, before: Wish | None) -> Cause:
     if not turn.said.cause:
         return Cause(OWN)
     if turn.said.cause in known:
@@ -73,7 +73,7 @@ def _by(event: str) -> str:
     return f", by event {event}" if event else ""
 
 
-def _became(turn: Turn) -> Cause:
+def _became(turn: HistoryEntry) -> Cause:
     return Cause(f"{turn.key.domain} {turn.key.name} became {turn.event}", turn.said.place)
 
 
@@ -84,6 +84,6 @@ async def newest_values(bus: Bus, tenant: str, name: str, objects: frozenset[tup
         places = objects if declaration.struct is InfraSeen else {(name,)}
         for place in sorted(places):
             for stored in await bus.read(Stream.LEVELS, declaration.at(tenant, *place)):
-                said = Said(Stream.LEVELS, stored)
+                said = EventRecord(Stream.LEVELS, stored)
                 found[said.id] = Cause(text, said.place)
     return found

@@ -16,7 +16,7 @@ from schemas.unreadable import UNREADABLE
 from services.colony.accounting import held, so_far
 from services.edge.page.causes import Cause, TypedTurn, causes, newest_values
 from services.edge.page.colonies import Colonies, ColonyView
-from services.eventlog.history import Turn, history
+from services.eventlog.history import HistoryEntry, history
 from services.queries.answer import SUBJECT
 
 DECODERS: dict[tuple[str, str], msgspec.json.Decoder[Any]] = {
@@ -83,7 +83,7 @@ async def cluster_page(bus: Bus, colonies: Colonies, tenant: str, name: str) -> 
     )
 
 
-def typed(turn: Turn) -> object:
+def typed(turn: HistoryEntry) -> object:
     """The state of a transition; None for one that this release cannot read."""
     decoder = DECODERS.get((turn.key.domain, turn.event))
     try:
@@ -100,7 +100,7 @@ def costs(states: list[ClusterState]) -> Iterator[CostPoint]:
         yield CostPoint(state.since, so_far(state, state.since), price)
 
 
-def _transition(turn: Turn, cause: Cause) -> Transition:
+def _transition(turn: HistoryEntry, cause: Cause) -> Transition:
     entity = turn.key.name.partition(".")[2] or turn.key.domain
     return Transition(turn.state.since, entity, turn.event, turn.seconds, turn.said.place, turn.said.id, cause)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from aiohttp import web
 
 from services.edge.http.problem import Problem
-from services.edge.http.server import Route
+from services.edge.http.server import HttpRoute
 
 HERE = Path(__file__).parent / "static"
 TYPES = {
@@ -36,9 +36,9 @@ class Files:
     def __init__(self) -> None:
         self._files = {file.name: (file.read_bytes(), TYPES[file.suffix]) for file in HERE.rglob("*.*")}
 
-    def routes(self) -> tuple[Route, ...]:
+    def routes(self) -> tuple[HttpRoute, ...]:
         """For the HTTP server."""
-        return (Route("GET", "/", self.index), Route("GET", "/page/{file}", self.serve))
+        return (HttpRoute("GET", "/", self.index), HttpRoute("GET", "/page/{file}", self.serve))
 
     async def index(self, _: web.Request) -> web.StreamResponse:
         """The page."""

@@ -14,7 +14,7 @@ from events.kube.client import Kube
 from events.telemetry import Meters
 from schemas.unreadable import UNREADABLE
 from services.edge.http.problem import Problem, not_now
-from services.edge.http.server import Handler, Route, body_of
+from services.edge.http.server import HttpHandler, HttpRoute, body_of
 from services.edge.page.cluster import cluster_page
 from services.edge.page.colonies import ActionOptions, Colonies
 from services.edge.page.files import Files
@@ -55,7 +55,7 @@ class Site:
         self._live = Live(self._follower, self._fleet)
         self._files = Files()
 
-    def routes(self) -> tuple[Route, ...]:
+    def routes(self) -> tuple[HttpRoute, ...]:
         """For the HTTP server."""
         shown = {
             "/fleet": self.fleet,
@@ -67,11 +67,11 @@ class Site:
         return (
             *self._files.routes(),
             *self._visitors.routes(),
-            *(Route("GET", path, self._viewable(handler)) for path, handler in shown.items()),
-            Route("GET", "/live", self._viewable(self._live.stream), lasts=True),
-            Route("POST", "/letters/{which}/redrive", self.redrive),
-            Route("POST", "/colonies/{tenant}/{colony}/{cluster}/{action}", self.act),
-            Route("DELETE", "/colonies/{tenant}/{colony}", self.delete),
+            *(HttpRoute("GET", path, self._viewable(handler)) for path, handler in shown.items()),
+            HttpRoute("GET", "/live", self._viewable(self._live.stream), lasts=True),
+            HttpRoute("POST", "/letters/{which}/redrive", self.redrive),
+            HttpRoute("POST", "/colonies/{tenant}/{colony}/{cluster}/{action}", self.act),
+            HttpRoute("DELETE", "/colonies/{tenant}/{colony}", self.delete),
         )
 
     async def run(self) -> None:
@@ -80,7 +80,7 @@ class Site:
             group.create_task(self._fleet.run())
             group.create_task(self._follower.run())
 
-    def _viewable(self, handler: Handler) -> Handler:
+    def _viewable(self, handler: HttpHandler) -> HttpHandler:
         async def checked(request: web.Request) -> web.StreamResponse:
             self._visitors.check_view(request)
             try:

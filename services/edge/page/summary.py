@@ -8,7 +8,7 @@ from events.bus import Stored
 from schemas.generate.discover import lifecycles
 from schemas.registry import Stream, declarations
 from services.eventlog.filters import about
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 
 lifecycles()  # imports, and so declares, every message
 GROUPED_BY_TWO = frozenset({"LEVELS", "INTAKE"})
@@ -57,7 +57,7 @@ def subject_groups() -> tuple[SubjectGroup, ...]:
 
 def summarize(stream: str, stored: Stored) -> MessageSummary:
     """Summarize one message; a payload that cannot be read leaves what the subject and the headers tell."""
-    said = Said(stream, stored)
+    said = EventRecord(stream, stored)
     tenant, name = about(said)
     return MessageSummary(
         position=said.place,

@@ -11,7 +11,7 @@ from aiohttp import web
 from schemas.unreadable import UNREADABLE
 from services.edge.http.principals import BEARER, Caller, Callers
 from services.edge.http.problem import Problem, unauthorized
-from services.edge.http.server import Route, body_of
+from services.edge.http.server import HttpRoute, body_of
 from services.edge.page.session import COOKIE, LIFETIME, issue
 
 PATH = "/session"
@@ -32,9 +32,13 @@ class Visitors:
         self._clock = clock
         self._open = is_open
 
-    def routes(self) -> tuple[Route, ...]:
+    def routes(self) -> tuple[HttpRoute, ...]:
         """For the HTTP server."""
-        return (Route("GET", PATH, self.show), Route("POST", PATH, self.sign_in), Route("DELETE", PATH, self.sign_out))
+        return (
+            HttpRoute("GET", PATH, self.show),
+            HttpRoute("POST", PATH, self.sign_in),
+            HttpRoute("DELETE", PATH, self.sign_out),
+        )
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         """Who is signed in, if anybody is, and whether the page may be viewed."""

@@ -6,14 +6,14 @@ import msgspec
 
 from events.cloudevents import CloudEvent
 from schemas.registry import declared
-from services.edge.triggers.delivery import Heard
-from services.edge.triggers.rules import Intake
+from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.rules import IntakeRequest
 
 SEQUENCE = "hooksequence"
 """The extension that says which delivery a wish came of: by it, a wish that is late is known."""
 
 
-def caused(intake: Intake, heard: Heard, name: str, source: str, now: datetime) -> CloudEvent:
+def caused_event(intake: IntakeRequest, heard: WebhookDelivery, name: str, source: str, now: datetime) -> CloudEvent:
     """The event that asks for it, under an id that is its source's own."""
     return CloudEvent(
         id=name,

@@ -12,11 +12,11 @@ from typing import Any
 from schemas.crds import InvalidResource
 from services.edge.triggers.cel_nesting import DEEPEST, nested
 
-Value = object
+CelValue = object
 Variables = Any
 """What expressions name, as `bound` gives it."""
 
-Filled = Callable[[Variables], Value]
+Render = Callable[[Variables], CelValue]
 
 _PLACE = re.compile(r"\$\{([^}]*)\}")
 """``${…}``; an expression in a text has no braces of its own."""
@@ -32,11 +32,11 @@ def bound(named: Mapping[str, object]) -> Variables:
         return dict(named)
 
 
-class CannotSay(ValueError):
+class NoValue(ValueError):
     """The expression has no value for this event; the message says why."""
 
 
-class Expression:
+class CelExpression:
     """One expression, read. Raises `InvalidResource`."""
 
     def __init__(self, text: str, where: str) -> None:
@@ -53,12 +53,12 @@ class Expression:
         except ValueError as error:
             raise InvalidResource(f"{where} is no CEL expression: {_line(error)}") from error
 
-    def of(self, variables: Variables) -> Value:
+    def of(self, variables: Variables) -> CelValue:
         """Its value. Raises CannotSay."""
         try:
             return self._program.execute(variables)
         except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
-            raise CannotSay(f"{self._where}: {_why(error)}") from error
+            raise NoValue(f"{self._where}: {_why(error)}") from error
 
 
 def _why(error: Exception) -> str:
@@ -71,19 +71,19 @@ def _line(error: Exception) -> str:
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 
-class Template:
+class CelTemplate:
     """A text, a list, a mapping or any other value, in whose texts every ``${…}`` stands for a value."""
 
     def __init__(self, written: object, where: str) -> None:
         """Raises `InvalidResource` for an expression that cannot be read."""
         self._filled = _reader(written, where)
 
-    def of(self, variables: Variables) -> Value:
+    def of(self, variables: Variables) -> CelValue:
         """The same with values in place. Raises CannotSay."""
         return self._filled(variables)
 
 
-def _reader(written: object, where: str) -> Filled:
+def _reader(written: object, where: str) -> Render:
     if isinstance(written, str):
         return _text(written, where)
     if isinstance(written, Mapping):
@@ -95,21 +95,21 @@ def _reader(written: object, where: str) -> Filled:
     return lambda _: written
 
 
-def _text(written: str, where: str) -> Filled:
+def _text(written: str, where: str) -> Render:
     parts = _PLACE.split(written)  # texts and expressions by turns
-    expressions = [Expression(part, where) for part in parts[1::2]]
+    expressions = [CelExpression(part, where) for part in parts[1::2]]
     if len(expressions) == 1 and parts[0] == parts[2] == "":
         return expressions[0].of
     texts = parts[::2]
 
-    def filled(variables: Variables) -> Value:
+    def filled(variables: Variables) -> CelValue:
         values = [*(_written(each.of(variables), where) for each in expressions), ""]
         return "".join(text + value for text, value in zip(texts, values, strict=True))
 
     return filled
 
 
-def _written(value: Value, where: str) -> str:
+def _written(value: CelValue, where: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str | int | float):
@@ -118,4 +118,4 @@ def _written(value: Value, where: str) -> str:
         return value.isoformat()
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g}s"
-    raise CannotSay(f"{where}: {type(value).__name__} cannot stand in a text")
+    raise NoValue(f"{where}: {type(value).__name__} cannot stand in a text")

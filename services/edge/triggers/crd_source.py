@@ -11,10 +11,10 @@ from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Sight
 from events.kube.resources import TRIGGERS
 from schemas.crds import Condition, InvalidResource, TriggerStatus, read_trigger
-from services.edge.triggers.delivery import Heard
-from services.edge.triggers.evaluator_pool import Ended, Evaluates, TooCostly
-from services.edge.triggers.fair_share import Exhausted
-from services.edge.triggers.trigger import Followed
+from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.evaluator_pool import Evaluator, EvaluatorEnded, TooCostly
+from services.edge.triggers.fair_share import ShareExhausted
+from services.edge.triggers.trigger import ActiveTrigger
 from services.kubernetes.malformed import MALFORMED
 from services.runtime.workqueue import WorkQueue
 
@@ -25,38 +25,40 @@ AGAIN = 5.0
 """Seconds, at least, until one is read again that no evaluator could read, or that its tenant had no share for."""
 AT_ONCE = 64
 """Tenants whose Triggers are read at the same time, each one after another."""
-Name = tuple[str, str]
+TriggerName = tuple[str, str]
 """Namespace and name."""
 
 log = structlog.get_logger()
 
 
-class Rulebook:
+class CrdTriggers:
     """Follows the Triggers of every namespace."""
 
-    def __init__(self, kube: Kube, evaluators: Evaluates, clock: Callable[[], datetime]) -> None:
+    def __init__(self, kube: Kube, evaluators: Evaluator, clock: Callable[[], datetime]) -> None:
         self.listed = asyncio.Event()
         """Set once all are known."""
         self._kube = kube
         self._evaluators = evaluators
         self._clock = clock
-        self._known: dict[Name, tuple[Followed, Object]] = {}
-        self._unread: dict[Name, Object] = {}
+        self._known: dict[TriggerName, tuple[ActiveTrigger, Object]] = {}
+        self._unread: dict[TriggerName, Object] = {}
         """As they are now, until they are read."""
-        self._held: dict[Name, Followed] = {}
+        self._held: dict[TriggerName, ActiveTrigger] = {}
         """Those of them that could not be read and were not followed before: what they listen to waits for them."""
-        self._first: set[Name] = set()
+        self._first: set[TriggerName] = set()
         """Of the first list, those that nobody has tried to read."""
-        self._queue: WorkQueue[Name] = WorkQueue(self._open, "trigger", lane=lambda name: name[0], parallel=AT_ONCE)
+        self._queue: WorkQueue[TriggerName] = WorkQueue(
+            self._open, "trigger", lane=lambda name: name[0], parallel=AT_ONCE
+        )
 
-    def about(self, heard: Heard) -> Iterator[Followed]:
+    def about(self, heard: WebhookDelivery) -> Iterator[ActiveTrigger]:
         """Those that listen to where it came in, by name. Raises Ended while one of them is to be read again."""
         if unread := next((each for each in self._held.values() if each.listens(heard)), None):
-            raise Ended(f"Trigger {unread.tenant}/{unread.name} is not read yet")
+            raise EvaluatorEnded(f"Trigger {unread.tenant}/{unread.name} is not read yet")
         every = (known for _, (known, _) in sorted(self._known.items(), key=lambda item: item[0]))
         return (each for each in every if each.listens(heard))
 
-    async def switch_off(self, trigger: Followed, why: str) -> None:
+    async def switch_off(self, trigger: ActiveTrigger, why: str) -> None:
         """Follow it no more until it is changed, and tell why in its status."""
         known, item = self._known.get((trigger.tenant, trigger.name), (None, {}))
         if known is trigger:
@@ -82,9 +84,9 @@ class Rulebook:
             case Changed(item, gone):
                 self._forget(_name(item)) if gone else self._due(item)
             case Lost(reason):
-                log.warning("kubernetes.unheard", reason=reason)
+                log.warning("kubernetes.watch_lost", reason=reason)
 
-    def _forget(self, name: Name) -> None:
+    def _forget(self, name: TriggerName) -> None:
         for known in (self._known, self._unread, self._held):
             known.pop(name, None)
 
@@ -95,24 +97,24 @@ class Rulebook:
         if not self._queue.is_delayed(name):
             self._queue.add(name)
 
-    async def _open(self, name: Name) -> None:
+    async def _open(self, name: TriggerName) -> None:
         """Read one; what cannot be read now is no fault of its, stops no other, and is read again later."""
         try:
             if (item := self._unread.get(name)) is not None:
                 await self._read(item)
                 self._read_well(name, item)
-        except (Ended, Exhausted) as why:
+        except (EvaluatorEnded, ShareExhausted) as why:
             log.warning("trigger.unread", tenant=name[0], name=name[1], reason=str(why))
-            self._queue.add_after(name, max(AGAIN, why.after) if isinstance(why, Exhausted) else AGAIN)
+            self._queue.add_after(name, max(AGAIN, why.after) if isinstance(why, ShareExhausted) else AGAIN)
         finally:
             self._tried(name)
 
-    def _read_well(self, name: Name, item: Object) -> None:
+    def _read_well(self, name: TriggerName, item: Object) -> None:
         self._held.pop(name, None)
         if self._unread.get(name) is item:
             del self._unread[name]
 
-    def _tried(self, *names: Name) -> None:
+    def _tried(self, *names: TriggerName) -> None:
         self._first.difference_update(names)
         if not self._first:
             self.listed.set()
@@ -133,7 +135,7 @@ class Rulebook:
             log.exception("trigger.unreadable", tenant=_name(item)[0], name=_name(item)[1])
 
     async def _follow(self, item: Object) -> None:
-        name, followed = _name(item), Followed(read_trigger(item))
+        name, followed = _name(item), ActiveTrigger(read_trigger(item))
         before, _ = self._known.get(name, (None, {}))
         if before is not None and before.written == followed.written:
             followed = before
@@ -143,7 +145,7 @@ class Rulebook:
             self._known[name] = (followed, item)
             await self._tell(item, FOLLOWED, "Its rules are followed.")
 
-    async def _evaluate(self, name: Name, followed: Followed) -> None:
+    async def _evaluate(self, name: TriggerName, followed: ActiveTrigger) -> None:
         try:
             await self._evaluators.read(followed)
         except (InvalidResource, TooCostly):
@@ -196,5 +198,5 @@ def _accepted(item: Object) -> Object:
     return next((c for c in item.get("status", {}).get("conditions", ()) if c["type"] == "Accepted"), {})
 
 
-def _name(item: Object) -> Name:
+def _name(item: Object) -> TriggerName:
     return item["metadata"]["namespace"], item["metadata"]["name"]

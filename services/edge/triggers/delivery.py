@@ -9,15 +9,15 @@ from events.bus import Stored
 from events.cloudevents import CloudEvent, Malformed, decode
 from schemas.subjects import names_of
 from schemas.unreadable import UNREADABLE
-from services.edge.webhooks.secrets import Endpoint
+from services.edge.webhooks.secrets import WebhookEndpoint
 
 
 @dataclass(frozen=True)
-class Heard:
+class WebhookDelivery:
     """One delivery."""
 
     event: CloudEvent
-    endpoint: Endpoint
+    endpoint: WebhookEndpoint
     sequence: int
     """Its place among all deliveries."""
 
@@ -33,13 +33,15 @@ class Heard:
         }
 
 
-def heard(stored: Stored) -> Heard:
+def read_delivery(stored: Stored) -> WebhookDelivery:
     """Read it from the bus. Raises Malformed."""
     try:
         _, provider, tenant, name, _ = names_of(stored.subject)
     except ValueError as error:
         raise Malformed(f"{stored.subject} is no subject of a webhook") from error
-    return Heard(decode(stored.headers, stored.data), Endpoint(provider, tenant, name), stored.sequence)
+    return WebhookDelivery(
+        decode(stored.headers, stored.data), WebhookEndpoint(provider, tenant, name), stored.sequence
+    )
 
 
 def payload(data: bytes) -> object:

@@ -17,8 +17,8 @@ import msgspec
 
 from schemas.crds import InvalidResource, read_trigger
 from schemas.wish import ClusterRequest, ReleaseRequest
-from services.edge.triggers.delivery import Heard
-from services.edge.triggers.rules import Rules, Verdict
+from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.rules import CompiledTrigger, RuleResult
 from services.edge.webhooks.direct import check
 
 SECONDS = 0.5
@@ -32,17 +32,17 @@ READ = 512
 LENGTH = struct.Struct(">I")
 
 
-class Ask(msgspec.Struct, frozen=True):
+class EvaluationRequest(msgspec.Struct, frozen=True):
     """One question."""
 
     trigger: bytes
     """The Trigger, as `Followed.written` has it; empty: what was heard is a request by itself, and shall be read."""
-    heard: Heard | None = None
+    heard: WebhookDelivery | None = None
     """What it is held against; None: it shall only be read."""
 
 
-class Said(msgspec.Struct, frozen=True):
-    """A `Verdict`, as it goes over the wire."""
+class RuleResultMessage(msgspec.Struct, frozen=True):
+    """A `RuleResult`, as it goes over the wire."""
 
     rule: str
     why: str
@@ -52,10 +52,10 @@ class Said(msgspec.Struct, frozen=True):
     failed: bool
 
 
-class Answer(msgspec.Struct, frozen=True):
+class EvaluationReply(msgspec.Struct, frozen=True):
     """One answer; of the reasons at most one is there."""
 
-    said: tuple[Said, ...] = ()
+    said: tuple[RuleResultMessage, ...] = ()
     seconds: float = 0.0
     """Of a processor that it took."""
     refused: str = ""
@@ -66,21 +66,21 @@ class Answer(msgspec.Struct, frozen=True):
     """Ours."""
 
 
-def answer(ask: Ask) -> Answer:
+def answer(ask: EvaluationRequest) -> EvaluationReply:
     """What a Trigger says, and what that took."""
     began = time.process_time()
     try:
         said = _judged(ask)
     except InvalidResource as why:
-        return Answer(refused=str(why))
+        return EvaluationReply(refused=str(why))
     except MemoryError:
-        return Answer(costly=too_much_memory())
+        return EvaluationReply(costly=too_much_memory())
     except Exception as fault:  # noqa: BLE001 - it is told to the edge, which logs it
-        return Answer(fault=f"{type(fault).__name__}: {fault}")
-    return Answer(said, time.process_time() - began)
+        return EvaluationReply(fault=f"{type(fault).__name__}: {fault}")
+    return EvaluationReply(said, time.process_time() - began)
 
 
-def _judged(ask: Ask) -> tuple[Said, ...]:
+def _judged(ask: EvaluationRequest) -> tuple[RuleResultMessage, ...]:
     if ask.heard and not ask.trigger:
         check(ask.heard.event, ask.heard.endpoint)
         return ()
@@ -99,19 +99,19 @@ def too_much_time() -> str:
 
 
 @lru_cache(maxsize=READ)
-def _read(trigger: bytes) -> Rules:
-    return Rules(read_trigger(msgspec.json.decode(trigger)))
+def _read(trigger: bytes) -> CompiledTrigger:
+    return CompiledTrigger(read_trigger(msgspec.json.decode(trigger)))
 
 
-def _said(verdict: Verdict) -> Said:
+def _said(verdict: RuleResult) -> RuleResultMessage:
     request = verdict.intake if isinstance(verdict.intake, ClusterRequest) else None
     release = verdict.intake if isinstance(verdict.intake, ReleaseRequest) else None
-    return Said(verdict.rule, verdict.why, request, release, verdict.once, verdict.failed)
+    return RuleResultMessage(verdict.rule, verdict.why, request, release, verdict.once, verdict.failed)
 
 
-def verdict(trigger: str, said: Said) -> Verdict:
+def verdict(trigger: str, said: RuleResultMessage) -> RuleResult:
     """The way back."""
-    return Verdict(trigger, said.rule, said.why, said.request or said.release, said.once, said.failed)
+    return RuleResult(trigger, said.rule, said.why, said.request or said.release, said.once, said.failed)
 
 
 def framed(data: bytes) -> bytes:
@@ -119,16 +119,18 @@ def framed(data: bytes) -> bytes:
     return LENGTH.pack(len(data)) + data
 
 
-def packed(found: Answer) -> bytes:
+def packed(found: EvaluationReply) -> bytes:
     """As it is sent; what is too large says so instead."""
     data = msgspec.msgpack.encode(found)
     if len(data) <= LARGEST:
         return data
-    return msgspec.msgpack.encode(Answer(costly=f"its rules ask for {len(data)} bytes: at most {LARGEST} are taken"))
+    return msgspec.msgpack.encode(
+        EvaluationReply(costly=f"its rules ask for {len(data)} bytes: at most {LARGEST} are taken")
+    )
 
 
-def _questions(stream: BinaryIO) -> Iterator[Ask]:
-    decoder = msgspec.msgpack.Decoder(Ask)
+def _questions(stream: BinaryIO) -> Iterator[EvaluationRequest]:
+    decoder = msgspec.msgpack.Decoder(EvaluationRequest)
     while len(head := stream.read(LENGTH.size)) == LENGTH.size:
         yield decoder.decode(stream.read(*LENGTH.unpack(head)))
 

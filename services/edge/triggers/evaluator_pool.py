@@ -11,19 +11,19 @@ import msgspec
 import structlog
 
 from schemas.crds import InvalidResource
-from services.edge.triggers.delivery import Heard
+from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.evaluator import (
     LARGEST,
     LENGTH,
-    Answer,
-    Ask,
+    EvaluationReply,
+    EvaluationRequest,
     framed,
     too_much_memory,
     too_much_time,
     verdict,
 )
-from services.edge.triggers.rules import Verdict
-from services.edge.triggers.trigger import Followed
+from services.edge.triggers.rules import RuleResult
+from services.edge.triggers.trigger import ActiveTrigger
 
 AT_ONCE = 2
 """Processes: while one is busy with something costly, the other goes on."""
@@ -43,58 +43,58 @@ class TooCostly(Exception):
     """A Trigger takes more than it may; the message is one sentence."""
 
 
-class Ended(Exception):
+class EvaluatorEnded(Exception):
     """The evaluator went away or did not answer, and it is not known that the Trigger is why. Safe to repeat."""
 
 
-class Evaluates(Protocol):
+class Evaluator(Protocol):
     """Holds Triggers against events, and reads requests."""
 
-    async def read(self, trigger: Followed) -> float:
+    async def read(self, trigger: ActiveTrigger) -> float:
         """Seconds of a processor that it took. Raises Refused, TooCostly, Ended."""
         ...
 
-    async def judge(self, trigger: Followed, heard: Heard) -> tuple[tuple[Verdict, ...], float]:
+    async def judge(self, trigger: ActiveTrigger, heard: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
         """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended."""
         ...
 
-    async def check(self, asked: Heard) -> float:
+    async def check(self, asked: WebhookDelivery) -> float:
         """Seconds of a processor that it took to read a request. Raises Refused, TooCostly, Ended."""
         ...
 
 
-class Evaluators:
+class EvaluatorPool:
     """All of them: tenants over whose rules one was ended have one apart, so that no other waits for the next."""
 
     def __init__(self) -> None:
-        self._usual = Lane(AT_ONCE)
-        self._suspect = Lane(1)
+        self._usual = EvaluatorLane(AT_ONCE)
+        self._suspect = EvaluatorLane(1)
         self._suspects: set[str] = set()
         """Tenants; for as long as this process runs."""
 
-    async def read(self, trigger: Followed) -> float:
+    async def read(self, trigger: ActiveTrigger) -> float:
         """Seconds of a processor that it took. Raises Refused, TooCostly, Ended."""
-        ask = Ask(trigger.written)
+        ask = EvaluationRequest(trigger.written)
         for _ in range(TRIES - 1):
-            with suppress(Ended):
+            with suppress(EvaluatorEnded):
                 return (await self._ask(trigger.tenant, ask)).seconds
         return (await self._ask(trigger.tenant, ask)).seconds
 
-    async def judge(self, trigger: Followed, heard: Heard) -> tuple[tuple[Verdict, ...], float]:
+    async def judge(self, trigger: ActiveTrigger, heard: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
         """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended."""
-        found = await self._ask(trigger.tenant, Ask(trigger.written, heard))
+        found = await self._ask(trigger.tenant, EvaluationRequest(trigger.written, heard))
         return tuple(verdict(trigger.name, each) for each in found.said), found.seconds
 
-    async def check(self, asked: Heard) -> float:
+    async def check(self, asked: WebhookDelivery) -> float:
         """Seconds of a processor that it took to read a request. Raises Refused, TooCostly, Ended."""
-        return (await self._ask(asked.endpoint.tenant, Ask(b"", asked))).seconds
+        return (await self._ask(asked.endpoint.tenant, EvaluationRequest(b"", asked))).seconds
 
     async def aclose(self) -> None:
         """Let all go."""
         await self._usual.close()
         await self._suspect.close()
 
-    async def _ask(self, tenant: str, ask: Ask) -> Answer:
+    async def _ask(self, tenant: str, ask: EvaluationRequest) -> EvaluationReply:
         lane = self._suspect if tenant in self._suspects else self._usual
         try:
             return _checked(await lane.ask(ask))
@@ -103,7 +103,7 @@ class Evaluators:
             raise
 
 
-class Lane:
+class EvaluatorLane:
     """Some evaluators, and those who wait for one, in the order in which they came."""
 
     def __init__(self, at_once: int) -> None:
@@ -112,7 +112,7 @@ class Lane:
         self.idle: list[asyncio.subprocess.Process] = []
         self.warming: set[asyncio.Task[None]] = set()
 
-    async def ask(self, ask: Ask) -> Answer:
+    async def ask(self, ask: EvaluationRequest) -> EvaluationReply:
         """Raises TooCostly, Ended."""
         async with self._turns:
             process = self.idle.pop() if self.idle else await _started()
@@ -141,11 +141,11 @@ class Lane:
             task.add_done_callback(self.warming.discard)
 
     async def _warm(self) -> None:
-        with suppress(Ended):  # then whoever asks next starts it, and is told
+        with suppress(EvaluatorEnded):  # then whoever asks next starts it, and is told
             self.idle.append(await _started())
 
 
-def _checked(found: Answer) -> Answer:
+def _checked(found: EvaluationReply) -> EvaluationReply:
     if found.refused:
         raise InvalidResource(found.refused)
     if found.costly:
@@ -163,12 +163,12 @@ async def _started() -> asyncio.subprocess.Process:
     try:
         process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, stderr=nowhere, env=shown)
     except OSError as why:
-        raise Ended(f"no evaluator could be started: {why.strerror}") from why
+        raise EvaluatorEnded(f"no evaluator could be started: {why.strerror}") from why
     log.info("evaluator.started", pid=process.pid)
     return process
 
 
-async def _answer(process: asyncio.subprocess.Process, question: bytes) -> Answer:
+async def _answer(process: asyncio.subprocess.Process, question: bytes) -> EvaluationReply:
     """Raises TooCostly, Ended."""
     stdin, stdout = process.stdin, process.stdout
     assert stdin is not None and stdout is not None  # noqa: S101, PT018 - it was started with both
@@ -178,18 +178,18 @@ async def _answer(process: asyncio.subprocess.Process, question: bytes) -> Answe
             await stdin.drain()
             (length,) = LENGTH.unpack(await stdout.readexactly(LENGTH.size))
             if length <= LARGEST:
-                return msgspec.msgpack.decode(await stdout.readexactly(length), type=Answer)
+                return msgspec.msgpack.decode(await stdout.readexactly(length), type=EvaluationReply)
     except TimeoutError as late:
-        raise Ended(f"the evaluator did not answer in {PATIENCE:g} s") from late
+        raise EvaluatorEnded(f"the evaluator did not answer in {PATIENCE:g} s") from late
     except (asyncio.IncompleteReadError, ConnectionError) as gone:
         raise _why(await process.wait()) from gone
-    raise Ended(f"the evaluator answered {length} bytes")
+    raise EvaluatorEnded(f"the evaluator answered {length} bytes")
 
 
-def _why(code: int) -> TooCostly | Ended:
+def _why(code: int) -> TooCostly | EvaluatorEnded:
     if (costly := ENDED_BY.get(signal.Signals(-code)) if code < 0 else None) is not None:
         return TooCostly(costly())
-    return Ended(f"the evaluator ended with code {code}")
+    return EvaluatorEnded(f"the evaluator ended with code {code}")
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

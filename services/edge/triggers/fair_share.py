@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from services.edge.triggers.delivery import Heard
+from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.evaluator import SECONDS
-from services.edge.triggers.evaluator_pool import Evaluates, TooCostly
-from services.edge.triggers.rules import Verdict
-from services.edge.triggers.trigger import Followed
+from services.edge.triggers.evaluator_pool import Evaluator, TooCostly
+from services.edge.triggers.rules import RuleResult
+from services.edge.triggers.trigger import ActiveTrigger
 from services.runtime.token_bucket import Bucket, Rate, spent
 
 SHARE = Rate(0.25, 5)
@@ -19,7 +19,7 @@ PER_BYTE = 5e-6
 """Seconds that a text takes at most to be read: held back until it is known, and what a refused one costs."""
 
 
-class Exhausted(Exception):
+class ShareExhausted(Exception):
     """A tenant has had its share; the message is one sentence."""
 
     def __init__(self, after: float) -> None:
@@ -35,27 +35,27 @@ class Cost:
         self.seconds = seconds
 
 
-class Shared:
+class FairShare:
     """Evaluators that also raise Exhausted."""
 
-    def __init__(self, evaluators: Evaluates, clock: Callable[[], datetime]) -> None:
+    def __init__(self, evaluators: Evaluator, clock: Callable[[], datetime]) -> None:
         self._evaluators = evaluators
         self._clock = clock
         self._buckets: dict[str, Bucket] = {}
 
-    async def read(self, trigger: Followed) -> float:
+    async def read(self, trigger: ActiveTrigger) -> float:
         """Seconds of a processor that it took. Raises Refused, TooCostly, Ended, Exhausted."""
         with self._charged(trigger.tenant, trigger.written) as cost:
             cost.seconds = await self._evaluators.read(trigger)
         return cost.seconds
 
-    async def judge(self, trigger: Followed, heard: Heard) -> tuple[tuple[Verdict, ...], float]:
+    async def judge(self, trigger: ActiveTrigger, heard: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
         """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended, Exhausted."""
         with self._charged(trigger.tenant, trigger.written) as cost:
             verdicts, cost.seconds = await self._evaluators.judge(trigger, heard)
         return verdicts, cost.seconds
 
-    async def check(self, asked: Heard) -> float:
+    async def check(self, asked: WebhookDelivery) -> float:
         """Seconds of a processor that it took to read a request. Raises Refused, TooCostly, Ended, Exhausted."""
         with self._charged(asked.endpoint.tenant, asked.event.data) as cost:
             cost.seconds = await self._evaluators.check(asked)
@@ -65,7 +65,7 @@ class Shared:
     def _charged(self, tenant: str, text: bytes) -> Iterator[Cost]:
         """Many may be under way at once: what one may cost is held back from its beginning."""
         if (there := self._spend(tenant, 0.0)) <= 0.0:
-            raise Exhausted(-there / SHARE.per_second)
+            raise ShareExhausted(-there / SHARE.per_second)
         held = min(SECONDS, len(text) * PER_BYTE)
         self._spend(tenant, held)
         cost = Cost(held)

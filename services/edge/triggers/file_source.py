@@ -12,9 +12,9 @@ from events.kube.resources import TRIGGERS
 from events.telemetry import Meters
 from schemas.crds import InvalidResource, read_trigger
 from schemas.documents import InvalidYaml, documents
-from services.edge.triggers.delivery import Heard
-from services.edge.triggers.evaluator_pool import Ended, Evaluates, TooCostly
-from services.edge.triggers.trigger import Followed
+from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.evaluator_pool import Evaluator, EvaluatorEnded, TooCostly
+from services.edge.triggers.trigger import ActiveTrigger
 
 LOOK = 2.0
 """Seconds between two looks at the files."""
@@ -25,46 +25,46 @@ DAMAGED = "alate.triggers.damaged"
 FILES = "files"
 UNREAD = (0, 0, 0)
 """The version of what is to be read again at the next look."""
-WRONG = (InvalidResource, TooCostly, Ended, OSError, UnicodeDecodeError, InvalidYaml)
+WRONG = (InvalidResource, TooCostly, EvaluatorEnded, OSError, UnicodeDecodeError, InvalidYaml)
 
 log = structlog.get_logger()
 
 
-class Known(NamedTuple):
+class FileVersion(NamedTuple):
     """A file as it was at the last look."""
 
     version: tuple[int, int, int]
-    rules: tuple[Followed, ...]
+    rules: tuple[ActiveTrigger, ...]
     """Of when it was good last; none, if it never was."""
     wrong: str = ""
     """Why it is not good now."""
 
 
-class RuleFiles:
+class FileTriggers:
     """A file, or a folder of ``*.yaml`` and ``*.yml``; a mounted ConfigMap is such a folder."""
 
-    def __init__(self, place: Path | None, evaluators: Evaluates, meters: Meters) -> None:
+    def __init__(self, place: Path | None, evaluators: Evaluator, meters: Meters) -> None:
         """None: there are none."""
         self.listed = asyncio.Event()
         """Set once all are known."""
         self._place = place
         self._evaluators = evaluators
         self._meters = meters
-        self._known: dict[Path, Known] = {}
+        self._known: dict[Path, FileVersion] = {}
         self._absent = ""
 
-    def about(self, heard: Heard) -> Iterator[Followed]:
+    def about(self, heard: WebhookDelivery) -> Iterator[ActiveTrigger]:
         """Those that listen to where it came in, by file."""
         every = (rules for _, known in sorted(self._known.items()) for rules in known.rules)
         return (rules for rules in every if rules.listens(heard))
 
-    async def switch_off(self, trigger: Followed, why: str) -> None:
+    async def switch_off(self, trigger: ActiveTrigger, why: str) -> None:
         """Follow it no more until its file is changed."""
         for file, known in self._known.items():
             if trigger in known.rules:
                 log.warning("trigger.refused", tenant=trigger.tenant, name=trigger.name, reason=why)
                 others = tuple(each for each in known.rules if each is not trigger)
-                self._known[file] = Known(known.version, others, f"Trigger {trigger.name}: {why}")
+                self._known[file] = FileVersion(known.version, others, f"Trigger {trigger.name}: {why}")
                 return
 
     async def run(self) -> None:
@@ -95,21 +95,23 @@ class RuleFiles:
             log.warning("trigger.files_unread", reason=why)
         self._absent = why
 
-    async def _now(self, file: Path, stat: stat_result) -> Known:
+    async def _now(self, file: Path, stat: stat_result) -> FileVersion:
         version = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
         known = self._known.get(file)
         if known is not None and known.version == version:
             return known
         try:
-            read = Known(version, await self._read(file, stat.st_size))
+            read = FileVersion(version, await self._read(file, stat.st_size))
             log.info("trigger.file_read", file=file.name, triggers=len(read.rules))
         except WRONG as error:
             why = " ".join(str(error).split())
             log.warning("trigger.file_damaged", file=file.name, reason=why, followed="as it was before")
-            return Known(UNREAD if isinstance(error, Ended) else version, known.rules if known else (), why)
+            return FileVersion(
+                UNREAD if isinstance(error, EvaluatorEnded) else version, known.rules if known else (), why
+            )
         return read
 
-    async def _read(self, file: Path, size: int) -> tuple[Followed, ...]:
+    async def _read(self, file: Path, size: int) -> tuple[ActiveTrigger, ...]:
         """Raises what `WRONG` names."""
         every = _written(file, size)
         for each in every:
@@ -123,11 +125,13 @@ def _files(place: Path) -> list[Path]:
     return sorted(file for file in place.iterdir() if file.suffix in {".yaml", ".yml"} and file.name[0] != ".")
 
 
-def _written(file: Path, size: int) -> tuple[Followed, ...]:
+def _written(file: Path, size: int) -> tuple[ActiveTrigger, ...]:
     """Raises what `WRONG` names."""
     if size > LARGEST:
         raise InvalidResource(f"the file has {size} bytes: at most {LARGEST} are read")
-    return tuple(Followed(read_trigger(_of_kind(each))) for each in documents(_text(file), LARGEST) if each is not None)
+    return tuple(
+        ActiveTrigger(read_trigger(_of_kind(each))) for each in documents(_text(file), LARGEST) if each is not None
+    )
 
 
 def _text(file: Path) -> str:

@@ -16,12 +16,12 @@ from events.telemetry import Meters, hearing
 from schemas.crds import InvalidResource
 from schemas.subjects import Key
 from schemas.wish import ClusterRequest
-from services.edge.triggers.delivery import Heard, heard
-from services.edge.triggers.evaluator_pool import PATIENCE, TRIES, Ended, Evaluates, TooCostly
-from services.edge.triggers.fair_share import Exhausted
-from services.edge.triggers.publisher import Wishes, wish
-from services.edge.triggers.rules import Intake, Verdict
-from services.edge.triggers.trigger import Followed
+from services.edge.triggers.delivery import WebhookDelivery, read_delivery
+from services.edge.triggers.evaluator_pool import PATIENCE, TRIES, Evaluator, EvaluatorEnded, TooCostly
+from services.edge.triggers.fair_share import ShareExhausted
+from services.edge.triggers.publisher import IntakePublisher, wish
+from services.edge.triggers.rules import IntakeRequest, RuleResult
+from services.edge.triggers.trigger import ActiveTrigger
 from services.edge.webhooks.direct import asks, direct, requested
 from services.edge.webhooks.inbox import CONSUMER
 from services.runtime.token_bucket import Bucket, take, taken
@@ -40,7 +40,7 @@ EVENTS = {
 log = structlog.get_logger()
 
 
-class Book(Protocol):
+class TriggerSource(Protocol):
     """Where Triggers are."""
 
     @property
@@ -48,23 +48,23 @@ class Book(Protocol):
         """Set once all are known."""
         ...
 
-    def about(self, heard: Heard) -> Iterator[Followed]:
+    def about(self, read_delivery: WebhookDelivery) -> Iterator[ActiveTrigger]:
         """Those that listen to where it came in."""
         ...
 
-    async def switch_off(self, trigger: Followed, why: str) -> None:
+    async def switch_off(self, trigger: ActiveTrigger, why: str) -> None:
         """Follow it no more until it is changed."""
         ...
 
 
-class Triggers:
+class TriggerLoop:
     """Works off the deliveries: of one tenant one after another, so that no tenant waits for another."""
 
     def __init__(
         self,
         bus: Bus,
-        evaluators: Evaluates,
-        *books: Book,
+        evaluators: Evaluator,
+        *books: TriggerSource,
         clock: Callable[[], datetime],
         meters: Meters,
         jitter: Callable[[], float],
@@ -73,7 +73,7 @@ class Triggers:
         self._bus = bus
         self._evaluators = evaluators
         self._books = books
-        self._wishes = Wishes(bus, clock, meters)
+        self._wishes = IntakePublisher(bus, clock, meters)
         self._clock = clock
         self._meters = meters
         self._jitter = jitter
@@ -99,25 +99,25 @@ class Triggers:
 
         Raises Malformed, Unavailable, TryLater.
         """
-        found = heard(delivery.stored)
+        found = read_delivery(delivery.stored)
         key = Key("hook", found.endpoint.tenant, found.endpoint.name)
         try:
             with hearing(key, delivery.stored, self._meters, self._clock):
                 wrong = await self._ask(found)
                 wrong += [why for each in self._about(found) for why in await self._follow(each, found)]
-        except Ended as why:
+        except EvaluatorEnded as why:
             raise TryLater(str(why), AFTER) from why
         await (delivery.reject("; ".join(wrong)) if wrong else delivery.ack())
 
-    def _about(self, found: Heard) -> list[Followed]:
+    def _about(self, found: WebhookDelivery) -> list[ActiveTrigger]:
         every = [each for book in reversed(self._books) for each in book.about(found)]
         return sorted({(each.tenant, each.name): each for each in every}.values(), key=lambda one: one.name)
 
-    async def _follow(self, trigger: Followed, found: Heard) -> list[str]:
+    async def _follow(self, trigger: ActiveTrigger, found: WebhookDelivery) -> list[str]:
         """Do what one Trigger says; gives what could not be done. Raises Ended."""
         try:
             verdicts = await self._judge(trigger, found)
-        except (TooCostly, Exhausted, InvalidResource) as why:
+        except (TooCostly, ShareExhausted, InvalidResource) as why:
             self._meters.count(TRIGGERS, "costly")
             log.warning("trigger.costly", tenant=trigger.tenant, trigger=trigger.name, reason=str(why))
             return [f"Trigger {trigger.tenant}/{trigger.name}: {why}"]
@@ -132,7 +132,7 @@ class Triggers:
                 wrong.append(f"Trigger {trigger.tenant}/{trigger.name}, rule {verdict.rule}: {told}")
         return wrong
 
-    async def _judge(self, trigger: Followed, found: Heard) -> tuple[Verdict, ...]:
+    async def _judge(self, trigger: ActiveTrigger, found: WebhookDelivery) -> tuple[RuleResult, ...]:
         """What its rules say. Raises TooCostly, then it is followed no more, Exhausted; Ended if not known yet."""
         asked = trigger.tenant, trigger.name, found.sequence
         try:
@@ -140,7 +140,7 @@ class Triggers:
         except TooCostly as why:
             await self._switch_off(trigger, str(why))
             raise
-        except Ended as why:
+        except EvaluatorEnded as why:
             ended = self._ended[asked] = self._ended.get(asked, 0) + 1
             if ended < TRIES:
                 raise
@@ -150,11 +150,11 @@ class Triggers:
         self._ended.pop(asked, None)
         return verdicts
 
-    async def _switch_off(self, trigger: Followed, why: str) -> None:
+    async def _switch_off(self, trigger: ActiveTrigger, why: str) -> None:
         for book in self._books:
             await book.switch_off(trigger, why)
 
-    async def _do(self, trigger: Followed, verdict: Verdict, found: Heard) -> tuple[str, str]:
+    async def _do(self, trigger: ActiveTrigger, verdict: RuleResult, found: WebhookDelivery) -> tuple[str, str]:
         """What became of it, and why; empty if the rule does not hold."""
         if verdict.intake is None:
             return ("failed" if verdict.failed else ""), verdict.why
@@ -163,7 +163,7 @@ class Triggers:
         late = await self._say(verdict.intake, found, wish(verdict, verdict.intake, found, self._clock()))
         return late or ("asked", verdict.why)
 
-    async def _ask(self, found: Heard) -> list[str]:
+    async def _ask(self, found: WebhookDelivery) -> list[str]:
         """What an event asks for by itself; gives what is wrong with it."""
         if not asks(found.event, found.endpoint):
             return []
@@ -175,7 +175,9 @@ class Triggers:
         log.info("hook.late" if late else "hook.asked", delivery=found.event.id, name=asked.name)
         return []
 
-    async def _say(self, intake: Intake, found: Heard, said: tuple[Message, str]) -> tuple[str, str] | None:
+    async def _say(
+        self, intake: IntakeRequest, found: WebhookDelivery, said: tuple[Message, str]
+    ) -> tuple[str, str] | None:
         """Say it until the bus has it: here, and not later, for what came in after it must not overtake it."""
         backoff = Backoff(self._jitter, base=1.0)
         while True:
@@ -189,7 +191,7 @@ class Triggers:
             else:
                 return None
 
-    async def _too_many(self, trigger: Followed, found: Heard) -> bool:
+    async def _too_many(self, trigger: ActiveTrigger, found: WebhookDelivery) -> bool:
         """What was asked for before we came counts as well; of that, what comes again was counted already."""
         name, now = (trigger.tenant, trigger.name), self._clock()
         if name not in self._buckets:

@@ -11,15 +11,15 @@ from events.telemetry import Meters, sending
 from schemas.registry import Stream, declared
 from schemas.subjects import token
 from schemas.wish import ClusterRequest, ReleaseRequest
-from services.edge.triggers.cause import SEQUENCE, caused
-from services.edge.triggers.delivery import Heard
-from services.edge.triggers.rules import Intake, Verdict
+from services.edge.triggers.cause import SEQUENCE, caused_event
+from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.rules import IntakeRequest, RuleResult
 
 
-def wish(verdict: Verdict, intake: Intake, heard: Heard, now: datetime) -> tuple[Message, str]:
+def wish(verdict: RuleResult, intake: IntakeRequest, heard: WebhookDelivery, now: datetime) -> tuple[Message, str]:
     """The message, and what makes it one of a kind: the same wish of the same rule is stored once in a week."""
     once = blake2b(verdict.once.encode(errors="backslashreplace"), digest_size=16).hexdigest()
-    event = caused(intake, heard, f"{verdict.rule}.{once}", source_of(intake.tenant, verdict.trigger), now)
+    event = caused_event(intake, heard, f"{verdict.rule}.{once}", source_of(intake.tenant, verdict.trigger), now)
     headers, data = encode(event)
     return Message(_subject(intake), data, headers), msg_id(event)
 
@@ -29,13 +29,13 @@ def source_of(tenant: str, trigger: str) -> str:
     return f"/triggers/{tenant}/{trigger}"
 
 
-def _subject(intake: Intake) -> str:
+def _subject(intake: IntakeRequest) -> str:
     if isinstance(intake, ClusterRequest):
         return f"cluster.requested.{token(intake.tenant)}"
     return declared(ReleaseRequest).at(intake.tenant, intake.name)
 
 
-class Wishes:
+class IntakePublisher:
     """Says them. Raises Unavailable."""
 
     def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters) -> None:
@@ -61,7 +61,7 @@ class Wishes:
                     found[stored.headers.get(f"ce-{SEQUENCE}", "")] = stored.time
         return found
 
-    async def is_late(self, intake: Intake, heard: Heard) -> bool:
+    async def is_late(self, intake: IntakeRequest, heard: WebhookDelivery) -> bool:
         """Whether a later delivery has let the Colony go: worked off after a crash, this one would leave it behind."""
         if not isinstance(intake, ClusterRequest):
             return False

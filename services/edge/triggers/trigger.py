@@ -3,7 +3,7 @@
 import msgspec
 
 from schemas.crds import InvalidResource, Trigger
-from services.edge.triggers.delivery import Heard
+from services.edge.triggers.delivery import WebhookDelivery
 from services.runtime.token_bucket import Rate
 
 USUAL = Rate(20 / 3600, 20)
@@ -12,7 +12,7 @@ LARGEST = 65_536
 """Bytes of a spec."""
 
 
-class Followed:
+class ActiveTrigger:
     """One Trigger."""
 
     def __init__(self, trigger: Trigger) -> None:
@@ -28,7 +28,7 @@ class Followed:
         )
         self._provider, self._endpoint = spec.provider, spec.endpoint
 
-    def listens(self, heard: Heard) -> bool:
+    def listens(self, heard: WebhookDelivery) -> bool:
         """Whether it is about this endpoint: of its own tenant, and of those it names."""
         named = (self._provider or heard.endpoint.provider, self.tenant, self._endpoint or heard.endpoint.name)
         return named == heard.endpoint

@@ -17,7 +17,7 @@ MOST = 64 * LARGEST
 """Bytes of all bodies that are still coming: when there is more, the one that began first is given up."""
 
 
-class Turn:
+class WorkSlot:
     """A place among the requests that are worked on; it is left while the body is still coming."""
 
     def __init__(self, room: asyncio.Semaphore) -> None:

@@ -12,21 +12,21 @@ from schemas.registry import declared
 from schemas.subjects import token
 from schemas.unreadable import UNREADABLE, why
 from schemas.wish import ClusterRequest
-from services.edge.triggers.cause import caused
-from services.edge.triggers.delivery import Heard
-from services.edge.webhooks.secrets import Endpoint
+from services.edge.triggers.cause import caused_event
+from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.webhooks.secrets import WebhookEndpoint
 
 TYPE = declared(ClusterRequest).type
 PROVIDER = "cloudevents"
 ORIGIN = "http"
 
 
-def asks(event: CloudEvent, endpoint: Endpoint) -> bool:
+def asks(event: CloudEvent, endpoint: WebhookEndpoint) -> bool:
     """Whether it is a request by itself."""
     return endpoint.provider == PROVIDER and event.type == TYPE
 
 
-def requested(event: CloudEvent, endpoint: Endpoint) -> ClusterRequest:
+def requested(event: CloudEvent, endpoint: WebhookEndpoint) -> ClusterRequest:
     """What it asks for, its spec unread. Raises Refused."""
     try:
         asked = msgspec.json.decode(event.data, type=ClusterRequest)
@@ -37,7 +37,7 @@ def requested(event: CloudEvent, endpoint: Endpoint) -> ClusterRequest:
     return asked
 
 
-def check(event: CloudEvent, endpoint: Endpoint) -> None:
+def check(event: CloudEvent, endpoint: WebhookEndpoint) -> None:
     """Read all that it asks for, which takes seconds where its add-ons are large. Raises Refused."""
     asked = requested(event, endpoint)
     read_colony(
@@ -45,8 +45,8 @@ def check(event: CloudEvent, endpoint: Endpoint) -> None:
     )
 
 
-def direct(asked: ClusterRequest, heard: Heard, now: datetime) -> tuple[Message, str]:
+def direct(asked: ClusterRequest, heard: WebhookDelivery, now: datetime) -> tuple[Message, str]:
     """The request as it is said on the bus, and what makes it one of a kind: who sent it, under which id."""
-    event = caused(msgspec.structs.replace(asked, origin=ORIGIN), heard, heard.event.id, heard.endpoint.path, now)
+    event = caused_event(msgspec.structs.replace(asked, origin=ORIGIN), heard, heard.event.id, heard.endpoint.path, now)
     headers, data = encode(event)
     return Message(f"cluster.requested.{token(asked.tenant)}", data, headers), msg_id(event)

@@ -14,8 +14,8 @@ from events.errors import TOO_LARGE, Denied
 from events.telemetry import Meters, sending
 from schemas.subjects import token
 from services.edge.http.problem import Problem, not_now, wrong
-from services.edge.webhooks.request import Said
-from services.edge.webhooks.secrets import Endpoint
+from services.edge.webhooks.request import WebhookRequest
+from services.edge.webhooks.secrets import WebhookEndpoint
 
 STREAM = "HOOKS"
 """Where deliveries are kept."""
@@ -29,7 +29,7 @@ LONGEST = 16 * 1024
 log = structlog.get_logger()
 
 
-def message(endpoint: Endpoint, said: Said, event: CloudEvent) -> Message:
+def message(endpoint: WebhookEndpoint, said: WebhookRequest, event: CloudEvent) -> Message:
     """What is kept: the bytes as they came, and the event's attributes beside them. Raises Problem 422.
 
     A structured event has its attributes in its bytes: the content type says so.
@@ -45,7 +45,7 @@ def message(endpoint: Endpoint, said: Said, event: CloudEvent) -> Message:
 
 
 @lru_cache(maxsize=1024)
-def _place(endpoint: Endpoint) -> str:
+def _place(endpoint: WebhookEndpoint) -> str:
     return ".".join(("hook", *map(token, endpoint)))
 
 

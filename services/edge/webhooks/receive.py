@@ -18,17 +18,17 @@ from events.telemetry import Meters, extract, working_on
 from schemas.crds import InvalidResource
 from schemas.subjects import Key
 from services.edge.http.problem import Problem, not_now, wrong
-from services.edge.http.server import Route, body_of, headers_of
-from services.edge.triggers.delivery import Heard
+from services.edge.http.server import HttpRoute, body_of, headers_of
+from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.evaluator import SECONDS
-from services.edge.triggers.evaluator_pool import Ended, Evaluates, TooCostly
-from services.edge.triggers.fair_share import Exhausted
+from services.edge.triggers.evaluator_pool import Evaluator, EvaluatorEnded, TooCostly
+from services.edge.triggers.fair_share import ShareExhausted
 from services.edge.webhooks.direct import asks
 from services.edge.webhooks.inbox import PATIENCE, keep, message
 from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.providers.provider import Provider
-from services.edge.webhooks.request import Said
-from services.edge.webhooks.secrets import Endpoint, Secrets
+from services.edge.webhooks.request import WebhookRequest
+from services.edge.webhooks.secrets import WebhookEndpoint, WebhookSecrets
 from services.runtime.token_bucket import Bucket, Rate, take
 
 PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}"
@@ -39,16 +39,16 @@ UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
 log = structlog.get_logger()
 
 
-class Hooks:
+class WebhookReceiver:
     """Everything below ``/hooks``."""
 
     def __init__(  # noqa: PLR0913 - what it meets the world through
         self,
         bus: Bus,
-        secrets: Secrets,
+        secrets: WebhookSecrets,
         rate: Rate,
         *,
-        evaluators: Evaluates,
+        evaluators: Evaluator,
         clock: Callable[[], datetime],
         meters: Meters,
     ) -> None:
@@ -58,11 +58,11 @@ class Hooks:
         self._evaluators = evaluators
         self._clock = clock
         self._meters = meters
-        self._buckets: dict[Endpoint, Bucket] = {}
+        self._buckets: dict[WebhookEndpoint, Bucket] = {}
 
-    def routes(self) -> tuple[Route, ...]:
+    def routes(self) -> tuple[HttpRoute, ...]:
         """For the door."""
-        return (Route("POST", PATH, self.take), Route("OPTIONS", PATH, self.greet))
+        return (HttpRoute("POST", PATH, self.take), HttpRoute("OPTIONS", PATH, self.greet))
 
     async def greet(self, request: web.Request) -> web.StreamResponse:
         """Whether a sender of CloudEvents may send, and how much (http-webhook.md, 4). Raises Problem."""
@@ -89,11 +89,11 @@ class Hooks:
         self._meters.count(HOOKS, f"{provider.name}.202")
         return web.Response(status=202, body=msgspec.json.encode({"id": name}), content_type="application/json")
 
-    async def _take(self, provider: Provider, endpoint: Endpoint, request: web.Request) -> str:
+    async def _take(self, provider: Provider, endpoint: WebhookEndpoint, request: web.Request) -> str:
         secrets = self._good(endpoint)
         headers = headers_of(request)
         check_media(provider, headers.get("content-type", ""))
-        said = Said(await body_of(request), headers, secrets, self._clock(), endpoint.path)
+        said = WebhookRequest(await body_of(request), headers, secrets, self._clock(), endpoint.path)
         provider.verify(said)
         self._limit(endpoint, said.now)
         event = provider.event(said)
@@ -103,39 +103,39 @@ class Hooks:
             log.debug("hook.kept", provider=provider.name, type=event.type, id=event.id)
         return event.id
 
-    def _good(self, endpoint: Endpoint) -> tuple[bytes, ...]:
+    def _good(self, endpoint: WebhookEndpoint) -> tuple[bytes, ...]:
         if not (secrets := self._secrets.of(endpoint)):
             raise Problem(404, f"no endpoint {endpoint.path}: it is made by giving it a secret")
         return secrets
 
-    async def _check(self, event: CloudEvent, endpoint: Endpoint) -> None:
+    async def _check(self, event: CloudEvent, endpoint: WebhookEndpoint) -> None:
         """Raises Problem 422 for a request for clusters that could never be taken, 429, 503."""
         if not asks(event, endpoint):
             return
         try:
-            await self._evaluators.check(Heard(event, endpoint, 0))
+            await self._evaluators.check(WebhookDelivery(event, endpoint, 0))
         except InvalidResource as why:
             raise wrong(str(why), "data") from why
         except TooCostly as why:
             raise wrong(f"it takes more than {SECONDS:g} s of a processor to read: ask for less", "data") from why
-        except Exhausted as why:
+        except ShareExhausted as why:
             raise not_now(429, str(why), why.after) from why
-        except Ended as why:
+        except EvaluatorEnded as why:
             raise not_now(503, f"{why}: send it again", PATIENCE) from why
 
-    def _limit(self, endpoint: Endpoint, now: datetime) -> None:
+    def _limit(self, endpoint: WebhookEndpoint, now: datetime) -> None:
         """Only what is verified counts, so that a stranger cannot use up what the sender may say."""
         self._buckets[endpoint], early = take(self._buckets.get(endpoint), self._rate, now)
         if early:
             raise not_now(429, f"{endpoint.path} takes {self._rate.per_second:g} deliveries a second", early)
 
 
-def _addressed(request: web.Request) -> tuple[Provider, Endpoint]:
+def _addressed(request: web.Request) -> tuple[Provider, WebhookEndpoint]:
     named = request.match_info
     provider = PROVIDERS.get(named["provider"])
     if provider is None:
         raise Problem(404, f"no such provider: there are {', '.join(sorted(PROVIDERS))}")
-    return provider, Endpoint(provider.name, named["tenant"], named["name"])
+    return provider, WebhookEndpoint(provider.name, named["tenant"], named["name"])
 
 
 def check_media(provider: Provider, content_type: str) -> None:

@@ -12,7 +12,7 @@ LONGEST = 256
 """Characters of a name that somebody else chose: a delivery's id, an event's type."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class WebhookRequest(msgspec.Struct, frozen=True):
     """One request."""
 
     body: bytes

@@ -17,7 +17,7 @@ LARGEST = 64 * 1024
 log = structlog.get_logger()
 
 
-class Endpoint(NamedTuple):
+class WebhookEndpoint(NamedTuple):
     """Where one sender sends to: ``/hooks/<provider>/<tenant>/<name>``."""
 
     provider: str
@@ -35,7 +35,7 @@ class Endpoint(NamedTuple):
         return "/".join(("", "hooks", *self))
 
 
-class Known(NamedTuple):
+class CachedSecrets(NamedTuple):
     """A file as it was read last."""
 
     file: Path
@@ -43,15 +43,15 @@ class Known(NamedTuple):
     secrets: tuple[bytes, ...]
 
 
-class Secrets:
+class WebhookSecrets:
     """The folder. A line of a file is one secret; every one of them is good, so that two can overlap."""
 
     def __init__(self, folder: Path | None) -> None:
         """None: there are no endpoints."""
         self._folder = folder
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, CachedSecrets] = {}
 
-    def of(self, endpoint: Endpoint) -> tuple[bytes, ...]:
+    def of(self, endpoint: WebhookEndpoint) -> tuple[bytes, ...]:
         """What is good now; empty: there is no such endpoint."""
         return self.at(endpoint.file)
 
@@ -73,7 +73,7 @@ class Secrets:
             stat = file.stat()
             version = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
             if known is None or known.version != version:
-                known = self._known[name] = Known(file, version, _read(file))
+                known = self._known[name] = CachedSecrets(file, version, _read(file))
         except OSError as error:
             return self._unread(name, error)
         return known.secrets

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from events.http.standard_webhooks import signature
 from services.edge.http.problem import unauthorized
-from services.edge.webhooks.request import LONGEST, Said
+from services.edge.webhooks.request import LONGEST, WebhookRequest
 
 TOLERANCE = timedelta(minutes=5)
 """How far a signed time may be from ours, either way (Standard Webhooks' own figure)."""
@@ -15,13 +15,13 @@ SIGNATURES = 16
 """How many signatures one request may carry: a sender that changes its secret sends two."""
 
 
-def signed_hex(said: Said, header: str) -> None:
+def signed_hex(said: WebhookRequest, header: str) -> None:
     """``sha256=<hex>`` of the body. Raises Problem 401."""
     shown = _shown(said, header)
     _need_one(shown, [b"sha256=" + _mac(secret, said.body).hex().encode() for secret in said.secrets], header)
 
 
-def signed_standard(said: Said) -> None:
+def signed_standard(said: WebhookRequest) -> None:
     """Standard Webhooks: one of several ``v1,<base64>`` over id, time and body. Raises Problem 401."""
     shown = _shown(said, "webhook-signature").split(b" ")
     name, stamp = said.headers.get("webhook-id", ""), said.headers.get("webhook-timestamp", "")
@@ -45,12 +45,12 @@ def check_time(stamp: str, now: datetime) -> None:
         raise unauthorized(f"webhook-timestamp is {seconds} s {side}: at most {allowed} s", "webhook-timestamp")
 
 
-def token(said: Said, header: str) -> None:
+def token(said: WebhookRequest, header: str) -> None:
     """The secret itself, in a header. Raises Problem 401."""
     _need_one(_shown(said, header), said.secrets, header)
 
 
-def bearer(said: Said) -> None:
+def bearer(said: WebhookRequest) -> None:
     """``Authorization: Bearer <secret>``. Raises Problem 401."""
     scheme, _, shown = said.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer":
@@ -70,7 +70,7 @@ def _matches(shown: Iterable[bytes], good: Sequence[bytes]) -> bool:
     return any([hmac.compare_digest(one, right) for one in shown for right in good])  # noqa: C419 - any() would stop
 
 
-def _shown(said: Said, header: str) -> bytes:
+def _shown(said: WebhookRequest, header: str) -> bytes:
     if not (shown := said.headers.get(header)):
         raise unauthorized(f"{header} is missing", header)
     return _bytes(shown)

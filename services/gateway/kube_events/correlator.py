@@ -15,7 +15,7 @@ Name = tuple[str, str]
 """A Colony's namespace and name."""
 
 
-class Counted(NamedTuple):
+class EventCount(NamedTuple):
     """What was written of an Event."""
 
     times: int
@@ -30,7 +30,7 @@ class Correlator:
     def __init__(self, rate: Rate = RATE) -> None:
         self._rate = rate
         self._buckets: dict[Name, Bucket] = {}
-        self._counted: dict[tuple[str, str], Counted] = {}
+        self._counted: dict[tuple[str, str], EventCount] = {}
         """By namespace and name of the Event."""
 
     def count(self, colony: Name, event: str, mark: str, now: datetime) -> int:
@@ -44,7 +44,7 @@ class Correlator:
             return 0
         again = before is not None and now - before.at < KEPT
         count = before.times + 1 if before is not None and again else 1
-        self._counted[colony[0], event] = Counted(count, mark, now)
+        self._counted[colony[0], event] = EventCount(count, mark, now)
         return count
 
     def _forget(self, now: datetime) -> None:

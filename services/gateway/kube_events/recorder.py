@@ -33,7 +33,7 @@ TRIES = 3
 log = structlog.get_logger()
 
 
-class Entry(NamedTuple):
+class EventWrite(NamedTuple):
     """One Event to be written."""
 
     event: Object
@@ -51,7 +51,7 @@ class Recorder:
         self._correlator = Correlator()
         self._before: dict[Key, State] = {}
         self._heard: dict[str, ClusterSeen] = {}
-        self._queue: asyncio.Queue[Entry] = asyncio.Queue(WAITING)
+        self._queue: asyncio.Queue[EventWrite] = asyncio.Queue(WAITING)
 
     def begin(self) -> None:
         """Take up what has just come to be, then everything that does. To be called once all books are read."""
@@ -111,9 +111,9 @@ class Recorder:
             if not times or self._queue.full():
                 log.debug("event.left_out", name=name, reason=each.reason)
                 continue
-            self._queue.put_nowait(Entry(event | {"count": times}, times))
+            self._queue.put_nowait(EventWrite(event | {"count": times}, times))
 
-    async def _write(self, entry: Entry) -> None:
+    async def _write(self, entry: EventWrite) -> None:
         """Raises Fault."""
         write = self._create if entry.times == 1 else self._count
         for _ in range(TRIES - 1):
@@ -125,14 +125,14 @@ class Recorder:
                 return
         await write(entry)
 
-    async def _create(self, entry: Entry) -> None:
+    async def _create(self, entry: EventWrite) -> None:
         try:
             await self._kube.create(EVENTS, entry.event, manager=MANAGER)
         except Denied as denied:  # another replica was faster, or we were, before the start
             if denied.reason != "AlreadyExists":
                 raise
 
-    async def _count(self, entry: Entry) -> None:
+    async def _count(self, entry: EventWrite) -> None:
         event = entry.event
         meta = event["metadata"]
         again = {"metadata": {"annotations": meta["annotations"]}}

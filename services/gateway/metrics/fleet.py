@@ -16,12 +16,12 @@ PRICE = "alate.fleet.usd_per_hour"
 """What all that is paid for costs in an hour, by cloud."""
 COST = "alate.fleet.usd"
 """What the clusters that are known have cost so far, by their state; one that ended is known for some days."""
-Labels = tuple[tuple[str, str], ...]
-Parts = Iterator[tuple[tuple[str, ...], float]]
+FleetLabels = tuple[tuple[str, str], ...]
+LabelledAmounts = Iterator[tuple[tuple[str, ...], float]]
 """Values of labels, each with what is to be added."""
 
 
-def fleet(states: Iterable[ClusterState], now: datetime) -> Mapping[str, dict[Labels, float]]:
+def fleet(states: Iterable[ClusterState], now: datetime) -> Mapping[str, dict[FleetLabels, float]]:
     """The series, by gauge."""
     known = tuple(states)
     return {
@@ -32,24 +32,24 @@ def fleet(states: Iterable[ClusterState], now: datetime) -> Mapping[str, dict[La
     }
 
 
-def _wanted(states: Iterable[ClusterState]) -> Parts:
+def _wanted(states: Iterable[ClusterState]) -> LabelledAmounts:
     for state in states:
         if not isinstance(state, Released):
             for pool in state.wish.need.pools:
                 yield (pool.accelerator,), pool.nodes * pool.accelerators_per_node
 
 
-def _ready(states: Iterable[ClusterState]) -> Parts:
+def _ready(states: Iterable[ClusterState]) -> LabelledAmounts:
     for _, lot in _lots(state for state in states if isinstance(state, Ready)):
         yield (lot.accelerator,), lot.nodes * lot.accelerators_per_node
 
 
-def _prices(states: Iterable[ClusterState]) -> Parts:
+def _prices(states: Iterable[ClusterState]) -> LabelledAmounts:
     for cloud, lot in _lots(states):
         yield (cloud, "true" if lot.spot else "false"), lot.nodes * lot.price_per_hour
 
 
-def _costs(states: Iterable[ClusterState], now: datetime) -> Parts:
+def _costs(states: Iterable[ClusterState], now: datetime) -> LabelledAmounts:
     for state in states:
         yield (declared(type(state)).event,), so_far(state, now)
 
@@ -62,7 +62,7 @@ def _lots(states: Iterable[ClusterState]) -> Iterator[tuple[str, Lot]]:
             yield from ((attempt.placement.cloud, lot) for lot in attempt.placement.lots)
 
 
-def _sums(names: tuple[str, ...], parts: Parts) -> dict[Labels, float]:
+def _sums(names: tuple[str, ...], parts: LabelledAmounts) -> dict[FleetLabels, float]:
     found: dict[tuple[str, ...], float] = {}
     for values, part in parts:
         found[values] = found.get(values, 0.0) + part

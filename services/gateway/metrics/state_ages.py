@@ -18,28 +18,28 @@ LEFT = "alate.teardown.left"
 """Ends of which something may be left, by the step that was given up; each is known for some days."""
 STEPS = tuple(declared(step).phase for step in (Draining, Cleaning))
 """Those that can be given up."""
-Labels = tuple[tuple[str, str], ...]
+StateLabels = tuple[tuple[str, str], ...]
 
 
-def ages(lifecycle: Lifecycle, states: Iterable[State]) -> Mapping[str, dict[Labels, float]]:
+def ages(lifecycle: Lifecycle, states: Iterable[State]) -> Mapping[str, dict[StateLabels, float]]:
     """The series of one kind of entity, by gauge; of a state in which there is none, only the count."""
     known = list(states)
     found = [state for state in known if not isinstance(state, lifecycle.terminal)]
     live = [kind for kind in lifecycle.states if kind not in lifecycle.terminal]
     counts = {_labels(lifecycle, kind): float(sum(type(each) is kind for each in found)) for kind in live}
-    oldest: dict[Labels, float] = {}
+    oldest: dict[StateLabels, float] = {}
     for each in found:
         labels, since = _labels(lifecycle, type(each)), each.since.timestamp()
         oldest[labels] = min(since, oldest.get(labels, since))
     return {COUNT: counts, OLDEST: oldest, LEFT: _left(lifecycle, known)}
 
 
-def _left(lifecycle: Lifecycle, states: Iterable[State]) -> dict[Labels, float]:
+def _left(lifecycle: Lifecycle, states: Iterable[State]) -> dict[StateLabels, float]:
     if Gone not in lifecycle.states:
         return {}
     counts = Counter(each.step for state in states if isinstance(state, Gone) for each in state.skipped)
     return {(("domain", lifecycle.domain), ("step", step)): float(counts[step]) for step in STEPS}
 
 
-def _labels(lifecycle: Lifecycle, kind: type[Struct]) -> Labels:
+def _labels(lifecycle: Lifecycle, kind: type[Struct]) -> StateLabels:
     return (("domain", lifecycle.domain), ("state", declared(kind).event))

@@ -22,7 +22,7 @@ REFUSED = "alate.capacity.refused"
 """How many refusals are remembered, by place (``cloud/region``) and reason."""
 
 
-class Rooms:
+class CapacityLearner:
     """Hears of every cluster, and says where a cloud had no room."""
 
     def __init__(

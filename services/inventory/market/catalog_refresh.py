@@ -23,7 +23,7 @@ AS_OF = "alate.catalog.as_of"
 """How old the prices are that are served: seconds since 1970, by cloud and freshness."""
 
 
-class Prices:
+class CatalogRefresh:
     """Says the offers of every catalog, and how the catalogs are."""
 
     def __init__(  # noqa: PLR0913 - its ports and its settings

@@ -9,13 +9,13 @@ from events.meters import Meters
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen, CatalogSeen
 from services.clients.catalog_sources import CatalogSource
-from services.inventory.market.capacity import Rooms
-from services.inventory.market.catalog_refresh import Prices
+from services.inventory.market.capacity import CapacityLearner
+from services.inventory.market.catalog_refresh import CatalogRefresh
 from services.market.catalog import NONE
 from services.runtime.level_publisher import LevelPublisher, RetryingBus
 
 
-class Market:
+class MarketLoop:
     """Says what is offered, how old the prices are, and where there was no room."""
 
     def __init__(  # noqa: PLR0913 - its ports and its two settings
@@ -34,10 +34,10 @@ class Market:
         self.ready = asyncio.Event()
         self.levels = LevelPublisher(RetryingBus(bus, jitter), clock, meters, Offers, CatalogSeen, CapacitySeen)
         """What was said last."""
-        self._prices = Prices(
+        self._prices = CatalogRefresh(
             self.levels, sources, every=refresh, clock=clock, meters=meters, control_planes=control_planes
         )
-        self._rooms = Rooms(bus, self.levels, half_life, clock=clock, meters=meters)
+        self._rooms = CapacityLearner(bus, self.levels, half_life, clock=clock, meters=meters)
 
     async def run(self) -> None:
         """Follow catalogs and clusters, for ever."""

@@ -13,21 +13,21 @@ AVAILABLE = "alate.inventory.available"
 AMOUNTS = {ALLOCATABLE: "allocatable", ALLOCATED: "allocated", AVAILABLE: "available"}
 DEVICES = "alate.inventory.devices"
 """How many devices there are, by health."""
-Labels = tuple[tuple[str, str], ...]
+InventoryLabels = tuple[tuple[str, str], ...]
 
 
-def gauges(cluster: str, whole: ClusterSeen, nodes: Iterable[NodeSeen]) -> Mapping[str, dict[Labels, float]]:
+def gauges(cluster: str, whole: ClusterSeen, nodes: Iterable[NodeSeen]) -> Mapping[str, dict[InventoryLabels, float]]:
     """The series of one cluster (``tenant/name``), by gauge; in whole accelerators."""
     fresh = "known" if whole.known else "stale"
-    found: dict[str, dict[Labels, float]] = {gauge: {} for gauge in AMOUNTS}
+    found: dict[str, dict[InventoryLabels, float]] = {gauge: {} for gauge in AMOUNTS}
     for model, amounts in whole.models.items():
         labels = (("cluster", cluster), ("model", model), ("freshness", fresh))
         for gauge, amount in AMOUNTS.items():
             found[gauge][labels] = getattr(amounts, amount) / 1000
-    devices: dict[Labels, float] = {}
+    devices: dict[InventoryLabels, float] = {}
     for node in nodes:
         for device in node.devices:
-            each: Labels = (
+            each: InventoryLabels = (
                 ("cluster", cluster),
                 ("model", device.model),
                 ("health", device.health),

@@ -25,7 +25,7 @@ async def forget(levels: LevelPublisher, tenant: str, name: str) -> None:
         await levels.forget(kind, tenant, name)
 
 
-class Sweep:
+class LevelCleanup:
     """Looks through what is said whenever all clusters were listed: at the start, after a reconnect, now and then."""
 
     def __init__(self, bus: Bus, levels: LevelPublisher, listed: asyncio.Event, jitter: Callable[[], float]) -> None:

@@ -25,26 +25,26 @@ from services.inventory.read.storage import (
     storage_seen,
 )
 from services.inventory.read.totals import NodeTotals, PodCounts, cluster_seen, demand_of, node_totals, sum_totals
-from services.inventory.watch.object_store import Shelf, Turn
+from services.inventory.watch.object_store import ObjectChange, ObjectStore
 
-Told = Listed | Changed
+ObjectNews = Listed | Changed
 T = TypeVar("T")
 SHARDS = 64
 """Nodes are counted in so many parts: a change costs one part and the sum of all, not every node."""
 
 
-class Book:
+class ClusterContents:
     """One cluster's; `blank` names it. `take` what is seen, then ask what it comes to."""
 
     def __init__(self, blank: ClusterSeen) -> None:
         self._blank = blank
-        self._nodes: Shelf[NodeRead] = Shelf(checked_reader(NODES, read_node), unreadable_node)
-        self._pods: Shelf[PodRead] = Shelf(checked_reader(PODS, read_pod))
-        self._slices: Shelf[Object] = Shelf(checked_reader(SLICES, lambda item: item))
-        self._claims: Shelf[ClaimHolder | None] = Shelf(checked_reader(CLAIMS, claim_holder))
-        self._classes: Shelf[StorageClassRead] = Shelf(checked_reader(STORAGECLASSES, read_class))
-        self._volumes: Shelf[VolumeRead] = Shelf(checked_reader(VOLUMES, read_volume))
-        self._rooms: Shelf[CapacityRead] = Shelf(checked_reader(CAPACITIES, read_capacity))
+        self._nodes: ObjectStore[NodeRead] = ObjectStore(checked_reader(NODES, read_node), unreadable_node)
+        self._pods: ObjectStore[PodRead] = ObjectStore(checked_reader(PODS, read_pod))
+        self._slices: ObjectStore[Object] = ObjectStore(checked_reader(SLICES, lambda item: item))
+        self._claims: ObjectStore[ClaimHolder | None] = ObjectStore(checked_reader(CLAIMS, claim_holder))
+        self._classes: ObjectStore[StorageClassRead] = ObjectStore(checked_reader(STORAGECLASSES, read_class))
+        self._volumes: ObjectStore[VolumeRead] = ObjectStore(checked_reader(VOLUMES, read_volume))
+        self._rooms: ObjectStore[CapacityRead] = ObjectStore(checked_reader(CAPACITIES, read_capacity))
         self._on: dict[str, dict[str, PodRead]] = {}
         self._live: dict[str, PodRead] = {}
         self._finished: dict[str, PodRead] = {}
@@ -58,28 +58,28 @@ class Book:
         self._parts: dict[int, NodeTotals] = {}
         self._storage: dict[str, StorageSeen] | None = None
         self._left = False
-        self._shelves: Mapping[Resource, tuple[Shelf[Any], Callable[[list[Turn[Any]]], None]]] = {
-            NODES: (self._nodes, self._turn_nodes),
-            PODS: (self._pods, self._turn_pods),
-            SLICES: (self._slices, self._turn_slices),
-            CLAIMS: (self._claims, self._turn_claims),
-            STORAGECLASSES: (self._classes, self._turn_storage),
-            VOLUMES: (self._volumes, self._turn_storage),
-            CAPACITIES: (self._rooms, self._turn_storage),
+        self._stores: Mapping[Resource, tuple[ObjectStore[Any], Callable[[list[ObjectChange[Any]]], None]]] = {
+            NODES: (self._nodes, self._nodes_changed),
+            PODS: (self._pods, self._pods_changed),
+            SLICES: (self._slices, self._slices_changed),
+            CLAIMS: (self._claims, self._claims_changed),
+            STORAGECLASSES: (self._classes, self._storage_changed),
+            VOLUMES: (self._volumes, self._storage_changed),
+            CAPACITIES: (self._rooms, self._storage_changed),
         }
 
-    def take(self, resource: Resource, sight: Told) -> bool:
+    def take(self, resource: Resource, sight: ObjectNews) -> bool:
         """Take in a list or a change; False if it says nothing new."""
-        shelf, turned = self._shelves[resource]
-        odd = (shelf.nameless, *shelf.unread)
+        store, changed = self._stores[resource]
+        odd = (store.nameless, *store.unread)
         if isinstance(sight, Listed):
-            turns = shelf.replace(sight.items, sight.resource_version, sight.nameless)
+            changes = store.replace(sight.items, sight.resource_version, sight.nameless)
             self._storage = None  # a first list is news, even if it is empty
             self._left |= resource == NODES
         else:
-            turns = shelf.change(sight.object, gone=sight.gone)
-        turned(turns)
-        return bool(turns) or odd != (shelf.nameless, *shelf.unread)
+            changes = store.change(sight.object, gone=sight.gone)
+        changed(changes)
+        return bool(changes) or odd != (store.nameless, *store.unread)
 
     def expects(self, resource: Resource) -> bool:
         """Whether some of it may come any moment, though there is none: claims, where there is what can be claimed."""
@@ -88,9 +88,9 @@ class Book:
     def unread(self) -> dict[Resource, tuple[str, ...]]:
         """Of each kind what cannot be read now, and why; what has no name is of no use but to be counted."""
         found = {}
-        for resource, (shelf, _) in self._shelves.items():
-            named = [f"{resource.kind} {'/'.join(filter(None, one.path))}: {one.why}" for one in shelf.unread]
-            nameless = [f"a {resource.kind} without a name"] * shelf.nameless
+        for resource, (store, _) in self._stores.items():
+            named = [f"{resource.kind} {'/'.join(filter(None, one.path))}: {one.why}" for one in store.unread]
+            nameless = [f"a {resource.kind} without a name"] * store.nameless
             if named or nameless:
                 found[resource] = (*sorted(named), *nameless)
         return found
@@ -188,14 +188,14 @@ class Book:
         )
         return {one: self._reach[one] if one in self._reach else reachable_pools(one, kinds) for one in asked}
 
-    def _turn_nodes(self, turns: list[Turn[NodeRead]]) -> None:
-        if any(before is None or now is None or before.template != now.template for before, now in turns):
+    def _nodes_changed(self, changes: list[ObjectChange[NodeRead]]) -> None:
+        if any(before is None or now is None or before.template != now.template for before, now in changes):
             self._reach = {}
-        self._dirty.update(node.name for node in chain.from_iterable(turns) if node is not None)
-        self._left |= any(now is None for _, now in turns)
+        self._dirty.update(node.name for node in chain.from_iterable(changes) if node is not None)
+        self._left |= any(now is None for _, now in changes)
 
-    def _turn_pods(self, turns: list[Turn[PodRead]]) -> None:
-        for before, now in turns:
+    def _pods_changed(self, changes: list[ObjectChange[PodRead]]) -> None:
+        for before, now in changes:
             if before is not None:
                 self._on.get(before.node, {}).pop(before.uid, None)
                 self._live.pop(before.uid, None)
@@ -210,19 +210,19 @@ class Book:
                     if now.stuck and not now.finished:
                         self._stuck[now.uid] = now
 
-    def _turn_slices(self, turns: list[Turn[Object]]) -> None:
-        if turns:
+    def _slices_changed(self, changes: list[ObjectChange[Object]]) -> None:
+        if changes:
             spoken_of = self._pools.nodes
             self._pools.take(item for _, item in self._slices)
             self._dirty |= spoken_of | self._pools.nodes
 
-    def _turn_claims(self, turns: list[Turn[ClaimHolder | None]]) -> None:
-        if any(each is not None for turn in turns for each in turn):
+    def _claims_changed(self, changes: list[ObjectChange[ClaimHolder | None]]) -> None:
+        if any(each is not None for turn in changes for each in turn):
             self._dirty |= self._pools.nodes
             self._claimants = frozenset(uid for each in self._holders() for uid in each.pods)
 
-    def _turn_storage(self, turns: list[Turn[Any]]) -> None:
-        if turns:
+    def _storage_changed(self, changes: list[ObjectChange[Any]]) -> None:
+        if changes:
             self._storage = None
 
 

@@ -17,9 +17,9 @@ from schemas.subjects import Key
 from services.clients.workload_clusters import Workloads
 from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.watch.cleanup import forget
-from services.inventory.watch.failure_domain import Domain
-from services.inventory.watch.publisher import Voice
-from services.inventory.watch.watcher import FIRST, LONGEST, NOBODY, Open, Watcher
+from services.inventory.watch.failure_domain import FailureDomain
+from services.inventory.watch.publisher import ClusterPublisher
+from services.inventory.watch.watcher import FIRST, LONGEST, NOBODY, OpenCluster, Watcher
 from services.kubernetes.malformed import MALFORMED
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import ReadModel, entities
@@ -54,7 +54,7 @@ class Clusters:
         self._labels = labels
         self._known: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
         self._failures: Failures[Key] = Failures("cluster.watch", jitter, meters)
-        self._watched: dict[Key, tuple[str, Domain, asyncio.Task[None]]] = {}
+        self._watched: dict[Key, tuple[str, FailureDomain, asyncio.Task[None]]] = {}
         self._changes: asyncio.Queue[Key] = asyncio.Queue()
 
     @property
@@ -110,8 +110,8 @@ class Clusters:
         if isinstance(state, Released):
             await self._forget(key)
 
-    def _watch(self, key: Key, mark: str, blank: ClusterSeen, open_: Open, group: asyncio.TaskGroup) -> None:
-        voice = Voice(self._levels, key, self._clock)
+    def _watch(self, key: Key, mark: str, blank: ClusterSeen, open_: OpenCluster, group: asyncio.TaskGroup) -> None:
+        publisher = ClusterPublisher(self._levels, key, self._clock)
         labels = no_labels if key == MANAGEMENT else self._labels
 
         def watcher(settled: asyncio.Event) -> Watcher:
@@ -119,7 +119,7 @@ class Clusters:
             return Watcher(
                 key,
                 blank,
-                voice,
+                publisher,
                 clock=self._clock,
                 meters=self._meters,
                 tries=tries,
@@ -127,7 +127,7 @@ class Clusters:
                 settled=settled,
             )
 
-        domain = Domain(key, blank, voice, watcher, self._failures)
+        domain = FailureDomain(key, blank, publisher, watcher, self._failures)
         self._watched[key] = (mark, domain, group.create_task(domain.run(open_)))
 
     async def _open(self, tenant: str, secret: str) -> Kube:

@@ -8,22 +8,22 @@ import msgspec
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
 from services.inventory.read.totals import watch_failed
-from services.inventory.watch.publisher import Voice
-from services.inventory.watch.watcher import Open, Watcher
+from services.inventory.watch.publisher import ClusterPublisher
+from services.inventory.watch.watcher import OpenCluster, Watcher
 from services.runtime.workqueue import Failures
 
 LONG = 60.0
 """Seconds after which a watch that breaks is one that had gone well."""
 
 
-class Domain:
+class FailureDomain:
     """Watches one cluster until cancelled."""
 
     def __init__(
         self,
         key: Key,
         blank: ClusterSeen,
-        voice: Voice,
+        publisher: ClusterPublisher,
         watcher: Callable[[asyncio.Event], Watcher],
         failures: Failures[Key],
     ) -> None:
@@ -31,11 +31,11 @@ class Domain:
         self.settled = asyncio.Event()
         self._key = key
         self._blank = blank
-        self._voice = voice
+        self._publisher = publisher
         self._watcher = watcher
         self._failures = failures
 
-    async def run(self, open_: Open) -> None:
+    async def run(self, open_: OpenCluster) -> None:
         """Whatever is raised here is of this cluster alone: told, and tried again later and later."""
         clock = asyncio.get_running_loop().time
         while True:
@@ -52,10 +52,14 @@ class Domain:
 
     async def _tell(self, error: Exception) -> None:
         """What was said last of it is stale, and why."""
-        levels = [*self._voice.said(NodeSeen), *self._voice.said(StorageSeen)]
-        whole = msgspec.structs.replace(self._voice.last(ClusterSeen) or self._blank, known=False)
+        levels = [*self._publisher.said(NodeSeen), *self._publisher.said(StorageSeen)]
+        whole = msgspec.structs.replace(self._publisher.last(ClusterSeen) or self._blank, known=False)
         try:
-            await self._voice.say_all([(name, msgspec.structs.replace(one, freshness="stale")) for name, one in levels])
-            await self._voice.say(msgspec.structs.replace(whole, freshness="stale", degraded=(watch_failed(error),)))
+            await self._publisher.say_all(
+                [(name, msgspec.structs.replace(one, freshness="stale")) for name, one in levels]
+            )
+            await self._publisher.say(
+                msgspec.structs.replace(whole, freshness="stale", degraded=(watch_failed(error),))
+            )
         except Exception as again:  # noqa: BLE001 - it is logged, and the cluster is watched anew all the same
             self._failures.record(self._key, again)

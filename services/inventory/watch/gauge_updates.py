@@ -6,20 +6,20 @@ from events.telemetry import Meters
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from services.inventory.read.gauges import gauges
-from services.inventory.watch.cluster_state import Book
-from services.inventory.watch.publisher import Voice
+from services.inventory.watch.cluster_state import ClusterContents
+from services.inventory.watch.publisher import ClusterPublisher
 
 MEASURE = 1.0
 """Seconds until a change shows in the gauges."""
 
 
-class Measures:
+class GaugeUpdates:
     """One cluster's: what was said of it last is what is counted."""
 
-    def __init__(self, key: Key, book: Book, voice: Voice, meters: Meters) -> None:
+    def __init__(self, key: Key, book: ClusterContents, publisher: ClusterPublisher, meters: Meters) -> None:
         self._key = key
-        self._book = book
-        self._voice = voice
+        self._contents = book
+        self._publisher = publisher
         self._meters = meters
         self._due: asyncio.TimerHandle | None = None
 
@@ -35,7 +35,7 @@ class Measures:
 
     def _count(self) -> None:
         self._due = None
-        said = self._voice.last(ClusterSeen)
+        said = self._publisher.last(ClusterSeen)
         if said is not None:
-            for name, series in gauges(self._key.path, said, self._book.nodes.values()).items():
+            for name, series in gauges(self._key.path, said, self._contents.nodes.values()).items():
                 self._meters.gauge(name, self._key.path, series)

@@ -14,7 +14,7 @@ AT_LAST = 300.0
 """Seconds after which it is looked at all the same: as long as a watch lasts."""
 
 
-class Lull:
+class IdleKind:
     """One kind's: counts what stirs that may bring some of it."""
 
     def __init__(self, jitter: Callable[[], float]) -> None:
@@ -42,14 +42,14 @@ class Lull:
         await asyncio.sleep(backoff.next_delay())
 
 
-class Lulls:
+class IdleKinds:
     """One cluster's, each kind's its own."""
 
     def __init__(self, jitter: Callable[[], float]) -> None:
         """`jitter` gives 0 to 1."""
-        self._of = {resource: Lull(jitter) for resource in BESIDE}
+        self._of = {resource: IdleKind(jitter) for resource in BESIDE}
 
-    def of(self, resource: Resource) -> Lull:
+    def of(self, resource: Resource) -> IdleKind:
         """That of a kind beside nodes and pods."""
         return self._of[resource]
 

@@ -12,7 +12,7 @@ REMEMBERED = 10_000
 """How many of those that are gone are remembered, to know their late words; a list makes all of that moot."""
 
 
-class Kept(NamedTuple, Generic[T]):
+class StoredObject(NamedTuple, Generic[T]):
     """One object, read."""
 
     version: int
@@ -20,7 +20,7 @@ class Kept(NamedTuple, Generic[T]):
     value: T
 
 
-class Unread(NamedTuple):
+class UnreadObject(NamedTuple):
     """One that its reader could not make out."""
 
     version: int
@@ -28,11 +28,11 @@ class Unread(NamedTuple):
     why: str
 
 
-Turn = tuple[T | None, T | None]
+ObjectChange = tuple[T | None, T | None]
 """What an object was read as before, and is now."""
 
 
-class Shelf(Generic[T]):
+class ObjectStore(Generic[T]):
     """What a list and the changes since then come to; each object is read once, when it comes.
 
     An older version never replaces a newer one, what is gone never comes back, and of two objects that bear one name
@@ -43,8 +43,8 @@ class Shelf(Generic[T]):
         """`read` may raise what is MALFORMED: such an object is `unread`, and kept only as `otherwise` has it."""
         self._read = read
         self._otherwise = otherwise
-        self._unread: dict[str, Unread] = {}
-        self._kept: dict[str, Kept[T]] = {}
+        self._unread: dict[str, UnreadObject] = {}
+        self._kept: dict[str, StoredObject[T]] = {}
         self._uids: dict[ObjectPath, str] = {}
         self._gone: dict[str, None] = {}
         self.nameless = 0
@@ -60,7 +60,7 @@ class Shelf(Generic[T]):
         return ((uid, kept.value) for uid, kept in self._kept.items())
 
     @property
-    def unread(self) -> Iterable[Unread]:
+    def unread(self) -> Iterable[UnreadObject]:
         """Those that cannot be read now."""
         return self._unread.values()
 
@@ -78,18 +78,18 @@ class Shelf(Generic[T]):
         """Every name."""
         return (name for _, name in self._uids)
 
-    def replace(self, items: Iterable[Object], version: str, nameless: int = 0) -> list[Turn[T]]:
+    def replace(self, items: Iterable[Object], version: str, nameless: int = 0) -> list[ObjectChange[T]]:
         """A complete list: what is not in it is not there. Gives what differs."""
         before, self._kept, self._uids, self._unread = self._kept, {}, {}, {}
         self._gone, self._floor, self.listed, self.nameless = {}, _number(version), True, nameless
-        turns: list[Turn[T]] = []
+        changes: list[ObjectChange[T]] = []
         for item in items:
             kept = self._keep(item)
-            turned = _turned(before.pop(identity(item), None), kept)
-            turns += turned
-        return turns + [(old.value, None) for old in before.values()]
+            turned = _changes(before.pop(identity(item), None), kept)
+            changes += turned
+        return changes + [(old.value, None) for old in before.values()]
 
-    def change(self, item: Object, *, gone: bool) -> list[Turn[T]]:
+    def change(self, item: Object, *, gone: bool) -> list[ObjectChange[T]]:
         """One object was added, changed, or is gone. Gives what differs."""
         meta = item["metadata"]
         uid, version = identity(item), _number(meta.get("resourceVersion", ""))
@@ -103,38 +103,38 @@ class Shelf(Generic[T]):
             return self._drop(uid)
         return self._put(item, old)
 
-    def _put(self, item: Object, old: Kept[T] | None) -> list[Turn[T]]:
+    def _put(self, item: Object, old: StoredObject[T] | None) -> list[ObjectChange[T]]:
         path, uid = object_path(item), identity(item)
-        turns: list[Turn[T]] = []
+        changes: list[ObjectChange[T]] = []
         twin = self._uids.get(path)
         if twin is not None and twin != uid:
             if self._kept[twin].version > _number(item["metadata"].get("resourceVersion", "")):
                 return []
-            turns = self._drop(twin)
-        self._take_off(uid)
-        return [*turns, *_turned(old, self._keep(item))]
+            changes = self._drop(twin)
+        self._remove(uid)
+        return [*changes, *_changes(old, self._keep(item))]
 
-    def _keep(self, item: Object) -> Kept[T] | None:
+    def _keep(self, item: Object) -> StoredObject[T] | None:
         """None: it cannot be read."""
         path, uid, version = object_path(item), identity(item), _number(item["metadata"].get("resourceVersion", ""))
         try:
             value = self._read(item)
         except MALFORMED as error:
-            self._unread[uid] = Unread(version, path, why(error))
+            self._unread[uid] = UnreadObject(version, path, why(error))
             if self._otherwise is None:
                 return None
             value = self._otherwise(item, why(error))
         self._uids[path] = uid
-        kept = self._kept[uid] = Kept(version, path, value)
+        kept = self._kept[uid] = StoredObject(version, path, value)
         return kept
 
-    def _drop(self, uid: str) -> list[Turn[T]]:
+    def _drop(self, uid: str) -> list[ObjectChange[T]]:
         self._gone[uid] = None
         if len(self._gone) > REMEMBERED:
             del self._gone[next(iter(self._gone))]
-        return _turned(self._take_off(uid), None)
+        return _changes(self._remove(uid), None)
 
-    def _take_off(self, uid: str) -> Kept[T] | None:
+    def _remove(self, uid: str) -> StoredObject[T] | None:
         self._unread.pop(uid, None)
         kept = self._kept.pop(uid, None)
         if kept is not None and self._uids.get(kept.path) == uid:
@@ -142,7 +142,7 @@ class Shelf(Generic[T]):
         return kept
 
 
-def _turned(old: Kept[T] | None, new: Kept[T] | None) -> list[Turn[T]]:
+def _changes(old: StoredObject[T] | None, new: StoredObject[T] | None) -> list[ObjectChange[T]]:
     before, now = old.value if old else None, new.value if new else None
     return [] if before == now and (old is None) == (new is None) else [(before, now)]
 

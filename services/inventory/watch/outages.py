@@ -11,7 +11,7 @@ LATER = 10.0
 """Seconds a silence may last from then on."""
 
 
-class Silences:
+class Outages:
     """One cluster's: which kinds are not heard, and which of these for so long that it has to be told."""
 
     def __init__(self, lasts: Callable[[Resource, str], None]) -> None:

@@ -19,7 +19,7 @@ PARTS = (NodeSeen, StorageSeen)
 """What a cluster has many of, by name."""
 
 
-class Voice:
+class ClusterPublisher:
     """Says the levels of one cluster, and knows what was said of it, by whichever process."""
 
     def __init__(self, levels: LevelPublisher, key: Key, clock: Callable[[], datetime]) -> None:

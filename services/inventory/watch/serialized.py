@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from events.kube.client import Sight
 
 
-class Turns:
+class Serialized:
     """One cluster's: whoever has its first sight of a kind lets the next one ask."""
 
     def __init__(self) -> None:

@@ -19,13 +19,13 @@ from schemas.subjects import Key
 from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.read.object_types import BESIDE, CORE, DEVICES, STORAGE
 from services.inventory.read.totals import unreadable_objects
-from services.inventory.watch.cluster_state import Book
-from services.inventory.watch.gauge_updates import Measures
-from services.inventory.watch.idle_kinds import Lulls
+from services.inventory.watch.cluster_state import ClusterContents
+from services.inventory.watch.gauge_updates import GaugeUpdates
+from services.inventory.watch.idle_kinds import IdleKinds
 from services.inventory.watch.labeller import Labeller
-from services.inventory.watch.outages import AT_START, LATER, Silences
-from services.inventory.watch.publisher import Voice
-from services.inventory.watch.serialized import Turns
+from services.inventory.watch.outages import AT_START, LATER, Outages
+from services.inventory.watch.publisher import ClusterPublisher
+from services.inventory.watch.serialized import Serialized
 
 FIRST, LONGEST = 1.0, 15.0
 """Seconds between two tries to open a cluster whose kubeconfig is not there yet, or that cannot be heard; doubled."""
@@ -36,7 +36,7 @@ NOBODY = "-"
 VIOLATIONS = "alate.inventory.violations"
 """Counter of the numbers that could not be, and of what could not be read, by reason."""
 
-Open = Callable[[], Awaitable[Kube]]
+OpenCluster = Callable[[], Awaitable[Kube]]
 """Gives the cluster's API: the same object again as long as its kubeconfig is the same."""
 
 log = structlog.get_logger()
@@ -49,7 +49,7 @@ class Watcher:
         self,
         key: Key,
         blank: ClusterSeen,
-        voice: Voice,
+        publisher: ClusterPublisher,
         *,
         clock: Callable[[], datetime],
         meters: Meters,
@@ -61,110 +61,110 @@ class Watcher:
         self.settled = settled or asyncio.Event()
         """Set once it was seen whole, or could not be."""
         self._key = key
-        self._book = Book(blank)
-        self._voice = voice
+        self._contents = ClusterContents(blank)
+        self._publisher = publisher
         self._clock = clock
         self._meters = meters
         self._tries = tries
         self._stale = False
-        self._said = False
+        self._published_whole = False
         """It was seen whole, and told so."""
-        self._told = asyncio.Event()
+        self._published = asyncio.Event()
         """Something was said of it, in this life or an earlier one."""
-        if voice.last(ClusterSeen) is not None:
-            self._told.set()
+        if publisher.last(ClusterSeen) is not None:
+            self._published.set()
         self._news = asyncio.Event()
-        self._heard: set[Resource] = set()
+        self._listed: set[Resource] = set()
         """Listed, or known not to be served."""
-        self._silences = Silences(self._lasts)
+        self._outages = Outages(self._outage_lasts)
         self._stored: tuple[dict[str, StorageSeen], bool, bool] | None = None
         """What was told of storage last: the levels, whether they were stale, whether a source was unheard."""
-        self._measures = Measures(key, self._book, voice, meters)
+        self._measures = GaugeUpdates(key, self._contents, publisher, meters)
         self._labels = labels
         self._labeller = Labeller(key, self._news.set)
-        self._lulls = Lulls(tries.random)
-        self._turns = Turns()
+        self._idle_kinds = IdleKinds(tries.random)
+        self._serialized = Serialized()
 
-    async def run(self, open_: Open) -> None:
+    async def run(self, open_: OpenCluster) -> None:
         """Watch until cancelled; with a new client whenever the kubeconfig is another."""
         try:
             await self._run(open_)
         finally:
-            self._silences.close()
+            self._outages.close()
             self._measures.close()
 
-    async def _run(self, open_: Open) -> None:
+    async def _run(self, open_: OpenCluster) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._tell())
+            group.create_task(self._publish_news())
             kube = await self._opened(open_)
             while True:
                 following = [group.create_task(self._follow(kube, resource)) for resource in CORE]
-                following += [group.create_task(self._look_for(kube, resource)) for resource in DEVICES]
-                following += [group.create_task(self._look_for_later(kube, resource)) for resource in STORAGE]
+                following += [group.create_task(self._follow_optional(kube, resource)) for resource in DEVICES]
+                following += [group.create_task(self._follow_optional_later(kube, resource)) for resource in STORAGE]
                 following.append(group.create_task(self._labeller.run(kube)))
                 kube = await self._renewed(kube, open_)
                 for task in following:
                     task.cancel()
                 await asyncio.wait(following)
 
-    async def _opened(self, open_: Open) -> Kube:
+    async def _opened(self, open_: OpenCluster) -> Kube:
         self._tries.failures = 0
         while True:
             try:
                 return await open_()
             except Fault as not_yet:
-                log.info("cluster.unopened", entity=self._key.path, reason=not_yet.message)
-                self._lose(CORE[0], not_yet.message, refused=isinstance(not_yet, Denied))
+                log.info("cluster.connect_failed", entity=self._key.path, reason=not_yet.message)
+                self._mark_lost(CORE[0], not_yet.message, refused=isinstance(not_yet, Denied))
                 await asyncio.sleep(self._tries.next_delay())
 
-    async def _renewed(self, kube: Kube, open_: Open) -> Kube:
+    async def _renewed(self, kube: Kube, open_: OpenCluster) -> Kube:
         """The next client: while nothing is heard, the kubeconfig is looked at again, as it may have been rotated."""
         self._tries.failures = 0
         while True:
             await asyncio.sleep(self._tries.next_delay())
-            if not self._silences:
+            if not self._outages:
                 self._tries.failures = 0
             else:
                 try:
                     found = await open_()
                 except Fault as fault:
-                    log.debug("cluster.unopened", entity=self._key.path, reason=fault.message)
+                    log.debug("cluster.connect_failed", entity=self._key.path, reason=fault.message)
                 else:
                     if found is not kube:
                         return found
 
-    async def _look_for(self, kube: Kube, resource: Resource) -> None:
+    async def _follow_optional(self, kube: Kube, resource: Resource) -> None:
         """Follow a kind that may not be served, or of which there may be nothing: each is asked again, later."""
-        patience = (lull := self._lulls.of(resource)).patience()
+        patience = (idle := self._idle_kinds.of(resource)).patience()
         while True:
-            stirs = lull.stirs
-            if await self._follow_some(kube, resource):
-                await lull.over(stirs, patience)
+            stirs = idle.stirs
+            if await self._follow_while_served(kube, resource):
+                await idle.over(stirs, patience)
             else:
                 await asyncio.sleep(LOOK_AGAIN)
 
-    async def _follow_some(self, kube: Kube, resource: Resource) -> bool:
+    async def _follow_while_served(self, kube: Kube, resource: Resource) -> bool:
         """For ever, unless it is not served (False), or there is nothing to be followed (True)."""
         async with aclosing(kube.watch(resource)) as sights:
-            async for sight in self._turns.taken(sights):
+            async for sight in self._serialized.taken(sights):
                 if isinstance(sight, Lost) and not await self._served(kube, resource):
                     return False
-                self._see(resource, sight)
-                if isinstance(sight, Listed) and not sight.items and not self._book.expects(resource):
+                self._observe(resource, sight)
+                if isinstance(sight, Listed) and not sight.items and not self._contents.expects(resource):
                     return True
         return True
 
-    async def _look_for_later(self, kube: Kube, resource: Resource) -> None:
+    async def _follow_optional_later(self, kube: Kube, resource: Resource) -> None:
         """The same, once its cluster was told of: seven questions at once would keep a new one waiting."""
-        await self._told.wait()
-        await self._look_for(kube, resource)
+        await self._published.wait()
+        await self._follow_optional(kube, resource)
 
     async def _served(self, kube: Kube, resource: Resource) -> bool:
         """Whether a kind that could not be watched is there; unless it is known not to be, it is."""
         try:
             await find(kube, resource.api_version, resource.kind)
         except NotFound:
-            self._hear(resource)
+            self._mark_reachable(resource)
             return False
         except Fault as fault:
             log.debug("cluster.undiscovered", entity=self._key.path, kind=resource.kind, reason=fault.message)
@@ -172,85 +172,85 @@ class Watcher:
 
     async def _follow(self, kube: Kube, resource: Resource) -> None:
         async for sight in kube.watch(resource):
-            self._see(resource, sight)
+            self._observe(resource, sight)
 
-    def _see(self, resource: Resource, sight: Sight) -> None:
+    def _observe(self, resource: Resource, sight: Sight) -> None:
         if isinstance(sight, Lost):
-            self._lose(resource, sight.reason, refused=sight.refused)
+            self._mark_lost(resource, sight.reason, refused=sight.refused)
             return
-        news = self._book.take(resource, sight)
-        if news and (resource in self._heard or resource not in CORE):  # what is there at the start is no change
-            self._lulls.stir(resource)
-        if news or resource in self._silences or resource not in self._heard:
-            self._hear(resource)
+        news = self._contents.take(resource, sight)
+        if news and (resource in self._listed or resource not in CORE):  # what is there at the start is no change
+            self._idle_kinds.stir(resource)
+        if news or resource in self._outages or resource not in self._listed:
+            self._mark_reachable(resource)
 
-    def _lose(self, resource: Resource, reason: str, *, refused: bool) -> None:
-        if resource not in self._silences:
-            log.info("cluster.silent", entity=self._key.path, kind=resource.kind, reason=reason)
-        self._silences.begin(resource, reason, LATER if self._said else AT_START, refused=refused)
+    def _mark_lost(self, resource: Resource, reason: str, *, refused: bool) -> None:
+        if resource not in self._outages:
+            log.info("cluster.watch_lost", entity=self._key.path, kind=resource.kind, reason=reason)
+        self._outages.begin(resource, reason, LATER if self._published_whole else AT_START, refused=refused)
         self.settled.set()
 
-    def _lasts(self, resource: Resource, reason: str) -> None:
-        log.warning("cluster.unheard", entity=self._key.path, kind=resource.kind, reason=reason)
+    def _outage_lasts(self, resource: Resource, reason: str) -> None:
+        log.warning("cluster.unreachable", entity=self._key.path, kind=resource.kind, reason=reason)
         self._news.set()
 
-    def _hear(self, resource: Resource) -> None:
-        self._silences.end(resource)
-        self._heard.add(resource)
+    def _mark_reachable(self, resource: Resource) -> None:
+        self._outages.end(resource)
+        self._listed.add(resource)
         self._news.set()
 
-    async def _tell(self) -> None:
+    async def _publish_news(self) -> None:
         """No word before everything was listed once: a restart of ours is no news. Unless that cannot be."""
         while True:
             await self._news.wait()
             self._news.clear()
-            unheard = self._silences.lasting
+            unheard = self._outages.lasting
             stale = any(resource in unheard for resource in CORE)
-            needed = BESIDE if self._told.is_set() else DEVICES
-            if self._book.complete and self._heard.union(unheard).issuperset(needed):
-                await self._say(stale=stale)
-                self._said = True
-                self._told.set()
+            needed = BESIDE if self._published.is_set() else DEVICES
+            if self._contents.complete and self._listed.union(unheard).issuperset(needed):
+                await self._publish(stale=stale)
+                self._published_whole = True
+                self._published.set()
                 self.settled.set()
             elif stale:
-                await self._say_stale()
+                await self._publish_stale()
 
-    async def _say(self, *, stale: bool) -> None:
+    async def _publish(self, *, stale: bool) -> None:
         """Nodes first: whoever hears the cluster's level can find them."""
-        changed = self._book.changed()
+        changed = self._contents.changed()
         for name, node in changed.items():
-            uid, borne = self._book.own_labels(name)
+            uid, borne = self._contents.own_labels(name)
             self._labeller.want(name, uid, self._labels(node), borne)
-        if not self._book.nodes and self._voice.last(ClusterSeen) is None and self._key.tenant == NOBODY:
+        if not self._contents.nodes and self._publisher.last(ClusterSeen) is None and self._key.tenant == NOBODY:
             return  # a management cluster whose nodes are hosted elsewhere has nothing to tell of
         if stale != self._stale:
-            changed, self._stale = dict(self._book.nodes), stale
-        await self._voice.say_all(
+            changed, self._stale = dict(self._contents.nodes), stale
+        await self._publisher.say_all(
             (name, self._fresh(node)) for name, node in changed.items() if self._differs(name, node)
         )
-        if self._book.left():
-            await self._voice.say_all(list(self._gone(NodeSeen, self._book.nodes)))
-        last = self._voice.last(ClusterSeen)
-        whole = self._book.cluster(last, self._clock())
+        if self._contents.left():
+            await self._publisher.say_all(list(self._gone(NodeSeen, self._contents.nodes)))
+        last = self._publisher.last(ClusterSeen)
+        whole = self._contents.cluster(last, self._clock())
         whole = msgspec.structs.replace(whole, degraded=(*whole.degraded, *self._troubles()))
         self._warn((trouble for trouble in whole.degraded if trouble.reason == UNREADABLE), last, "")
-        if await self._voice.say(self._fresh(whole)):
+        if await self._publisher.say(self._fresh(whole)):
             self._measures.soon()
-        await self._say_storage()
+        await self._publish_storage()
 
-    async def _say_storage(self) -> None:
-        now = (self._book.storage(), self._stale, any(resource in self._silences.lasting for resource in BESIDE))
+    async def _publish_storage(self) -> None:
+        now = (self._contents.storage(), self._stale, any(resource in self._outages.lasting for resource in BESIDE))
         if now == self._stored:
             return
         self._stored = now
         storage, _, unheard = now
-        await self._voice.say_all((name, self._fresh(one)) for name, one in storage.items())
+        await self._publisher.say_all((name, self._fresh(one)) for name, one in storage.items())
         if storage or not unheard:
-            await self._voice.say_all(list(self._gone(StorageSeen, storage)))
+            await self._publisher.say_all(list(self._gone(StorageSeen, storage)))
 
     def _differs(self, name: str, node: NodeSeen) -> bool:
         """Tell of each number that could not be, once; gives True, as the voice knows best what was said."""
-        self._warn((trouble for trouble in node.degraded if trouble.raw), self._voice.last(NodeSeen, name), name)
+        self._warn((trouble for trouble in node.degraded if trouble.raw), self._publisher.last(NodeSeen, name), name)
         return True
 
     def _warn(self, troubles: Iterable[Trouble], last: Level | None, node: str) -> None:
@@ -263,15 +263,15 @@ class Watcher:
                     message=trouble.message, raw=trouble.raw,
                 )  # fmt: skip
 
-    async def _say_stale(self) -> None:
+    async def _publish_stale(self) -> None:
         """Nothing was seen whole yet: what was said in an earlier life is all there is, or that it refuses us."""
         said: Iterable[tuple[str, Level]] = chain(
-            self._voice.said(NodeSeen), self._voice.said(StorageSeen), self._voice.said(ClusterSeen)
+            self._publisher.said(NodeSeen), self._publisher.said(StorageSeen), self._publisher.said(ClusterSeen)
         )
         self._stale = True
-        await self._voice.say_all([(name, self._fresh(level)) for name, level in said])
-        if self._silences.refusals and self._voice.last(ClusterSeen) is None:
-            await self._voice.say(self._fresh(self._book.refused(self._silences.refusals[0])))
+        await self._publisher.say_all([(name, self._fresh(level)) for name, level in said])
+        if self._outages.refusals and self._publisher.last(ClusterSeen) is None:
+            await self._publisher.say(self._fresh(self._contents.refused(self._outages.refusals[0])))
 
     def _fresh(self, level: Level) -> Level:
         if not self._stale:
@@ -283,15 +283,15 @@ class Watcher:
     def _gone(self, kind: type[NodeSeen | StorageSeen], there: Iterable[str]) -> Iterable[tuple[str, Level]]:
         """What was said and is not in a complete list."""
         names = frozenset(there)
-        for name, level in self._voice.said(kind):
+        for name, level in self._publisher.said(kind):
             if name not in names:
                 gone = msgspec.structs.replace(level, present=False, freshness="gone", degraded=())
                 yield name, msgspec.structs.replace(gone, ready=False) if isinstance(gone, NodeSeen) else gone
 
     def _troubles(self) -> Iterable[Trouble]:
-        yield from unreadable_objects(self._book.unread())
+        yield from unreadable_objects(self._contents.unread())
         if self._labeller.trouble is not None:
             yield self._labeller.trouble
-        for resource, reason in sorted(self._silences.lasting.items(), key=lambda each: each[0].plural):
+        for resource, reason in sorted(self._outages.lasting.items(), key=lambda each: each[0].plural):
             if resource not in CORE:
                 yield Trouble(reason="SourceUnheard", message=f"{resource.plural} cannot be watched: {reason}")

@@ -1,6 +1,6 @@
 """An evaluator within the test's own process."""
 
-from services.edge.triggers.evaluator import Ask, answer, verdict
+from services.edge.triggers.evaluator import EvaluationRequest, answer, verdict
 from services.edge.triggers.evaluator_pool import _checked
 
 
@@ -8,14 +8,14 @@ class Here:
     """Evaluates in this process."""
 
     async def read(self, trigger):
-        return _checked(answer(Ask(trigger.written))).seconds
+        return _checked(answer(EvaluationRequest(trigger.written))).seconds
 
     async def judge(self, trigger, heard):
-        found = _checked(answer(Ask(trigger.written, heard)))
+        found = _checked(answer(EvaluationRequest(trigger.written, heard)))
         return tuple(verdict(trigger.name, each) for each in found.said), 0.0
 
     async def check(self, asked):
-        return _checked(answer(Ask(b"", asked))).seconds
+        return _checked(answer(EvaluationRequest(b"", asked))).seconds
 
 
 class Instead:

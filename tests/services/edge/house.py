@@ -17,10 +17,10 @@ from events.meters import HOOKS
 from events.telemetry import Meters
 from services.edge.http.principals import Callers
 from services.edge.http.server import opened
-from services.edge.inventory_api import Questions
+from services.edge.inventory_api import InventoryApi
 from services.edge.webhooks.providers import PROVIDERS
-from services.edge.webhooks.receive import Hooks
-from services.edge.webhooks.secrets import Secrets
+from services.edge.webhooks.receive import WebhookReceiver
+from services.edge.webhooks.secrets import WebhookSecrets
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Instead
 
@@ -106,9 +106,9 @@ async def furnished(stack: AsyncExitStack, bus: Bus, folder: Path, rate: Rate) -
     house = House(bus, folder)
     for provider in PROVIDERS:
         house.endpoint(f"{provider}.acme.ci", SECRET, WHSEC)
-    secrets = Secrets(folder)
-    hooks = Hooks(bus, secrets, rate, evaluators=house.evaluators, clock=house.clock, meters=house.meters)
-    routes = (*hooks.routes(), *Questions(bus, Callers(secrets)).routes())
+    secrets = WebhookSecrets(folder)
+    hooks = WebhookReceiver(bus, secrets, rate, evaluators=house.evaluators, clock=house.clock, meters=house.meters)
+    routes = (*hooks.routes(), *InventoryApi(bus, Callers(secrets)).routes())
     house.url = await stack.enter_async_context(opened("127.0.0.1:0", routes))
     house.session = await stack.enter_async_context(aiohttp.ClientSession())
     return house

@@ -15,10 +15,10 @@ from events.errors import NotFound
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES, TRIGGERS
 from events.memory.bus import MemoryBus
-from services.edge.triggers.crd_source import Rulebook
-from services.edge.triggers.loop import Triggers
+from services.edge.triggers.crd_source import CrdTriggers
+from services.edge.triggers.loop import TriggerLoop
 from services.edge.webhooks.inbox import CONSUMER
-from services.gateway.intake import Intake
+from services.gateway.intake import IntakeWorker
 from services.runtime.token_bucket import Rate
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
@@ -37,7 +37,7 @@ class World:
 
     house: House
     kube: Kube
-    book: Rulebook
+    book: CrdTriggers
 
     async def follow(self, name: str) -> None:
         """Apply a shipped Trigger, and wait until it is followed."""
@@ -95,9 +95,9 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         kube = Kube(LocalTransport(api, MANAGEMENT), random=lambda: 0.5)
         await seed(kube)
         house = await furnished(stack, bus, tmp_path, Rate(50.0, 200))
-        book = Rulebook(kube, Here(), house.clock)
-        triggers = Triggers(bus, Here(), book, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
-        intake = Intake(bus, kube, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
+        book = CrdTriggers(kube, Here(), house.clock)
+        triggers = TriggerLoop(bus, Here(), book, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
+        intake = IntakeWorker(bus, kube, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
         tasks = [asyncio.create_task(each.run()) for each in (book, triggers, intake)]
         stack.push_async_callback(ended, tasks)
         yield World(house, kube, book)

@@ -15,8 +15,8 @@ from services.edge.http.problem import Problem
 from services.edge.webhooks.inbox import message
 from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.providers.provider import Provider
-from services.edge.webhooks.request import Said
-from services.edge.webhooks.secrets import Endpoint
+from services.edge.webhooks.request import WebhookRequest
+from services.edge.webhooks.secrets import WebhookEndpoint
 from services.runtime.token_bucket import Rate
 from tests.services.edge.house import NOW, SECRET, WHSEC, bearer, furnished, github, standard
 from tests.services.edge.test_senders import SENDS
@@ -61,18 +61,18 @@ def bodies(draw: st.DrawFn, honest: bytes) -> bytes:
 def test_every_request_is_an_event_or_a_problem(sent, data):
     body = data.draw(bodies(sent.body))
     headers = {name.lower(): value for name, value in sent.headers.items()} | data.draw(HEADERS)
-    said = Said(body, headers, (SECRET.encode(), WHSEC.encode()), NOW, sent.path)
+    said = WebhookRequest(body, headers, (SECRET.encode(), WHSEC.encode()), NOW, sent.path)
     for problem in problems(PROVIDERS[sent.provider], said):
         assert problem.status in {401, 415, 422}
         assert SECRET not in problem.body().decode()
 
 
-def problems(provider: Provider, said: Said) -> list[Problem]:
+def problems(provider: Provider, said: WebhookRequest) -> list[Problem]:
     """What the provider says is wrong; anything else that leaves it ends the test."""
     found = []
     for step in (
         provider.verify,
-        lambda each: message(Endpoint(provider.name, "acme", "ci"), each, provider.event(each)),
+        lambda each: message(WebhookEndpoint(provider.name, "acme", "ci"), each, provider.event(each)),
     ):
         try:
             step(said)
@@ -87,7 +87,7 @@ def test_nobody_guesses_a_signature(shown):
     text = shown.decode(errors="replace")
     headers = dict.fromkeys(("x-hub-signature-256", "webhook-signature", "x-gitlab-token"), text)
     headers |= {"authorization": f"Bearer {text}", "webhook-id": text, "webhook-timestamp": text}
-    said = Said(b"{}", headers, (SECRET.encode(), WHSEC.encode()), NOW, "/hooks")
+    said = WebhookRequest(b"{}", headers, (SECRET.encode(), WHSEC.encode()), NOW, "/hooks")
     for provider in PROVIDERS.values():
         with pytest.raises(Problem) as refused:
             provider.verify(said)

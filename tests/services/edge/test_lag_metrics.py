@@ -8,7 +8,7 @@ import pytest
 from events.bus import Consumer, Message, Unavailable
 from events.memory.bus import MemoryBus
 from events.meters import Meters
-from services.edge.lag_metrics import LETTERS, MEASURE, PENDING, REDELIVERED, UNANSWERED, Lag
+from services.edge.lag_metrics import LETTERS, MEASURE, PENDING, REDELIVERED, UNANSWERED, LagMetrics
 
 pytestmark = pytest.mark.looptime
 
@@ -30,7 +30,7 @@ class Away(MemoryBus):
 async def measured():
     """A bus, and the figures of what is on it."""
     bus, meters = Away(), Meters()
-    task = asyncio.create_task(Lag(bus, ("INTAKE", "EVENTS"), meters).run())
+    task = asyncio.create_task(LagMetrics(bus, ("INTAKE", "EVENTS"), meters).run())
     yield bus, meters
     task.cancel()
     with suppress(asyncio.CancelledError):

@@ -12,14 +12,14 @@ from aiohttp import web
 
 from events.memory.bus import MemoryBus
 from services.edge.http import connection
-from services.edge.http.connection_limit import Crowd
+from services.edge.http.connection_limit import ConnectionLimit
 from services.edge.http.principals import Callers
-from services.edge.http.server import Route, body_of, opened
+from services.edge.http.server import HttpRoute, body_of, opened
 from services.edge.page import visitors as page
 from services.edge.page.visitors import Visitors
 from services.edge.webhooks.bodies import Bodies
-from services.edge.webhooks.receive import Hooks
-from services.edge.webhooks.secrets import Secrets
+from services.edge.webhooks.receive import WebhookReceiver
+from services.edge.webhooks.secrets import WebhookSecrets
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import RUN, SECRET, House, github
@@ -68,10 +68,12 @@ def port_of(url: str) -> int:
 async def house(tmp_path: Path) -> AsyncIterator[House]:
     """Webhooks and the session behind one door."""
     async with AsyncExitStack() as stack:
-        one, secrets = House(MemoryBus(), tmp_path), Secrets(tmp_path)
+        one, secrets = House(MemoryBus(), tmp_path), WebhookSecrets(tmp_path)
         one.endpoint("github.acme.ci", SECRET)
         one.endpoint("operator.jo", "token")
-        hooks = Hooks(one.bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=one.clock, meters=one.meters)
+        hooks = WebhookReceiver(
+            one.bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=one.clock, meters=one.meters
+        )
         visitors = Visitors(Callers(secrets), clock=one.clock, is_open=True)
         routes = (*hooks.routes(), *visitors.routes())
         one.url = await stack.enter_async_context(opened("127.0.0.1:0", routes))
@@ -128,26 +130,26 @@ async def test_whoever_does_not_read_its_answer_is_left(monkeypatch: pytest.Monk
 
     left = asyncio.Event()
 
-    class Watched(Crowd):
+    class Watched(ConnectionLimit):
         def leave(self, guest) -> None:
             super().leave(guest)
             left.set()
 
-    monkeypatch.setattr(connection, "Crowd", Watched)
+    monkeypatch.setattr(connection, "ConnectionLimit", Watched)
     ask = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
-    async with opened("127.0.0.1:0", (Route("GET", "/", much),)) as url, strangers(port_of(url), 1, ask) as (one,):
+    async with opened("127.0.0.1:0", (HttpRoute("GET", "/", much),)) as url, strangers(port_of(url), 1, ask) as (one,):
         await left.wait()
         told = await one.ended()
     assert len(told) < 50_000_000
 
 
 async def test_where_too_many_connections_are_the_one_that_waited_longest_goes(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(connection, "Crowd", lambda: Crowd(most=3))
+    monkeypatch.setattr(connection, "ConnectionLimit", lambda: ConnectionLimit(most=3))
 
     async def echo(request: web.Request) -> web.Response:
         return web.Response(body=await body_of(request))
 
-    async with opened("127.0.0.1:0", (Route("POST", "/", echo),)) as url, strangers(port_of(url), 4, HALF) as every:
+    async with opened("127.0.0.1:0", (HttpRoute("POST", "/", echo),)) as url, strangers(port_of(url), 4, HALF) as every:
         assert await every[0].ended() == b""
         async with aiohttp.ClientSession() as session, session.post(url, data=b"hello") as got:
             assert await got.read() == b"hello"
@@ -164,7 +166,7 @@ class Guest:
 
 
 def test_room_is_made_at_the_address_that_has_most_and_never_of_one_that_is_served():
-    crowd = Crowd(most=4, most_of_one=3)
+    crowd = ConnectionLimit(most=4, most_of_one=3)
     many = [Guest("a", waits=False), Guest("a"), Guest("a")]
     for each in (*many, Guest("b"), Guest("c")):
         crowd.enter(each)
@@ -172,7 +174,7 @@ def test_room_is_made_at_the_address_that_has_most_and_never_of_one_that_is_serv
 
 
 def test_of_one_address_there_are_so_many_and_where_all_are_served_the_newcomer_goes():
-    crowd = Crowd(most=9, most_of_one=2)
+    crowd = ConnectionLimit(most=9, most_of_one=2)
     served = [Guest("a", waits=False), Guest("a", waits=False)]
     newcomer = Guest("a", waits=False)
     for each in (*served, newcomer):

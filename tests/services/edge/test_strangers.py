@@ -13,14 +13,14 @@ import pytest
 from events.bus import Consumer, Message
 from events.memory.bus import MemoryBus
 from services.edge.http.principals import Callers
-from services.edge.http.server import Route, opened
-from services.edge.inventory_api import Questions
+from services.edge.http.server import HttpRoute, opened
+from services.edge.inventory_api import InventoryApi
 from services.edge.page.session import COOKIE, LIFETIME, issue
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
 from services.edge.webhooks.providers import PROVIDERS
-from services.edge.webhooks.receive import Hooks
-from services.edge.webhooks.secrets import Secrets
+from services.edge.webhooks.receive import WebhookReceiver
+from services.edge.webhooks.secrets import WebhookSecrets
 from services.roles import SERVICES
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
@@ -72,7 +72,7 @@ class WatchedBus(MemoryBus):
 async def edge(tmp_path: Path) -> AsyncIterator[Page]:
     """All that the edge serves, with a dead letter that could be redriven."""
     async with AsyncExitStack() as stack:
-        bus, secrets = WatchedBus(), Secrets(tmp_path)
+        bus, secrets = WatchedBus(), WebhookSecrets(tmp_path)
         page = Page(bus, tmp_path)
         for name in PROVIDERS:
             page.endpoint(f"{name}.acme.ci", SECRET)
@@ -81,8 +81,8 @@ async def edge(tmp_path: Path) -> AsyncIterator[Page]:
         callers = Callers(secrets)
         visitors = Visitors(callers, clock=page.clock, is_open=True)
         site = Site(bus, Colonies(), visitors, SERVICES, clock=page.clock, meters=page.meters, jitter=lambda: 0.0)
-        hooks = Hooks(bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=page.clock, meters=page.meters)
-        page.routes = (*hooks.routes(), *Questions(bus, callers).routes(), *site.routes())
+        hooks = WebhookReceiver(bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=page.clock, meters=page.meters)
+        page.routes = (*hooks.routes(), *InventoryApi(bus, callers).routes(), *site.routes())
         page.url = await stack.enter_async_context(opened("127.0.0.1:0", page.routes))
         page.session = await stack.enter_async_context(aiohttp.ClientSession())
         consuming = bus.consume(Consumer("gateway-intake", "INTAKE", ("cluster.requested",)))
@@ -94,7 +94,7 @@ async def edge(tmp_path: Path) -> AsyncIterator[Page]:
         await asyncio.gather(waiting, return_exceptions=True)
 
 
-def path_of(route: Route) -> str:
+def path_of(route: HttpRoute) -> str:
     return PART.sub(lambda part: NAMES.get(part[1], "x"), route.path)
 
 

@@ -5,14 +5,16 @@ import pytest
 from events.bus import Stored
 from events.dead_letter import REASON, SUBJECT
 from services.errors import BadInput
-from services.eventlog.dead_letters import Letter, chosen, grouped
-from services.eventlog.record import Said
+from services.eventlog.dead_letters import DeadLetter, chosen, grouped
+from services.eventlog.record import EventRecord
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def letter(number: int, reason: str, subject: str = "cluster.requested", dead: str = "INTAKE.gateway-intake") -> Letter:
-    return Letter(Said("DLQ", Stored(f"dlq.{dead}", b"", {REASON: reason, SUBJECT: subject}, number, AT)))
+def letter(
+    number: int, reason: str, subject: str = "cluster.requested", dead: str = "INTAKE.gateway-intake"
+) -> DeadLetter:
+    return DeadLetter(EventRecord("DLQ", Stored(f"dlq.{dead}", b"", {REASON: reason, SUBJECT: subject}, number, AT)))
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,13 @@ import pytest
 from events.bus import Stored
 from services.errors import BadInput
 from services.eventlog.filters import Which, about
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 
-REQUEST = Said("INTAKE", Stored("cluster.requested", b'{"tenant": "acme", "name": "train"}'))
+REQUEST = EventRecord("INTAKE", Stored("cluster.requested", b'{"tenant": "acme", "name": "train"}'))
 
 
-def said(subject: str, kind: str = "") -> Said:
-    return Said("EVENTS", Stored(subject, b"{}", {"ce-type": kind}))
+def said(subject: str, kind: str = "") -> EventRecord:
+    return EventRecord("EVENTS", Stored(subject, b"{}", {"ce-type": kind}))
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def said(subject: str, kind: str = "") -> Said:
         (said("observed.infra.acme.capi.train-gpu-1"), ("acme", "train-gpu")),
         (said("inventory.offers.aws.us-east-1"), ("", "")),
         (REQUEST, ("acme", "train")),
-        (Said("INTAKE", Stored("cluster.requested.acme", b"no json")), ("acme", "")),
+        (EventRecord("INTAKE", Stored("cluster.requested.acme", b"no json")), ("acme", "")),
     ],
 )
 def test_a_message_is_about_one_cluster_of_one_tenant(each, expected):
@@ -30,7 +30,7 @@ def test_a_message_is_about_one_cluster_of_one_tenant(each, expected):
 
 def test_what_is_not_given_lets_everything_through():
     assert Which().lets(said("cluster.ready.acme.x"))
-    assert Which().lets(Said("HOOKS", Stored("somebody.elses", b"")))
+    assert Which().lets(EventRecord("HOOKS", Stored("somebody.elses", b"")))
 
 
 def test_only_what_is_all_that_was_asked_for_is_meant():
@@ -50,7 +50,7 @@ def test_a_tenants_histories_are_chosen_by_the_server():
 @pytest.mark.parametrize("subject", ["timer.cluster.acme.x", "due.cluster.acme.x", "redrive.EVENTS.c.m.cluster.a.t.x"])
 def test_timers_and_what_is_told_once_more_are_no_events(subject):
     assert not Which().lets(said(subject))
-    assert not Which().lets(Said("INTAKE", Stored("redrive.INTAKE.c.m.cluster.requested", b"")))
+    assert not Which().lets(EventRecord("INTAKE", Stored("redrive.INTAKE.c.m.cluster.requested", b"")))
 
 
 @pytest.mark.parametrize(

@@ -387,7 +387,7 @@ async def test_what_cannot_be_listed_is_said_with_the_reason_until_it_can():
     assert (infra.backend, infra.complete.is_set()) == ("fake", False)
     assert infra.unseen == "what stands in back end fake is not seen: clusters is forbidden"
     (told,) = logs
-    assert (told["event"], told["backend"], told["reason"]) == ("infra.unheard", "fake", "clusters is forbidden")
+    assert (told["event"], told["backend"], told["reason"]) == ("infra.watch_lost", "fake", "clusters is forbidden")
     await infra.complete.wait()
     assert infra.unseen == ""
     watch.cancel()

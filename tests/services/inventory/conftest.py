@@ -22,8 +22,8 @@ from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from schemas.subjects import Key
 from services.inventory.read.labels import no_labels
-from services.inventory.watch.cluster_state import Book
-from services.inventory.watch.publisher import Voice
+from services.inventory.watch.cluster_state import ClusterContents
+from services.inventory.watch.publisher import ClusterPublisher
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
 from services.runtime.level_publisher import LevelPublisher, RetryingBus
 from services.sandbox.api.server.app import Api
@@ -72,29 +72,29 @@ def listed(*items) -> Listed:
     return Listed(tuple(items), str(next(_numbers)))
 
 
-def book(nodes=(), pods=()) -> Book:
-    made = Book(BLANK)
+def book(nodes=(), pods=()) -> ClusterContents:
+    made = ClusterContents(BLANK)
     made.take(NODES, listed(*nodes))
     made.take(PODS, listed(*pods))
     return made
 
 
-def add(to: Book, resource, *items) -> None:
+def add(to: ClusterContents, resource, *items) -> None:
     for item in items:
         to.take(resource, Changed(item))
 
 
-def drop(of: Book, resource, item) -> None:
+def drop(of: ClusterContents, resource, item) -> None:
     later = item | {"metadata": item["metadata"] | {"resourceVersion": str(next(_numbers))}}
     of.take(resource, Changed(later, gone=True))
 
 
-def only(of: Book, name="n1"):
+def only(of: ClusterContents, name="n1"):
     of.changed()
     return of.nodes[name]
 
 
-def whole(of: Book) -> ClusterSeen:
+def whole(of: ClusterContents) -> ClusterSeen:
     of.changed()
     return of.cluster(None, T0)
 
@@ -176,7 +176,7 @@ class Stage:
         watcher = Watcher(
             key,
             blank,
-            Voice(levels, key, clock),
+            ClusterPublisher(levels, key, clock),
             clock=clock,
             meters=Meters(),
             tries=Backoff(lambda: 0.5, FIRST, LONGEST),

@@ -21,7 +21,7 @@ from schemas.subjects import Key
 from schemas.wish import Need, Wish
 from services.clients.catalog_sources import CatalogSource
 from services.clients.workload_clusters import Workloads
-from services.inventory.market.loop import Market
+from services.inventory.market.loop import MarketLoop
 from services.inventory.service import Inventory
 from services.runtime.entity_store import EntityStore
 from tests.foreign import Foreign, at_work
@@ -88,7 +88,7 @@ class Fleet:
     @asynccontextmanager
     async def counted(self) -> AsyncIterator["Fleet"]:
         """With the service at work, which must not end."""
-        market = Market(
+        market = MarketLoop(
             self.bus, self.sources, refresh=timedelta(hours=1), half_life=timedelta(hours=1),
             clock=clock, meters=self.meters, jitter=lambda: 0.5,
         )  # fmt: skip

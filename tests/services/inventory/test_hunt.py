@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from events.kube.port import Changed, Listed
 from events.kube.resources import NODES, PODS
-from services.inventory.watch.cluster_state import Book
+from services.inventory.watch.cluster_state import ClusterContents
 
 STEPS, WALKS = 100, 110
 GPU = "nvidia.com/gpu"
@@ -82,10 +82,10 @@ def write(server: Server, op: str, number: int) -> None:
         server.delete(*((NODES, f"n{key}") if op == "unnode" else (PODS, f"p{key}")))
 
 
-def deliver(server: Server, book: Book, op: str, number: int) -> Book:
+def deliver(server: Server, book: ClusterContents, op: str, number: int) -> ClusterContents:
     """Hand over some of what is pending, or a list; a restart forgets everything that was known."""
     if op in ("relist", "restart"):  # a 410 is a list anew; what was on its way may come afterwards all the same
-        book = Book(server.make.BLANK) if op == "restart" else book
+        book = ClusterContents(server.make.BLANK) if op == "restart" else book
         for resource in (NODES, PODS):
             book.take(resource, server.listed(resource))
         server.heard += server.pending
@@ -118,14 +118,14 @@ def scratch(server: Server) -> Iterator[tuple[str, int, int, int]]:
         yield name, offered, min(gpus, offered), cpu
 
 
-def shown(book: Book) -> Iterator[tuple[str, int, int, int]]:
+def shown(book: ClusterContents) -> Iterator[tuple[str, int, int, int]]:
     for name, seen in book.nodes.items():
         gpus = seen.resources.get(GPU)
         held = gpus.allocated // 1000 if gpus else 0
         yield name, seen.accelerators, held, seen.resources["cpu"].allocated
 
 
-def lawful(book: Book) -> bool:
+def lawful(book: ClusterContents) -> bool:
     amounts = [a for seen in book.nodes.values() for a in (*seen.resources.values(), *seen.models.values())]
     return all(0 <= a.allocated <= a.allocatable and 0 <= a.available == a.allocatable - a.allocated for a in amounts)
 
@@ -137,7 +137,7 @@ def test_the_view_is_a_count_from_scratch_after_each_of_ten_thousand_steps(make)
     @given(st.lists(st.tuples(st.sampled_from(OPS), NUMBERS), min_size=STEPS, max_size=STEPS))
     def walk(steps):
         server = Server(make)
-        book = deliver(server, Book(make.BLANK), "restart", 0)
+        book = deliver(server, ClusterContents(make.BLANK), "restart", 0)
         for op, number in steps:
             write(server, op, number)
             book = deliver(server, book, op, number)

@@ -14,7 +14,7 @@ from schemas.limits import Limits
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
 from services.clients.workload_clusters import Workloads
-from services.inventory.market.loop import Market
+from services.inventory.market.loop import MarketLoop
 from services.inventory.service import Inventory
 from services.runtime.entity_store import EntityStore
 from services.runtime.level_publisher import LevelPublisher
@@ -34,7 +34,7 @@ async def asked(stage, make):
     offer = Offer(cloud="aws", region="r1", instance="i", accelerator="H100", accelerators=8, price=20.0)
     await levels.publish(Offers(cloud="aws", region="r1", offers=(offer,)), "aws", "r1")
     hour = timedelta(hours=1)
-    market = Market(bus, (), refresh=hour, half_life=hour, clock=clock, meters=Meters(), jitter=lambda: 0.5)
+    market = MarketLoop(bus, (), refresh=hour, half_life=hour, clock=clock, meters=Meters(), jitter=lambda: 0.5)
     workloads = Workloads(stage.kube, lambda _: asyncio.sleep(0, stage.kube))
     inventory = Inventory(bus, workloads, market, clock=clock, meters=Meters(), jitter=lambda: 0.5)
     task = asyncio.ensure_future(inventory.run())

@@ -15,9 +15,9 @@ from events.errors import TryLater
 from events.memory.bus import MemoryBus
 from events.meters import OUTBOUND
 from events.telemetry import Meters
-from services.outbound.delivery import CONSUMER, Courier
-from services.outbound.outcome import Answer
-from services.outbound.targets import Targets
+from services.outbound.delivery import CONSUMER, DeliveryWorker
+from services.outbound.outcome import ReceiverResponse
+from services.outbound.targets import TargetFile
 from tests.services.outbound.world import EPOCH, SECRET, SHA, Fake, Folder, event, say
 
 pytestmark = pytest.mark.looptime
@@ -36,11 +36,11 @@ class Works:
         self.fake = Fake()
         self.folder = Folder(root)
         self.folder.write(*(targets or (HOOK,)))
-        self.targets = Targets(self.folder.file, root)
+        self.targets = TargetFile(self.folder.file, root)
 
     @asynccontextmanager
     async def running(self):
-        courier = Courier(
+        courier = DeliveryWorker(
             self.bus, self.targets, self.fake.post, clock=clock, jitter=lambda: 1.0, meters=self.meters
         )  # fmt: skip
         task = asyncio.create_task(courier.run())
@@ -75,7 +75,7 @@ async def test_what_is_taken_is_brought_once(tmp_path):
     assert works.outcomes() == {"ci.delivered": 1}
 
 
-@pytest.mark.parametrize("trouble", [Answer(500), Answer(401), TryLater("no answer in 10 s")])
+@pytest.mark.parametrize("trouble", [ReceiverResponse(500), ReceiverResponse(401), TryLater("no answer in 10 s")])
 async def test_what_is_not_taken_is_brought_again_under_the_same_id_ever_less_often(tmp_path, trouble):
     works = Works(tmp_path)
     works.fake.answers.extend([trouble, trouble, trouble])
@@ -91,7 +91,7 @@ async def test_what_is_not_taken_is_brought_again_under_the_same_id_ever_less_of
 
 async def test_a_receiver_that_asks_for_rest_gets_it(tmp_path):
     works = Works(tmp_path)
-    works.fake.answers.append(Answer(429, "600"))
+    works.fake.answers.append(ReceiverResponse(429, "600"))
     async with works.running():
         await works.give("ready")
         await works.brought()
@@ -101,7 +101,7 @@ async def test_a_receiver_that_asks_for_rest_gets_it(tmp_path):
 
 async def test_what_is_never_taken_is_a_dead_letter_after_about_a_day(tmp_path):
     works = Works(tmp_path)
-    works.fake.answers.extend([Answer(503)] * 99)
+    works.fake.answers.extend([ReceiverResponse(503)] * 99)
     async with works.running():
         await works.give("ready")
         await works.brought()
@@ -114,7 +114,7 @@ async def test_what_is_never_taken_is_a_dead_letter_after_about_a_day(tmp_path):
 @pytest.mark.parametrize("status", [302, 400, 413, 422])
 async def test_what_can_never_be_taken_is_a_dead_letter_at_once(tmp_path, status):
     works = Works(tmp_path)
-    works.fake.answers.append(Answer(status))
+    works.fake.answers.append(ReceiverResponse(status))
     async with works.running():
         await works.give("ready")
         await works.brought()
@@ -123,7 +123,7 @@ async def test_what_can_never_be_taken_is_a_dead_letter_at_once(tmp_path, status
 
 async def test_a_dead_letter_that_is_redriven_is_brought_under_its_own_id(tmp_path):
     works = Works(tmp_path)
-    works.fake.answers.append(Answer(422))
+    works.fake.answers.append(ReceiverResponse(422))
     async with works.running():
         await works.give("ready")
         await works.brought()
@@ -138,7 +138,7 @@ async def test_a_dead_letter_that_is_redriven_is_brought_under_its_own_id(tmp_pa
 
 async def test_who_is_gone_is_asked_no_more_until_the_target_is_changed(tmp_path):
     works = Works(tmp_path)
-    works.fake.answers.append(Answer(410))
+    works.fake.answers.append(ReceiverResponse(410))
     async with works.running():
         for number in (1, 2):
             await works.give("ready", number)
@@ -206,7 +206,7 @@ async def test_what_lies_too_long_behind_others_is_left_to_come_again(tmp_path):
 async def test_a_status_that_was_overtaken_is_told_no_more(tmp_path):
     works = Works(tmp_path, HUB)
     works.folder.secret("hub", "a token")
-    works.fake.answers.append(Answer(500))
+    works.fake.answers.append(ReceiverResponse(500))
     async with works.running():
         await say(works.bus, event("launching", 1))
         await works.give("launching", 1, target="hub")

@@ -10,20 +10,22 @@ import pytest
 
 from events.cloudevents import decode
 from schemas.subjects import Key
-from services.outbound.formats import LONGEST, Occasion, request
-from services.outbound.milestones import Life
+from services.outbound.formats import LONGEST, Notification, request
+from services.outbound.milestones import ClusterLife
 from services.outbound.targets import Target
 from tests.services.outbound.world import EPOCH, SECRET, SHA, event, wish
 
 KEY = Key("cluster", "acme", "train-gpu")
-FRESH = Life(newest=True, was_ready=False)
-AGAIN = Life(newest=True, was_ready=True)
-OLD = Life(newest=False, was_ready=False)
+FRESH = ClusterLife(newest=True, was_ready=False)
+AGAIN = ClusterLife(newest=True, was_ready=True)
+OLD = ClusterLife(newest=False, was_ready=False)
 
 
-def sent(form: str, name: str, life: Life = FRESH, secrets: tuple[bytes, ...] = (SECRET.encode(),), **state: object):
+def sent(
+    form: str, name: str, life: ClusterLife = FRESH, secrets: tuple[bytes, ...] = (SECRET.encode(),), **state: object
+):
     target = Target(name="ci", format=form, url="https://ci.example.com/api")
-    return request(target, Occasion(event(name, **state), KEY, life, EPOCH), secrets)
+    return request(target, Notification(event(name, **state), KEY, life, EPOCH), secrets)
 
 
 def signed(secret: str, name: str, stamp: str, body: bytes) -> str:

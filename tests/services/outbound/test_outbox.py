@@ -10,7 +10,7 @@ from events.dead_letter import REASON
 from events.memory.bus import MemoryBus, wall_clock
 from events.telemetry import Meters
 from services.outbound.outbox import OUTBOX_CONSUMER, Outbox
-from services.outbound.targets import Targets
+from services.outbound.targets import TargetFile
 from tests.services.outbound.world import SHA, Folder, event, say, wish
 
 pytestmark = pytest.mark.looptime
@@ -22,7 +22,7 @@ CDE = {"name": "cde", "format": "cdevents", "url": "https://cde.example.com"}
 @asynccontextmanager
 async def filled(bus: MemoryBus, folder: Folder):
     task = asyncio.create_task(
-        Outbox(bus, Targets(folder.file, folder.root), meters=Meters(), jitter=lambda: 0.0, clock=wall_clock).run()
+        Outbox(bus, TargetFile(folder.file, folder.root), meters=Meters(), jitter=lambda: 0.0, clock=wall_clock).run()
     )
     try:
         yield

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.outbound.outcome import Answer, Outcome, asked, outcome
+from services.outbound.outcome import Outcome, ReceiverResponse, outcome, retry_delay
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -18,12 +18,12 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
     ],
 )
 def test_a_status_means_one_thing(expected, statuses):
-    assert {outcome(Answer(status)) for status in statuses} == {expected}
+    assert {outcome(ReceiverResponse(status)) for status in statuses} == {expected}
 
 
 def test_a_status_that_gitlab_has_already_is_delivered():
     said = b'{"message":"Cannot transition status via :run from :running"}'
-    assert outcome(Answer(400, body=said)) is Outcome.DELIVERED
+    assert outcome(ReceiverResponse(400, body=said)) is Outcome.DELIVERED
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def test_a_status_that_gitlab_has_already_is_delivered():
     ],
 )
 def test_a_receiver_says_how_long_it_wants_to_be_left_alone_for_a_day_at_most(header, seconds):
-    assert asked(Answer(429, header), NOW) == seconds
+    assert retry_delay(ReceiverResponse(429, header), NOW) == seconds
 
 
 @pytest.mark.parametrize("hours", [1, -1])
 def test_until_when_a_receiver_wants_to_be_left_alone_is_by_its_own_clock(hours):
-    answer = Answer(429, "Thu, 01 Jan 2026 12:01:30 GMT", date="Thu, 01 Jan 2026 12:00:00 GMT")
-    assert asked(answer, NOW + timedelta(hours=hours)) == 90.0
+    answer = ReceiverResponse(429, "Thu, 01 Jan 2026 12:01:30 GMT", date="Thu, 01 Jan 2026 12:00:00 GMT")
+    assert retry_delay(answer, NOW + timedelta(hours=hours)) == 90.0

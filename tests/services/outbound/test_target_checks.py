@@ -8,7 +8,7 @@ import structlog
 
 from events.telemetry import Meters
 from services.outbound.target_checks import LOOK, TARGETS, watch
-from services.outbound.targets import Targets
+from services.outbound.targets import TargetFile
 from tests.services.outbound.world import SECRET, Folder
 
 pytestmark = pytest.mark.looptime
@@ -16,7 +16,7 @@ HOOK = {"name": "ci", "format": "cloudevents", "url": "https://ci.example.com"}
 
 
 class Watched:
-    def __init__(self, targets: Targets) -> None:
+    def __init__(self, targets: TargetFile) -> None:
         self.targets, self.meters = targets, Meters()
 
     def stands(self) -> dict[str, float]:
@@ -25,7 +25,7 @@ class Watched:
 
 @asynccontextmanager
 async def watched(folder: Folder):
-    found = Watched(Targets(folder.file, folder.root))
+    found = Watched(TargetFile(folder.file, folder.root))
     task = asyncio.create_task(watch(found.targets, found.meters))
     await asyncio.sleep(0)
     try:

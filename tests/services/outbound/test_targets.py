@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from schemas.crds import InvalidResource
-from services.outbound.targets import Targets, read_targets
+from services.outbound.targets import TargetFile, read_targets
 from tests.services.outbound.world import Folder
 
 GOOD = {"name": "ci", "format": "cloudevents", "url": "https://ci.example.com/hooks"}
@@ -57,7 +57,7 @@ def test_a_target_hears_what_it_asks_for_and_of_its_own_tenant():
 
 def test_a_changed_file_is_read_anew_and_a_damaged_one_changes_nothing(tmp_path):
     folder = Folder(tmp_path)
-    targets = Targets(folder.write(GOOD), tmp_path)
+    targets = TargetFile(folder.write(GOOD), tmp_path)
     folder.write(GOOD, GOOD | {"name": "more"})
     assert list(targets.now()) == ["ci", "more"]
     folder.file.write_text("[")
@@ -69,22 +69,22 @@ def test_a_changed_file_is_read_anew_and_a_damaged_one_changes_nothing(tmp_path)
 def test_a_file_that_is_damaged_from_the_start_is_refused(tmp_path):
     (tmp_path / "targets.yaml").write_text("[")
     with pytest.raises(InvalidResource):
-        Targets(tmp_path / "targets.yaml", tmp_path)
+        TargetFile(tmp_path / "targets.yaml", tmp_path)
 
 
 def test_a_file_that_is_away_for_a_moment_changes_nothing(tmp_path):
     folder = Folder(tmp_path)
-    targets = Targets(folder.write(GOOD), tmp_path)
+    targets = TargetFile(folder.write(GOOD), tmp_path)
     folder.file.rename(tmp_path / "away")
     assert list(targets.now()) == ["ci"]
 
 
 def test_two_secrets_are_good_at_once_and_none_is_none(tmp_path):
     folder = Folder(tmp_path)
-    targets = Targets(folder.write(GOOD), tmp_path)
+    targets = TargetFile(folder.write(GOOD), tmp_path)
     target = targets.now()["ci"]
     folder.secret("ci", "old", "", " new ")
     assert targets.secrets(target) == (b"old", b"new")
     (tmp_path / "ci").unlink()
     assert targets.secrets(target) == ()
-    assert Targets(None, None).secrets(target) == ()
+    assert TargetFile(None, None).secrets(target) == ()

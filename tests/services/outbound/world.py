@@ -13,8 +13,8 @@ import yaml
 
 from events.bus import Bus, Message
 from events.cloudevents import CloudEvent, encode
-from services.outbound.formats import Request
-from services.outbound.outcome import Answer
+from services.outbound.formats import OutboundRequest
+from services.outbound.outcome import ReceiverResponse
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 SHA = "a" * 40
@@ -73,12 +73,12 @@ class Folder:
 class Fake:
     """Receivers that keep what they are sent, and say what they are told to; 200 once there is no more."""
 
-    got: list[Request] = field(default_factory=list)
-    answers: deque[Answer | Exception] = field(default_factory=deque)
+    got: list[OutboundRequest] = field(default_factory=list)
+    answers: deque[ReceiverResponse | Exception] = field(default_factory=deque)
 
-    async def post(self, request: Request) -> Answer:
+    async def post(self, request: OutboundRequest) -> ReceiverResponse:
         self.got.append(request)
-        answer = self.answers.popleft() if self.answers else Answer(200)
+        answer = self.answers.popleft() if self.answers else ReceiverResponse(200)
         if isinstance(answer, Exception):
             raise answer
         return answer

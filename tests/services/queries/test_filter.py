@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.queries.filter import EVERYTHING, Sieve, Unfit
+from services.queries.filter import EVERYTHING, InvalidFilter, ItemFilter
 
 OFFER = {"accelerator": "H100", "cloud": "aws", "region": "r1", "price": 20.0, "spotPrice": 8.0}
 
@@ -11,14 +11,14 @@ OFFER = {"accelerator": "H100", "cloud": "aws", "region": "r1", "price": 20.0, "
     ("sieve", "shown"),
     [
         (EVERYTHING, True),
-        (Sieve(accelerator="h100 sxm"), True),
-        (Sieve(accelerator="L4"), False),
-        (Sieve(cloud="aws", region="r1"), True),
-        (Sieve(cloud="aws", region="r2"), False),
-        (Sieve(max_price=20.0), True),
-        (Sieve(max_price=19.99), False),
-        (Sieve(max_price=8.0, spot=True), True),
-        (Sieve(max_price=7.0, spot=True), False),
+        (ItemFilter(accelerator="h100 sxm"), True),
+        (ItemFilter(accelerator="L4"), False),
+        (ItemFilter(cloud="aws", region="r1"), True),
+        (ItemFilter(cloud="aws", region="r2"), False),
+        (ItemFilter(max_price=20.0), True),
+        (ItemFilter(max_price=19.99), False),
+        (ItemFilter(max_price=8.0, spot=True), True),
+        (ItemFilter(max_price=7.0, spot=True), False),
     ],
 )
 def test_an_offer_is_shown_if_it_is_all_that_was_asked_for(sieve, shown):
@@ -26,9 +26,9 @@ def test_an_offer_is_shown_if_it_is_all_that_was_asked_for(sieve, shown):
 
 
 def test_what_has_no_spot_price_cannot_be_had_as_spot():
-    assert not Sieve(spot=True).lets(OFFER | {"spotPrice": None})
+    assert not ItemFilter(spot=True).lets(OFFER | {"spotPrice": None})
 
 
 def test_an_accelerator_nobody_knows_is_refused_with_those_most_like_it():
-    with pytest.raises(Unfit, match="H1000 is not known: perhaps it is one of H100"):
-        Sieve(accelerator="H1000").check()
+    with pytest.raises(InvalidFilter, match="H1000 is not known: perhaps it is one of H100"):
+        ItemFilter(accelerator="H1000").check()

@@ -18,7 +18,7 @@ from events.telemetry import Meters
 from schemas.inventory import Amount, ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
 from services.inventory.read.labels import labels_of, no_labels
-from services.inventory.watch.publisher import Voice
+from services.inventory.watch.publisher import ClusterPublisher
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
 from services.runtime.level_publisher import LevelPublisher
 from tests.kube.fixtures import needs
@@ -67,7 +67,7 @@ async def watching(server: ControlPlane, bus: MemoryBus, labels=no_labels) -> As
     watcher = Watcher(
         KEY,
         blank,
-        Voice(levels, KEY, clock),
+        ClusterPublisher(levels, KEY, clock),
         clock=clock,
         meters=Meters(),
         tries=Backoff(lambda: 0.5, FIRST, LONGEST),

@@ -3,13 +3,13 @@
 from events.cloudevents import CloudEvent
 from services.edge.http.problem import wrong
 from services.edge.webhooks.providers.provider import Provider
-from services.edge.webhooks.request import Said, members, needed, text
+from services.edge.webhooks.request import WebhookRequest, members, needed, text
 from services.edge.webhooks.signatures import bearer
 
 STATUSES = ("firing", "resolved")
 
 
-def event(said: Said) -> CloudEvent:
+def event(said: WebhookRequest) -> CloudEvent:
     """It has no id of its own: equal bytes are the same notification, whether retried or repeated."""
     body = members(said.body)
     if (status := needed(body, "status")) not in STATUSES:

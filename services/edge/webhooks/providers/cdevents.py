@@ -6,7 +6,7 @@ from events.cloudevents import CloudEvent
 from services.edge.http.problem import wrong
 from services.edge.webhooks.providers import cloudevents
 from services.edge.webhooks.providers.provider import Provider
-from services.edge.webhooks.request import Said, members, moment, needed, text
+from services.edge.webhooks.request import WebhookRequest, members, moment, needed, text
 from services.edge.webhooks.signatures import bearer
 
 _TYPE = re.compile(r"dev\.cdevents\.[a-z]+\.[a-z]+\.\d+\.\d+\.\d+(-[a-z0-9.]+)?")
@@ -14,7 +14,7 @@ SAME = ("id", "source", "type")
 """What the envelope copies from the context (CDEvents' CloudEvents binding)."""
 
 
-def event(said: Said) -> CloudEvent:
+def event(said: WebhookRequest) -> CloudEvent:
     if not cloudevents.is_event(said):
         return cloudevents.bounded(_of_context(said, members(said.body)), said)
     envelope = cloudevents.event(said)
@@ -25,7 +25,7 @@ def event(said: Said) -> CloudEvent:
     return envelope
 
 
-def _of_context(said: Said, body: dict[str, object]) -> CloudEvent:
+def _of_context(said: WebhookRequest, body: dict[str, object]) -> CloudEvent:
     kind = needed(body, "context", "type")
     if not _TYPE.fullmatch(kind):
         raise wrong("context.type must be such as dev.cdevents.pipelinerun.started.0.2.0", "context.type")

@@ -5,23 +5,23 @@ from datetime import timedelta
 from events.cloudevents import PREFIX, STRUCTURED, CloudEvent, Malformed, decode
 from services.edge.http.problem import Problem, wrong
 from services.edge.webhooks.providers.provider import Provider
-from services.edge.webhooks.request import Said, short
+from services.edge.webhooks.request import WebhookRequest, short
 from services.edge.webhooks.signatures import TOLERANCE, bearer
 
 OLDEST = timedelta(days=7)
 """An event that happened before that could be a replay of one that we have forgotten."""
 
 
-def is_event(said: Said) -> bool:
+def is_event(said: WebhookRequest) -> bool:
     """Whether it is one at all, in either mode."""
     return said.headers.get("content-type", "").lower().startswith(STRUCTURED) or "ce-specversion" in said.headers
 
 
-def event(said: Said) -> CloudEvent:
+def event(said: WebhookRequest) -> CloudEvent:
     return bounded(_read(said), said)
 
 
-def bounded(found: CloudEvent, said: Said) -> CloudEvent:
+def bounded(found: CloudEvent, said: WebhookRequest) -> CloudEvent:
     """The same event, if its names are short and its time is near. Raises Problem 422."""
     short(found.id, "id")
     short(found.type, "type")
@@ -32,7 +32,7 @@ def bounded(found: CloudEvent, said: Said) -> CloudEvent:
     return found
 
 
-def _read(said: Said) -> CloudEvent:
+def _read(said: WebhookRequest) -> CloudEvent:
     media = said.headers.get("content-type", "")
     if media.lower().startswith(f"{STRUCTURED}-batch"):
         raise Problem(415, "batches are not taken: send one event a request", "Content-Type")

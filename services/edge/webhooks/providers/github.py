@@ -5,17 +5,17 @@ import re
 from events.cloudevents import CloudEvent
 from services.edge.http.problem import wrong
 from services.edge.webhooks.providers.provider import Provider
-from services.edge.webhooks.request import Said, members, moment, short, text
+from services.edge.webhooks.request import WebhookRequest, members, moment, short, text
 from services.edge.webhooks.signatures import signed_hex
 
 _EVENT = re.compile(r"[a-z_]{1,64}")
 
 
-def verify(said: Said) -> None:
+def verify(said: WebhookRequest) -> None:
     signed_hex(said, "x-hub-signature-256")
 
 
-def event(said: Said) -> CloudEvent:
+def event(said: WebhookRequest) -> CloudEvent:
     """By CloudEvents' own adapter (cloudevents/adapters/github.md), its rows read as one rule."""
     body = members(said.body)
     kind = said.headers.get("x-github-event", "")

@@ -2,21 +2,21 @@
 
 from events.cloudevents import CloudEvent
 from services.edge.webhooks.providers.provider import Provider
-from services.edge.webhooks.request import Said, members, moment, needed, short, text
+from services.edge.webhooks.request import WebhookRequest, members, moment, needed, short, text
 from services.edge.webhooks.signatures import signed_standard, token
 
 STEPS = ("action", "status")
 """What of ``object_attributes`` says what has become of it: of merge requests, of pipelines."""
 
 
-def verify(said: Said) -> None:
+def verify(said: WebhookRequest) -> None:
     if "webhook-signature" in said.headers:
         signed_standard(said)
     else:
         token(said, "x-gitlab-token")
 
 
-def event(said: Said) -> CloudEvent:
+def event(said: WebhookRequest) -> CloudEvent:
     """``com.gitlab.<kind>.<step>`` of the project, e.g. ``com.gitlab.merge_request.open``."""
     body = members(said.body)
     steps = (text(body, "object_attributes", step) for step in STEPS)
@@ -33,7 +33,7 @@ def event(said: Said) -> CloudEvent:
     )
 
 
-def _delivery(said: Said) -> str:
+def _delivery(said: WebhookRequest) -> str:
     """The same from every retry; older servers send neither header, and then the body names itself."""
     names = (said.headers.get(name, "") for name in ("webhook-id", "idempotency-key"))
     return short(next(filter(None, names), said.digest()), "Idempotency-Key")

@@ -2,11 +2,11 @@
 
 from events.cloudevents import CloudEvent
 from services.edge.webhooks.providers.provider import Provider
-from services.edge.webhooks.request import Said, members, short, text
+from services.edge.webhooks.request import WebhookRequest, members, short, text
 from services.edge.webhooks.signatures import bearer
 
 
-def event(said: Said) -> CloudEvent:
+def event(said: WebhookRequest) -> CloudEvent:
     """Named by ``Idempotency-Key``, or by its body."""
     kind = text(members(said.body), "type")
     return CloudEvent(

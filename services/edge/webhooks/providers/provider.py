@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from events.cloudevents import CloudEvent
-from services.edge.webhooks.request import Said
+from services.edge.webhooks.request import WebhookRequest
 
 JSON = frozenset({"application/json"})
 
@@ -15,9 +15,9 @@ class Provider:
 
     name: str
     """In the path and in the subject: lower-case letters."""
-    verify: Callable[[Said], None]
+    verify: Callable[[WebhookRequest], None]
     """On the bytes as they came, in constant time; 401 if nobody we know said this."""
-    event: Callable[[Said], CloudEvent]
+    event: Callable[[WebhookRequest], CloudEvent]
     """Its source and id are the delivery's: the same from every retry; 422 if it cannot be read."""
     media: frozenset[str] = JSON
     """Content types it sends; empty: any."""

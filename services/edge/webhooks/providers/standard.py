@@ -2,11 +2,11 @@
 
 from events.cloudevents import CloudEvent
 from services.edge.webhooks.providers.provider import Provider
-from services.edge.webhooks.request import Said, members, moment, short, text
+from services.edge.webhooks.request import WebhookRequest, members, moment, short, text
 from services.edge.webhooks.signatures import signed_standard
 
 
-def event(said: Said) -> CloudEvent:
+def event(said: WebhookRequest) -> CloudEvent:
     """``type`` and ``timestamp`` are where the specification advises to put them."""
     body = members(said.body)
     kind = text(body, "type")

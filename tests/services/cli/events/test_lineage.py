@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 from events.bus import Stored
 from services.cli.events.lineage import Because, LineageNode, forest, lineage
 from services.cli.events.tree import drawn
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def said(place: int, subject: str, name: str, cause: str = "", data: bytes = b"{}", *, stream: str = "EVENTS") -> Said:
+def said(
+    place: int, subject: str, name: str, cause: str = "", data: bytes = b"{}", *, stream: str = "EVENTS"
+) -> EventRecord:
     headers = {"ce-id": name} | ({"ce-causationid": cause} if cause else {})
-    return Said(stream, Stored(subject, data, headers, place, START + timedelta(seconds=place)))
+    return EventRecord(stream, Stored(subject, data, headers, place, START + timedelta(seconds=place)))
 
 
 def shape(node: LineageNode) -> tuple:

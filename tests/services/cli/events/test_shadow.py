@@ -8,25 +8,25 @@ import msgspec
 import pytest
 
 from services.cli.events.shadow import ReplayOutcome, look_again
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 from tests.corpus import RELEASES, corpus
 
 
-def told(said: Said, **fields) -> Said:
+def told(said: EventRecord, **fields) -> EventRecord:
     """The same message, had it said something else."""
     data = json.dumps(json.loads(said.stored.data) | fields).encode()
-    return Said(said.stream, msgspec.structs.replace(said.stored, data=data))
+    return EventRecord(said.stream, msgspec.structs.replace(said.stored, data=data))
 
 
-def states(release: str = "0.1.0") -> list[Said]:
+def states(release: str = "0.1.0") -> list[EventRecord]:
     return [said for said in corpus(release) if said.stream == "EVENTS"]
 
 
-def others(release: str = "0.1.0") -> list[Said]:
+def others(release: str = "0.1.0") -> list[EventRecord]:
     return [said for said in corpus(release) if said.stream != "EVENTS"]
 
 
-def changed(event: str, **fields) -> tuple[list[Said], Said]:
+def changed(event: str, **fields) -> tuple[list[EventRecord], EventRecord]:
     """A history in which one state said something else."""
     history = states()
     place = next(at for at, said in enumerate(history) if said.type == f"dev.alate.{event}")

@@ -5,7 +5,7 @@ import pytest
 
 from events.bus import EPOCH, Stored
 from services.cli.events.stats import lag_of, show, stats
-from services.eventlog.record import Said
+from services.eventlog.record import EventRecord
 from services.gateway.intake import CONSUMER
 
 LATER = datetime(2026, 11, 22, tzinfo=UTC)
@@ -40,7 +40,7 @@ async def test_it_is_told_how_far_everybody_is_in_hearing(bus):
 @pytest.mark.parametrize("time", [None, "yesterday", "2026-01-01T00:00:00"])
 def test_who_does_not_tell_the_time_has_no_lag(time):
     headers = {"ce-time": time} if time else {}
-    assert lag_of(Said("INTAKE", Stored("cluster.requested", b"", headers, 1, LATER))) is None
+    assert lag_of(EventRecord("INTAKE", Stored("cluster.requested", b"", headers, 1, LATER))) is None
 
 
 async def test_it_is_shown_for_people_and_for_programs(bus):

@@ -15,7 +15,7 @@ from services.cli.get.kinds import KINDS
 from services.cli.get.show import Selection, get
 from services.cli.output.render import Printer, sort
 from services.errors import BadInput
-from services.queries.filter import Sieve
+from services.queries.filter import ItemFilter
 
 HALF = {"H100": Amount(allocatable=8000, allocated=4500, available=3500)}
 NODE = NodeSeen(
@@ -89,10 +89,10 @@ def test_numbers_are_sorted_as_numbers_and_either_way():
     ("sieve", "sentence"),
     [
         (
-            Sieve(cloud="aws", spot=True),
+            ItemFilter(cloud="aws", spot=True),
             "^--cloud, --spot selects offers, not nodes: `alate get offers` understands",
         ),
-        (Sieve(accelerator="H1000"), "^accelerator H1000 is not known: perhaps it is one of H100"),
+        (ItemFilter(accelerator="H1000"), "^accelerator H1000 is not known: perhaps it is one of H100"),
     ],
 )
 async def test_what_a_kind_cannot_be_told_apart_by_is_refused_before_anything_is_asked(sieve, sentence):

@@ -6,7 +6,7 @@ import json
 import pytest
 from aiohttp import web
 
-from services.edge.http.server import Route, opened
+from services.edge.http.server import HttpRoute, opened
 
 
 async def echo(request: web.Request) -> web.Response:
@@ -15,7 +15,7 @@ async def echo(request: web.Request) -> web.Response:
 
 @pytest.fixture
 async def port():
-    async with opened("127.0.0.1:0", (Route("POST", "/", echo),)) as url:
+    async with opened("127.0.0.1:0", (HttpRoute("POST", "/", echo),)) as url:
         yield int(url.rpartition(":")[2])
 
 

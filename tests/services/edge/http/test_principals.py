@@ -3,7 +3,7 @@
 import pytest
 
 from services.edge.http.principals import Caller, Callers, caller_of
-from services.edge.webhooks.secrets import Secrets
+from services.edge.webhooks.secrets import WebhookSecrets
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def callers(tmp_path):
     (tmp_path / "reader.acme.grafana").write_text("old\nnew\n")
     (tmp_path / "operator.jo").write_text("top\n")
     (tmp_path / "plain.acme.ci").write_text("hook\n")
-    return Callers(Secrets(tmp_path))
+    return Callers(WebhookSecrets(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_token_is_nobodys_once_its_line_is_gone(callers, tmp_path):
 
 
 def test_without_a_folder_there_is_nobody():
-    assert Callers(Secrets(None)).by_token("top") is None
+    assert Callers(WebhookSecrets(None)).by_token("top") is None
 
 
 @pytest.mark.parametrize("name", ["operator", "operator.a.b", "reader.acme", "reader.a.b.c", "plain.acme.ci"])

@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from events.errors import Denied
-from services.edge.http.server import Route, body_of, opened
+from services.edge.http.server import HttpRoute, body_of, opened
 
 
 async def echo(request: web.Request) -> web.Response:
@@ -25,7 +25,7 @@ async def fault(_: web.Request) -> web.Response:
 @pytest.fixture
 async def url():
     async with opened(
-        "127.0.0.1:0", (Route("POST", "/", echo), Route("POST", "/s", strict), Route("GET", "/", fault))
+        "127.0.0.1:0", (HttpRoute("POST", "/", echo), HttpRoute("POST", "/s", strict), HttpRoute("GET", "/", fault))
     ) as url:
         yield url
 

@@ -16,7 +16,7 @@ from services.edge.http.principals import Callers
 from services.edge.http.server import opened
 from services.edge.page.site import Site
 from services.edge.page.visitors import Visitors
-from services.edge.webhooks.secrets import Secrets
+from services.edge.webhooks.secrets import WebhookSecrets
 from services.roles import SERVICES
 from tests.services.edge.house import Answer, House
 from tests.services.edge.page.colonies import Colonies
@@ -82,7 +82,7 @@ async def open_page(
         page = Page(bus, folder)
         page.endpoint("operator.jo", TOKEN)
         page.endpoint("reader.acme.x", "mine")
-        visitors = Visitors(Callers(Secrets(folder)), clock=page.clock, is_open=is_open)
+        visitors = Visitors(Callers(WebhookSecrets(folder)), clock=page.clock, is_open=is_open)
         site = Site(
             bus, kube or Colonies(), visitors, SERVICES, clock=page.clock, meters=page.meters, jitter=lambda: 0.0
         )

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.crds import InvalidResource
-from services.edge.triggers.cel import CannotSay, Expression, Template
+from services.edge.triggers.cel import CelExpression, CelTemplate, NoValue
 
 VARIABLES = {"event": {"type": "a.b"}, "data": {"id": 7, "tags": ["x"], "on": True, "price": 1.5, "none": None}}
 
@@ -21,21 +21,21 @@ VARIABLES = {"event": {"type": "a.b"}, "data": {"id": 7, "tags": ["x"], "on": Tr
     ],
 )
 def test_an_expression_has_a_value(text, value):
-    assert Expression(text, "spec").of(VARIABLES) == value
+    assert CelExpression(text, "spec").of(VARIABLES) == value
 
 
 @pytest.mark.parametrize(
     "text", ["data.other", "data.id + 'x'", "1 / 0", "unknown", "'a'.matches('(')", "data.tags[9]"]
 )
 def test_what_an_expression_cannot_say_has_its_place_and_its_reason(text):
-    with pytest.raises(CannotSay, match=r"^spec\.when: \S+"):
-        Expression(text, "spec.when").of(VARIABLES)
+    with pytest.raises(NoValue, match=r"^spec\.when: \S+"):
+        CelExpression(text, "spec.when").of(VARIABLES)
 
 
 @pytest.mark.parametrize("text", ["", "a &&", "((((", "a.?b", "'"])
 def test_what_is_no_expression_is_refused_in_one_line(text):
     with pytest.raises(InvalidResource, match=r"^spec\.when is no CEL expression: ") as refused:
-        Expression(text, "spec.when")
+        CelExpression(text, "spec.when")
     assert "\n" not in str(refused.value)
 
 
@@ -47,7 +47,7 @@ def test_a_text_takes_values_and_a_lone_expression_keeps_its_type():
         "price": "${data.price} USD",
         "count": 3,
     }
-    assert Template(written, "colony").of(VARIABLES) == {
+    assert CelTemplate(written, "colony").of(VARIABLES) == {
         "name": "run-7-true",
         "nodes": 7,
         "tags": [["x"], "plain"],
@@ -57,20 +57,20 @@ def test_a_text_takes_values_and_a_lone_expression_keeps_its_type():
 
 
 def test_a_value_is_never_read_as_an_expression():
-    assert Template("${data}!", "x").of({"data": "${event}"}) == "${event}!"
+    assert CelTemplate("${data}!", "x").of({"data": "${event}"}) == "${event}!"
 
 
 def test_what_cannot_stand_in_a_text_is_said():
-    with pytest.raises(CannotSay, match="list cannot stand in a text"):
-        Template("tags: ${data.tags}", "x").of(VARIABLES)
+    with pytest.raises(NoValue, match="list cannot stand in a text"):
+        CelTemplate("tags: ${data.tags}", "x").of(VARIABLES)
 
 
 @given(text=st.text(max_size=40) | st.text("abd.()[]{}'\"?:&|!<>=+-*/% 019", max_size=60))
 @settings(max_examples=400, deadline=None)
 def test_whatever_people_write_is_a_value_or_a_sentence(text):
     try:
-        Expression(text, "x").of(VARIABLES)
-    except (InvalidResource, CannotSay) as why:
+        CelExpression(text, "x").of(VARIABLES)
+    except (InvalidResource, NoValue) as why:
         said = str(why)
     else:
         said = "x"

@@ -8,9 +8,9 @@ import pytest
 
 from events.kube.client import Changed, Listed
 from events.kube.resources import TRIGGERS
-from services.edge.triggers.crd_source import AGAIN, Rulebook
-from services.edge.triggers.evaluator_pool import Ended
-from services.edge.triggers.fair_share import Shared
+from services.edge.triggers.crd_source import AGAIN, CrdTriggers
+from services.edge.triggers.evaluator_pool import EvaluatorEnded
+from services.edge.triggers.fair_share import FairShare
 from tests.services.edge.here import Here
 from tests.services.edge.triggers.test_loop import Works, clock, spec
 from tests.services.edge.triggers.test_rules import END, START, heard
@@ -48,7 +48,7 @@ class Follows:
     def __init__(self, evaluators) -> None:
         self._sights: asyncio.Queue[Listed | Changed] = asyncio.Queue()
         self.told: list[tuple[str, str]] = []
-        self.book = Rulebook(self, Shared(evaluators, clock), clock)
+        self.book = CrdTriggers(self, FairShare(evaluators, clock), clock)
 
     async def watch(self, kind):
         while True:
@@ -89,7 +89,7 @@ async def test_while_all_are_listed_anew_those_of_before_are_followed():
 
 
 async def test_a_trigger_over_which_an_evaluator_went_away_is_followed_as_it_was_and_read_again():
-    async with Follows(Slow(None, Ended("gone"))).running() as seen:
+    async with Follows(Slow(None, EvaluatorEnded("gone"))).running() as seen:
         seen.listed(trigger("a"))
         await seen.book.listed.wait()
         (before,) = seen.book.about(EVENT)
@@ -112,12 +112,12 @@ async def test_a_fault_of_ours_over_one_trigger_ends_nothing_and_the_others_are_
 
 
 async def test_what_a_trigger_listens_to_that_is_not_read_yet_waits_for_it():
-    works = Works(evaluators=Slow(Ended("gone"), takes=0.0))
+    works = Works(evaluators=Slow(EvaluatorEnded("gone"), takes=0.0))
     seen = Follows(works.evaluators)
     async with seen.running(), works.running(seen.book):
         seen.listed(trigger("a"))
         await seen.book.listed.wait()
-        with pytest.raises(Ended, match=r"^Trigger acme/a is not read yet$"):
+        with pytest.raises(EvaluatorEnded, match=r"^Trigger acme/a is not read yet$"):
             seen.names()
         await works.deliver("d1", "start")
         await works.worked_off()
@@ -171,7 +171,7 @@ async def test_what_is_listed_anew_as_it_was_is_not_read_once_more():
 async def test_a_trigger_that_changes_while_it_cannot_be_read_waits_for_one_time_and_no_more():
     broke: list[dict] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: broke.append(context))
-    slow = Slow(Ended("gone"), Ended("gone"))
+    slow = Slow(EvaluatorEnded("gone"), EvaluatorEnded("gone"))
     async with Follows(slow).running() as seen:
         seen.listed()
         await seen.book.listed.wait()

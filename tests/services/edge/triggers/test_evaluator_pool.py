@@ -16,9 +16,9 @@ from events.kube.resources import TRIGGERS
 from schemas.crds import InvalidResource, read_trigger
 from services.edge.triggers import evaluator_pool as module
 from services.edge.triggers.crd_source import COSTLY, is_off, status
-from services.edge.triggers.evaluator_pool import Ended, Evaluators, TooCostly
-from services.edge.triggers.rules import Rules
-from services.edge.triggers.trigger import LARGEST, Followed
+from services.edge.triggers.evaluator_pool import EvaluatorEnded, EvaluatorPool, TooCostly
+from services.edge.triggers.rules import CompiledTrigger
+from services.edge.triggers.trigger import LARGEST, ActiveTrigger
 from services.edge.webhooks.inbox import CONSUMER
 from tests.services.edge.house import NOW
 from tests.services.edge.triggers.test_loop import Book, Works, spec
@@ -30,9 +30,9 @@ GROWS = "['0123456789']" + "".join(f".map(v{n}, v{n} + v{n} + v{n} + v{n})" for 
 PATTERN = "data.text.matches('(a*)*(a*)*(a*)*(a*)*b')"
 
 
-def followed(when: str = "data.what == 'start'", **spec: object) -> Followed:
+def followed(when: str = "data.what == 'start'", **spec: object) -> ActiveTrigger:
     written = {"name": "job-${data.id}", "rules": [START | {"when": when}, END]} | spec
-    return Followed(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
+    return ActiveTrigger(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
 
 
 def event(**data: object) -> bytes:
@@ -40,15 +40,15 @@ def event(**data: object) -> bytes:
 
 
 @pytest.fixture
-async def evaluators() -> AsyncIterator[Evaluators]:
-    async with aclosing(Evaluators()) as every:
+async def evaluators() -> AsyncIterator[EvaluatorPool]:
+    async with aclosing(EvaluatorPool()) as every:
         yield every
 
 
-async def test_an_evaluator_says_what_the_rules_say(evaluators: Evaluators):
+async def test_an_evaluator_says_what_the_rules_say(evaluators: EvaluatorPool):
     told, seconds = await evaluators.judge(followed(), heard(event()))
     written = {"name": "job-${data.id}", "rules": [START, END]}
-    rules = Rules(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
+    rules = CompiledTrigger(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
     assert told == rules.judge(heard(event()))
     assert 0 <= seconds < 1
 
@@ -62,25 +62,25 @@ async def test_an_evaluator_says_what_the_rules_say(evaluators: Evaluators):
     ],
     ids=["loops", "doubled", "maps"],
 )
-async def test_what_takes_too_much_is_ended_and_the_next_is_answered(evaluators: Evaluators, when, data, why):
+async def test_what_takes_too_much_is_ended_and_the_next_is_answered(evaluators: EvaluatorPool, when, data, why):
     with pytest.raises(TooCostly, match=rf"^its rules take more than .*{why}"):
         await evaluators.judge(followed(when), heard(event(**data)))
     told, _ = await evaluators.judge(followed(), heard(event()))
     assert told[0].intake is not None
 
 
-async def test_a_pattern_that_backtracks_elsewhere_takes_no_time_here(evaluators: Evaluators):
+async def test_a_pattern_that_backtracks_elsewhere_takes_no_time_here(evaluators: EvaluatorPool):
     told, _ = await evaluators.judge(followed(PATTERN), heard(event(text="a" * 100_000)))
     assert told[0].why == "does not hold: when is false"
 
 
-async def test_what_asks_for_too_much_is_too_costly(evaluators: Evaluators):
+async def test_what_asks_for_too_much_is_too_costly(evaluators: EvaluatorPool):
     rules = [START | {"once": "${data.long + data.long}"}]
     with pytest.raises(TooCostly, match=r"^its rules ask for \d+ bytes: at most 1000000 are taken"):
         await evaluators.judge(followed(rules=rules), heard(event(long="x" * 600_000)))
 
 
-async def test_while_one_tenants_rules_take_their_time_anothers_are_answered(evaluators: Evaluators):
+async def test_while_one_tenants_rules_take_their_time_anothers_are_answered(evaluators: EvaluatorPool):
     hostile = [
         asyncio.create_task(evaluators.judge(followed(MANY), heard(event(many=list(range(500)))))) for _ in range(2)
     ]
@@ -89,7 +89,7 @@ async def test_while_one_tenants_rules_take_their_time_anothers_are_answered(eva
     assert [type(each) for each in await asyncio.gather(*hostile, return_exceptions=True)] == [TooCostly] * 2
 
 
-async def test_a_trigger_that_cannot_be_read_is_refused_where_it_is_read(evaluators: Evaluators):
+async def test_a_trigger_that_cannot_be_read_is_refused_where_it_is_read(evaluators: EvaluatorPool):
     with pytest.raises(InvalidResource, match=r"^spec\.rules\[0\]\.when is no CEL expression"):
         await evaluators.read(followed("1 +"))
     rule = START | {"when": "'" + "x" * 2000 + "' == ''", "colony": {"commit": "x" * 9000}}
@@ -97,26 +97,26 @@ async def test_a_trigger_that_cannot_be_read_is_refused_where_it_is_read(evaluat
         followed(rules=[rule | {"name": f"r{n}"} for n in range(16)])
 
 
-async def test_an_evaluator_that_is_killed_from_outside_says_nothing_about_the_trigger(evaluators: Evaluators):
+async def test_an_evaluator_that_is_killed_from_outside_says_nothing_about_the_trigger(evaluators: EvaluatorPool):
     await evaluators.read(followed())
     (process,) = evaluators._usual.idle
     os.kill(process.pid, signal.SIGKILL)
-    with pytest.raises(Ended):
+    with pytest.raises(EvaluatorEnded):
         await evaluators.judge(followed(), heard(event()))
     assert (await evaluators.judge(followed(), heard(event())))[0]
 
 
-async def test_one_that_does_not_answer_is_ended(evaluators: Evaluators, monkeypatch):
+async def test_one_that_does_not_answer_is_ended(evaluators: EvaluatorPool, monkeypatch):
     await evaluators.read(followed())
     monkeypatch.setattr(module, "PATIENCE", 0.2)
     (process,) = evaluators._usual.idle
     os.kill(process.pid, signal.SIGSTOP)
-    with pytest.raises(Ended, match=r"did not answer in 0\.2 s"):
+    with pytest.raises(EvaluatorEnded, match=r"did not answer in 0\.2 s"):
         await evaluators.judge(followed(), heard(event()))
     assert process.returncode == -signal.SIGKILL
 
 
-async def test_a_cancelled_question_leaves_no_answer_for_the_next(evaluators: Evaluators):
+async def test_a_cancelled_question_leaves_no_answer_for_the_next(evaluators: EvaluatorPool):
     await evaluators.read(followed())
     asking = asyncio.create_task(evaluators.judge(followed(MANY), heard(event(many=list(range(500))))))
     await asyncio.sleep(0.05)
@@ -126,7 +126,7 @@ async def test_a_cancelled_question_leaves_no_answer_for_the_next(evaluators: Ev
     assert told[0].rule == "start"
 
 
-async def test_one_that_was_ended_is_replaced_before_anybody_asks(evaluators: Evaluators):
+async def test_one_that_was_ended_is_replaced_before_anybody_asks(evaluators: EvaluatorPool):
     with pytest.raises(TooCostly):
         await evaluators.judge(followed(MANY), heard(event(many=list(range(500)))))
     await asyncio.gather(*evaluators._usual.warming)
@@ -135,7 +135,7 @@ async def test_one_that_was_ended_is_replaced_before_anybody_asks(evaluators: Ev
     assert evaluators._usual.idle == [warm]
 
 
-async def test_a_tenant_that_ended_one_has_one_of_its_own_and_the_others_keep_theirs(evaluators: Evaluators):
+async def test_a_tenant_that_ended_one_has_one_of_its_own_and_the_others_keep_theirs(evaluators: EvaluatorPool):
     with pytest.raises(TooCostly):
         await evaluators.judge(followed(MANY), heard(event(many=list(range(500)))))
     await asyncio.gather(*evaluators._usual.warming)
@@ -145,7 +145,7 @@ async def test_a_tenant_that_ended_one_has_one_of_its_own_and_the_others_keep_th
     assert evaluators._usual.idle == usual
 
 
-async def test_an_evaluator_knows_no_address_and_no_key_of_ours(evaluators: Evaluators, monkeypatch):
+async def test_an_evaluator_knows_no_address_and_no_key_of_ours(evaluators: EvaluatorPool, monkeypatch):
     monkeypatch.setenv("ALATE_NATS_URL", "nats://secret")
     await evaluators.read(followed())
     (process,) = evaluators._usual.idle
@@ -184,7 +184,7 @@ async def test_a_delivery_over_which_a_trigger_is_too_costly_is_a_dead_letter_an
 
 @pytest.mark.looptime
 async def test_a_delivery_over_which_an_evaluator_ends_three_times_is_a_dead_letter():
-    works = Works(evaluators=Costs(*(Ended("gone") for _ in range(9))))
+    works = Works(evaluators=Costs(*(EvaluatorEnded("gone") for _ in range(9))))
     async with works.running():
         await works.deliver("d1", "start")
         await works.worked_off()
@@ -194,7 +194,7 @@ async def test_a_delivery_over_which_an_evaluator_ends_three_times_is_a_dead_let
 
 @pytest.mark.looptime
 async def test_a_delivery_over_which_an_evaluator_ended_once_is_followed_the_next_time():
-    works = Works(evaluators=Costs(Ended("gone")))
+    works = Works(evaluators=Costs(EvaluatorEnded("gone")))
     async with works.running():
         await works.deliver("d1", "start")
         await works.worked_off()
@@ -211,10 +211,10 @@ async def test_a_delivery_that_came_again_for_another_reason_says_nothing_about_
         def about(self, heard):
             if self.waits:
                 self.waits -= 1
-                raise Ended("a Trigger is not read yet")
+                raise EvaluatorEnded("a Trigger is not read yet")
             return super().about(heard)
 
-    works = Works(evaluators=Costs(Ended("gone")))
+    works = Works(evaluators=Costs(EvaluatorEnded("gone")))
     async with works.running(Late(spec())):
         await works.deliver("d1", "start")
         await works.worked_off()
@@ -301,7 +301,7 @@ def test_a_trigger_that_was_found_too_costly_stays_off_until_it_is_changed():
 
 
 async def test_an_evaluator_imports_nothing_from_the_folder_where_the_edge_was_started(
-    evaluators: Evaluators, tmp_path: Path, monkeypatch
+    evaluators: EvaluatorPool, tmp_path: Path, monkeypatch
 ):
     (tmp_path / "services").mkdir()
     (tmp_path / "services" / "__init__.py").write_text("raise SystemExit(1)")

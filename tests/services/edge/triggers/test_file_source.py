@@ -9,9 +9,9 @@ import structlog
 import yaml
 
 from events.telemetry import Meters
-from services.edge.triggers.evaluator_pool import Ended
-from services.edge.triggers.file_source import DAMAGED, LOOK, RuleFiles
-from services.edge.triggers.loop import Triggers
+from services.edge.triggers.evaluator_pool import EvaluatorEnded
+from services.edge.triggers.file_source import DAMAGED, LOOK, FileTriggers
+from services.edge.triggers.loop import TriggerLoop
 from tests.services.edge.triggers.test_loop import Book, Here, Works, clock, spec
 from tests.services.edge.triggers.test_rules import END, START, heard
 
@@ -29,7 +29,7 @@ class Read:
 
     def __init__(self, place) -> None:
         self.meters = Meters()
-        self.files = RuleFiles(place, Here(), self.meters)
+        self.files = FileTriggers(place, Here(), self.meters)
 
     @asynccontextmanager
     async def running(self):
@@ -123,8 +123,8 @@ async def test_while_the_folder_is_away_its_triggers_are_followed_as_they_were(t
 async def test_a_delivery_is_held_against_files_and_the_management_clusters_and_counts_once(tmp_path):
     works = Works()
     (tmp_path / "a.yaml").write_text(written("t0", "of-the-file", rules=({**START, "when": "true"},)))
-    files = RuleFiles(tmp_path, Here(), works.meters)
-    triggers = Triggers(works.bus, Here(), Book(spec()), files, clock=clock, meters=works.meters, jitter=lambda: 0.5)
+    files = FileTriggers(tmp_path, Here(), works.meters)
+    triggers = TriggerLoop(works.bus, Here(), Book(spec()), files, clock=clock, meters=works.meters, jitter=lambda: 0.5)
     await works.deliver("d-1", "end")
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(each.run()) for each in (files, triggers)]
@@ -142,11 +142,11 @@ async def test_deliveries_wait_at_the_start_for_a_file_that_no_evaluator_could_r
         async def read(self, trigger):
             if self.ends:
                 self.ends -= 1
-                raise Ended("gone")
+                raise EvaluatorEnded("gone")
             return await super().read(trigger)
 
     (tmp_path / "a.yaml").write_text(written("one"))
     read = Read(tmp_path)
-    read.files = RuleFiles(tmp_path, Gone(), read.meters)
+    read.files = FileTriggers(tmp_path, Gone(), read.meters)
     async with read.running():
         assert [rules.name for rules in read.files.about(heard(b"{}"))] == ["one"]

@@ -14,10 +14,10 @@ from events.memory.bus import MemoryBus
 from events.meters import TRIGGERS
 from events.telemetry import Meters
 from schemas.crds import read_trigger
-from services.edge.triggers.fair_share import Shared
-from services.edge.triggers.loop import Triggers
-from services.edge.triggers.rules import Rules
-from services.edge.triggers.trigger import Followed
+from services.edge.triggers.fair_share import FairShare
+from services.edge.triggers.loop import TriggerLoop
+from services.edge.triggers.rules import CompiledTrigger
+from services.edge.triggers.trigger import ActiveTrigger
 from services.edge.webhooks.inbox import CONSUMER
 from tests.services.edge.here import Here
 from tests.services.edge.triggers.test_rules import COLONY, END, START
@@ -35,7 +35,7 @@ class Book:
         self.listed.set()
         self.off: list[str] = []
         self._rules = [
-            Followed(read_trigger({"metadata": {"name": f"t{n}", "namespace": "acme"}, "spec": spec}))
+            ActiveTrigger(read_trigger({"metadata": {"name": f"t{n}", "namespace": "acme"}, "spec": spec}))
             for n, spec in enumerate(specs)
         ]
 
@@ -70,8 +70,10 @@ class Works:
     @asynccontextmanager
     async def running(self, book=None):
         self.book = book or Book(*self.specs)
-        evaluators = Shared(self.evaluators, self.clock)
-        triggers = Triggers(self.bus, evaluators, self.book, clock=self.clock, meters=self.meters, jitter=lambda: 0.5)
+        evaluators = FairShare(self.evaluators, self.clock)
+        triggers = TriggerLoop(
+            self.bus, evaluators, self.book, clock=self.clock, meters=self.meters, jitter=lambda: 0.5
+        )
         task = asyncio.create_task(triggers.run())
         try:
             yield
@@ -161,7 +163,7 @@ async def test_a_request_that_is_worked_off_after_its_release_is_late():
     again.bus = works.bus
     found = await anext(aiter(again.bus.consume(CONSUMER.__class__("other", "HOOKS", ("hook.>",)))))
     assert found.stored.sequence == first.sequence
-    triggers = Triggers(again.bus, Here(), Book(spec()), clock=clock, meters=again.meters, jitter=lambda: 0.5)
+    triggers = TriggerLoop(again.bus, Here(), Book(spec()), clock=clock, meters=again.meters, jitter=lambda: 0.5)
     await triggers._take(found)
     assert again.outcomes() == {"late": 1}
     assert await works.wishes() == ["colony.release.acme.job-1"]
@@ -188,7 +190,7 @@ async def test_what_was_asked_for_before_a_crash_is_within_the_limit_when_it_com
         await works.deliver("s1", "start")
         await works.worked_off()
     found = await anext(aiter(works.bus.consume(CONSUMER.__class__("other", "HOOKS", ("hook.>",)))))
-    triggers = Triggers(works.bus, Here(), Book(*works.specs), clock=clock, meters=again.meters, jitter=lambda: 0.5)
+    triggers = TriggerLoop(works.bus, Here(), Book(*works.specs), clock=clock, meters=again.meters, jitter=lambda: 0.5)
     await triggers._take(found)
     assert again.outcomes() == {"asked": 1}
     assert await works.wishes() == ["cluster.requested.acme"]
@@ -252,14 +254,14 @@ async def test_what_is_no_event_is_a_dead_letter():
 
 async def test_a_fault_of_ours_over_one_delivery_does_not_stop_the_next(monkeypatch):
     works = Works()
-    judge, faults = Rules.judge, ["ours"]
+    judge, faults = CompiledTrigger.judge, ["ours"]
 
     def broken(rules, heard):
         if heard.event.id == "d1" and faults:
             raise AssertionError(faults.pop())
         return judge(rules, heard)
 
-    monkeypatch.setattr(Rules, "judge", broken)
+    monkeypatch.setattr(CompiledTrigger, "judge", broken)
     async with works.running():
         await works.deliver("d1", "start")
         await works.deliver("d2", "end", id=2)

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from events.cloudevents import CloudEvent
 from schemas.crds import InvalidResource, read_trigger
 from schemas.wish import ClusterRequest, ReleaseRequest
-from services.edge.triggers.delivery import Heard
-from services.edge.triggers.rules import LONGEST, Rules, label
-from services.edge.triggers.trigger import Followed
-from services.edge.webhooks.secrets import Endpoint
+from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.rules import LONGEST, CompiledTrigger, label
+from services.edge.triggers.trigger import ActiveTrigger
+from services.edge.webhooks.secrets import WebhookEndpoint
 from services.runtime.token_bucket import Rate
 
 COLONY = {
@@ -20,18 +20,20 @@ START = {"name": "start", "when": "data.what == 'start'", "then": "Request", "co
 END = {"name": "end", "when": "data.what == 'end'", "then": "Release"}
 
 
-def trigger(*rules: dict, **spec: object) -> Rules:
+def trigger(*rules: dict, **spec: object) -> CompiledTrigger:
     written = {"name": "job-${data.id}", "rules": list(rules or (START, END))} | spec
-    return Rules(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
+    return CompiledTrigger(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
 
 
-def followed(**spec: object) -> Followed:
+def followed(**spec: object) -> ActiveTrigger:
     written = {"name": "job", "rules": [END]} | spec
-    return Followed(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
+    return ActiveTrigger(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
 
 
-def heard(data: bytes, tenant: str = "acme") -> Heard:
-    return Heard(CloudEvent(id="e", source="/s", type="x", data=data), Endpoint("plain", tenant, "ci"), 5)
+def heard(data: bytes, tenant: str = "acme") -> WebhookDelivery:
+    return WebhookDelivery(
+        CloudEvent(id="e", source="/s", type="x", data=data), WebhookEndpoint("plain", tenant, "ci"), 5
+    )
 
 
 def test_the_rule_that_holds_asks_and_the_other_says_why_not():

@@ -11,8 +11,8 @@ import pytest
 
 from events.bus import Message
 from events.memory.bus import MemoryBus
-from services.edge.triggers.evaluator_pool import Ended, Evaluators, TooCostly
-from services.edge.triggers.fair_share import Shared
+from services.edge.triggers.evaluator_pool import EvaluatorEnded, EvaluatorPool, TooCostly
+from services.edge.triggers.fair_share import FairShare
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import SECRET, House, bearer, furnished
@@ -97,9 +97,9 @@ LONG = with_an_addon("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata
 async def apart(tmp_path: Path) -> AsyncIterator[House]:
     """A house with evaluators that are processes of their own."""
     async with AsyncExitStack() as stack:
-        processes = await stack.enter_async_context(aclosing(Evaluators()))
+        processes = await stack.enter_async_context(aclosing(EvaluatorPool()))
         house = await furnished(stack, MemoryBus(), tmp_path, Rate(50.0, 200))
-        house.evaluators.inner = Shared(processes, house.clock)
+        house.evaluators.inner = FairShare(processes, house.clock)
         yield house
 
 
@@ -127,7 +127,7 @@ async def test_many_small_requests_at_once_are_all_taken(apart: House):
     assert {answer.status for answer in answers} == {202}
 
 
-@pytest.mark.parametrize(("fails", "status"), [(Ended("gone"), 503), (TooCostly("too much"), 422)])
+@pytest.mark.parametrize(("fails", "status"), [(EvaluatorEnded("gone"), 503), (TooCostly("too much"), 422)])
 async def test_a_request_over_which_an_evaluator_fails_is_not_kept(house: House, fails, status):
     class Fails(Here):
         async def check(self, asked):

@@ -18,7 +18,7 @@ from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
 from services.inventory.market.capacity import REFUSED
 from services.inventory.market.catalog_refresh import AS_OF
-from services.inventory.market.loop import Market
+from services.inventory.market.loop import MarketLoop
 from services.market.catalog_parser import CatalogText, UnreadCatalog
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
@@ -67,7 +67,7 @@ class House:
 
     async def start(self) -> None:
         await self.stop()
-        market = Market(
+        market = MarketLoop(
             self.bus.again(), (self.source,), refresh=timedelta(hours=6), half_life=timedelta(hours=1), clock=clock,
             meters=self.meters, jitter=lambda: 0.5,
         )  # fmt: skip

@@ -14,7 +14,7 @@ from events.snapshot import standing, tips
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from schemas.subjects import Key
-from services.inventory.watch.cleanup import Sweep
+from services.inventory.watch.cleanup import LevelCleanup
 from services.runtime.level_publisher import LevelPublisher
 
 
@@ -52,7 +52,7 @@ async def listed(bus):
     """Set it, and a sweep of its own looks through what is said."""
     event, levels = asyncio.Event(), said(bus)
     await levels.boot()
-    task = asyncio.create_task(Sweep(bus, levels, event, lambda: 0.5).run())
+    task = asyncio.create_task(LevelCleanup(bus, levels, event, lambda: 0.5).run())
     yield event
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

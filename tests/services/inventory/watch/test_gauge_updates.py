@@ -7,8 +7,8 @@ from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas.inventory import ClusterSeen, NodeSeen
 from schemas.subjects import Key
-from services.inventory.watch.gauge_updates import MEASURE, Measures
-from services.inventory.watch.publisher import Voice
+from services.inventory.watch.gauge_updates import MEASURE, GaugeUpdates
+from services.inventory.watch.publisher import ClusterPublisher
 from services.runtime.level_publisher import LevelPublisher
 
 pytestmark = pytest.mark.looptime
@@ -32,9 +32,9 @@ async def measured(make):
     levels = LevelPublisher(MemoryBus(), clock, meters, NodeSeen, ClusterSeen)
     await levels.boot()
     book = make.book([make.node()], [])
-    voice = Voice(levels, KEY, clock)
+    voice = ClusterPublisher(levels, KEY, clock)
     await voice.say(make.whole(book))
-    return meters, Measures(KEY, book, voice, meters)
+    return meters, GaugeUpdates(KEY, book, voice, meters)
 
 
 async def test_what_changes_within_a_moment_is_counted_once_and_what_changes_later_again(make):

@@ -1,14 +1,14 @@
 """A shelf holds what is there, whatever comes late, twice or in another order."""
 
-from services.inventory.watch.object_store import Shelf
+from services.inventory.watch.object_store import ObjectStore
 
 
 def item(uid, version, name="a", value=0):
     return {"metadata": {"uid": uid, "name": name, "resourceVersion": str(version)}, "value": value}
 
 
-def shelf() -> Shelf[int]:
-    return Shelf(lambda each: each["value"])
+def shelf() -> ObjectStore[int]:
+    return ObjectStore(lambda each: each["value"])
 
 
 def test_an_older_version_never_replaces_a_newer_one():

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from events.kube.resources import NODES, PODS
-from services.inventory.watch.outages import Silences
+from services.inventory.watch.outages import Outages
 
 pytestmark = [pytest.mark.looptime]
 
@@ -17,7 +17,7 @@ def told() -> list:
 
 @pytest.fixture
 async def silences(told):
-    made = Silences(lambda *each: told.append((each, asyncio.get_running_loop().time())))
+    made = Outages(lambda *each: told.append((each, asyncio.get_running_loop().time())))
     yield made
     made.close()
 

@@ -6,7 +6,7 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 
 from events.kube.client import Changed, Listed
-from services.inventory.watch.serialized import Turns
+from services.inventory.watch.serialized import Serialized
 
 pytestmark = pytest.mark.looptime
 
@@ -15,7 +15,7 @@ class House:
     """Follows kinds whose lists take a second each, and notes when each is asked for and seen."""
 
     def __init__(self):
-        self.turns, self.asked, self.seen = Turns(), {}, {}
+        self.turns, self.asked, self.seen = Serialized(), {}, {}
 
     async def sights(self, kind):
         self.asked[kind] = asyncio.get_running_loop().time()
