@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from schemas.registry import declared
 
-StateType = type[Struct]
+LifecycleState = type[Struct]
 
 
 @dataclass(frozen=True)
@@ -16,24 +16,24 @@ class Lifecycle:
 
     domain: str
     """The first token of its subjects, e.g. ``cluster``."""
-    leads_to: Mapping[StateType | None, tuple[StateType, ...]]
+    leads_to: Mapping[LifecycleState | None, tuple[LifecycleState, ...]]
     """What each state may turn into; ``None`` is an entity that is not yet there."""
-    ends: tuple[StateType, ...] = ()
+    ends: tuple[LifecycleState, ...] = ()
     """Where it ends; not said: what `leads_to` lets one guess, which is too much where a life can begin late."""
 
     @property
-    def first(self) -> tuple[StateType, ...]:
+    def first(self) -> tuple[LifecycleState, ...]:
         """How an entity can begin."""
         return self.leads_to.get(None, ())
 
     @property
-    def states(self) -> tuple[StateType, ...]:
+    def states(self) -> tuple[LifecycleState, ...]:
         """Every state that is named, each once, in the order of the declaration."""
         followed = (state for following in self.leads_to.values() for state in following)
         return tuple(dict.fromkeys(state for state in (*self.leads_to, *followed) if state))
 
     @property
-    def terminal(self) -> tuple[StateType, ...]:
+    def terminal(self) -> tuple[LifecycleState, ...]:
         """Where it ends: as declared, or else the states that lead nowhere, or only to a new beginning.
 
         A state that may also turn into such an end is not one, even where that end can be a beginning too.
@@ -47,7 +47,7 @@ class Lifecycle:
         """The state diagram as Mermaid text, states named by their event; KeyError for one never declared."""
         return "\n".join(("stateDiagram-v2", *(f"    {line}" for line in self._lines()))) + "\n"
 
-    def _after(self, state: StateType) -> set[StateType]:
+    def _after(self, state: LifecycleState) -> set[LifecycleState]:
         return set(self.leads_to.get(state, ())) - {state}
 
     def _lines(self) -> Iterator[str]:
@@ -61,7 +61,7 @@ class Lifecycle:
             yield f"{_place(state)} --> [*]"
 
 
-def _name(state: StateType) -> str:
+def _name(state: LifecycleState) -> str:
     return declared(state).event
 
 
@@ -70,5 +70,5 @@ def _id(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _place(state: StateType | None) -> str:
+def _place(state: LifecycleState | None) -> str:
     return _id(_name(state)) if state else "[*]"

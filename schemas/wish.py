@@ -42,7 +42,7 @@ class Adopt(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """USD, one node; None: what the market asks for such a machine."""
 
 
-class Taint(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+class PoolTaint(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """Keeps pods from a node that do not tolerate it."""
 
     key: str
@@ -79,7 +79,7 @@ class Pool(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """Empty: any."""
     labels: tuple[tuple[str, str], ...] = ()
     """What its nodes bear from the start: keys and values."""
-    taints: tuple[Taint, ...] = ()
+    taints: tuple[PoolTaint, ...] = ()
     """The same."""
 
     @property
@@ -98,7 +98,7 @@ class Pool(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
         return self.least < self.most
 
 
-class Network(WireStruct, frozen=True, kw_only=True):
+class ClusterNetwork(WireStruct, frozen=True, kw_only=True):
     """Ranges of addresses (CIDR), one for each family that the cluster speaks."""
 
     pods: tuple[str, ...]
@@ -124,7 +124,7 @@ class Need(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """It has no machines as long as this is asked for."""
     adopt: Adopt | None = None
     """None: it is founded."""
-    network: Network | None = None
+    network: ClusterNetwork | None = None
     """None: as its template has it."""
     scaled_by: ScaledBy = ScaledBy.ALATE
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import looptime
-from events.tombstone import is_tombstone
 
 from events.bus import Message, Stored
 from events.cloudevents import CloudEvent, encode
+from events.snapshot import is_tombstone
 from schemas.cluster import Ready, Released, Waiting
 from schemas.generate.jsonschema import schema
 from schemas.registry import declarations

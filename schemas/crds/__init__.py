@@ -5,7 +5,7 @@ from typing import Any
 
 from schemas.crds.colony import AddonSpec, AdoptSpec, ClusterSpec, Colony, ColonySpec, Metadata, PoolSpec
 from schemas.crds.errors import InvalidResource, read
-from schemas.crds.manifest import GROUP, VERSION, Crd, PrinterColumn
+from schemas.crds.manifest import GROUP, VERSION, Crd, CrdColumn
 from schemas.crds.network import NetworkSpec
 from schemas.crds.rules import colony_rules
 from schemas.crds.status import (
@@ -13,7 +13,7 @@ from schemas.crds.status import (
     AttemptStatus,
     ClusterStatus,
     ColonyStatus,
-    Condition,
+    ConditionStatus,
     GpuStatus,
     OfferStatus,
     PoolStatus,
@@ -38,7 +38,7 @@ __all__ = [
     "Colony",
     "ColonySpec",
     "ColonyStatus",
-    "Condition",
+    "ConditionStatus",
     "GpuStatus",
     "InvalidResource",
     "LimitSpec",
@@ -67,15 +67,15 @@ COLONY = Crd(
     status=ColonyStatus,
     doc=(Colony.__doc__ or "").strip(),
     columns=(
-        PrinterColumn("Phase", ".status.phase"),
-        PrinterColumn("Ready", ".status.ready"),
-        PrinterColumn("Accelerators", ".status.accelerators"),
-        PrinterColumn("Offer", ".status.offer"),
-        PrinterColumn("Price/h", ".status.pricePerHour", "number"),
-        PrinterColumn("Age", ".metadata.creationTimestamp", "date"),
-        PrinterColumn("Message", ".status.message"),
-        PrinterColumn("Expires", ".status.expiresAt", "string", priority=1),
-        PrinterColumn("Cost", ".status.costUsd", "number", priority=1),
+        CrdColumn("Phase", ".status.phase"),
+        CrdColumn("Ready", ".status.ready"),
+        CrdColumn("Accelerators", ".status.accelerators"),
+        CrdColumn("Offer", ".status.offer"),
+        CrdColumn("Price/h", ".status.pricePerHour", "number"),
+        CrdColumn("Age", ".metadata.creationTimestamp", "date"),
+        CrdColumn("Message", ".status.message"),
+        CrdColumn("Expires", ".status.expiresAt", "string", priority=1),
+        CrdColumn("Cost", ".status.costUsd", "number", priority=1),
     ),
     rules=tuple(colony_rules()),
 )
@@ -88,11 +88,11 @@ TRIGGER = Crd(
     status=TriggerStatus,
     doc=(Trigger.__doc__ or "").strip(),
     columns=(
-        PrinterColumn("Provider", ".spec.provider"),
-        PrinterColumn("Endpoint", ".spec.endpoint"),
-        PrinterColumn("Accepted", '.status.conditions[?(@.type=="Accepted")].status'),
-        PrinterColumn("Age", ".metadata.creationTimestamp", "date"),
-        PrinterColumn("Message", '.status.conditions[?(@.type=="Accepted")].message'),
+        CrdColumn("Provider", ".spec.provider"),
+        CrdColumn("Endpoint", ".spec.endpoint"),
+        CrdColumn("Accepted", '.status.conditions[?(@.type=="Accepted")].status'),
+        CrdColumn("Age", ".metadata.creationTimestamp", "date"),
+        CrdColumn("Message", '.status.conditions[?(@.type=="Accepted")].message'),
     ),
 )
 

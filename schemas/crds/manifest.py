@@ -13,7 +13,7 @@ VERSION = "v1alpha1"
 
 
 @dataclass(frozen=True)
-class PrinterColumn:
+class CrdColumn:
     """A column of `kubectl get`; one of `priority` 1 shows with ``-o wide`` only."""
 
     name: str
@@ -37,7 +37,7 @@ class Crd:
     spec: type[BaseModel]
     status: type[BaseModel]
     doc: str
-    columns: tuple[PrinterColumn, ...]
+    columns: tuple[CrdColumn, ...]
     rules: tuple[CelRule, ...] = ()
     """What an API server checks of the whole object, in CEL."""
 

@@ -16,7 +16,7 @@ class StatusModel(CrdModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class Condition(StatusModel):
+class ConditionStatus(StatusModel):
     """One aspect of a Colony or a cluster, as Kubernetes conventions have it."""
 
     type: ShortText
@@ -152,7 +152,7 @@ class ClusterStatus(StatusModel):
     """The URL of its API server, where its back end tells it."""
     kubernetes_version: str | None = None
     """The version that all of it runs; what it is getting meanwhile is told by the condition Upgrading."""
-    conditions: Annotated[list[Condition], ListMap("type")] = Field(default_factory=list)
+    conditions: Annotated[list[ConditionStatus], ListMap("type")] = Field(default_factory=list)
     """How far it is, aspect by aspect, e.g. Reachable, AcceleratorsReady, Ready."""
     addons: Annotated[list[AddonStatus], ListMap()] = Field(default_factory=list)
     """Its add-ons."""
@@ -212,7 +212,7 @@ class ColonyStatus(StatusModel):
         Annotated[list[ShortText], Field(max_length=32, json_schema_extra={"x-kubernetes-list-type": "set"})] | None
     ) = None
     """Clusters of the spec that are founded: most of what is written of them cannot change."""
-    conditions: Annotated[list[Condition], Field(max_length=32), ListMap("type")] = Field(default_factory=list)
+    conditions: Annotated[list[ConditionStatus], Field(max_length=32), ListMap("type")] = Field(default_factory=list)
     """Its aspects, for kubectl wait."""
     gpu_inventory: Annotated[list[GpuStatus], ListMap("model")] | None = None
     """What its clusters have, by model."""

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from schemas.crds.colony import Metadata
 from schemas.crds.model import CrdModel, Label, ListMap, PositiveDuration
-from schemas.crds.status import Condition
+from schemas.crds.status import ConditionStatus
 
 CelExpression = Annotated[str, Field(min_length=1, max_length=2048)]
 """CEL over ``event`` (the CloudEvent's attributes), ``data`` (its payload) and ``hook`` (where it came in)."""
@@ -65,7 +65,7 @@ class TriggerSpec(CrdModel):
 class TriggerStatus(CrdModel):
     """Whether the Trigger is followed."""
 
-    conditions: Annotated[list[Condition], ListMap("type")] = Field(default_factory=list)
+    conditions: Annotated[list[ConditionStatus], ListMap("type")] = Field(default_factory=list)
     """Accepted: its rules are followed; Invalid: they cannot be read; TooCostly: off until the Trigger is changed."""
 
 

@@ -7,7 +7,7 @@ import msgspec
 from events.kube.port import Object
 from schemas.accelerators import resource
 from schemas.placement import Lot
-from schemas.wish import Network, Pool, Wish
+from schemas.wish import ClusterNetwork, Pool, Wish
 
 GROUP = "cluster.x-k8s.io/cluster-api-autoscaler-node-group"
 CAPACITY = "capacity.cluster-autoscaler.kubernetes.io"
@@ -82,7 +82,7 @@ def _worker_args(pool: Pool) -> Iterator[str]:
         yield f"--taints={taints(pool)}"
 
 
-def cluster_network(network: Network | None) -> dict[str, object]:
+def cluster_network(network: ClusterNetwork | None) -> dict[str, object]:
     """What a Cluster's spec and a chart's values call it; nothing where the Colony leaves it to the template."""
     if network is None:
         return {}

@@ -9,7 +9,7 @@ from events.kube.port import Object
 from schemas.crds import AdoptSpec, ClusterSpec, Colony, InvalidResource, NetworkSpec, PoolSpec, read_colony
 from schemas.infra import InfraSeen, Remains
 from schemas.limits import Limits
-from schemas.wish import AddonRef, Adopt, Need, Network, Pool, Taint, Wish, digest
+from schemas.wish import AddonRef, Adopt, ClusterNetwork, Need, Pool, PoolTaint, Wish, digest
 from services.kubernetes.labels import FORCE
 
 EVENT_ANNOTATION = "alate.dev/event-id"
@@ -115,8 +115,8 @@ def _adopt(asked: AdoptSpec) -> Adopt:
     return Adopt(name=asked.name, on_release=asked.on_release, node_price_per_hour=asked.node_price_per_hour)
 
 
-def _network(asked: NetworkSpec) -> Network:
-    return Network(pods=tuple(asked.pods), services=tuple(asked.services))
+def _network(asked: NetworkSpec) -> ClusterNetwork:
+    return ClusterNetwork(pods=tuple(asked.pods), services=tuple(asked.services))
 
 
 def _pool(pool: PoolSpec) -> Pool:
@@ -135,7 +135,7 @@ def _pool(pool: PoolSpec) -> Pool:
         disk_gib=pool.disk_gib or 0,
         zones=tuple(pool.zones),
         labels=tuple(pool.labels.items()),
-        taints=tuple(Taint(key=each.key, value=each.value, effect=each.effect) for each in pool.taints),
+        taints=tuple(PoolTaint(key=each.key, value=each.value, effect=each.effect) for each in pool.taints),
     )
 
 

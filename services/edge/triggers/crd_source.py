@@ -10,7 +10,7 @@ import structlog
 from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Sight
 from events.kube.resources import TRIGGERS
-from schemas.crds import Condition, InvalidResource, TriggerStatus, read_trigger
+from schemas.crds import ConditionStatus, InvalidResource, TriggerStatus, read_trigger
 from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.evaluator_pool import Evaluator, EvaluatorEnded, TooCostly
 from services.edge.triggers.fair_share import ShareExhausted
@@ -176,7 +176,7 @@ def status(item: Object, reason: str, message: str, now: datetime) -> Object:
     """What a Trigger shows; what has not changed keeps its time."""
     holds: Literal["True", "False"] = "True" if reason == FOLLOWED else "False"
     before = _accepted(item)
-    accepted = Condition(
+    accepted = ConditionStatus(
         type="Accepted",
         status=holds,
         observed_generation=item["metadata"].get("generation", 0),

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from events.kube.port import Object
-from schemas.crds import Condition
+from schemas.crds import ConditionStatus
 from schemas.entity import EPOCH
 from services.kubernetes.object_types import Shape
 
@@ -86,12 +86,12 @@ class PreviousConditions:
         """Read the conditions off the object."""
         return cls(generation, {each["type"]: each for each in conditions}, now)
 
-    def condition(self, kind: str, state: ConditionState) -> Condition:
+    def condition(self, kind: str, state: ConditionState) -> ConditionStatus:
         """The condition as it is written."""
         status: Literal["True", "False", "Unknown"] = STATUS[state.holds]
         before = self.before.get(kind, {})
         kept = before.get("lastTransitionTime") if before.get("status") == status else None
-        return Condition(
+        return ConditionStatus(
             type=kind,
             status=status,
             observed_generation=self.generation,
@@ -100,7 +100,7 @@ class PreviousConditions:
             message=state.message,
         )
 
-    def conditions(self, states: Mapping[str, ConditionState]) -> list[Condition]:
+    def conditions(self, states: Mapping[str, ConditionState]) -> list[ConditionStatus]:
         """All conditions, in the given order."""
         return [self.condition(kind, state) for kind, state in states.items()]
 

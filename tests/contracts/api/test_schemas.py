@@ -26,7 +26,7 @@ from events.kube.resources import (
 from schemas.crds import manifest
 from schemas.limits import Limits
 from schemas.placement import Attempt, Lot, Placement
-from schemas.wish import Need, Pool, Taint, Wish
+from schemas.wish import Need, Pool, PoolTaint, Wish
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from services.clouds.manifests import SPELT, health_check
@@ -49,7 +49,7 @@ SHARED = ROOT.parent / "shared" / "data" / "crds"
 LOTS = (LOT, msgspec.structs.replace(LOT, pool="more", spot=False))
 LABELS, TAINTS = (
     (("example.com/team", "blue"),),
-    (Taint(key="gpu"), Taint(key="batch", value="only", effect="NoExecute")),
+    (PoolTaint(key="gpu"), PoolTaint(key="batch", value="only", effect="NoExecute")),
 )
 POOLS = (
     msgspec.structs.replace(POOL, labels=LABELS, taints=TAINTS, disk_gib=500),

@@ -16,7 +16,7 @@ from schemas.crds import (
     Colony,
     ColonySpec,
     ColonyStatus,
-    Condition,
+    ConditionStatus,
     Metadata,
     OfferStatus,
     PoolSpec,
@@ -87,7 +87,7 @@ STATUSES = made(
     price_per_hour=maybe(PRICES),
     conditions=st.lists(
         made(
-            Condition,
+            ConditionStatus,
             type=LABELS,
             status=st.sampled_from(["True", "False", "Unknown"]),
             last_transition_time=MOMENTS,

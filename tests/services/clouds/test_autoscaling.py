@@ -6,7 +6,7 @@ import pytest
 from events.errors import Denied, TryLater
 from events.kube.resources import CLUSTERCLASSES, CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS
 from schemas.placement import Attempt, NodeGroup, Placement
-from schemas.wish import Need, ScaledBy, Taint
+from schemas.wish import Need, PoolTaint, ScaledBy
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from services.clouds.node_config import annotations, pool_of
@@ -19,7 +19,7 @@ GROUP = "cluster.x-k8s.io/cluster-api-autoscaler-node-group"
 CAPACITY = "capacity.cluster-autoscaler.kubernetes.io"
 replace = msgspec.structs.replace
 ASKED = replace(
-    POOL, nodes=1, max_nodes=5, disk_gib=200, labels=(("team", "x"),), taints=(Taint(key="gpu", value="yes"),)
+    POOL, nodes=1, max_nodes=5, disk_gib=200, labels=(("team", "x"),), taints=(PoolTaint(key="gpu", value="yes"),)
 )
 BOUND = replace(LOT, nodes=1, group=NodeGroup(least=1, most=5, cpu=192.0, memory_gib=2048.0))
 TOLD = {

@@ -6,7 +6,7 @@ import pytest
 from events.errors import Denied, NoCapacity
 from events.kube.resources import CLUSTERDEPLOYMENTS, CREDENTIALS
 from schemas.placement import Attempt, Placement
-from schemas.wish import Need, Taint
+from schemas.wish import Need, PoolTaint
 from services.clouds.k0rdent import K0rdent
 from services.sandbox.seeds.plant import plant
 from tests.samples import LOT, POOL
@@ -75,7 +75,7 @@ async def test_of_two_who_want_it_the_second_is_told_that_it_is_taken_and_k0rden
     [
         ("other", {}, (NoCapacity, "is offered as other, not as p5.48xlarge")),
         (LOT.instance, {"labels": (("team", "blue"),)}, (Denied, "its nodes get no labels and no taints")),
-        (LOT.instance, {"taints": (Taint(key="gpu"),)}, (Denied, "its nodes get no labels and no taints")),
+        (LOT.instance, {"taints": (PoolTaint(key="gpu"),)}, (Denied, "its nodes get no labels and no taints")),
     ],
     ids=["another machine", "labels", "taints"],
 )

@@ -9,7 +9,7 @@ from events.errors import Denied
 from events.kube.discovery import find
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CONFIGMAPS, MACHINEDEPLOYMENTS
 from schemas.placement import Attempt, Placement
-from schemas.wish import Need, Taint
+from schemas.wish import Need, PoolTaint
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from services.clouds.manifests import render
@@ -19,7 +19,7 @@ from tests.samples import LOT, POOL
 ASKED = msgspec.structs.replace(
     POOL,
     labels=(("example.com/team", "blue"),),
-    taints=(Taint(key="gpu"), Taint(key="batch", value="only", effect="NoExecute")),
+    taints=(PoolTaint(key="gpu"), PoolTaint(key="batch", value="only", effect="NoExecute")),
     disk_gib=500,
 )
 ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="r", lots=(LOT,)))

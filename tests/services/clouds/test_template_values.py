@@ -5,7 +5,7 @@ import pytest
 
 from events.errors import Denied
 from schemas.placement import Attempt, Placement
-from schemas.wish import Need, Network, Wish
+from schemas.wish import ClusterNetwork, Need, Wish
 from services.clouds.template_values import CHARTS, buys_spot, config, over
 from services.sandbox.seeds.templates import K0RDENT
 from tests.samples import LOT, POOL
@@ -17,7 +17,7 @@ VALUES = {
 }
 
 
-NETWORK = Network(pods=("10.8.0.0/14",), services=("fd00::/112",))
+NETWORK = ClusterNetwork(pods=("10.8.0.0/14",), services=("fd00::/112",))
 
 
 def told(cloud, values, disk=0, *, spot=True, network=None, zones=()):

@@ -6,14 +6,14 @@ import pytest
 from events.errors import Denied
 from events.kube.resources import CLUSTERCLASSES, CLUSTERS
 from schemas.placement import Attempt, Placement
-from schemas.wish import Need, Taint
+from schemas.wish import Need, PoolTaint
 from services.clouds.capi import Capi
 from services.clouds.node_config import pool_told
 from services.clouds.topology import buys_spot, topology
 from tests.samples import LOT, POOL, cluster_class
 
 UID = "u1.1"
-MORE = msgspec.structs.replace(POOL, name="more", taints=(Taint(key="gpu"),), disk_gib=500)
+MORE = msgspec.structs.replace(POOL, name="more", taints=(PoolTaint(key="gpu"),), disk_gib=500)
 LOTS = (LOT, msgspec.structs.replace(LOT, pool="more", zone="", instance="g6.48xlarge", spot=False, nodes=4))
 ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="us-east-1", lots=LOTS))
 

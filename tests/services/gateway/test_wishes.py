@@ -8,7 +8,7 @@ import pytest
 from events.telemetry import NOWHERE, Trace
 from schemas.crds import InvalidResource, read_colony
 from schemas.limits import Limits
-from schemas.wish import AddonRef, Need, Network, Pool, Spot, Taint, Wish, digest
+from schemas.wish import AddonRef, ClusterNetwork, Need, Pool, PoolTaint, Spot, Wish, digest
 from services.gateway.annotations import event_annotations, release_annotations, release_trace_of, trace_of
 from services.gateway.wishes import WishReader, released_wish, wishes, with_dropped_addons
 
@@ -102,12 +102,12 @@ def test_every_field_of_a_cluster_is_in_its_wish():
         cpu=96,
         memory_gib=512,
         labels=(("example.com/team", "blue"),),
-        taints=(Taint(key="gpu"),),
+        taints=(PoolTaint(key="gpu"),),
     )
     need = Need(
         pools=(pool,), clouds=("aws", "gcp"), regions=("us-east-1",), max_price_per_hour=99.5,
         kubernetes_version="v1.33.1", backend="capi", template="mine",
-        network=Network(pods=("10.8.0.0/14",), services=("10.96.0.0/16", "fd00::/112")),
+        network=ClusterNetwork(pods=("10.8.0.0/14",), services=("10.96.0.0/16", "fd00::/112")),
     )  # fmt: skip
     assert wish == Wish(
         tenant="acme", colony="train", cluster="a", uid="c1", generation=4, need=need,

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from schemas.placement import Placement
-from schemas.wish import Adopt, Need, Network, OnRelease, Spot
+from schemas.wish import Adopt, ClusterNetwork, Need, OnRelease, Spot
 from services.kubernetes.version_skew import WAY
 from services.provisioning.lifecycle.immutable import possible_change
 from tests.samples import LOT, POOL
@@ -66,7 +66,7 @@ def test_what_becomes_of_an_adopted_cluster_can_change_and_which_it_is_cannot():
     ("wanted", "named"),
     [
         (replace(NEED, regions=("r",)), "regions"),
-        (replace(NEED, network=Network(pods=("10.8.0.0/14",), services=("10.96.0.0/16",))), "network"),
+        (replace(NEED, network=ClusterNetwork(pods=("10.8.0.0/14",), services=("10.96.0.0/16",))), "network"),
         (replace(NEED, backend="capi", clouds=("gcp",)), "clouds, backend"),
         (replace(NEED, pools=(replace(POOL, accelerator="A100", nodes=9),)), "pools[workers].accelerator"),
         (
