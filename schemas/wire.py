@@ -1,6 +1,7 @@
 """The base of everything that goes over the bus: attributes in snake_case, JSON fields in the CRD's camelCase."""
 
 import re
+from typing import Any, Self
 
 import msgspec
 
@@ -15,3 +16,7 @@ def wire_name(attribute: str) -> str:
 
 class WireStruct(msgspec.Struct, frozen=True, rename=wire_name):
     """A message, or a part of one."""
+
+    def but(self, **fields: Any) -> Self:  # noqa: ANN401 - the struct's own fields
+        """The same with other values in these fields; TypeError for a field that it does not have."""
+        return msgspec.structs.replace(self, **fields)

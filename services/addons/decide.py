@@ -71,7 +71,7 @@ def put_back(state: Applied, missed: AddonLost, now: datetime) -> Applied | Appl
     """It is not as it was applied: that is told, and it is applied again."""
     if missed.digest != state.digest:
         return state
-    return msgspec.structs.replace(_apply(state, now), message=missed.message)
+    return _apply(state, now).but(message=missed.message)
 
 
 def tell(state: Applying, awaits: AddonPending, now: datetime) -> Applying | Degraded:
@@ -80,7 +80,7 @@ def tell(state: Applying, awaits: AddonPending, now: datetime) -> Applying | Deg
         return state
     if state.overdue:
         return _degrade(state, awaits.message, now)
-    return msgspec.structs.replace(state, message=awaits.message)
+    return state.but(message=awaits.message)
 
 
 def look_again(state: Applying, _: Due, now: datetime) -> Applying | Degraded:
@@ -89,7 +89,7 @@ def look_again(state: Applying, _: Due, now: datetime) -> Applying | Degraded:
         return state
     if state.overdue:
         return _degrade(state, state.message, now)
-    return msgspec.structs.replace(state, overdue=True, until=now + LAST_LOOK)
+    return state.but(overdue=True, until=now + LAST_LOOK)
 
 
 def retry(state: Degraded, _: Due, now: datetime) -> Degraded | Applying:
@@ -121,7 +121,7 @@ def abandon(state: Withdrawing, unwanted: AddonUnwanted) -> Withdrawing | Withdr
     if unwanted.lost:
         return state.to(Withdrawn)
     known = {"dropped": unwanted.dropped and state.dropped, "stays": unwanted.stays, "again": ""}
-    return msgspec.structs.replace(state, as_of=max(state.as_of, unwanted.as_of), **known)
+    return state.but(as_of=max(state.as_of, unwanted.as_of), **known)
 
 
 def remember(state: Withdrawing, wanted: AddonWanted) -> Withdrawing:
@@ -129,7 +129,7 @@ def remember(state: Withdrawing, wanted: AddonWanted) -> Withdrawing:
     if not state.dropped or wanted.uid != state.uid or wanted.as_of <= state.as_of:
         return state
     kubeconfig = wanted.kubeconfig or state.kubeconfig
-    return msgspec.structs.replace(state, again=wanted.digest, kubeconfig=kubeconfig, as_of=wanted.as_of)
+    return state.but(again=wanted.digest, kubeconfig=kubeconfig, as_of=wanted.as_of)
 
 
 def finish(state: Withdrawing, removed: AddonRemoved, now: datetime) -> Applying | Withdrawn:
@@ -158,7 +158,7 @@ def _known(state: A, wanted: AddonWanted) -> A:
     same = (wanted.digest, kubeconfig) == (state.digest, state.kubeconfig)
     if same or wanted.uid != state.uid or wanted.as_of < state.as_of:
         return state
-    return msgspec.structs.replace(state, digest=wanted.digest, kubeconfig=kubeconfig, as_of=wanted.as_of)
+    return state.but(digest=wanted.digest, kubeconfig=kubeconfig, as_of=wanted.as_of)
 
 
 decide = machine(

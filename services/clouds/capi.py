@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar
 
-import msgspec
-
 from events.errors import Denied, NotFound
 from events.kube.client import Kube, Object, Resource
 from events.kube.discovery import find
@@ -200,8 +198,7 @@ class Capi:
         initialised = start.get("controlPlaneInitialized") or shown.get("ControlPlaneInitialized", ABSENT).true
         told = [shown[name].message for name in TELLING if name in shown and shown[name].status != "True"]
         message = next(filter(None, told), "")
-        return msgspec.structs.replace(
-            who,
+        return who.but(
             reachable=bool(initialised) and probe.true and not who.going,
             failure=failure(" ".join(told)),
             message=with_keepers(seen, message),

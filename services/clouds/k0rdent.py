@@ -2,8 +2,6 @@
 
 from typing import ClassVar
 
-import msgspec
-
 from events.errors import Denied, NotFound
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CLUSTERTEMPLATES, CREDENTIALS
@@ -127,7 +125,7 @@ class K0rdent:
         try:
             secret_of(await self._kube.get(CREDENTIALS, seen.credential, tenant), seen.kubeconfig)
         except (Denied, NotFound) as wrong:
-            return msgspec.structs.replace(seen, reachable=False, kubeconfig="", message=wrong.message)
+            return seen.but(reachable=False, kubeconfig="", message=wrong.message)
         return seen
 
     @staticmethod
@@ -146,8 +144,7 @@ class K0rdent:
         message = beneath.message or ready.message
         given_up = "Failed" if ready.status == "False" and ready.reason == "Failed" else ""
         failed = "" if beneath.true else failure(message) or given_up
-        return msgspec.structs.replace(
-            who,
+        return who.but(
             reachable=ready.true and beneath.true and not who.going,
             failure=failed,
             message=with_keepers(seen, message),

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import msgspec
-
 from events.errors import Denied
 from events.kube.port import Object
 from schemas.placement import Attempt, Lot
@@ -32,12 +30,12 @@ def sized(render: Render, attempt: Attempt) -> list[tuple[Object, Object]]:
 def _larger(attempt: Attempt) -> Attempt:
     placement = attempt.placement
     lots = tuple(_more(lot) for lot in placement.lots)
-    return msgspec.structs.replace(attempt, placement=msgspec.structs.replace(placement, lots=lots))
+    return attempt.but(placement=placement.but(lots=lots))
 
 
 def _more(lot: Lot) -> Lot:
-    group = lot.group and msgspec.structs.replace(lot.group, most=lot.group.most + 1)
-    return msgspec.structs.replace(lot, nodes=lot.nodes + 1, group=group)
+    group = lot.group and lot.group.but(most=lot.group.most + 1)
+    return lot.but(nodes=lot.nodes + 1, group=group)
 
 
 def differing(one: Object, other: Object) -> Object:
@@ -64,7 +62,7 @@ class Versioned(NamedTuple):
 
 def versioned(text: str, wish: Wish, attempt: Attempt) -> Versioned:
     """By rendering a template with another version. Raises Denied where that cannot be changed."""
-    other = msgspec.structs.replace(wish, need=msgspec.structs.replace(wish.need, kubernetes_version=NO_VERSION))
+    other = wish.but(need=wish.need.but(kubernetes_version=NO_VERSION))
     pairs = zip(render(text, wish, attempt), render(text, other, attempt), strict=True)
     found = [(document, patch) for document, without in pairs if (patch := differing(document, without))]
     if not found:

@@ -32,7 +32,7 @@ def pool_of(wish: Wish, lot: Lot) -> Pool:
     pool = next(pool for pool in wish.need.pools if pool.name == lot.pool)
     if lot.group is None:
         return pool
-    return msgspec.structs.replace(pool, labels=((ACCELERATOR, lot.accelerator), *pool.labels))
+    return pool.but(labels=((ACCELERATOR, lot.accelerator), *pool.labels))
 
 
 def pool_told(labels: Mapping[str, str]) -> str:

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-import msgspec
-
 from schemas.accelerators import serves
 from schemas.cluster import ClusterState, Placed
 from schemas.inventory import ClusterSeen, PoolSeen
@@ -26,10 +24,10 @@ def unmet(state: Placed, seen: ClusterSeen) -> Lacking:
     """What is short of what is enough now: of all that was bought, or of what stays while that changes."""
     resizing, lots = state.resizing, state.attempt.placement.lots
     if resizing is None:
-        return short(state, seen, [msgspec.structs.replace(lot, nodes=lot.least) for lot in lots])
+        return short(state, seen, [lot.but(nodes=lot.least) for lot in lots])
     if not resizing.least:
         return Lacking(max(resizing.nodes - seen.nodes, 0), max(resizing.accelerators - seen.accelerators, 0))
-    return short(state, seen, [msgspec.structs.replace(lot, nodes=resizing.least.get(lot.pool, 0)) for lot in lots])
+    return short(state, seen, [lot.but(nodes=resizing.least.get(lot.pool, 0)) for lot in lots])
 
 
 def short(state: Placed, seen: ClusterSeen, lots: Iterable[Lot]) -> Lacking:

@@ -123,7 +123,7 @@ class InfraWatch:
             seen = self._cloud.read(item)
             if seen is None:
                 return None
-            seen = _whole(msgspec.structs.replace(seen, backend=self._cloud.name))
+            seen = _whole(seen.but(backend=self._cloud.name))
         except MALFORMED as error:
             return self._unread(item, why(error))
         self._odd.pop(_name(item), None)
@@ -137,7 +137,7 @@ class InfraWatch:
         try:
             who = self._said(name) or identity(item)
             told = f"{self._cloud.watched.kind} {name[1]} cannot be read: {reason}"
-            return who and _whole(msgspec.structs.replace(who, backend=self._cloud.name, message=told))
+            return who and _whole(who.but(backend=self._cloud.name, message=told))
         except MALFORMED:  # not even whose it is
             return None
 
@@ -193,4 +193,4 @@ def _name(item: Object) -> ObjectName:
 
 def _gone(seen: InfraSeen) -> InfraSeen:
     who = InfraSeen(cluster=seen.cluster, uid=seen.uid, attempt=seen.attempt, backend=seen.backend, present=False)
-    return msgspec.structs.replace(who, adopted=seen.adopted)
+    return who.but(adopted=seen.adopted)

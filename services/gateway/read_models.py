@@ -161,7 +161,7 @@ class ReadModels:
         shown = [seen for seen in found if seen and (seen.uid, seen.attempt) == (state.uid, state.attempt.number)]
         own = next((seen for seen in shown if seen.backend == state.wish.need.backend), None)
         told = next((seen.endpoint for seen in shown if seen.endpoint), "")
-        return msgspec.structs.replace(own, endpoint=told) if own else None
+        return own.but(endpoint=told) if own else None
 
     def collision(self, wish: Wish) -> str:
         """Why a wish cannot be followed: another Colony's cluster has its name."""

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 
-import msgspec
-
 from events.kube.port import Object
 from schemas.crds import AdoptSpec, ClusterSpec, Colony, InvalidResource, NetworkSpec, PoolSpec, read_colony
 from schemas.infra import InfraSeen, Remains
@@ -80,13 +78,13 @@ def with_dropped_addons(wish: Wish, last: Wish | None) -> Wish:
         return wish
     asked = {addon.name for addon in wish.addons}
     before = dict.fromkeys((*last.dropped, *(addon.name for addon in last.addons)))
-    return msgspec.structs.replace(wish, dropped=tuple(name for name in before if name not in asked))
+    return wish.but(dropped=tuple(name for name in before if name not in asked))
 
 
 def released_wish(wish: Wish, generation: int, *, force: bool = False) -> Wish:
     """The wish that a cluster be deleted."""
     generation, force = max(generation, wish.generation), force or wish.force
-    return msgspec.structs.replace(wish, deleting=True, generation=generation, force=force)
+    return wish.but(deleting=True, generation=generation, force=force)
 
 
 def is_forced(annotations: Mapping[str, str]) -> bool:
@@ -160,7 +158,7 @@ FindObjects = Callable[[str, str], tuple[InfraSeen, ...]]
 def with_remains(colony: Object, wish: Wish, found: Iterable[InfraSeen]) -> Wish:
     """The wish, with the objects that are left of a cluster without a history."""
     left = Remains(found=tuple(map(_bare, found)), ended=shown_end(colony, wish))
-    return msgspec.structs.replace(wish, remains=left) if left != Remains() else wish
+    return wish.but(remains=left) if left != Remains() else wish
 
 
 def shown_end(colony: Object, wish: Wish) -> str:

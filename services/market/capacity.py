@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-import msgspec
-
 from schemas.cluster import Placing, Provisioned, Ready
 from schemas.entity import State
 from schemas.inventory import Offer
@@ -84,7 +82,7 @@ def learn(seen: CapacitySeen, told: Iterable[CapacityRefusal], now: datetime) ->
         return seen
     fresh = (r for r in (*seen.refusals, *new.values()) if r.at > _oldest(seen, r, now))
     ordered = sorted(fresh, key=lambda r: (r.at, _refusal_key(r)))
-    return msgspec.structs.replace(seen, refusals=tuple(ordered[-MOST_REFUSALS:]))
+    return seen.but(refusals=tuple(ordered[-MOST_REFUSALS:]))
 
 
 def _oldest(seen: CapacitySeen, refusal: CapacityRefusal, now: datetime) -> datetime:
@@ -103,7 +101,7 @@ def forgive(seen: CapacitySeen, ready: Ready) -> CapacitySeen:
         for r in seen.refusals
         if r.at >= ready.since or r.reason == INTERRUPTED or not any(concerns(r, lot, spot=lot.spot) for lot in lots)
     ]
-    return msgspec.structs.replace(seen, refusals=tuple(left))
+    return seen.but(refusals=tuple(left))
 
 
 def refusal_weight(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:

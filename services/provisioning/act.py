@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-import msgspec
-
 from events.backoff import Backoffs
 from events.errors import Denied, NoCapacity, NotFound, TryLater
 from events.kube.errors import NotServed
@@ -102,7 +100,7 @@ class ProvisioningCalls:
         except NotFound as missing:
             return nothing_to_adopt(adopt, missing.message)
         self._wait_for_offers(command.wish.need)
-        return msgspec.structs.replace(self._stall.taken_in(command, there), adopts=adopt.name)
+        return self._stall.taken_in(command, there).but(adopts=adopt.name)
 
     async def recall(self, command: RecoverAttempt) -> tuple[AttemptRecovered | AttemptUnrecoverable, ...]:
         """What its objects tell of an attempt. Raises TryLater while they cannot be read, or until there are offers."""
@@ -128,7 +126,7 @@ class ProvisioningCalls:
         except Denied as denied:
             return (_launch_refused(command, denied),)
         if not await self._stall.stands(command):
-            return (OrphanCreated(msgspec.structs.replace(command.attempt, backend=command.wish.need.backend)),)
+            return (OrphanCreated(command.attempt.but(backend=command.wish.need.backend)),)
         return (AttemptBlocked(number),) if command.told else ()
 
     async def _make(self, command: Launch) -> None:

@@ -182,8 +182,7 @@ def wish_for_new_pools(command: PricePool) -> Wish:
     """A wish for the new pools alone: where the cluster is, at what its limit leaves beside the others."""
     need, beside = command.wish.need, command.beside
     there, most = {lot.pool for lot in beside.lots}, need.max_price_per_hour
-    alone = msgspec.structs.replace(
-        need,
+    alone = need.but(
         pools=tuple(pool for pool in need.pools if pool.name not in there),
         clouds=(beside.cloud,),
         regions=(beside.region,),
@@ -192,7 +191,7 @@ def wish_for_new_pools(command: PricePool) -> Wish:
         if most is None
         else max(round(most - beside.most_per_hour + beside.control_plane_per_hour, 6), 0.0),
     )
-    return msgspec.structs.replace(command.wish, need=alone)
+    return command.wish.but(need=alone)
 
 
 def pools_unavailable_message(asked: Wish, why: str) -> str:

@@ -143,7 +143,7 @@ class EntityStore:
         revision = old.revision + 1 if old is not None and old.uid == new.uid else 1
         # Never at the same time as the one before, nor earlier: by `since`, others tell a late echo from news.
         since = max(self._clock(), old.since + TICK) if old is not None else self._clock()
-        return msgspec.structs.replace(new, revision=revision, since=since)
+        return new.but(revision=revision, since=since)
 
     async def arm(self, key: Key, at: datetime) -> bool:
         """See that the entity is woken at a time; says nothing if its timer already stands there.

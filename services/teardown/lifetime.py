@@ -3,8 +3,6 @@
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-import msgspec
-
 from schemas.cluster import ClusterState, Ready, Released
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
@@ -29,7 +27,7 @@ def succeed(
     """It is founded anew, so the one before is over; what may be left of that stays named."""
     if _late(state, cluster):
         return state
-    return follow(msgspec.structs.replace(_fresh(cluster), skipped=state.skipped), cluster, now)
+    return follow(_fresh(cluster).but(skipped=state.skipped), cluster, now)
 
 
 def verify_unfounded(_: None, cluster: Released, now: datetime) -> Verifying:
@@ -70,14 +68,14 @@ def verify_released(state: Armed | Warned, cluster: Released, now: datetime) -> 
 def note_use(state: Armed, seen: ClusterSeen) -> Armed:
     if seen.uid != state.uid or not seen.known:
         return state
-    return msgspec.structs.replace(state, idle_since=seen.idle_since)
+    return state.but(idle_since=seen.idle_since)
 
 
 def calm(state: Warned, seen: ClusterSeen) -> Warned | Armed:
     """A warning for idleness is taken back as soon as an accelerator is used."""
     if seen.uid != state.uid or not seen.known or seen.idle_since == state.idle_since:
         return state
-    known = msgspec.structs.replace(state, idle_since=seen.idle_since)
+    known = state.but(idle_since=seen.idle_since)
     return known.to(Armed) if state.why == "Idle" else known
 
 
@@ -106,8 +104,8 @@ def _up_to_date(state: W, cluster: ClusterState) -> W:
     kubeconfig = getattr(cluster, "kubeconfig", "")
     lent = getattr(cluster, "lent", False)
     known = lose(state) if state.kubeconfig not in ("", kubeconfig) else state
-    known = msgspec.structs.replace(known, wish=cluster.wish, ready_since=ready_since, kubeconfig=kubeconfig, lent=lent)
-    return state if known == state else msgspec.structs.replace(known, as_of=cluster.since)
+    known = known.but(wish=cluster.wish, ready_since=ready_since, kubeconfig=kubeconfig, lent=lent)
+    return state if known == state else known.but(as_of=cluster.since)
 
 
 def next_end(state: TeardownState) -> tuple[datetime, str] | None:

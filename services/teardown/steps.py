@@ -3,8 +3,6 @@
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-import msgspec
-
 from schemas import durations
 from schemas.addon import Withdrawn
 from schemas.cluster import ClusterState, Released
@@ -67,11 +65,11 @@ def count_off(state: Cleaning, addon: Withdrawn, now: datetime) -> Cleaning | Te
         return state
     left = tuple(name for name in state.addons if name != addon.addon)
     blocked = _awaits(left) if state.blocked == _awaits(state.addons) else state.blocked
-    return _release_if_clean(msgspec.structs.replace(state, addons=left, blocked=blocked), now)
+    return _release_if_clean(state.but(addons=left, blocked=blocked), now)
 
 
 def sweep(state: Cleaning, _: CleanedUp, now: datetime) -> Cleaning | TeardownReleasing:
-    return _release_if_clean(msgspec.structs.replace(state, swept=True, blocked=_awaits(state.addons)), now)
+    return _release_if_clean(state.but(swept=True, blocked=_awaits(state.addons)), now)
 
 
 def tell(state: Draining | Cleaning | Verifying, said: Blocked, now: datetime) -> Draining | Cleaning | Verifying:
@@ -80,7 +78,7 @@ def tell(state: Draining | Cleaning | Verifying, said: Blocked, now: datetime) -
         return state
     never = isinstance(state, Draining) and (state.unheard or not state.blocked)
     unheard = never and not said.heard
-    return msgspec.structs.replace(state, blocked=said.what, unheard=unheard)
+    return state.but(blocked=said.what, unheard=unheard)
 
 
 def amend(state: Going, cluster: ClusterState, now: datetime) -> Going | TeardownReleasing:
@@ -124,7 +122,7 @@ def hold(state: TeardownReleasing | Stuck, cluster: BeingReleased) -> TeardownRe
     past = isinstance(state, Stuck) and state.step != declared(TeardownReleasing).phase
     if past or cluster.uid != state.uid or cluster.since < state.as_of or cluster.held == state.blocked:
         return state
-    return msgspec.structs.replace(state, blocked=cluster.held, as_of=cluster.since)
+    return state.but(blocked=cluster.held, as_of=cluster.since)
 
 
 def verify(state: TeardownReleasing, cluster: Released, now: datetime) -> TeardownReleasing | Verifying:
@@ -139,7 +137,7 @@ def heed(state: E, cluster: Released) -> E:
     """What has ended, and is asked for no more: then its proof need not be kept for the next founding."""
     if cluster.uid != state.uid or not cluster.wish.deleting:
         return state
-    return msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, deleting=True))
+    return state.but(wish=state.wish.but(deleting=True))
 
 
 def prove(state: Verifying, audit: Audited) -> Verifying | Gone:
@@ -174,7 +172,7 @@ def _give_up(state: Draining | Cleaning, why: str, now: datetime) -> TeardownRel
 def _skipping(state: E, steps: tuple[Skipped, ...]) -> E:
     """What is named already is not named twice."""
     new = [one for one in steps if one not in state.skipped]
-    return msgspec.structs.replace(state, skipped=(*state.skipped, *new)) if new else state
+    return state.but(skipped=(*state.skipped, *new)) if new else state
 
 
 def _undrained(state: Draining, why: str) -> tuple[Skipped, ...]:
@@ -223,12 +221,12 @@ def _because(what: str, why: str) -> str:
 def _heeding(state: Going, cluster: ClusterState) -> Going:
     """What its wish now says of its end, and no more: whoever asks for it again asks for the next one."""
     limits, had = cluster.wish.limits, state.wish.limits
-    wish = msgspec.structs.replace(state.wish, limits=limits, force=cluster.wish.force)
+    wish = state.wish.but(limits=limits, force=cluster.wish.force)
     if wish == state.wish:
         return state
     field = "drain_timeout_seconds" if isinstance(state, Draining) else "clean_timeout_seconds"
     longer = _seconds(getattr(limits, field) - getattr(had, field))
-    return msgspec.structs.replace(state, wish=wish, deadline=state.deadline + longer, as_of=cluster.since)
+    return state.but(wish=wish, deadline=state.deadline + longer, as_of=cluster.since)
 
 
 def _verifying(state: E, cluster: Released, now: datetime) -> E | Verifying:

@@ -137,7 +137,7 @@ def _stamped(state: State | None, like: State) -> State | None:
     """Revision and time are the ledger's, not the decision's."""
     if state is None:
         return None
-    return msgspec.structs.replace(state, revision=like.revision, since=like.since)
+    return state.but(revision=like.revision, since=like.since)
 
 
 def _changed(stored: State, now: State | None) -> dict[str, tuple[object, object]]:

@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-import msgspec
-
 from events.bus import Bus
 from events.meters import CAPACITY_SIGNALS, Meters
 from schemas import cluster
@@ -81,7 +79,7 @@ class CapacityLearner:
 
     def _at(self, place: RegionKey) -> CapacitySeen:
         new = CapacitySeen(cloud=place[0], region=place[1], half_life_seconds=self._half_life)
-        return msgspec.structs.replace(self._seen.get(place, new), half_life_seconds=self._half_life)
+        return self._seen.get(place, new).but(half_life_seconds=self._half_life)
 
     def _gauge(self, seen: CapacitySeen) -> None:
         place = f"{seen.cloud}/{seen.region}"

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from hashlib import blake2b
 
-import msgspec
-
 from schemas.inventory import Trouble
 from schemas.market import CatalogSeen
 from services.market.catalog import PriceCatalog
@@ -60,8 +58,8 @@ def _kept(
     served = (
         f"the prices of {last.observed_at:%Y-%m-%d %H:%M} UTC stay served" if last.observed_at else "none are known"
     )
-    told = msgspec.structs.replace(trouble, message=f"{trouble.message}; {served}")
-    stale = msgspec.structs.replace(last, source=found.source, freshness="stale", degraded=(told, *others))
+    told = trouble.but(message=f"{trouble.message}; {served}")
+    stale = last.but(source=found.source, freshness="stale", degraded=(told, *others))
     return _stamped(last, stale, now)
 
 
@@ -75,9 +73,5 @@ def _rows(catalog: PriceCatalog) -> tuple[Trouble, ...]:
 def _stamped(last: CatalogSeen, seen: CatalogSeen, now: datetime) -> CatalogSeen:
     """The last one, if nothing differs; else the next revision, fresh or not since when that changed."""
     since = last.fresh_since if last.revision and seen.freshness == last.freshness else now
-    same = msgspec.structs.replace(seen, revision=last.revision, fresh_since=last.fresh_since)
-    return (
-        last
-        if same == last and last.revision
-        else msgspec.structs.replace(seen, revision=last.revision + 1, fresh_since=since)
-    )
+    same = seen.but(revision=last.revision, fresh_since=last.fresh_since)
+    return last if same == last and last.revision else seen.but(revision=last.revision + 1, fresh_since=since)

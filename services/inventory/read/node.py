@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-import msgspec
-
 from events.kube.port import Object
 from schemas.inventory import UNREADABLE, Amount, Device, NodeSeen, Trouble
 from services.clouds.node_config import pool_told
@@ -268,7 +266,7 @@ def _with_health(node: NodeRead, live: list[PodRead]) -> tuple[Device, ...]:
         left[name] -= unit
         uid, (says, holders) = next(named, ("", (health, []))) if not each.mig else ("", (health, []))
         health = says if says in ("healthy", "unhealthy") else health
-        one = msgspec.structs.replace(each, id=uid or each.id, health=health, allocated_to=tuple(sorted(set(holders))))
+        one = each.but(id=uid or each.id, health=health, allocated_to=tuple(sorted(set(holders))))
         devices.append(one)
     return tuple(devices)
 

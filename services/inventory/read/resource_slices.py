@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-import msgspec
-
 from events.kube.port import Object
 from schemas.inventory import Device, Trouble
 from services.inventory.read.labels import model_of
@@ -199,7 +197,7 @@ def with_holders(devices: Mapping[DevicePath, Device], holders: Iterable[ClaimHo
     wholes = {device.id for device in devices.values()}
     cut = {devices[place].parent for place in by_place.keys() & devices.keys()} - {""}
     return {
-        place: msgspec.structs.replace(device, allocated_to=tuple(sorted(set(by_place.get(place, ())) - {""})))
+        place: device.but(allocated_to=tuple(sorted(set(by_place.get(place, ())) - {""})))
         for place, device in devices.items()
         if device.id not in cut and (place in by_place or device.parent not in wholes)
     }

@@ -101,8 +101,7 @@ def cluster_seen(
     """
     same = before is not None and (before.uid, before.attempt) == (blank.uid, blank.attempt)
     was_idle = before.idle_since if before is not None and same else None
-    return msgspec.structs.replace(
-        blank,
+    return blank.but(
         nodes=nodes.nodes,
         accelerators=sum(nodes.by_model.values()),
         by_model=dict(nodes.by_model),
@@ -128,7 +127,7 @@ def _with_idle_times(
     def with_idle_time(name: str, pool: PoolSeen) -> PoolSeen:
         idle = placed and pool.accelerators and not pool.pods and name not in counts.awaited
         since = before.get(name, NO_POOL).idle_since or now
-        return msgspec.structs.replace(pool, idle_since=since if idle else None)
+        return pool.but(idle_since=since if idle else None)
 
     there = ((name, pool) for name, pool in sorted(pools.items()) if pool != NO_POOL)
     return {name: with_idle_time(name, pool) for name, pool in islice(there, POOLS)}
@@ -188,7 +187,7 @@ def _models(many: list[dict[str, ModelAmount]]) -> dict[str, ModelAmount]:
     for models in many:
         for name, amount in models.items():
             nodes[name] = nodes.get(name, 0) + amount.nodes
-    return {name: msgspec.structs.replace(_one(amount), nodes=nodes[name]) for name, amount in _added(many).items()}
+    return {name: _one(amount).but(nodes=nodes[name]) for name, amount in _added(many).items()}
 
 
 def _troubles(wrong: list[tuple[str, str]]) -> Iterable[Trouble]:

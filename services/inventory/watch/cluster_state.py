@@ -6,8 +6,6 @@ from itertools import chain
 from typing import Any, TypeVar
 from zlib import crc32
 
-import msgspec
-
 from events.kube.port import Changed, Listed, Object, Resource
 from events.kube.resources import NODES, PODS, STORAGECLASSES
 from schemas.inventory import REFUSED, ClusterSeen, NodeSeen, StorageSeen, Trouble
@@ -135,7 +133,7 @@ class ClusterContents:
 
     def refused(self, why: str) -> ClusterSeen:
         """The level of a cluster that does not let us in: nothing is known of it but that."""
-        return msgspec.structs.replace(self._blank, degraded=(Trouble(reason=REFUSED, message=why),))
+        return self._blank.but(degraded=(Trouble(reason=REFUSED, message=why),))
 
     def left(self) -> bool:
         """Whether a node may have gone since the last call."""

@@ -6,8 +6,6 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
-import msgspec
-
 from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen
 from schemas.subjects import Key
 from services.runtime.level_publisher import LevelPublisher
@@ -48,18 +46,14 @@ class ClusterPublisher:
     async def say(self, level: Level, name: str = "") -> bool:
         """Say one level if it differs, times and revision aside."""
         last = self._last.get((type(level), name))
-        level = msgspec.structs.replace(level, source=self._source)
+        level = level.but(source=self._source)
         if last is not None:
             since = last.fresh_since if last.freshness == level.freshness else None
-            level = msgspec.structs.replace(
-                level, observed_at=last.observed_at, revision=last.revision, fresh_since=since
-            )
+            level = level.but(observed_at=last.observed_at, revision=last.revision, fresh_since=since)
             if level == last:
                 return False
         now = self._clock()
-        level = msgspec.structs.replace(
-            level, observed_at=now, revision=level.revision + 1, fresh_since=level.fresh_since or now
-        )
+        level = level.but(observed_at=now, revision=level.revision + 1, fresh_since=level.fresh_since or now)
         await self._levels.publish(level, *self._names, *((name,) if name else ()))
         self._last[type(level), name] = level
         return True

@@ -8,8 +8,6 @@ once nothing on it has been used for `IDLE_PAUSE`: then it goes to its minimum, 
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
-import msgspec
-
 from schemas.cluster import Ready, UnmetDemand
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
@@ -28,14 +26,14 @@ def follow_pods(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
     """Give the cluster the size that its Pods ask for."""
     if not follows_pods(state):
         # On the way back from what was refused, that is still to be told.
-        return state if state.resizing or not state.ungrown else msgspec.structs.replace(state, ungrown=None)
+        return state if state.resizing or not state.ungrown else state.but(ungrown=None)
     need, lots = state.wish.need, state.attempt.placement.lots
     more = grow_lots(need, lots, seen)
     if more != lots and state.grows_from is None:
         return _resize(state, more, now)
     lulls = {name: since for name in _shrinkable(need, lots) if (since := idle_since(state, seen, name))}
     ungrown = _price_cap_reason(need, lots, seen) if more == lots else state.ungrown  # else it was refused, and waits
-    return msgspec.structs.replace(state, lulls=lulls, shrinks_at=_shrink_time(state, lulls), ungrown=ungrown)
+    return state.but(lulls=lulls, shrinks_at=_shrink_time(state, lulls), ungrown=ungrown)
 
 
 def _shrink_time(state: Ready, lulls: IdlePools) -> datetime | None:
@@ -51,13 +49,13 @@ def on_due_ready(state: Ready, due: Due, now: datetime) -> Ready:
         idle = [name for name, since in state.lulls.items() if now >= since + IDLE_PAUSE]
         return _resize(state, shrink_lots(lots, need, idle or _shrinkable(need, lots)), now)
     if state.grows_from is not None and now >= state.grows_from:
-        return msgspec.structs.replace(state, grows_from=None)
+        return state.but(grows_from=None)
     return mark_late(state, due, now)
 
 
 def keep_size(state: Ready) -> Ready:
     """Forget that pools are idle: while the cluster cannot be observed, its nodes may be in use."""
-    return state if state.shrinks_at is None else msgspec.structs.replace(state, shrinks_at=None, lulls={})
+    return state if state.shrinks_at is None else state.but(shrinks_at=None, lulls={})
 
 
 def follows_pods(state: Ready) -> bool:
@@ -77,7 +75,7 @@ def due_times(state: Ready) -> tuple[datetime, ...]:
 def shrink_lots(lots: Lots, need: Need, idle: Collection[str]) -> Lots:
     """The lots with the minimum of nodes for these idle pools."""
     least = {pool.name: pool.least for pool in need.pools if pool.elastic and pool.name in idle}
-    return tuple(msgspec.structs.replace(lot, nodes=min(lot.nodes, least.get(lot.pool, lot.nodes))) for lot in lots)
+    return tuple(lot.but(nodes=min(lot.nodes, least.get(lot.pool, lot.nodes))) for lot in lots)
 
 
 def _shrinkable(need: Need, lots: Lots) -> tuple[str, ...]:
@@ -88,7 +86,7 @@ def _shrinkable(need: Need, lots: Lots) -> tuple[str, ...]:
 
 def _price_cap_reason(need: Need, lots: Lots, seen: ClusterSeen) -> UnmetDemand | None:
     """Why it does not grow, if the price cap alone prevents it; the same text however many Pods wait."""
-    wanted = grow_lots(msgspec.structs.replace(need, max_price_per_hour=None), lots, seen)
+    wanted = grow_lots(need.but(max_price_per_hour=None), lots, seen)
     short = next((lot for lot, more in zip(lots, wanted, strict=True) if more.nodes > lot.nodes), None)
     if short is None:
         return None
@@ -102,8 +100,8 @@ def _price_cap_reason(need: Need, lots: Lots, seen: ClusterSeen) -> UnmetDemand 
 
 def _resize(state: Ready, lots: Lots, now: datetime) -> Ready:
     changed = begin_resize(state, lots, now, before=accepted_lots(state))
-    resizing = msgspec.structs.replace(changed.resizing, demanded=True) if changed.resizing else None
-    return msgspec.structs.replace(changed, resizing=resizing, shrinks_at=None, lulls={}, ungrown=None)
+    resizing = changed.resizing.but(demanded=True) if changed.resizing else None
+    return changed.but(resizing=resizing, shrinks_at=None, lulls={}, ungrown=None)
 
 
 def rebill_counted(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
@@ -121,5 +119,5 @@ def rebill_counted(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
 
 def _counted(lot: Lot, nodes: int, *, fixed: bool) -> Lot:
     if lot.group is not None:
-        return msgspec.structs.replace(lot, nodes=max(nodes, lot.least))
-    return lot if fixed else msgspec.structs.replace(lot, extra=max(nodes - lot.nodes, 0))
+        return lot.but(nodes=max(nodes, lot.least))
+    return lot if fixed else lot.but(extra=max(nodes - lot.nodes, 0))

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import msgspec
-
 from schemas.inventory import ClusterSeen, Demand
 from schemas.placement import Lot
 from schemas.wish import Need, Pool
@@ -40,7 +38,7 @@ def _pack_once(need: Need, lots: Lots, seen: ClusterSeen) -> Lots:
                 filling.open()
                 left = filling.put(left, one.accelerators)
     nodes = {filling.pool.name: filling.nodes for filling in fillings}
-    return tuple(msgspec.structs.replace(lot, nodes=nodes.get(lot.pool, lot.nodes)) for lot in lots)
+    return tuple(lot.but(nodes=nodes.get(lot.pool, lot.nodes)) for lot in lots)
 
 
 @dataclass

@@ -3,8 +3,6 @@
 from datetime import datetime
 from typing import TypeVar
 
-import msgspec
-
 from schemas.cluster import Hibernated, Launching, Placed, Provisioned, Ready, UnmetDemand
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
@@ -47,10 +45,10 @@ def add_pools(state: F, bought: PoolPriced, now: datetime) -> F:
     found = {lot.pool: lot for lot in (*kept.lots, *bought.lots)}
     lots = tuple(found[pool.name] for pool in state.wanted.pools)
     if state.wanted.hibernate:
-        lots = tuple(msgspec.structs.replace(lot, nodes=0) for lot in lots)
-    placement = msgspec.structs.replace(kept, lots=lots)
+        lots = tuple(lot.but(nodes=0) for lot in lots)
+    placement = kept.but(lots=lots)
     if refused := price_cap_refusal(state.wanted, placement):
-        return msgspec.structs.replace(state, wanted=None, refused=refused)
+        return state.but(wanted=None, refused=refused)
     return apply_wish(state, full_wish(state), lots, now, refused=state.refused)
 
 
@@ -68,7 +66,7 @@ def on_pools_unavailable(state: F, told: PoolUnavailable) -> F:
     """Keep the cluster as it is, and say why its new pools cannot be added."""
     if state.wanted is None or (told.attempt, told.need) != (state.attempt.number, state.wanted):
         return state
-    return msgspec.structs.replace(state, wanted=None, refused=told.message)
+    return state.but(wanted=None, refused=told.message)
 
 
 def on_resize_refused(state: Provisioned | Ready, told: ResizeRefused, now: datetime) -> Placed | Hibernated:
@@ -80,7 +78,7 @@ def on_resize_refused(state: Provisioned | Ready, told: ResizeRefused, now: date
     if back is not state and isinstance(back, Ready) and asked is not None and asked.demanded:
         refused_growth = needs_more_machines(asked.before, told.lots)
         ungrown = UnmetDemand(reason=told.reason, message=told.message) if refused_growth else None
-        return msgspec.structs.replace(back, grows_from=now + IDLE_PAUSE, ungrown=ungrown)
+        return back.but(grows_from=now + IDLE_PAUSE, ungrown=ungrown)
     return _hibernate_if_wished(back)
 
 

@@ -28,9 +28,7 @@ def possible_change(need: Need, wanted: Need, placed: Callable[[Need], Placement
             wanted = settled(need, wanted)
     if complaint := price_cap_refusal(wanted, placed(wanted)):
         complaints.append(complaint)
-        wanted = msgspec.structs.replace(
-            wanted, pools=need.pools, max_price_per_hour=need.max_price_per_hour, hibernate=need.hibernate
-        )
+        wanted = wanted.but(pools=need.pools, max_price_per_hour=need.max_price_per_hour, hibernate=need.hibernate)
     return wanted, "; ".join(complaints)
 
 
@@ -58,11 +56,11 @@ def _with_frozen_kept(need: Need, wanted: Need) -> Need:
     free = {field: getattr(wanted, field) for field in FREE}
     pools = tuple(_with_sizes(had[pool.name], pool) if pool.name in had else pool for pool in wanted.pools)
     adopt = wanted.adopt if _adopted(need) == _adopted(wanted) else need.adopt
-    return msgspec.structs.replace(need, **(free | {"pools": pools, "adopt": adopt}))
+    return need.but(**(free | {"pools": pools, "adopt": adopt}))
 
 
 def _with_sizes(had: Pool, pool: Pool) -> Pool:
-    return msgspec.structs.replace(had, **{field: getattr(pool, field) for field in SIZES})
+    return had.but(**{field: getattr(pool, field) for field in SIZES})
 
 
 def _pool_swap_refusal(need: Need, wanted: Need) -> str:
@@ -77,7 +75,7 @@ def _pool_swap_refusal(need: Need, wanted: Need) -> str:
 def _with_current_pools(need: Need, wanted: Need) -> Need:
     """The wanted need with the current set of pools, in their wanted sizes."""
     has = _by_name(wanted)
-    return msgspec.structs.replace(wanted, pools=tuple(has.get(pool.name, pool) for pool in need.pools))
+    return wanted.but(pools=tuple(has.get(pool.name, pool) for pool in need.pools))
 
 
 def _start_size_refusal(need: Need, wanted: Need) -> str:
@@ -92,9 +90,7 @@ def _with_start_sizes(need: Need, wanted: Need) -> Need:
     """The wanted need with the current start sizes of pools that an autoscaler sizes."""
     had = _by_name(need)
     pools = (had.get(pool.name) if pool.name in set(_restarted_pools(need, wanted)) else None for pool in wanted.pools)
-    return msgspec.structs.replace(
-        wanted, pools=tuple(was or pool for was, pool in zip(pools, wanted.pools, strict=True))
-    )
+    return wanted.but(pools=tuple(was or pool for was, pool in zip(pools, wanted.pools, strict=True)))
 
 
 CHANGE_RULES = (
@@ -129,7 +125,7 @@ def _differing_fields(one: msgspec.Struct, other: msgspec.Struct, but: tuple[str
 
 def _adopted(need: Need) -> Adopt | None:
     """What is adopted, without what happens to it at the end: that can change at any time."""
-    return need.adopt and msgspec.structs.replace(need.adopt, on_release=OnRelease.KEEP)
+    return need.adopt and need.adopt.but(on_release=OnRelease.KEEP)
 
 
 def _by_name(need: Need) -> dict[str, Pool]:

@@ -2,8 +2,6 @@
 
 from datetime import datetime, timedelta
 
-import msgspec
-
 from schemas.attempts import AttemptGone, LaunchFailed
 from schemas.cluster import (
     NOT_INSTALLED,
@@ -54,7 +52,7 @@ def on_ranked_stalled(state: Stalled, market: Ranked, now: datetime) -> Stalled 
         return state
     if not market.placements:
         return wait_or_stall(state, market, now)
-    return _launch(msgspec.structs.replace(state, tried=()), market, now) if _matches_pools(state, market) else state
+    return _launch(state.but(tried=()), market, now) if _matches_pools(state, market) else state
 
 
 def on_launch_failed(state: Launching, failure: LaunchFailed, now: datetime) -> Launching | Placing:
@@ -171,13 +169,13 @@ def _launch(state: Pending | Placing | Stalled, market: Ranked, now: datetime) -
 def _fail_refused(state: Placed, seen: InfraSeen, now: datetime) -> Placing:
     """Fail the attempt for the back end's reason; without a zone of its own, it blames the whole region."""
     at = state.attempt.placement
-    lots = tuple(msgspec.structs.replace(lot, zone="") if seen.zoneless else lot for lot in at.lots)
-    tried = msgspec.structs.replace(state.attempt, placement=msgspec.structs.replace(at, lots=lots))
-    return _fail(msgspec.structs.replace(state, attempt=tried), seen.failure, seen.message, now)
+    lots = tuple(lot.but(zone="") if seen.zoneless else lot for lot in at.lots)
+    tried = state.attempt.but(placement=at.but(lots=lots))
+    return _fail(state.but(attempt=tried), seen.failure, seen.message, now)
 
 
 def _fail(state: Placed, reason: str, message: str, now: datetime) -> Placing:
-    failed = msgspec.structs.replace(state.attempt, reason=reason, message=message, failed_at=now)
+    failed = state.attempt.but(reason=reason, message=message, failed_at=now)
     return state.to(Placing, attempt=failed, held="", wish=relaunch_wish(state))
 
 

@@ -6,8 +6,6 @@ It is recalled if its Colony remains and its objects tell enough, and released o
 from collections.abc import Iterable
 from datetime import datetime
 
-import msgspec
-
 from schemas.attempts import AttemptRecovered, AttemptUnrecoverable, OrphanCreated
 from schemas.cluster import Launching, Pending, Provisioned, Released, Releasing
 from schemas.infra import InfraSeen, Remains
@@ -22,7 +20,7 @@ from services.provisioning.placement.adoption import UNPRICED, existing_lot
 
 def request(_: None, wish: Wish, now: datetime) -> Pending | Provisioned | Releasing | Released:
     """The first state of a cluster, which depends on the objects that are left of an earlier life."""
-    left, asked = wish.remains or Remains(), msgspec.structs.replace(wish, remains=None)
+    left, asked = wish.remains or Remains(), wish.but(remains=None)
     newest = max((seen for seen in left.found if _is_ours(wish, seen)), key=lambda seen: seen.attempt, default=None)
     uid = newest.uid if newest else f"{wish.uid}.{wish.generation}"
     new = Pending(uid=uid, correlation=wish.uid, wish=asked, attempts=newest.attempt if newest else 0)
@@ -31,7 +29,7 @@ def request(_: None, wish: Wish, now: datetime) -> Pending | Provisioned | Relea
     if newest is None:
         known = _with_orphans(new, left.found)
         return known.to(Released, because="Deleted") if wish.deleting else known
-    known = _with_orphans(msgspec.structs.replace(new, standing=_unpriced_attempt(newest, wish.need)), left.found)
+    known = _with_orphans(new.but(standing=_unpriced_attempt(newest, wish.need)), left.found)
     return release_recalled(known, newest, now) if wish.deleting else known
 
 
@@ -55,8 +53,8 @@ def on_recalled(state: Pending, told: AttemptRecovered, now: datetime) -> Pendin
     """Go on with the recalled attempt and follow the newest wish; what it cost before is unknown."""
     if state.standing is None or told.attempt != state.standing.number:
         return state
-    attempt = msgspec.structs.replace(state.standing, placement=told.placement, message=told.message)
-    before = msgspec.structs.replace(state.wish, need=told.need, generation=state.wish.generation - 1)
+    attempt = state.standing.but(placement=told.placement, message=told.message)
+    before = state.wish.but(need=told.need, generation=state.wish.generation - 1)
     deadline = now + LAUNCH_LIMIT
     stood = state.to(Launching, wish=before, attempt=attempt, billed_since=now, deadline=deadline)
     return follow_wish(stood, state.wish, now)
@@ -66,10 +64,8 @@ def on_not_recalled(state: Pending, told: AttemptUnrecoverable) -> Pending:
     """Release the attempt as an orphan, and launch a new one."""
     if state.standing is None or told.attempt != state.standing.number:
         return state
-    stray = msgspec.structs.replace(
-        state.standing, backend=state.wish.need.backend, reason="Lost", message=told.message
-    )
-    return add_orphan(msgspec.structs.replace(state, standing=None), OrphanCreated(stray))
+    stray = state.standing.but(backend=state.wish.need.backend, reason="Lost", message=told.message)
+    return add_orphan(state.but(standing=None), OrphanCreated(stray))
 
 
 def _is_ours(wish: Wish, seen: InfraSeen) -> bool:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-import msgspec
-
 from schemas.cluster import Placed, Resizing
 from schemas.placement import Lot, Placement
 from schemas.wish import Need, Pool
@@ -13,7 +11,7 @@ def kept_placement(state: Placed, wanted: Need) -> Placement:
     """The lots that remain, in their wanted size, without the pools that are no longer wanted."""
     names = {pool.name for pool in wanted.pools}
     kept = (lot for lot in state.attempt.placement.lots if lot.pool in names)
-    return msgspec.structs.replace(state.attempt.placement, lots=sized_lots(kept, state.wish.need, wanted))
+    return state.attempt.placement.but(lots=sized_lots(kept, state.wish.need, wanted))
 
 
 def pools_without_lot(state: Placed, wanted: Need) -> tuple[Pool, ...]:
@@ -32,19 +30,19 @@ def sized_lots(lots: Iterable[Lot], had: Need, need: Need) -> tuple[Lot, ...]:
 
 def _with_nodes(lot: Lot, nodes: int) -> Lot:
     """The lot with this number of nodes; nodes that somebody else added are counted again after a change."""
-    return lot if nodes == lot.nodes else msgspec.structs.replace(lot, nodes=nodes, extra=0)
+    return lot if nodes == lot.nodes else lot.but(nodes=nodes, extra=0)
 
 
 def as_ordered(lots: Iterable[Lot]) -> tuple[Lot, ...]:
     """The lots in the sizes the back end is told, without what an autoscaler or anybody else made of them."""
-    return tuple(msgspec.structs.replace(lot, nodes=lot.least, extra=0) for lot in lots)
+    return tuple(lot.but(nodes=lot.least, extra=0) for lot in lots)
 
 
 def _with_bounds(lot: Lot, pool: Pool | None) -> Lot:
     """The lot with the pool's current bounds."""
     if lot.group is None or pool is None:
         return lot
-    return msgspec.structs.replace(lot, group=msgspec.structs.replace(lot.group, least=pool.least, most=pool.most))
+    return lot.but(group=lot.group.but(least=pool.least, most=pool.most))
 
 
 def _nodes(lot: Lot, had: Pool | None, pool: Pool | None) -> int:
@@ -73,8 +71,8 @@ def need_before(need: Need, back: Resizing) -> Need:
     had, nodes = back.pools or need.pools, {lot.pool: lot.least for lot in back.before}
     most = {lot.pool: lot.group.most for lot in back.before if lot.group}
     if not any(nodes.values()):
-        return msgspec.structs.replace(need, hibernate=True, pools=had)
+        return need.but(hibernate=True, pools=had)
     kept = {pool.name: pool.nodes for pool in had if pool.least <= nodes[pool.name] <= pool.most}
     sizes = ((pool, (nodes | kept)[pool.name], most.get(pool.name, pool.max_nodes)) for pool in had)
-    pools = tuple(msgspec.structs.replace(pool, nodes=size, max_nodes=limit) for pool, size, limit in sizes)
-    return msgspec.structs.replace(need, hibernate=False, pools=pools)
+    pools = tuple(pool.but(nodes=size, max_nodes=limit) for pool, size, limit in sizes)
+    return need.but(hibernate=False, pools=pools)

@@ -8,8 +8,6 @@ released in parallel with everything else.
 from datetime import datetime
 from typing import TypeVar
 
-import msgspec
-
 from schemas.attempts import AttemptBlocked, AttemptGone, OrphanCreated
 from schemas.cluster import (
     ClusterState,
@@ -78,14 +76,14 @@ def release_requested(state: Pending, order: TeardownReleasing, now: datetime) -
 
 def _final_wish(order: TeardownReleasing, wish: Wish) -> Wish:
     """The wish as the cluster ends with it: a request made after the end was decided asks for the next cluster."""
-    return msgspec.structs.replace(wish, asked_at=order.wish.asked_at)
+    return wish.but(asked_at=order.wish.asked_at)
 
 
 def on_attempt_blocked(state: Launching | Placing | Releasing, held: AttemptBlocked) -> Launching | Placing | Releasing:
     """Keep what people have to mend before the attempt can go on."""
     if state.attempt is None or held.attempt != state.attempt.number:
         return state
-    return msgspec.structs.replace(state, held=held.message)
+    return state.but(held=held.message)
 
 
 def finish_release(state: Releasing, gone: AttemptGone, now: datetime) -> ClusterState | Released:
@@ -136,8 +134,8 @@ def add_orphan(state: S, late: OrphanCreated) -> S:
     """Add an orphan, even if it seems to be the current attempt: its reporter read a newer state than this one."""
     if any(_same_attempt(stray, late.stray) for stray in state.strays):
         return state
-    stray = msgspec.structs.replace(late.stray, reason=late.stray.reason or LATE)
-    return msgspec.structs.replace(state, strays=(*state.strays, stray))
+    stray = late.stray.but(reason=late.stray.reason or LATE)
+    return state.but(strays=(*state.strays, stray))
 
 
 def add_seen_orphan(state: S, seen: InfraSeen) -> S:
@@ -157,7 +155,7 @@ def add_seen_orphan(state: S, seen: InfraSeen) -> S:
 def remove_orphan(state: ClusterState, gone: AttemptGone) -> ClusterState:
     """Forget an orphan that is gone."""
     left = tuple(stray for stray in state.strays if not is_about(stray, gone))
-    return state if left == state.strays else msgspec.structs.replace(state, strays=left)
+    return state if left == state.strays else state.but(strays=left)
 
 
 def is_about(attempt: Attempt, gone: AttemptGone) -> bool:

@@ -3,8 +3,6 @@
 from datetime import datetime, timedelta
 from zlib import crc32
 
-import msgspec
-
 from schemas.attempts import MarketChanged
 from schemas.cluster import NOT_INSTALLED, Pending, Placing, Released, Releasing, Stalled, Waiting
 from schemas.entity import Due
@@ -24,7 +22,7 @@ def request_again(state: Released, wish: Wish) -> Released | Pending:
     if wish.uid == state.wish.uid and not wish.asks_anew(state.wish):
         # However its Colony changes, what ran out of time or work is bought again for no edit.
         deleted = wish.deleting and wish.newer_than(state.wish)
-        return msgspec.structs.replace(state, wish=wish) if deleted else state
+        return state.but(wish=wish) if deleted else state
     if wish.deleting:
         return state
     return Pending(uid=_incarnation(wish), correlation=wish.uid, wish=wish, strays=state.strays)
@@ -32,14 +30,14 @@ def request_again(state: Released, wish: Wish) -> Released | Pending:
 
 def replace_wish(state: Pending | Placing, wish: Wish) -> Pending | Placing:
     """Follow the newest wish: nothing has been launched yet."""
-    return msgspec.structs.replace(state, wish=wish) if wish.newer_than(state.wish) else state
+    return state.but(wish=wish) if wish.newer_than(state.wish) else state
 
 
 def on_wish_releasing(state: Releasing, wish: Wish) -> Releasing:
     """Keep the newest wish, unless it asks for the next cluster: that one is requested once this one is released."""
     if not wish.newer_than(state.wish) or wish.asks_anew(state.wish):
         return state
-    return msgspec.structs.replace(state, wish=wish)
+    return state.but(wish=wish)
 
 
 def on_wish_unplaced(state: Stalled | Waiting, wish: Wish) -> Stalled | Waiting | Pending:
@@ -47,7 +45,7 @@ def on_wish_unplaced(state: Stalled | Waiting, wish: Wish) -> Stalled | Waiting 
     if not wish.newer_than(state.wish):
         return state
     if wish.deleting:
-        return msgspec.structs.replace(state, wish=wish)
+        return state.but(wish=wish)
     return state.to(Pending, wish=wish, tried=())
 
 
@@ -73,7 +71,7 @@ def place_again(state: Waiting, _: Due, now: datetime) -> Waiting | Placing:
 
 def on_market_moved(state: Waiting, _: MarketChanged, now: datetime) -> Waiting:
     """Ask the market soon."""
-    return msgspec.structs.replace(state, until=min(state.until, now + SETTLE_TIME))
+    return state.but(until=min(state.until, now + SETTLE_TIME))
 
 
 def _jitter(uid: str) -> float:

@@ -3,8 +3,6 @@
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-import msgspec
-
 from schemas.cluster import Placed, Provisioned, Ready, Resizing
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
@@ -34,24 +32,22 @@ def follow_wish(state: F, wish: Wish, now: datetime) -> F:
     """
     if not wish.newer_than(state.wish):
         return state
-    kept = msgspec.structs.replace(wish, need=state.wish.need)
+    kept = wish.but(need=state.wish.need)
     if wish.deleting:
-        return msgspec.structs.replace(state, wish=kept, refused="", wanted=None)
+        return state.but(wish=kept, refused="", wanted=None)
     version = version_refusal(state, wish.need)
     same = with_version(wish, state.wish.need.kubernetes_version).need
     wanted, rest = possible_change(state.wish.need, same, lambda need: kept_placement(state, need))
     refused = "; ".join(filter(None, (version, rest)))
     state = state if version else set_target_version(state, wish.need, now)
     if pools_without_lot(state, wanted):
-        return msgspec.structs.replace(state, wish=kept, refused=refused, wanted=wanted)
-    return apply_wish(
-        state, msgspec.structs.replace(wish, need=wanted), kept_placement(state, wanted).lots, now, refused=refused
-    )
+        return state.but(wish=kept, refused=refused, wanted=wanted)
+    return apply_wish(state, wish.but(need=wanted), kept_placement(state, wanted).lots, now, refused=refused)
 
 
 def apply_wish(state: F, wish: Wish, lots: tuple[Lot, ...], now: datetime, *, refused: str = "") -> F:
     """Give the cluster this wish and these lots; `refused` says which part of the wish is not possible."""
-    known = msgspec.structs.replace(state, wish=wish, refused=refused, wanted=None)
+    known = state.but(wish=wish, refused=refused, wanted=None)
     # After a refusal nobody knows what the back end has: another replica may have told it an older size meanwhile.
     if lots == state.attempt.placement.lots and not state.refused:
         return known
@@ -66,7 +62,7 @@ def on_resized(state: F, told: Resized, now: datetime) -> F:
         return state
     newest = as_ordered(told.lots) == as_ordered(state.attempt.placement.lots)
     resizing = state.resizing or (None if newest else _new_resizing(state, state.attempt.placement.lots, now))
-    return state if resizing is None else _with_resizing(state, msgspec.structs.replace(resizing, ordered=newest))
+    return state if resizing is None else _with_resizing(state, resizing.but(ordered=newest))
 
 
 def undo_resize(state: F, told: ResizeRefused, now: datetime) -> F:
@@ -77,9 +73,9 @@ def undo_resize(state: F, told: ResizeRefused, now: datetime) -> F:
         return state
     refused = state.refused if resizing.demanded else told.message
     if not resizing.before or as_ordered(resizing.before) == as_ordered(lots):
-        return msgspec.structs.replace(state, resizing=None, refused=refused)
+        return state.but(resizing=None, refused=refused)
     need = need_before(state.wish.need, resizing)
-    known = msgspec.structs.replace(state, wish=msgspec.structs.replace(state.wish, need=need), refused=refused)
+    known = state.but(wish=state.wish.but(need=need), refused=refused)
     return begin_resize(known, resizing.before, now, before=())
 
 
@@ -89,7 +85,7 @@ def finish_resize(state: F, seen: ClusterSeen) -> F:
     reached = seen.nodes == bought.nodes and not any(short(state, seen, bought.lots))
     if resizing is None or not resizing.ordered or not reached:
         return state
-    return msgspec.structs.replace(state, resizing=None)
+    return state.but(resizing=None)
 
 
 def mark_resize_late(state: F, _: Due, now: datetime) -> F:
@@ -97,7 +93,7 @@ def mark_resize_late(state: F, _: Due, now: datetime) -> F:
     resizing = state.resizing
     if resizing is None or now < resizing.until:
         return state
-    return msgspec.structs.replace(state, resizing=msgspec.structs.replace(resizing, late=True))
+    return state.but(resizing=resizing.but(late=True))
 
 
 def mark_late(state: F, due: Due, now: datetime) -> F:
@@ -115,16 +111,15 @@ def begin_resize(
     state: F, lots: tuple[Lot, ...], now: datetime, *, before: tuple[Lot, ...], pools: tuple[Pool, ...] = ()
 ) -> F:
     """Begin a resize to these lots: until now it is billed at the old price."""
-    resizing = msgspec.structs.replace(_new_resizing(state, lots, now), before=before, pools=pools)
+    resizing = _new_resizing(state, lots, now).but(before=before, pools=pools)
     return _with_resizing(rebill(state, lots, now), resizing)
 
 
 def rebill(state: F, lots: tuple[Lot, ...], now: datetime) -> F:
     """Bill these lots from now on."""
     placement = state.attempt.placement
-    return msgspec.structs.replace(
-        state,
-        attempt=msgspec.structs.replace(state.attempt, placement=msgspec.structs.replace(placement, lots=lots)),
+    return state.but(
+        attempt=state.attempt.but(placement=placement.but(lots=lots)),
         cost_usd=cost(state, placement, state.billed_since, now),
         billed_since=now,
     )
@@ -161,4 +156,4 @@ def _unordered(state: Placed) -> Resizing | None:
 
 
 def _with_resizing(state: F, resizing: Resizing) -> F:
-    return msgspec.structs.replace(state, resizing=resizing)
+    return state.but(resizing=resizing)

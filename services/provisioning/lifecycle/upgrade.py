@@ -3,8 +3,6 @@
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-import msgspec
-
 from schemas.cluster import Hibernated, Launching, Placed, Provisioned, Ready, Upgrading
 from schemas.entity import Due
 from schemas.upgrade import Rolling, Upgraded, UpgradeRefused
@@ -42,7 +40,7 @@ def set_target_version(state: F, wanted: Need, now: datetime) -> F:
     if version == target_version(state):
         return state
     upgrading = None if version == state.wish.need.kubernetes_version else Upgrading(version=version, until=now)
-    return begin_upgrade(msgspec.structs.replace(state, upgrading=upgrading), now)
+    return begin_upgrade(state.but(upgrading=upgrading), now)
 
 
 def begin_upgrade(state: F, now: datetime) -> F:
@@ -50,29 +48,29 @@ def begin_upgrade(state: F, now: datetime) -> F:
     if state.upgrading is None:
         return state
     until = now + MACHINE_LIMIT * (1 + state.attempt.placement.nodes)
-    return msgspec.structs.replace(state, upgrading=msgspec.structs.replace(state.upgrading, until=until))
+    return state.but(upgrading=state.upgrading.but(until=until))
 
 
 def on_rolling(state: R, told: Rolling) -> R:
     """Keep the progress of the upgrade."""
     if not _is_current(state, told) or state.upgrading is None:
         return state
-    return msgspec.structs.replace(state, upgrading=msgspec.structs.replace(state.upgrading, progress=told.message))
+    return state.but(upgrading=state.upgrading.but(progress=told.message))
 
 
 def on_upgraded(state: R, told: Upgraded) -> R:
     """End the upgrade: the wish, and the one for pools still to be bought, say the new version."""
     if not _is_current(state, told):
         return state
-    wanted = state.wanted and msgspec.structs.replace(state.wanted, kubernetes_version=told.version)
-    return msgspec.structs.replace(state, wish=with_version(state.wish, told.version), wanted=wanted, upgrading=None)
+    wanted = state.wanted and state.wanted.but(kubernetes_version=told.version)
+    return state.but(wish=with_version(state.wish, told.version), wanted=wanted, upgrading=None)
 
 
 def on_upgrade_refused(state: R, told: UpgradeRefused) -> R:
     """End the upgrade and say why it was refused."""
     if not _is_current(state, told):
         return state
-    return msgspec.structs.replace(state, upgrading=None, refused=told.message)
+    return state.but(upgrading=None, refused=told.message)
 
 
 def mark_upgrade_late(state: F, _: Due, now: datetime) -> F:
@@ -80,7 +78,7 @@ def mark_upgrade_late(state: F, _: Due, now: datetime) -> F:
     upgrading = state.upgrading
     if upgrading is None or upgrading.late or now < upgrading.until:
         return state
-    return msgspec.structs.replace(state, upgrading=msgspec.structs.replace(upgrading, late=True))
+    return state.but(upgrading=upgrading.but(late=True))
 
 
 def tolerated_shortfall(state: Placed) -> tuple[int, int]:
@@ -98,7 +96,7 @@ def ready_deadline(state: Placed, deadline: datetime) -> datetime:
 
 def with_version(wish: Wish, version: str) -> Wish:
     """The wish with another version."""
-    return msgspec.structs.replace(wish, need=msgspec.structs.replace(wish.need, kubernetes_version=version))
+    return wish.but(need=wish.need.but(kubernetes_version=version))
 
 
 def _is_current(state: Placed, told: Rolling | Upgraded | UpgradeRefused) -> bool:
@@ -108,7 +106,7 @@ def _is_current(state: Placed, told: Rolling | Upgraded | UpgradeRefused) -> boo
 
 def full_wish(state: Placed) -> Wish:
     """The wish with everything asked for, including pools that are still to be bought."""
-    return msgspec.structs.replace(state.wish, need=state.wanted or state.wish.need)
+    return state.wish.but(need=state.wanted or state.wish.need)
 
 
 def relaunch_wish(state: Placed) -> Wish:

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-import msgspec
-
 from schemas.attempts import AttemptRecovered, AttemptUnrecoverable
 from schemas.inventory import Offer
 from schemas.placement import Attempt, Lot, NodeGroup, Placement, Ranked
@@ -137,21 +135,19 @@ def _existing_need(need: Need, there: Standing) -> Need:
     standing = {stood.pool for stood in there.pools} or {""}
     pools = tuple(pool for pool in need.pools if standing == {""} or pool.name in standing)
     asleep = bool(there.pools) and not any(stood.nodes for stood in there.pools)
-    known = msgspec.structs.replace(
-        need, pools=pools, hibernate=asleep, kubernetes_version=there.version or need.kubernetes_version
-    )
+    known = need.but(pools=pools, hibernate=asleep, kubernetes_version=there.version or need.kubernetes_version)
     if asleep:
         return known
     sized = tuple(_existing_pool(need, pool, stood) for pool, stood in paired_pools(known, there))
-    return msgspec.structs.replace(known, pools=sized)
+    return known.but(pools=sized)
 
 
 def _existing_pool(need: Need, pool: Pool, stood: Stood) -> Pool:
     """Of what grows and shrinks by itself the size says nothing of what was asked for."""
-    return pool if pool.elastic or need.autoscaled else msgspec.structs.replace(pool, nodes=stood.nodes)
+    return pool if pool.elastic or need.autoscaled else pool.but(nodes=stood.nodes)
 
 
 def _recalled_lot(need: Need, pool: Pool, stood: Stood, market: OfferIndex, place: RegionKey) -> Lot:
     made = existing_lot(pool, stood, node_price(need, pool, stood, market, place) or 0.0)
     group = NodeGroup(least=pool.least, most=pool.most) if need.autoscaled else None
-    return msgspec.structs.replace(made, group=group)
+    return made.but(group=group)

@@ -11,8 +11,6 @@ from heapq import heapify, heappop, heapreplace
 from itertools import islice
 from operator import itemgetter
 
-import msgspec
-
 from schemas.market import CapacitySeen
 from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Need, Pool, Spot, Wish
@@ -71,11 +69,8 @@ def rank(  # noqa: PLR0913 - the wish, and everything it is held against
 
 def on_demand_first(wish: Wish) -> Wish:
     """The same on machines that the cloud does not take back, where spot is not all that is asked for."""
-    pools = tuple(
-        msgspec.structs.replace(pool, spot=Spot.NEVER) if pool.spot is Spot.PREFERRED else pool
-        for pool in wish.need.pools
-    )
-    return msgspec.structs.replace(wish, need=msgspec.structs.replace(wish.need, pools=pools))
+    pools = tuple(pool.but(spot=Spot.NEVER) if pool.spot is Spot.PREFERRED else pool for pool in wish.need.pools)
+    return wish.but(need=wish.need.but(pools=pools))
 
 
 def compared_price(asked: OfferQuery, placement: Placement) -> float:
@@ -230,5 +225,5 @@ def at_largest_size(need: Need) -> Need:
     """What such a cluster may come to: every pool as large as it may be."""
     if not need.autoscaled:
         return need
-    pools = (msgspec.structs.replace(pool, nodes=pool.most, min_nodes=pool.least) for pool in need.pools)
-    return msgspec.structs.replace(need, pools=tuple(pools))
+    pools = (pool.but(nodes=pool.most, min_nodes=pool.least) for pool in need.pools)
+    return need.but(pools=tuple(pools))
