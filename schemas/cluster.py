@@ -128,19 +128,24 @@ class Launching(Placed, frozen=True, kw_only=True):
     """What the management cluster lacks for it now; empty while nothing is lacking."""
 
 
+class WithApi(Placed, frozen=True, kw_only=True):
+    """What is known once its API has answered."""
+
+    kubeconfig: str
+    """Name of the Secret."""
+
+
 @state("cluster", "provisioned", owner=OWNER)
-class Provisioned(Placed, frozen=True, kw_only=True):
+class Provisioned(WithApi, frozen=True, kw_only=True):
     """Its API answers; not all of its accelerators are there."""
 
     deadline: datetime
-    kubeconfig: str
-    """Name of the Secret."""
     was_ready: bool = False
     """All of its accelerators were there before."""
 
 
 @state("cluster", "ready", owner=OWNER)
-class Ready(Placed, frozen=True, kw_only=True):
+class Ready(WithApi, frozen=True, kw_only=True):
     """Every accelerator that was bought can be used.
 
     It is said again, one revision on, when only the wish for it or a count changes; whoever wants to know when it
@@ -148,7 +153,6 @@ class Ready(Placed, frozen=True, kw_only=True):
     `price_per_hour` of each lot times its `nodes` and `extra`, and `control_plane_per_hour`.
     """
 
-    kubeconfig: str
     shrinks_at: datetime | None = None
     """When pools go to the fewest nodes they may have, unless something is used before."""
     lulls: dict[str, datetime] = msgspec.field(default_factory=dict)
@@ -160,10 +164,8 @@ class Ready(Placed, frozen=True, kw_only=True):
 
 
 @state("cluster", "hibernated", owner=OWNER)
-class Hibernated(Placed, frozen=True, kw_only=True):
+class Hibernated(WithApi, frozen=True, kw_only=True):
     """Its machines are given back until it is asked to wake; its API stays."""
-
-    kubeconfig: str
 
 
 @state("cluster", "releasing", owner=OWNER)
@@ -204,6 +206,17 @@ class Stalled(ClusterState, frozen=True, kw_only=True):
 
     reason: str
     message: str
+
+
+Holding = Placing | Placed | Releasing
+"""States that hold an attempt's machines, or may: they have `attempt` and `billed_since`."""
+Blockable = Placing | Launching | Releasing
+"""States that can be blocked by what people have to mend: they have `held`."""
+
+
+def kubeconfig_of(state: object) -> str:
+    """The name of the Secret with a cluster's kubeconfig; empty before its API has answered, and after its end."""
+    return state.kubeconfig if isinstance(state, WithApi) else ""
 
 
 LIFECYCLE = Lifecycle(

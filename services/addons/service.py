@@ -9,7 +9,7 @@ from events.kube.client import Kube
 from events.meters import Meters
 from schemas import cluster, teardown
 from schemas.addon import AddonUnwanted, AddonWanted, addon_name
-from schemas.cluster import ClusterState, Released, Releasing, Stalled, Waiting
+from schemas.cluster import ClusterState, Released, Releasing, Stalled, Waiting, kubeconfig_of
 from schemas.entity import State
 from schemas.subjects import Key
 from schemas.teardown import Cleaning, Ending
@@ -53,7 +53,7 @@ def wanted(state: ClusterState, addon: str, digest: str) -> AddonWanted:
         addon=addon,
         digest=digest,
         correlation=state.correlation,
-        kubeconfig=getattr(state, "kubeconfig", ""),
+        kubeconfig=kubeconfig_of(state),
         as_of=state.since,
     )
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from schemas.accelerators import serves
-from schemas.cluster import ClusterState, Placed
+from schemas.cluster import ClusterState, Holding, Placed
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Attempt, Lot, Placement
 
@@ -136,7 +136,7 @@ def cost(state: ClusterState, placement: Placement, since: datetime | None, now:
 
 def held(state: ClusterState) -> tuple[Attempt | None, datetime | None]:
     """What it has, or may have, and since when that costs what its placement says."""
-    return getattr(state, "attempt", None), getattr(state, "billed_since", None)
+    return (state.attempt, state.billed_since) if isinstance(state, Holding) else (None, None)
 
 
 def so_far(state: ClusterState, now: datetime) -> float:

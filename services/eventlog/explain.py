@@ -10,6 +10,7 @@ from schemas.cluster import (
     Hibernated,
     Launching,
     Pending,
+    Placed,
     Placing,
     Provisioned,
     Ready,
@@ -153,7 +154,7 @@ def account(history: Sequence[ClusterState], now: datetime) -> Account:
         attempts=tuple(life.told(now) for life in _lives(lived).values()),
         cost_usd=so_far(last, now),
         interruptions=last.interruptions,
-        refused=getattr(last, "refused", ""),
+        refused=last.refused if isinstance(last, Placed) else "",
         waits_for=WAITS.get(type(last), lambda _: "")(last),
         because=last.because if isinstance(last, Releasing | Released) else "",
     )

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from schemas.cluster import ClusterState, Ready, Released
+from schemas.cluster import ClusterState, Placed, Ready, Released, kubeconfig_of
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from schemas.teardown import Armed, Draining, Gone, Stuck, TeardownReleasing, TeardownState, Verifying, Warned
@@ -101,8 +101,8 @@ def _late(state: TeardownState, cluster: ClusterState) -> bool:
 
 def _up_to_date(state: W, cluster: ClusterState) -> W:
     ready_since = state.ready_since or (cluster.since if isinstance(cluster, Ready) else None)
-    kubeconfig = getattr(cluster, "kubeconfig", "")
-    lent = getattr(cluster, "lent", False)
+    kubeconfig = kubeconfig_of(cluster)
+    lent = isinstance(cluster, Placed) and cluster.lent
     known = lose(state) if state.kubeconfig not in ("", kubeconfig) else state
     known = known.but(wish=cluster.wish, ready_since=ready_since, kubeconfig=kubeconfig, lent=lent)
     return state if known == state else known.but(as_of=cluster.since)

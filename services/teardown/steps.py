@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from schemas import durations
 from schemas.addon import Withdrawn
-from schemas.cluster import ClusterState, Released
+from schemas.cluster import ClusterState, Released, kubeconfig_of
 from schemas.cluster import Releasing as BeingReleased
 from schemas.entity import Due
 from schemas.registry import declared
@@ -85,7 +85,7 @@ def amend(state: Going, cluster: ClusterState, now: datetime) -> Going | Teardow
     """How long its end may take, and whether it waits at all, can be said while it goes on."""
     if cluster.uid != state.uid or cluster.since < state.as_of:
         return state
-    if state.kubeconfig and not getattr(cluster, "kubeconfig", ""):
+    if state.kubeconfig and not kubeconfig_of(cluster):
         return _give_up(state, LOST, now)
     known = _heeding(state, cluster)
     return _give_up(known, "its end was forced", now) if known.wish.force else known

@@ -8,6 +8,7 @@ import pytest
 from schemas.crds import COLONY
 from schemas.generate.anything import anything
 from schemas.generate.discover import lifecycles
+from schemas.limits import Limits
 from schemas.registry import declarations
 from schemas.wire import WireStruct, wire_name
 
@@ -70,3 +71,10 @@ def test_intake_and_states_share_no_type_and_no_subject():
     assert not {each.type for each in intake} & {each.type for each in states}
     assert not {each.event for each in intake} & {each.event for each in states}
     assert not {each.struct.__name__ for each in intake} & {each.struct.__name__ for each in states}
+
+
+def test_a_message_is_repeated_with_other_values_in_some_fields():
+    wish = Limits(idle_after_seconds=60.0)
+    assert wish.but(idle_after_seconds=None) == Limits()
+    with pytest.raises(TypeError):
+        wish.but(unknown=1)

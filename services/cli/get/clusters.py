@@ -10,6 +10,7 @@ import msgspec
 
 from events.bus import Stored
 from schemas import addon, cluster, teardown
+from schemas.entity import State
 from schemas.inventory import ClusterSeen
 from schemas.registry import declared
 from schemas.subjects import names_of
@@ -88,7 +89,7 @@ def _facts(state: object, said: Sequence[object]) -> "Facts | None":
         return None
     from services.gateway.status.facts import Facts
 
-    own = [each for each in said if getattr(each, "uid", "") == state.uid]
+    own = [each for each in said if isinstance(each, State | ClusterSeen) and each.uid == state.uid]
     return Facts(
         state.wish,
         cluster=state,

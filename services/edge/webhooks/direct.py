@@ -47,6 +47,6 @@ def check(event: CloudEvent, endpoint: WebhookEndpoint) -> None:
 
 def direct(asked: ClusterRequest, heard: WebhookDelivery, now: datetime) -> tuple[Message, str]:
     """The request as it is said on the bus, and what makes it one of a kind: who sent it, under which id."""
-    event = caused_event(msgspec.structs.replace(asked, origin=ORIGIN), heard, heard.event.id, heard.endpoint.path, now)
+    event = caused_event(asked.but(origin=ORIGIN), heard, heard.event.id, heard.endpoint.path, now)
     headers, data = encode(event)
     return Message(f"cluster.requested.{token(asked.tenant)}", data, headers), msg_id(event)

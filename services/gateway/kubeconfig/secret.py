@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from events.errors import Denied
 from events.kube.port import Object
+from schemas.cluster import kubeconfig_of
 from schemas.crds.manifest import GROUP, VERSION
 from services.gateway.status.facts import Facts, KubeconfigStatus
 from services.gateway.status.previous import ConditionState
@@ -33,7 +34,7 @@ def sources(facts: Iterable[Facts]) -> KubeconfigSources:
     """The source of each cluster whose API was reached, in the order of the status."""
     found = {}
     for each in facts:
-        secret = getattr(each.cluster, "kubeconfig", "")
+        secret = kubeconfig_of(each.cluster)
         if secret and not each.dropped:
             unreachable = each.seen is not None and not each.seen.known
             found[context(each.wish.colony, each.wish.cluster)] = KubeconfigSource(secret, unreachable)

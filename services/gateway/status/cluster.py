@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from schemas.addon import AddonState, Applying, Degraded, Withdrawn
-from schemas.cluster import ClusterState, Placed, Placing
+from schemas.cluster import ClusterState, Placed, Placing, kubeconfig_of
 from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, OfferStatus, SkippedStatus, TeardownStatus
 from schemas.placement import Attempt
 from schemas.registry import declared
@@ -24,7 +24,7 @@ def cluster_status(facts: Facts, shown: PreviousConditions) -> ClusterStatus:
     founded = state if isinstance(state, Placed) else None
     seen = current_inventory(facts, founded) if founded else None
     nodes, accelerators = ready_totals(facts, founded, seen) if founded and seen else (0, 0)
-    kubeconfig = getattr(state, "kubeconfig", None)
+    kubeconfig = kubeconfig_of(state) or None
     return ClusterStatus(
         name=facts.wish.cluster,
         phase=phase(facts),
@@ -93,7 +93,7 @@ def _teardown(state: TeardownState) -> TeardownStatus:
     skipped = state.skipped if isinstance(state, Ending | Gone) else ()
     return TeardownStatus(
         phase=declared(type(state)).phase,
-        reason=getattr(state, "why", None),
+        reason=state.why if isinstance(state, Warned | Ending | Gone) else None,
         since=without_microseconds(end.began) if end else None,
         at=_at(state),
         message=blocked_message(state) or None,

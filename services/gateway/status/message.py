@@ -5,6 +5,7 @@ from typing import Any
 
 from schemas.addon import Applying, Degraded
 from schemas.cluster import (
+    Blockable,
     ClusterState,
     Hibernated,
     Launching,
@@ -209,4 +210,5 @@ def _deadline_messages(facts: Facts, end: Ending) -> list[str]:
 def _backend_release_message(facts: Facts) -> str:
     """What its back end says about its release."""
     state = facts.cluster
-    return getattr(state, "held", "") or (facts.infra.message if facts.infra and isinstance(state, Releasing) else "")
+    blocked = state.held if isinstance(state, Blockable) else ""
+    return blocked or (facts.infra.message if facts.infra and isinstance(state, Releasing) else "")

@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Callable
 
-import msgspec
-
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
 from services.inventory.read.totals import watch_failed
@@ -53,13 +51,9 @@ class FailureDomain:
     async def _tell(self, error: Exception) -> None:
         """What was said last of it is stale, and why."""
         levels = [*self._publisher.said(NodeSeen), *self._publisher.said(StorageSeen)]
-        whole = msgspec.structs.replace(self._publisher.last(ClusterSeen) or self._blank, known=False)
+        whole = (self._publisher.last(ClusterSeen) or self._blank).but(known=False)
         try:
-            await self._publisher.say_all(
-                [(name, msgspec.structs.replace(one, freshness="stale")) for name, one in levels]
-            )
-            await self._publisher.say(
-                msgspec.structs.replace(whole, freshness="stale", degraded=(watch_failed(error),))
-            )
+            await self._publisher.say_all([(name, one.but(freshness="stale")) for name, one in levels])
+            await self._publisher.say(whole.but(freshness="stale", degraded=(watch_failed(error),)))
         except Exception as again:  # noqa: BLE001 - it is logged, and the cluster is watched anew all the same
             self._failures.record(self._key, again)

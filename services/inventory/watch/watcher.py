@@ -6,7 +6,6 @@ from contextlib import aclosing
 from datetime import datetime
 from itertools import chain
 
-import msgspec
 import structlog
 
 from events.backoff import Backoff
@@ -232,7 +231,7 @@ class Watcher:
             await self._publisher.say_all(list(self._gone(NodeSeen, self._contents.nodes)))
         last = self._publisher.last(ClusterSeen)
         whole = self._contents.cluster(last, self._clock())
-        whole = msgspec.structs.replace(whole, degraded=(*whole.degraded, *self._troubles()))
+        whole = whole.but(degraded=(*whole.degraded, *self._troubles()))
         self._warn((trouble for trouble in whole.degraded if trouble.reason == UNREADABLE), last, "")
         if await self._publisher.say(self._fresh(whole)):
             self._measures.soon()
@@ -277,16 +276,16 @@ class Watcher:
         if not self._stale:
             return level
         if isinstance(level, ClusterSeen):
-            level = msgspec.structs.replace(level, known=False)
-        return msgspec.structs.replace(level, freshness="stale")
+            level = level.but(known=False)
+        return level.but(freshness="stale")
 
     def _gone(self, kind: type[NodeSeen | StorageSeen], there: Iterable[str]) -> Iterable[tuple[str, Level]]:
         """What was said and is not in a complete list."""
         names = frozenset(there)
         for name, level in self._publisher.said(kind):
             if name not in names:
-                gone = msgspec.structs.replace(level, present=False, freshness="gone", degraded=())
-                yield name, msgspec.structs.replace(gone, ready=False) if isinstance(gone, NodeSeen) else gone
+                gone = level.but(present=False, freshness="gone", degraded=())
+                yield name, gone.but(ready=False) if isinstance(gone, NodeSeen) else gone
 
     def _troubles(self) -> Iterable[Trouble]:
         yield from unreadable_objects(self._contents.unread())

@@ -12,6 +12,7 @@ from schemas.attempts import AttemptBlocked, AttemptGone, OrphanCreated
 from schemas.cluster import (
     ClusterState,
     Hibernated,
+    Holding,
     Launching,
     Pending,
     Placed,
@@ -146,7 +147,7 @@ def add_seen_orphan(state: S, seen: InfraSeen) -> S:
     an earlier incarnation may have used another back end.
     """
     stray = Attempt(number=seen.attempt, placement=UNKNOWN_PLACEMENT, backend=seen.backend, adopts=seen.adopted)
-    own = getattr(state, "attempt", None) or getattr(state, "standing", None)
+    own = state.attempt if isinstance(state, Holding) else state.standing if isinstance(state, Pending) else None
     same = own is not None and (own.number, own.adopts) == (seen.attempt, seen.adopted)
     in_the_way = same and (seen.backend in ("", state.wish.need.backend) or seen.uid == state.uid)
     return state if not seen.present or seen.going or in_the_way else add_orphan(state, OrphanCreated(stray))
