@@ -54,12 +54,12 @@ EXCEEDED = "alate.deliveries.exceeded"
 OUTBOUND = "alate.outbound"
 """What became of what was to be told to a target, try by try."""
 
-Labels = Mapping[str, str]
-Key = TypeVar("Key", bound=tuple[tuple[str, str], ...])
+MetricLabels = Mapping[str, str]
+LabelKey = TypeVar("LabelKey", bound=tuple[tuple[str, str], ...])
 """Names and values of labels."""
 
 
-def _messaging(operation: str) -> Callable[[str], Labels]:
+def _messaging(operation: str) -> Callable[[str], MetricLabels]:
     return lambda template: {
         "messaging.system": "nats",
         "messaging.operation.name": operation,
@@ -67,7 +67,7 @@ def _messaging(operation: str) -> Callable[[str], Labels]:
     }
 
 
-def _sent(template: str) -> Labels:
+def _sent(template: str) -> MetricLabels:
     return {**_messaging("send")(template), "cloudevents.event_type": _type(template)}
 
 
@@ -76,43 +76,43 @@ def _type(template: str) -> str:
     return next((each.type for each in declarations() if template in (each.subject, *each.aliases)), "")
 
 
-def _transition(turn: str) -> Labels:
+def _transition(turn: str) -> MetricLabels:
     domain, was, state = turn.split(".")
     return {"domain": domain, "was": was, "state": state}
 
 
-def _dwelt(pair: str) -> Labels:
+def _dwelt(pair: str) -> MetricLabels:
     domain, _, state = pair.partition(".")
     return {"domain": domain, "state": state}
 
 
-def _domain(domain: str) -> Labels:
+def _domain(domain: str) -> MetricLabels:
     return {"domain": domain}
 
 
-def _outcome(outcome: str) -> Labels:
+def _outcome(outcome: str) -> MetricLabels:
     return {"outcome": outcome}
 
 
-def _hook(pair: str) -> Labels:
+def _hook(pair: str) -> MetricLabels:
     provider, _, status = pair.partition(".")
     return {"provider": provider, "status": status}
 
 
-def _told(pair: str) -> Labels:
+def _told(pair: str) -> MetricLabels:
     target, _, outcome = pair.partition(".")
     return {"target": target, "outcome": outcome}
 
 
-def _consumer(consumer: str) -> Labels:
+def _consumer(consumer: str) -> MetricLabels:
     return {"consumer": consumer}
 
 
-def _cloud(cloud: str) -> Labels:
+def _cloud(cloud: str) -> MetricLabels:
     return {"cloud": cloud}
 
 
-LABELS: Mapping[str, Callable[[str], Labels]] = {
+LABELS: Mapping[str, Callable[[str], MetricLabels]] = {
     SENT: _sent,
     OPERATION: _messaging("send"),
     CONSUMED: _messaging("receive"),
@@ -133,7 +133,7 @@ LABELS: Mapping[str, Callable[[str], Labels]] = {
 """What the one label value stands for when it is exported; any other name counts by ``domain``."""
 
 
-def labels_of(name: str, value: str) -> Labels:
+def labels_of(name: str, value: str) -> MetricLabels:
     """The attributes of one series."""
     return LABELS.get(name, _domain)(value)
 
@@ -175,7 +175,7 @@ class Meters:
         self._gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
         self._told_gauges: list[Callable[[str], None]] = []
 
-    def gauge(self, name: str, of: str, series: Mapping[Key, float]) -> None:
+    def gauge(self, name: str, of: str, series: Mapping[LabelKey, float]) -> None:
         """All values of `name` whose first label has the value `of`, by their labels; they replace those before.
 
         What comes beyond `SERIES` is left out, never an old one.
@@ -193,7 +193,7 @@ class Meters:
         for name in tuple(self._gauges):
             told(name)
 
-    def gauges(self, name: str) -> tuple[tuple[Labels, float], ...]:
+    def gauges(self, name: str) -> tuple[tuple[MetricLabels, float], ...]:
         """Labels and values; safe to call from another thread."""
         return tuple((dict(labels), value) for labels, value in self._gauges.get(name, {}).items())
 

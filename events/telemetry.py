@@ -22,7 +22,7 @@ __all__ = [
     "Span",
     "Spans",
     "Trace",
-    "Work",
+    "TracedWork",
     "extract",
     "hearing",
     "inject",
@@ -42,7 +42,7 @@ _VALID = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{
 _SAMPLED = frozenset("13579bdf")
 _NOT_ZERO = 1 << 64 | 1
 
-Kind = Literal["producer", "consumer"]
+SpanKind = Literal["producer", "consumer"]
 
 
 class Trace(NamedTuple):
@@ -95,7 +95,7 @@ class What(NamedTuple):
     """What a span tells."""
 
     operation: str
-    kind: Kind
+    kind: SpanKind
     template: str
     message: str = ""
     """The id of the message; empty: of none, or not known."""
@@ -103,14 +103,14 @@ class What(NamedTuple):
     """Where else it was decided: in another trace than its own."""
 
 
-class Work(NamedTuple):
+class TracedWork(NamedTuple):
     """What this task is doing, for its logs and for the messages it sends."""
 
     key: Key
     trace: Trace
 
 
-_work: ContextVar[Work | None] = ContextVar("work", default=None)
+_work: ContextVar[TracedWork | None] = ContextVar("work", default=None)
 
 
 @dataclass
@@ -161,7 +161,7 @@ def _carry(headers: dict[str, str], trace: Trace) -> dict[str, str]:
     return headers
 
 
-def working() -> Work | None:
+def working() -> TracedWork | None:
     """What this task is doing, if `working_on` said so."""
     return _work.get()
 
@@ -177,7 +177,7 @@ class _Working:
         trace = self._trace
         if trace.sampled or not trace.parent:
             trace, self._span = tracing.enter(What("process", "consumer", self._template), trace)
-        self._token: Token[Work | None] = _work.set(Work(self._key, trace))
+        self._token: Token[TracedWork | None] = _work.set(TracedWork(self._key, trace))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None

@@ -12,7 +12,7 @@ from functools import partial
 import structlog
 
 from events.bus import Bus
-from events.http.addresses import Network, Reach, own
+from events.http.addresses import IpNetwork, Reach, own
 from events.jetstream.bus import connect
 from events.kube.auth import transport, transport_of
 from events.kube.client import Kube
@@ -111,7 +111,7 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
         await kube.close()
 
 
-def _receivers(settings: Settings, network: frozenset[Network | str]) -> Receivers:
+def _receivers(settings: Settings, network: frozenset[IpNetwork | str]) -> Receivers:
     reach = Reach(allowed(settings.outbound_allow), "ALATE_OUTBOUND_ALLOW", network)
     return Receivers(settings.outbound_targets, settings.outbound_secrets, partial(posting, reach=reach))
 
@@ -134,5 +134,5 @@ async def set_up(settings: Settings) -> None:
     await bus.close()
 
 
-async def _open_cluster(may: frozenset[str], network: frozenset[Network | str], kubeconfig: str) -> Kube:
+async def _open_cluster(may: frozenset[str], network: frozenset[IpNetwork | str], kubeconfig: str) -> Kube:
     return Kube(await transport_of(kubeconfig, allowed=may, own=network), random=random.random, bounds=FOUNDED)

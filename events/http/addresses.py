@@ -20,7 +20,7 @@ _METADATA = frozenset(
 """Where Azure, Alibaba, Oracle, AWS and Google keep them beside 169.254.0.0/16, by their documentation."""
 _EMBEDDING = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96", "::/96")))
 """Whose last 32 bits are the address of version 4 that they lead to: RFC 6052, 8215, 2765, 4291."""
-Network = IPv4Network | IPv6Network
+IpNetwork = IPv4Network | IPv6Network
 _INSIDE = (".svc", ".cluster.local")
 _CLUSTERS_OWN = frozenset({"kubernetes", "kubernetes.default"})
 
@@ -33,7 +33,7 @@ class Reach:
     """Of `PLACES`; the open Internet always is."""
     setting: str = ""
     """What allows more; told in sentences."""
-    own: frozenset[Network | str] = frozenset()
+    own: frozenset[IpNetwork | str] = frozenset()
     """Addresses and names of the cluster that alate runs in."""
 
     def refusal(self, host: str) -> str:
@@ -74,16 +74,16 @@ def check(reach: Reach | None, host: str) -> None:
         raise Unreachable(why)
 
 
-def own(api: str = "", networks: str = "") -> frozenset[Network | str]:
+def own(api: str = "", networks: str = "") -> frozenset[IpNetwork | str]:
     """The network of the cluster alate runs in: its API server (address or name), and ranges. Raises ValueError."""
     try:
-        server: set[Network | str] = {ip_network(api)} if api else set()
+        server: set[IpNetwork | str] = {ip_network(api)} if api else set()
     except ValueError:
         server = {api.lower().rstrip(".")}
     return frozenset(server) | ranges(networks)
 
 
-def ranges(words: str) -> frozenset[Network]:
+def ranges(words: str) -> frozenset[IpNetwork]:
     """Networks as CIDR, with commas between. Raises ValueError."""
     return frozenset(ip_network(word.strip()) for word in words.split(",") if word.strip())
 

@@ -12,7 +12,7 @@ from events.jetstream.permissions import APART_API, Rights, Role, rights
 HOUSE = "ALATE"
 """The account in which the streams live."""
 
-Lines = Iterator[str]
+ConfigLines = Iterator[str]
 
 
 Keys = Callable[[Role], tuple[str, ...]]
@@ -37,7 +37,7 @@ def _account(role: Role) -> str:
     return json.dumps(f"{HOUSE}-{role.name}")
 
 
-def _users(roles: Iterable[Role], everybody: Iterable[Role], keys: Keys) -> Lines:
+def _users(roles: Iterable[Role], everybody: Iterable[Role], keys: Keys) -> ConfigLines:
     yield "    users: ["
     for role in roles:
         its = rights(role, everybody)
@@ -47,7 +47,7 @@ def _users(roles: Iterable[Role], everybody: Iterable[Role], keys: Keys) -> Line
     yield "    ]"
 
 
-def _user(key: str, its: Rights) -> Lines:
+def _user(key: str, its: Rights) -> ConfigLines:
     yield f"      {{ nkey: {key}, permissions: {{"
     yield from _allow("publish", its.publish, its.never)
     yield from _allow("subscribe", its.listen, ())
@@ -55,7 +55,7 @@ def _user(key: str, its: Rights) -> Lines:
     yield "      } }"
 
 
-def _allow(act: str, allowed: tuple[str, ...], denied: tuple[str, ...]) -> Lines:
+def _allow(act: str, allowed: tuple[str, ...], denied: tuple[str, ...]) -> ConfigLines:
     # An empty list allows everything: what is allowed to nobody is said as a denial.
     yield f"        {act}: {{"
     yield from _strings("allow", allowed) if allowed else ()
@@ -63,7 +63,7 @@ def _allow(act: str, allowed: tuple[str, ...], denied: tuple[str, ...]) -> Lines
     yield "        }"
 
 
-def _strings(name: str, values: Iterable[str]) -> Lines:
+def _strings(name: str, values: Iterable[str]) -> ConfigLines:
     yield f"          {name}: ["
     yield from (f"            {json.dumps(value)}" for value in values)
     yield "          ]"
@@ -89,7 +89,7 @@ def _import(kind: str, there: str, here: str) -> str:
     return f"{{ {kind}: {{ account: {HOUSE}, subject: {json.dumps(there)} }}{to} }}"
 
 
-def _list(name: str, lines: Iterable[str]) -> Lines:
+def _list(name: str, lines: Iterable[str]) -> ConfigLines:
     some = tuple(lines)
     if some:
         yield f"    {name}: ["

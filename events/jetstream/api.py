@@ -10,9 +10,9 @@ from events.bus import Conflict, Expect, Message, Stored, Timer, schedule
 from events.errors import TOO_LARGE, Denied
 from events.jetstream.client import own_headers
 from events.jetstream.connection import Wire
-from events.jetstream.requests import Letter, Lost, status
+from events.jetstream.requests import Reply, RequestLost, status
 
-T = TypeVar("T", bound="Answer")
+T = TypeVar("T", bound="ApiReply")
 
 STREAM_NOT_FOUND = 10059
 CONSUMER_NOT_FOUND = 10014
@@ -39,13 +39,13 @@ class Refused(Exception):
         return Denied(str(self), reason=f"JetStream{self.error.err_code}")
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ApiReply(msgspec.Struct, frozen=True):
     """What every answer of the API may carry."""
 
     error: ApiError | None = None
 
 
-class StreamInfo(Answer, frozen=True):
+class StreamInfo(ApiReply, frozen=True):
     """A stream as the server knows it."""
 
     created: str = ""
@@ -58,7 +58,7 @@ class Delivered(msgspec.Struct, frozen=True):
     stream_seq: int = 0
 
 
-class ConsumerInfo(Answer, frozen=True):
+class ConsumerInfo(ApiReply, frozen=True):
     """A consumer as the server knows it."""
 
     created: str = ""
@@ -69,14 +69,14 @@ class ConsumerInfo(Answer, frozen=True):
     num_redelivered: int = 0
 
 
-class Consumers(Answer, frozen=True):
+class Consumers(ApiReply, frozen=True):
     """One page of a stream's consumers."""
 
     total: int = 0
     consumers: list[ConsumerInfo] = []
 
 
-class Purged(Answer, frozen=True):
+class Purged(ApiReply, frozen=True):
     """How much was forgotten."""
 
     purged: int = 0
@@ -86,10 +86,10 @@ async def call(wire: Wire, subject: str, body: object, answer: type[T]) -> T:
     """Ask the API until it answers; `body` is sent as JSON, if any. Raises `Refused` or `Unavailable`."""
     decoder = msgspec.json.Decoder(answer)
 
-    def read(msg: Letter) -> T:
+    def read(msg: Reply) -> T:
         found = decoder.decode(msg.data)
         if found.error and found.error.code >= 500:
-            raise Lost(found.error.description)
+            raise RequestLost(found.error.description)
         if found.error:
             raise Refused(found.error, subject)
         return found
@@ -98,10 +98,10 @@ async def call(wire: Wire, subject: str, body: object, answer: type[T]) -> T:
     return await wire.insist(f"{wire.api}.{subject}", data, None, read)
 
 
-async def direct(wire: Wire, stream: str, query: object, until: float | None = None) -> Letter | None:
+async def direct(wire: Wire, stream: str, query: object, until: float | None = None) -> Reply | None:
     """One stored message by a query of ``DIRECT.GET``, or None; `until` is a time of the loop's."""
 
-    def read(msg: Letter) -> Letter | None:
+    def read(msg: Reply) -> Reply | None:
         match status(msg):
             case "":
                 return msg
@@ -114,7 +114,7 @@ async def direct(wire: Wire, stream: str, query: object, until: float | None = N
     return await wire.insist(f"{wire.api}.DIRECT.GET.{stream}", msgspec.json.encode(query), None, read, until)
 
 
-def stored_direct(msg: Letter) -> Stored:
+def stored_direct(msg: Reply) -> Stored:
     """A message as ``DIRECT.GET`` shows it: where it was kept is said by its headers."""
     headers = msg.headers or {}
     time = datetime.fromisoformat(headers["Nats-Time-Stamp"])
@@ -141,13 +141,13 @@ def place(reply: str) -> Place:
     return Place(*map(int, tokens[at : at + 5]))
 
 
-def stored_delivered(msg: Letter, where: Place) -> Stored:
+def stored_delivered(msg: Reply, where: Place) -> Stored:
     """A message as a consumer delivers it."""
     time = EPOCH + timedelta(microseconds=where.time // 1000)
     return Stored(msg.subject, msg.data, own_headers(msg.headers), where.sequence, time)
 
 
-def _description(msg: Letter) -> str:
+def _description(msg: Reply) -> str:
     """What a control message says in words."""
     # Only nats-py's own constant finds it: the key is an enum member whose hash is not that of its text.
     return (msg.headers or {}).get(Header.DESCRIPTION, "").strip()
@@ -172,11 +172,11 @@ class PubAck(msgspec.Struct, frozen=True):
 _decode = msgspec.json.Decoder(PubAck).decode
 
 
-def read_ack(msg: Letter) -> PubAck:
+def read_ack(msg: Reply) -> PubAck:
     """Decode; a server that is busy or has just started (5xx) counts as no answer."""
     ack = _decode(msg.data)
     if ack.error and ack.error.code >= 500:
-        raise Lost(ack.error.description)
+        raise RequestLost(ack.error.description)
     return ack
 
 

@@ -7,15 +7,25 @@ from datetime import datetime
 
 from events.bus import CaughtUp, Consumer, ConsumerLag, Delivery, Expect, FeedItem, Message, Relisting, Stored, Timer
 from events.jetstream import stream_reader
-from events.jetstream.api import Answer, Purged, Refused, call, direct, publish, read_ack, stored_direct, timer_headers
+from events.jetstream.api import (
+    ApiReply,
+    Purged,
+    Refused,
+    call,
+    direct,
+    publish,
+    read_ack,
+    stored_direct,
+    timer_headers,
+)
 from events.jetstream.connection import Wire, dial
-from events.jetstream.credentials import API, NOBODY, Credentials
+from events.jetstream.credentials import API, NOBODY, NkeyCredentials
 from events.jetstream.feed import ALL, LAST_PER_SUBJECT, NEW, Feed, stored_since
 from events.jetstream.provision import durables, ensure_consumer, ensure_stream
 from events.jetstream.pull import Pull
 from events.jetstream.responder import ask, serve
 from events.jetstream.store_health import Storing
-from events.jetstream.stream_reader import Look
+from events.jetstream.stream_reader import StreamReader
 from events.meters import Meters
 from events.rpc import RpcService
 from events.streams import STREAMS, StreamSpec
@@ -26,7 +36,7 @@ async def connect(  # noqa: PLR0913 - where to, as whom, and what comes in from 
     *,
     name: str,
     streams: Iterable[StreamSpec] = STREAMS,
-    credentials: Credentials = NOBODY,
+    credentials: NkeyCredentials = NOBODY,
     patience: float = 30.0,
     meters: Meters | None = None,
 ) -> "JetStreamBus":
@@ -142,7 +152,7 @@ class JetStreamBus:
     async def read(self, stream: str, subject_filter: str) -> tuple[Stored, ...]:
         """See the port."""
         if self._apart:
-            return tuple(await Look(self._wire, stream, (subject_filter,)).kept())
+            return tuple(await StreamReader(self._wire, stream, (subject_filter,)).kept())
         found: dict[int, Stored] = {}
         async with aclosing(Feed(self._wire, stream, (subject_filter,), ALL).run()) as feed:
             async for stored in feed:
@@ -163,7 +173,7 @@ class JetStreamBus:
         if await self.at(stream, sequence) is None:
             return False
         try:
-            await call(self._wire, f"STREAM.MSG.DELETE.{stream}", {"seq": sequence, "no_erase": True}, Answer)
+            await call(self._wire, f"STREAM.MSG.DELETE.{stream}", {"seq": sequence, "no_erase": True}, ApiReply)
         except Refused as no:
             raise no.denied() from no
         return True

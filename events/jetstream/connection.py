@@ -13,15 +13,15 @@ from events.backoff import Backoff
 from events.bus import Unavailable
 from events.errors import Denied
 from events.jetstream.client import NatsClient
-from events.jetstream.credentials import Credentials, without_secrets
-from events.jetstream.requests import Letter, Lost, Mailbox, Questions, Refusal, refusal
+from events.jetstream.credentials import NkeyCredentials, without_secrets
+from events.jetstream.requests import Mailbox, PendingRequests, Refusal, Reply, RequestLost, refusal
 from schemas.subjects import token
 
 if TYPE_CHECKING:
     from nats.aio.subscription import Subscription
 
 T = TypeVar("T")
-Post = Mailbox[Letter]
+ReplyQueue = Mailbox[Reply]
 
 CONNECT = 3.0
 """Seconds until a server that does not answer counts as not there."""
@@ -42,15 +42,15 @@ class Wire:
     """Questions and answers over one connection that is renewed for ever."""
 
     def __init__(
-        self, url: str, name: str, credentials: Credentials, patience: float, random: Callable[[], float] = chance
+        self, url: str, name: str, credentials: NkeyCredentials, patience: float, random: Callable[[], float] = chance
     ) -> None:
         """`random` (0 to 1) spreads the tries."""
         self.client = NatsClient()
         self._loop = asyncio.get_running_loop()
-        self._questions = Questions(self._loop)
+        self._questions = PendingRequests(self._loop)
         self._refused: dict[str, Refusal] = {}
         self._deaf: Refusal | None = None
-        self._boxes: dict[Post, Subscription] = {}
+        self._boxes: dict[ReplyQueue, Subscription] = {}
         self._up = asyncio.Event()
         self._trouble = ""
         self._inbox = ""
@@ -101,8 +101,8 @@ class Wire:
 
     async def ask(
         self, subject: str, data: bytes, headers: dict[str, str] | None = None, until: float = math.inf
-    ) -> Letter:
-        """One question, one answer; `Lost` when there is none in time, `Denied` if it may not be asked."""
+    ) -> Reply:
+        """One question, one answer; `RequestLost` when there is none in time, `Denied` if it may not be asked."""
         if self._deaf:
             raise self._denied(self._deaf, subject)
         number = self._questions.number()
@@ -111,7 +111,7 @@ class Wire:
             await self.client.publish(subject, data, self._inbox + number, headers)
             return await answer
         except NatsError as error:
-            raise Lost(str(error)) from error
+            raise RequestLost(str(error)) from error
         finally:
             self._questions.forget(number)
 
@@ -120,7 +120,7 @@ class Wire:
         subject: str,
         data: bytes,
         headers: dict[str, str] | None,
-        read: Callable[[Letter], T],
+        read: Callable[[Reply], T],
         until: float | None = None,
     ) -> T:
         """Ask until there is an answer that can be read; raises `Unavailable` when patience is at its end.
@@ -134,7 +134,7 @@ class Wire:
                 if not self._up.is_set():
                     await self._wait_up(until)
                 return read(await self.ask(subject, data, headers, until))
-            except Lost as lost:
+            except RequestLost as lost:
                 if self.closed:
                     raise Unavailable("the bus was left") from lost
                 pause = tries.next_delay()
@@ -154,9 +154,9 @@ class Wire:
         except NatsError as error:
             raise Unavailable(f"NATS at {self.place} could not be told: {error}") from error
 
-    async def open(self, *, wildcard: bool = False) -> Post:
+    async def open(self, *, wildcard: bool = False) -> ReplyQueue:
         """A mailbox with a subject of its own; with `wildcard` one for every subject below it."""
-        box = Mailbox[Letter](self.client.new_inbox())
+        box = Mailbox[Reply](self.client.new_inbox())
         try:
             subject = box.subject + ".*" if wildcard else box.subject
             self._boxes[box] = await self.client.listen(subject, box.put)
@@ -164,7 +164,7 @@ class Wire:
             raise Unavailable(f"NATS at {self.place} takes no subscription: {error}") from error
         return box
 
-    async def shut(self, box: Post) -> None:
+    async def shut(self, box: ReplyQueue) -> None:
         """Listen no more."""
         subscription = self._boxes.pop(box, None)
         if subscription and not self.closed:
@@ -222,17 +222,17 @@ class Wire:
             async with asyncio.timeout_at(until):
                 await self._up.wait()
         except TimeoutError as error:
-            raise Lost(self._trouble or "not connected") from error
+            raise RequestLost(self._trouble or "not connected") from error
 
-    def _why(self, subject: str, lost: Lost) -> str:
+    def _why(self, subject: str, lost: RequestLost) -> str:
         trouble = f" ({self._trouble})" if self._trouble and self._trouble not in str(lost) else ""
         return f"NATS at {self.place} gave no answer on {subject}: {lost}{trouble}"
 
-    def _answered(self, msg: Letter) -> None:
+    def _answered(self, msg: Reply) -> None:
         self._questions.answer(msg.subject[len(self._inbox) :], msg)
 
     def _lose(self, why: str) -> None:
-        self._questions.fail(lambda _: Lost(why))
+        self._questions.fail(lambda _: RequestLost(why))
 
     def _ring(self) -> None:
         for box in self._boxes:
@@ -281,7 +281,7 @@ class Wire:
             raise TimeoutError
 
 
-async def dial(url: str, name: str, credentials: Credentials, patience: float) -> Wire:
+async def dial(url: str, name: str, credentials: NkeyCredentials, patience: float) -> Wire:
     """A started wire; `patience` is how many seconds a question is repeated."""
     wire = Wire(url, name, credentials, patience)
     await wire.start()

@@ -13,7 +13,7 @@ API = "$JS.API"
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class NkeyCredentials:
     """What to show at the door of a NATS; all empty where there is none."""
 
     user: str | None = None
@@ -51,7 +51,7 @@ class Credentials:
         }
 
 
-NOBODY = Credentials()
+NOBODY = NkeyCredentials()
 """For a server that lets everyone in."""
 
 

@@ -18,9 +18,9 @@ from events.jetstream.api import (
     stored_delivered,
     stored_direct,
 )
-from events.jetstream.connection import Post, Wire
+from events.jetstream.connection import ReplyQueue, Wire
 from events.jetstream.provision import nanoseconds
-from events.jetstream.requests import Letter, status
+from events.jetstream.requests import Reply, status
 
 Policy = Mapping[str, object]
 """Where a consumer begins, in JetStream's words."""
@@ -57,7 +57,7 @@ class Feed:
         self._loop = asyncio.get_running_loop()
         self.trouble = ""
         """Why what it gave is not known to be all there is; empty if it is."""
-        self._box: Post | None = None
+        self._box: ReplyQueue | None = None
         self._last = 0
         self._born = ""
         self._order = 0
@@ -95,7 +95,7 @@ class Feed:
             await self._end()
 
     @property
-    def _mail(self) -> Post:
+    def _mail(self) -> ReplyQueue:
         if self._box is None:
             raise Unavailable(f"the feed of {self._stream} was ended")
         return self._box
@@ -181,7 +181,7 @@ class Feed:
             return {"deliver_policy": "by_start_sequence", "opt_start_seq": self._last + 1}
         return self._first
 
-    async def _delivered(self, msg: Letter) -> Stored | None:
+    async def _delivered(self, msg: Reply) -> Stored | None:
         where = place(msg.reply)
         if where.order != self._order + 1:
             await self._begin_again("a message was lost")
@@ -208,7 +208,7 @@ class Feed:
         found = [await direct(self._wire, self._stream, query) for query in queries]
         return max((stored_direct(msg).sequence for msg in found if msg), default=0)
 
-    async def _control(self, msg: Letter) -> None:
+    async def _control(self, msg: Reply) -> None:
         headers = msg.headers or {}
         stalled = headers.get("Nats-Consumer-Stalled")
         if status(msg) != "100" or int(headers.get("Nats-Last-Consumer", self._order)) != self._order:

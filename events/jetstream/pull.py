@@ -9,9 +9,9 @@ import msgspec
 from events.bus import Consumer, Stored, Unavailable
 from events.dead_letter import dead_letter, one_line, original
 from events.jetstream.api import Refused, place, publish, stored_delivered
-from events.jetstream.connection import Post, Wire
+from events.jetstream.connection import ReplyQueue, Wire
 from events.jetstream.provision import ensure_consumer, nanoseconds
-from events.jetstream.requests import Letter, status
+from events.jetstream.requests import Reply, status
 from events.meters import DEAD_LETTERS, EXCEEDED, Meters
 
 EXPIRES = 30.0
@@ -26,7 +26,7 @@ LOOK = 20.0
 """Seconds between two looks whether the consumer still is what was asked for."""
 
 
-class Handed:
+class PulledMessage:
     """A message that is out; see `events.bus.Delivery`."""
 
     __slots__ = ("_pull", "attempt", "reply", "stored")
@@ -61,17 +61,17 @@ class Pull:
         self.consumer = consumer
         self._meters = meters
         self._wire = wire
-        self._box: Post | None = None
+        self._box: ReplyQueue | None = None
         self._round = 0
         self._wanted = 0
-        self._out: dict[int, tuple[float, Handed]] = {}
+        self._out: dict[int, tuple[float, PulledMessage]] = {}
         self._batch = max(1, consumer.in_flight // 4)
         self._room_for: tuple[int, asyncio.Future[None]] | None = None
         self._look_at = 0.0
         self.trouble = ""
         """Why nothing comes; empty if something would."""
 
-    async def run(self) -> AsyncGenerator[Handed, None]:
+    async def run(self) -> AsyncGenerator[PulledMessage, None]:
         """Messages, for ever; ends when the bus is closed."""
         try:
             await self._ensure()
@@ -90,14 +90,14 @@ class Pull:
         finally:
             await self.leave(unanswered=False)
 
-    async def answer(self, handed: Handed, word: bytes) -> None:
+    async def answer(self, handed: PulledMessage, word: bytes) -> None:
         """Say it to the server and make room."""
         await self._wire.notify(handed.reply, word)
         self._out.pop(handed.stored.sequence, None)
         if self._room_for and self._free() >= self._room_for[0] and not self._room_for[1].done():
             self._room_for[1].set_result(None)
 
-    async def bury(self, handed: Handed, reason: str) -> None:
+    async def bury(self, handed: PulledMessage, reason: str) -> None:
         """Keep a copy among the dead letters; a second one within the stream's window is stored once."""
         stored, name = handed.stored, f"{self.consumer.stream}.{self.consumer.name}"
         letter = dead_letter(stored, self.consumer, reason)
@@ -124,7 +124,7 @@ class Pull:
         except Refused as no:
             raise no.denied() from no
 
-    async def _pull(self, box: Post, batch: int) -> None:
+    async def _pull(self, box: ReplyQueue, batch: int) -> None:
         self._round += 1
         self._wanted = batch
         ask = {"batch": batch, "expires": nanoseconds(EXPIRES), "idle_heartbeat": nanoseconds(HEARTBEAT)}
@@ -132,10 +132,10 @@ class Pull:
         await self._wire.up()
         await self._wire.notify(subject, msgspec.json.encode(ask), f"{box.subject}.{self._round}")
 
-    async def _hand_out(self, msg: Letter) -> Handed | None:
+    async def _hand_out(self, msg: Reply) -> PulledMessage | None:
         self._wanted -= 1
         where = place(msg.reply)
-        handed = Handed(self, original(stored_delivered(msg, where)), where.attempt, msg.reply)
+        handed = PulledMessage(self, original(stored_delivered(msg, where)), where.attempt, msg.reply)
         if where.attempt > self.consumer.max_deliver:
             self._meters.count(EXCEEDED, self.consumer.name)
             with suppress(Unavailable):  # it comes again, and is buried then
@@ -146,7 +146,7 @@ class Pull:
         self._out[where.sequence] = (now + self.consumer.ack_wait, handed)
         return handed
 
-    async def _control(self, msg: Letter) -> None:
+    async def _control(self, msg: Reply) -> None:
         code = status(msg)
         if code == "100" or not msg.subject.endswith(f".{self._round}"):
             return

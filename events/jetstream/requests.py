@@ -12,29 +12,29 @@ from nats.js.api import Header
 
 from events.errors import Denied
 
-Letter = Msg
+Reply = Msg
 """A message as it comes from the wire."""
 
 LOOK = 0.75
 """Seconds between two looks at whose time is up: one timer for all costs a question next to nothing."""
 
 
-class Lost(Exception):
+class RequestLost(Exception):
     """A question stayed without an answer; the next try may have one."""
 
 
-def status(msg: Letter) -> str:
+def status(msg: Reply) -> str:
     """The three digits of a control message, or nothing for a message with contents."""
     return (msg.headers or {}).get(Header.STATUS.value, "")
 
 
-class Questions:
+class PendingRequests:
     """What one connection has asked."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._numbers = itertools.count(1)
-        self._out: dict[str, tuple[float, asyncio.Future[Letter], str]] = {}
+        self._out: dict[str, tuple[float, asyncio.Future[Reply], str]] = {}
         self._looking: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -44,9 +44,9 @@ class Questions:
         """A number nobody had before."""
         return str(next(self._numbers))
 
-    def ask(self, number: str, subject: str, until: float) -> asyncio.Future[Letter]:
-        """What the answer will be, or `Lost` soon after the loop's time is `until`; to be `forgotten` then."""
-        future: asyncio.Future[Letter] = self._loop.create_future()
+    def ask(self, number: str, subject: str, until: float) -> asyncio.Future[Reply]:
+        """What the answer will be, or `RequestLost` soon after the loop's time is `until`; to be `forgotten` then."""
+        future: asyncio.Future[Reply] = self._loop.create_future()
         self._out[number] = (until, future, subject)
         if self._looking is None:
             self._looking = self._loop.call_later(LOOK, self._look)
@@ -56,13 +56,13 @@ class Questions:
         """Nobody waits for it any more."""
         self._out.pop(number, None)
 
-    def answer(self, number: str, msg: Letter) -> None:
+    def answer(self, number: str, msg: Reply) -> None:
         """An answer came; one that nobody waits for is dropped."""
         asked = self._out.get(number)
         if asked is None or asked[1].done():
             return
         if msg.headers and status(msg) == "503":
-            asked[1].set_exception(Lost("nothing answers there"))
+            asked[1].set_exception(RequestLost("nothing answers there"))
         else:
             asked[1].set_result(msg)
 
@@ -86,7 +86,7 @@ class Questions:
         now = self._loop.time()
         for until, future, _ in self._out.values():
             if until <= now and not future.done():
-                future.set_exception(Lost("it takes too long"))
+                future.set_exception(RequestLost("it takes too long"))
         self._looking = self._loop.call_later(LOOK, self._look) if self._out else None
 
 

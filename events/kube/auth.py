@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from events.http.addresses import PLACES, PRIVATE, Network, Reach
+from events.http.addresses import PLACES, PRIVATE, IpNetwork, Reach
 from events.kube.config_loader import borrow
-from events.kube.http import ANSWER, Access, Credentials, HttpTransport
+from events.kube.http import ANSWER, Access, ApiCredentials, HttpTransport
 from events.kube.kubeconfig import (
     INSECURE,
     PROXY,
@@ -88,7 +88,7 @@ async def transport_of(
     source: str = "the kubeconfig",
     clock: Clock = _now,
     allowed: frozenset[str] = FOREIGN,
-    own: frozenset[Network | str] = frozenset(),
+    own: frozenset[IpNetwork | str] = frozenset(),
 ) -> HttpTransport:
     """The API server of a kubeconfig that came out of a Secret; `source` names it in sentences.
 
@@ -101,7 +101,7 @@ async def transport_of(
     async def load() -> Access:
         return await _access(confined(sealed(chosen(parsed(kubeconfig_yaml, source), source)), allowed), clock)
 
-    credentials = Credentials(load, clock)
+    credentials = ApiCredentials(load, clock)
     await credentials.current()
     return HttpTransport(credentials, bounds=FOUNDED, reach=reach)
 
@@ -111,7 +111,7 @@ def _places(paths: str) -> tuple[Path, ...]:
 
 
 async def _opened(load: Callable[[], Awaitable[Access]], clock: Clock, answer: float = ANSWER) -> HttpTransport:
-    credentials = Credentials(load, clock)
+    credentials = ApiCredentials(load, clock)
     await credentials.current()
     return HttpTransport(credentials, answer=answer)
 

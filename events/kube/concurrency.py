@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 
-class Turns:
+class ConcurrencyLimit:
     """So many questions at the same time; all others wait in the order they came.
 
     A long queue is no failure: whoever left it after some seconds and stood at its end again would keep others from

@@ -14,7 +14,7 @@ from yarl import URL
 
 from events.errors import Denied, TryLater
 from events.http.addresses import Reach, Unreachable, check
-from events.kube.concurrency import Turns
+from events.kube.concurrency import ConcurrencyLimit
 from events.kube.limits import AGAIN, MANAGEMENT, Bounds, TooLarge
 from events.kube.port import Request, Response
 from events.kube.sockets import Sockets
@@ -50,7 +50,7 @@ class Access:
     """When to read it anew; None: when the server refuses it."""
 
 
-class Credentials:
+class ApiCredentials:
     """The access in use, read anew when it goes stale or is refused: tokens and certificates rotate."""
 
     def __init__(self, load: Callable[[], Awaitable[Access]], clock: Callable[[], datetime]) -> None:
@@ -90,7 +90,7 @@ class HttpTransport:
     """Keeps connections to one API server; every watch has its own."""
 
     def __init__(
-        self, credentials: Credentials, *, answer: float = ANSWER, idle: float = IDLE, bounds: Bounds = MANAGEMENT,
+        self, credentials: ApiCredentials, *, answer: float = ANSWER, idle: float = IDLE, bounds: Bounds = MANAGEMENT,
         reach: Reach | None = None,
     ) -> None:  # fmt: skip
         """`answer` and `idle` are seconds: until all of an answer must be there, and until a silent watch is cut."""
@@ -98,7 +98,7 @@ class HttpTransport:
         self._bounds = bounds
         self._answer = answer
         self._idle = idle
-        self._turns = Turns(AT_ONCE, answer)
+        self._turns = ConcurrencyLimit(AT_ONCE, answer)
         self._session: aiohttp.ClientSession | None = None
         self._reach = reach
         self._sockets = Sockets()

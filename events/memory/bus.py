@@ -20,7 +20,7 @@ from events.bus import (
 )
 from events.dead_letter import dead_letter
 from events.errors import TOO_LARGE, Denied
-from events.memory.consumer import Handed, Lane
+from events.memory.consumer import ConsumerQueue, DeliveredMessage
 from events.memory.stream import Bell, Clock, Log
 from events.rpc import RpcHandler, RpcService
 from events.streams import STREAMS, StreamSpec
@@ -43,7 +43,7 @@ class Memory:
         self.bell = Bell()
         self.clock = clock
         self.logs = {spec.name: Log(spec, clock, self.bell) for spec in streams}
-        self.lanes: dict[tuple[str, str], Lane] = {}
+        self.lanes: dict[tuple[str, str], ConsumerQueue] = {}
         self.answers: dict[str, list[RpcHandler]] = {}
 
     def log(self, stream: str) -> Log:
@@ -61,10 +61,10 @@ class Memory:
             raise Unavailable(f"no stream takes {message.subject}")
         return found
 
-    def lane(self, consumer: Consumer) -> Lane:
+    def lane(self, consumer: Consumer) -> ConsumerQueue:
         """The consumer's place, made or amended."""
         place = (consumer.stream, consumer.name)
-        lane = self.lanes.get(place) or Lane(consumer, self.log(consumer.stream), self.bell, self.bury)
+        lane = self.lanes.get(place) or ConsumerQueue(consumer, self.log(consumer.stream), self.bell, self.bury)
         lane.consumer = consumer
         return self.lanes.setdefault(place, lane)
 
@@ -176,7 +176,7 @@ class MemoryBus:
         lane = self._here().lane(consumer)
         while self._open():
             if out := lane.take(self):
-                yield Handed(self._here, lane, out)
+                yield DeliveredMessage(self._here, lane, out)
             else:
                 await self._memory.bell.wait(lane.next_due())
 

@@ -27,7 +27,7 @@ class Out:
 
 
 @dataclass(eq=False)
-class Lane:
+class ConsumerQueue:
     """One consumer's place in its stream."""
 
     consumer: Consumer
@@ -106,12 +106,12 @@ class Lane:
         return self.out.setdefault(stored.sequence, Out(original(stored)))
 
 
-class Handed:
+class DeliveredMessage:
     """A message that is out; see `events.bus.Delivery`."""
 
     __slots__ = ("_lane", "_out", "_reach", "attempt")
 
-    def __init__(self, reach: Callable[[], object], lane: Lane, out: Out) -> None:
+    def __init__(self, reach: Callable[[], object], lane: ConsumerQueue, out: Out) -> None:
         self._reach = reach  # raises `Unavailable` once the connection is gone
         self._lane = lane
         self._out = out

@@ -14,7 +14,7 @@ from services.local.folder import Folder
 
 if TYPE_CHECKING:
     from events.bus import Bus
-    from events.jetstream.credentials import Credentials
+    from events.jetstream.credentials import NkeyCredentials
     from events.kube.client import Kube
 
 NAME = ".alate"
@@ -46,7 +46,7 @@ class Connection:
         async with joined(*self._bus()) as bus:
             yield bus
 
-    def _bus(self) -> tuple[str, "Credentials"]:
+    def _bus(self) -> tuple[str, "NkeyCredentials"]:
         """Its URL, and the credentials for it. Raises Absent, BadInput."""
         if self.nats:
             return self.nats, of_environment()
@@ -75,14 +75,14 @@ def _own(place: Path) -> bool:
         return False
 
 
-def operator(key: Path | None) -> "Credentials":
+def operator(key: Path | None) -> "NkeyCredentials":
     """The credentials of who runs the stack; none where there is no key."""
-    from events.jetstream.credentials import NOBODY, Credentials
+    from events.jetstream.credentials import NOBODY, NkeyCredentials
 
-    return Credentials(nkey=key, inbox=INBOX) if key else NOBODY
+    return NkeyCredentials(nkey=key, inbox=INBOX) if key else NOBODY
 
 
-def of_environment() -> "Credentials":
+def of_environment() -> "NkeyCredentials":
     """The credentials for a NATS server of others: ``ALATE_NATS_NKEY`` and the like. Raises BadInput."""
     from services.process.settings import BadSetting, load
 
@@ -107,7 +107,7 @@ async def management(kubeconfig: str) -> AsyncIterator["Kube"]:
 
 
 @asynccontextmanager
-async def joined(url: str, shown: "Credentials", patience: float = ANSWER) -> AsyncIterator["Bus"]:
+async def joined(url: str, shown: "NkeyCredentials", patience: float = ANSWER) -> AsyncIterator["Bus"]:
     """The NATS server at a URL. Raises BadInput if none answers."""
     from events.bus import Unavailable
     from events.jetstream.bus import connect

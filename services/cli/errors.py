@@ -6,7 +6,7 @@ from pathlib import Path
 
 from events.bus import Unavailable
 from events.errors import Denied, Fault
-from events.jetstream.server import NotStarted as NatsNotStarted
+from events.jetstream.server import ServerNotStarted
 from schemas.crds import InvalidResource
 from services.cli.wait import TimedOut
 from services.errors import BadInput, Failed
@@ -26,7 +26,7 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (Fault, FAILED),
     (Unavailable, FAILED),
     (NotStarted, FAILED),
-    (NatsNotStarted, FAILED),
+    (ServerNotStarted, FAILED),
 )
 REASONS = ("BadKubeconfig", "BadCredentials", "Invalid", "BadRequest")
 """Reasons for a refusal that are the fault of what a person wrote."""

@@ -15,7 +15,7 @@ LOOKS = 5
 """How often a lock is tried: another command that only looks holds it for an instant."""
 
 
-class Ports(msgspec.Struct, frozen=True):
+class LocalPorts(msgspec.Struct, frozen=True):
     """Where the stack listens on the loopback; kept, so that a kubeconfig handed out yesterday is good today."""
 
     api: int
@@ -85,9 +85,9 @@ class Folder:
             self._lock.close()
             self._lock = None
 
-    def ports(self) -> Ports | None:
+    def ports(self) -> LocalPorts | None:
         """Where the stack listened last time."""
-        return self._read(Ports, self._ports)
+        return self._read(LocalPorts, self._ports)
 
     def ports_lost(self) -> str:
         """What is to be told where nobody knows where the stack listened last time; empty where that is known."""
@@ -96,7 +96,7 @@ class Folder:
         wrong = "cannot be read" if self._ports.exists() else "is gone"
         return f"{self._ports} {wrong}: new ports are taken, so kubeconfigs copied elsewhere open nothing any more"
 
-    def keep_ports(self, ports: Ports) -> None:
+    def keep_ports(self, ports: LocalPorts) -> None:
         """Remember where the stack listens."""
         self._ports.write_bytes(msgspec.json.encode(ports))
 

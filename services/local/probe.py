@@ -10,7 +10,7 @@ from socket import AF_INET, SO_REUSEADDR, SOCK_STREAM, SOL_SOCKET, socket
 from events.bus import Unavailable
 from events.errors import Denied, Fault
 from events.jetstream.bus import connect
-from events.jetstream.credentials import Credentials
+from events.jetstream.credentials import NkeyCredentials
 from events.jetstream.store_health import UNSTORED
 from events.kube.auth import transport
 from events.kube.client import Request
@@ -124,7 +124,7 @@ def greets(port: int) -> Probe:
     return probe
 
 
-def nats(port: int, setup: Credentials) -> Probe:
+def nats(port: int, setup: NkeyCredentials) -> Probe:
     """Whether a NATS server with JetStream greets and has our streams: they are made by this, if they are absent."""
 
     async def probe() -> bool:

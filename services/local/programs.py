@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 
-from events.jetstream.credentials import Credentials
+from events.jetstream.credentials import NkeyCredentials
 from events.jetstream.server import binary, config
 from services.clients.catalog_sources import SAMPLE
-from services.local.folder import Folder, Ports
+from services.local.folder import Folder, LocalPorts
 from services.local.keys import file as key_file
 from services.local.keys import known
 from services.local.probe import HOST, Busy, Probe, api, free_ports, greets, http, is_free, nats, unstoring
@@ -34,7 +34,7 @@ class Wiring:
     """What the programs of one stack are told."""
 
     folder: Folder
-    ports: Ports
+    ports: LocalPorts
     nats_url: str = ""
     """A NATS that is there already; empty: our own nats-server."""
     kubeconfig: Path | None = None
@@ -75,7 +75,7 @@ class Wiring:
         return (self.kubeconfig or self.folder.kubeconfig).absolute()
 
 
-def choose_ports(kept: Ports | None, api_port: int | None) -> Ports:
+def choose_ports(kept: LocalPorts | None, api_port: int | None) -> LocalPorts:
     """Last time's ports where they are free, else new ones; the API's must be free. Raises Busy."""
     fresh = free_ports(4 + len(SERVICES))
     old = _remembered(kept, fresh) if kept else fresh
@@ -83,10 +83,10 @@ def choose_ports(kept: Ports | None, api_port: int | None) -> Ports:
     if not is_free(wanted):
         raise Busy(f"port {wanted} on {HOST} is taken by another program: {_way_out(api_port)}")
     others = [port if is_free(port) and port != wanted else new for port, new in zip(old[1:], fresh[1:], strict=True)]
-    return Ports(wanted, others[0], others[1], tuple(others[3:]), others[2])
+    return LocalPorts(wanted, others[0], others[1], tuple(others[3:]), others[2])
 
 
-def _remembered(kept: Ports, fresh: tuple[int, ...]) -> tuple[int, ...]:
+def _remembered(kept: LocalPorts, fresh: tuple[int, ...]) -> tuple[int, ...]:
     """A folder of an earlier release knows fewer services."""
     old = (kept.api, kept.nats, kept.monitor, kept.edge or fresh[3], *kept.health)
     return (*old, *fresh[len(old) :])
@@ -111,7 +111,7 @@ def _nats(wiring: Wiring) -> Program:
     file = folder.nats / "nats-server.conf"
     monitor = f'http: "{HOST}:{ports.monitor}"\n' if wiring.monitored else ""
     write_private(file, (config(ports.nats, folder.nats / "jetstream") + monitor + known(folder.keys)).encode())
-    ready = nats(ports.nats, Credentials(nkey=wiring.key(SETUP)))
+    ready = nats(ports.nats, NkeyCredentials(nkey=wiring.key(SETUP)))
     return Program(
         NATS,
         (str(binary()), "-c", str(file)),

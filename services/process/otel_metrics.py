@@ -32,7 +32,7 @@ from prometheus_client.samples import Exemplar
 from prometheus_client.utils import floatToGoString
 
 from events.meters import Histogram as Times
-from events.meters import Labels, Meters, labels_of
+from events.meters import Meters, MetricLabels, labels_of
 
 SCOPE = "alate"
 UP = "alate.up"
@@ -80,7 +80,7 @@ class _Durations(Collector):
             yield _family(name, [(labels_of(name, label), times) for _, label, times in group])
 
 
-def _family(name: str, series: list[tuple[Labels, Times]]) -> HistogramMetricFamily:
+def _family(name: str, series: list[tuple[MetricLabels, Times]]) -> HistogramMetricFamily:
     names = [_plain(label) for label in series[0][0]]
     family = HistogramMetricFamily(_plain(name), "Seconds it took.", labels=names, unit="seconds")
     for labels, times in series:

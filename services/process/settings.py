@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, FilePath, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from events.http.addresses import PLACES, PRIVATE, ranges
-from events.jetstream.credentials import API, Credentials, trusting, without_secrets
+from events.jetstream.credentials import API, NkeyCredentials, trusting, without_secrets
 from events.kube.kubeconfig import INSECURE, PROXY
 from services.clouds import kinds
 
@@ -253,9 +253,9 @@ class Settings(BaseSettings):
         "signs in. Otherwise an operator's token is needed to look as well. `alate up` lets you look.",
     )
 
-    def credentials(self) -> Credentials:
+    def credentials(self) -> NkeyCredentials:
         """What is shown to NATS. Raises Denied("BadCredentials")."""
-        return Credentials(
+        return NkeyCredentials(
             nkey=self.nats_nkey,
             creds=self.nats_creds,
             tls=trusting(self.nats_ca),

@@ -15,9 +15,9 @@ from schemas.lifecycle import Lifecycle
 
 Event = msgspec.Struct
 Command = msgspec.Struct
-Step = Callable[..., State | None]
+Transition = Callable[..., State | None]
 """Takes (state, event) or (state, event, now); the same state back means: nothing happens."""
-StateType = type[State] | type[None]
+StateClass = type[State] | type[None]
 T = TypeVar("T")
 
 
@@ -29,16 +29,18 @@ class Waits(TryLater):
 
 
 @dataclass(frozen=True)
-class Row:
+class TransitionRow:
     """One line of the table, as `on` writes it."""
 
-    states: tuple[StateType, ...]
+    states: tuple[StateClass, ...]
     events: tuple[type[Event], ...]
-    step: Step
+    step: Transition
     leads_to: frozenset[type]
 
 
-def on(states: StateType | tuple[StateType, ...], events: type[Event] | tuple[type[Event], ...], step: Step) -> Row:
+def on(
+    states: StateClass | tuple[StateClass, ...], events: type[Event] | tuple[type[Event], ...], step: Transition
+) -> TransitionRow:
     """From any of `states` (NoneType: not yet there), on any of `events`, `step`.
 
     The step's return annotation names what can follow.
@@ -46,14 +48,14 @@ def on(states: StateType | tuple[StateType, ...], events: type[Event] | tuple[ty
     annotation = typing.get_type_hints(step).get("return")
     parts = typing.get_args(annotation) or (annotation,)
     leads_to = frozenset(part for part in parts if isinstance(part, type))
-    return Row(_listed(states), _listed(events), _with_now(step), leads_to)
+    return TransitionRow(_listed(states), _listed(events), _with_now(step), leads_to)
 
 
 def _listed(one_or_more: T | tuple[T, ...]) -> tuple[T, ...]:
     return one_or_more if isinstance(one_or_more, tuple) else (one_or_more,)
 
 
-def _with_now(step: Step) -> Step:
+def _with_now(step: Transition) -> Transition:
     if len(inspect.signature(step).parameters) > 2:
         return step
     return lambda state, event, _now: step(state, event)
@@ -65,9 +67,9 @@ class Machine:
     Raises TypeError if a row is there twice, leads where the lifecycle has no way, or a way has no row.
     """
 
-    def __init__(self, lifecycle: Lifecycle, rows: Iterable[Row]) -> None:
+    def __init__(self, lifecycle: Lifecycle, rows: Iterable[TransitionRow]) -> None:
         self.lifecycle = lifecycle
-        self.table: dict[tuple[type, type], Step] = {}
+        self.table: dict[tuple[type, type], Transition] = {}
         ways: set[tuple[type | None, type]] = set()
         for row in rows:
             for state in row.states:
@@ -77,7 +79,7 @@ class Machine:
                 ways |= {(None if state is type(None) else state, target) for target in onward}
         self._check(ways)
 
-    def _add(self, state: StateType, row: Row) -> None:
+    def _add(self, state: StateClass, row: TransitionRow) -> None:
         for event in row.events:
             if (state, event) in self.table:
                 raise TypeError(f"{self.lifecycle.domain}: two rows for {state.__name__} on {event.__name__}")
@@ -98,7 +100,7 @@ class Machine:
         return state if step is None else step(state, event, now)
 
 
-def machine(lifecycle: Lifecycle, *rows: Row) -> Machine:
+def machine(lifecycle: Lifecycle, *rows: TransitionRow) -> Machine:
     """Build the table of one entity."""
     return Machine(lifecycle, rows)
 

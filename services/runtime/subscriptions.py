@@ -16,8 +16,8 @@ from schemas.unreadable import UNREADABLE
 from services.runtime.machine import Event
 
 S = TypeVar("S", bound=msgspec.Struct)
-Targets = Iterable[tuple[Key, Event]]
-Route = Callable[[tuple[str, ...], Any], Targets]
+EntityTargets = Iterable[tuple[Key, Event]]
+MessageRoute = Callable[[tuple[str, ...], Any], EntityTargets]
 """From the subject's names and the message to the entities it concerns, each with the event it means for them."""
 
 
@@ -35,16 +35,16 @@ class Subscription:
     stream: Stream
     filter: str
     declarations: tuple[Declaration, ...]
-    route: Route
+    route: MessageRoute
 
 
-def subscribe(struct: type[S], route: Callable[[tuple[str, ...], S], Targets]) -> Subscription:
+def subscribe(struct: type[S], route: Callable[[tuple[str, ...], S], EntityTargets]) -> Subscription:
     """Hear one declared message on every subject it can have."""
     declaration = declared(struct)
     return Subscription(declaration.stream, wildcard(declaration.subject), (declaration,), route)
 
 
-def subscribe_all(lifecycle: Lifecycle, route: Route) -> Subscription:
+def subscribe_all(lifecycle: Lifecycle, route: MessageRoute) -> Subscription:
     """Hear every state of another service's entities."""
     states = tuple(declared(state) for state in lifecycle.states)
     return Subscription(Stream.EVENTS, f"{lifecycle.domain}.*.*.*", states, route)

@@ -10,7 +10,7 @@ import structlog
 import uvloop
 
 from events.jetstream.bus import connect
-from events.jetstream.credentials import NOBODY, Credentials
+from events.jetstream.credentials import NOBODY, NkeyCredentials
 from services.clients.catalog_sources import SAMPLE
 from services.market.catalog_parser import read_folder
 from services.process import logs
@@ -41,7 +41,7 @@ def main() -> int:
     return 0
 
 
-async def run(settings: SandboxSettings, credentials: Credentials = NOBODY) -> None:
+async def run(settings: SandboxSettings, credentials: NkeyCredentials = NOBODY) -> None:
     """Serve until stopped."""
     logs.set_up("sandbox", form=settings.log_format, level=settings.log_level)
     try:
@@ -50,7 +50,7 @@ async def run(settings: SandboxSettings, credentials: Credentials = NOBODY) -> N
         log.info("sandbox.connection_closed")
 
 
-async def _serve(settings: SandboxSettings, credentials: Credentials) -> None:
+async def _serve(settings: SandboxSettings, credentials: NkeyCredentials) -> None:
     async with AsyncExitStack() as stack:
         bus = await connect(settings.nats_url, name="sandbox", streams=(KUBE,), credentials=credentials)
         stack.push_async_callback(bus.close)

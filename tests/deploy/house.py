@@ -12,7 +12,7 @@ from nats.aio.client import Client
 from events.bus import Bus
 from events.jetstream.accounts import accounts
 from events.jetstream.bus import connect
-from events.jetstream.credentials import Credentials
+from events.jetstream.credentials import NkeyCredentials
 from events.jetstream.permissions import Role
 from events.jetstream.server import NatsServer
 from events.streams import STREAMS, StreamSpec
@@ -56,8 +56,8 @@ class House:
         self.server = server
         self._folder = folder
 
-    def credentials(self, role: Role) -> Credentials:
-        return Credentials(nkey=file(self._folder, role.name), inbox=role.inbox, api=role.api)
+    def credentials(self, role: Role) -> NkeyCredentials:
+        return NkeyCredentials(nkey=file(self._folder, role.name), inbox=role.inbox, api=role.api)
 
     async def bus(self, role: Role) -> Bus:
         """As our own adapter connects."""

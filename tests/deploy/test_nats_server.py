@@ -13,7 +13,7 @@ import pytest
 from events.bus import Bus, Message, Unavailable
 from events.jetstream.accounts import new_seed, public_key
 from events.jetstream.bus import connect
-from events.jetstream.credentials import Credentials, trusting
+from events.jetstream.credentials import NkeyCredentials, trusting
 from events.jetstream.server import binary, free_port
 from services.generate.nats_permissions import variables
 from services.roles import ROLES
@@ -70,7 +70,7 @@ async def server(env):
 
 
 async def joined(url: str, folder: Path, name: str, authority: str) -> Bus:
-    shown = Credentials(nkey=folder / f"{name}.nk", tls=trusting(folder / authority), inbox=f"_INBOX_{name}")
+    shown = NkeyCredentials(nkey=folder / f"{name}.nk", tls=trusting(folder / authority), inbox=f"_INBOX_{name}")
     return await connect(url, name=name, streams=(), credentials=shown)
 
 

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from events.kube.client import Kube
-from events.kube.http import Access, Credentials, HttpTransport
+from events.kube.http import Access, ApiCredentials, HttpTransport
 
 # Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.
 asyncio.set_event_loop(None)
@@ -190,7 +190,7 @@ def direct(url: str, **times: float) -> HttpTransport:
     async def load() -> Access:
         return Access(url)
 
-    return HttpTransport(Credentials(load, lambda: datetime.now(UTC)), **times)
+    return HttpTransport(ApiCredentials(load, lambda: datetime.now(UTC)), **times)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from events.kube.http import Access, Credentials, HttpTransport
+from events.kube.http import Access, ApiCredentials, HttpTransport
 from services.sandbox.api.server.tls import self_signed
 from tests.kube import flags
 from tests.kube.places import home
@@ -69,7 +69,7 @@ class ControlPlane(Together):
         async def load() -> Access:
             return access
 
-        return HttpTransport(Credentials(load, lambda: datetime.now(UTC)))
+        return HttpTransport(ApiCredentials(load, lambda: datetime.now(UTC)))
 
     def compact(self) -> int:
         """Make etcd forget every version before the newest, which is given."""

@@ -18,7 +18,7 @@ import yaml
 from yarl import URL
 
 from events.jetstream.bus import connect
-from events.jetstream.credentials import Credentials
+from events.jetstream.credentials import NkeyCredentials
 from events.kube.auth import TRUSTED, transport, transport_of
 from events.kube.client import Kube
 from events.kube.resources import COLONIES, NODES, SECRETS
@@ -96,7 +96,7 @@ def colony(name, clusters):
 async def inside(stack):
     """Ways into a running stack: its management cluster, and all that is said on its bus."""
     bus, kube = (
-        await connect(stack.nats, name="operator", streams=(), credentials=Credentials(nkey=stack.key("operator"))),
+        await connect(stack.nats, name="operator", streams=(), credentials=NkeyCredentials(nkey=stack.key("operator"))),
         Kube(await transport(str(stack.kubeconfig)), random=random.random),
     )
     play = Play(bus, kube, Story())

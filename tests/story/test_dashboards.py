@@ -9,7 +9,7 @@ import pytest
 
 from events.bus import Message
 from events.jetstream.bus import connect
-from events.jetstream.credentials import Credentials
+from events.jetstream.credentials import NkeyCredentials
 from tests.services.edge.house import RUN, SECRET
 from tests.services.outbound.world import Folder
 from tests.story.collector import collecting
@@ -49,7 +49,9 @@ async def play(stack, seen: Prometheus) -> None:
 
 async def publish(stack, data: bytes) -> None:
     """As a person does who forgets half of it."""
-    bus = await connect(stack.nats, name="operator", streams=(), credentials=Credentials(nkey=stack.key("operator")))
+    bus = await connect(
+        stack.nats, name="operator", streams=(), credentials=NkeyCredentials(nkey=stack.key("operator"))
+    )
     headers = {"ce-specversion": "1.0", "ce-id": "half", "ce-source": "/me", "ce-type": "dev.alate.cluster.request"}
     await bus.publish(Message("cluster.requested", data, headers))
     await bus.close()

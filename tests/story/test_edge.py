@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from events.jetstream.bus import connect
-from events.jetstream.credentials import Credentials
+from events.jetstream.credentials import NkeyCredentials
 from events.kube.auth import transport
 from events.kube.client import Kube
 from events.kube.resources import TRIGGERS
@@ -31,7 +31,9 @@ async def test_a_signed_webhook_is_on_the_bus_once_when_it_is_answered(stack):
         ]
     assert answers == [202, 202, 401]
 
-    bus = await connect(stack.nats, name="operator", streams=(), credentials=Credentials(nkey=stack.key("operator")))
+    bus = await connect(
+        stack.nats, name="operator", streams=(), credentials=NkeyCredentials(nkey=stack.key("operator"))
+    )
     kept = await bus.read("HOOKS", "hook.github.default.first.*")
     await bus.close()
     assert [each.data for each in kept] == [BODY]

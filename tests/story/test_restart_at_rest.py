@@ -16,7 +16,7 @@ import pytest
 
 from events.bus import Bus, Message, Stored, Timer
 from events.jetstream.bus import connect
-from events.jetstream.credentials import Credentials
+from events.jetstream.credentials import NkeyCredentials
 from events.kube.resources import COLONIES
 from schemas.subjects import names_of
 from services.cli.connection import management
@@ -187,7 +187,7 @@ async def owners(wiring: Wiring) -> AsyncIterator[dict[str, Bus]]:
     async with AsyncExitStack() as stack:
         found = {}
         for role in sorted(set(OWNERS.values())):
-            shown = Credentials(nkey=wiring.key(role))
+            shown = NkeyCredentials(nkey=wiring.key(role))
             found[role] = await connect(wiring.bus, name=role, streams=(), credentials=shown)
             stack.push_async_callback(found[role].close)
         yield {domain: found[role] for domain, role in OWNERS.items()}

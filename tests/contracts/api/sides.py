@@ -11,7 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from events.kube.client import Transport
-from events.kube.http import Access, Credentials, HttpTransport
+from events.kube.http import Access, ApiCredentials, HttpTransport
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.http import Server
 from services.sandbox.api.server.local import LocalTransport
@@ -133,7 +133,7 @@ async def _serve(api: Api, folder: Path) -> tuple[Server, dict[str, Transport]]:
         async def load() -> Access:
             return Access(url, trust, f"Bearer {token}" if token else "")
 
-        return HttpTransport(Credentials(load, lambda: datetime.now(UTC)))
+        return HttpTransport(ApiCredentials(load, lambda: datetime.now(UTC)))
 
     return server, {user: way(token) for user, token in _TOKENS.items()}
 

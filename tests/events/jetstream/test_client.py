@@ -9,7 +9,7 @@ import pytest
 from events.bus import Message
 from events.jetstream.accounts import new_seed, public_key
 from events.jetstream.bus import connect
-from events.jetstream.credentials import Credentials
+from events.jetstream.credentials import NkeyCredentials
 from events.jetstream.server import NatsServer
 
 ASKED = Message("cluster.requested", b"{}")
@@ -52,7 +52,7 @@ async def house(tmp_path):
 
 @pytest.fixture
 async def bus(house):
-    one = await connect(house.server.url, name="somebody", credentials=Credentials(nkey=house.file))
+    one = await connect(house.server.url, name="somebody", credentials=NkeyCredentials(nkey=house.file))
     yield one
     await one.close()
 

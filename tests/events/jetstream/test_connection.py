@@ -8,8 +8,8 @@ import pytest
 from events.bus import Unavailable
 from events.jetstream import connection
 from events.jetstream.connection import FIRST, Wire, dial
-from events.jetstream.credentials import NOBODY, Credentials
-from events.jetstream.requests import LOOK, Lost
+from events.jetstream.credentials import NOBODY, NkeyCredentials
+from events.jetstream.requests import LOOK, RequestLost
 from events.jetstream.server import NatsServer
 
 
@@ -36,7 +36,7 @@ async def test_many_answers_find_their_questions(wire):
 
 
 async def test_a_question_nobody_hears_is_lost_at_once(wire):
-    with pytest.raises(Lost, match="nothing answers there"):
+    with pytest.raises(RequestLost, match="nothing answers there"):
         await wire.ask("nobody", b"")
 
 
@@ -48,7 +48,7 @@ async def test_a_question_that_is_heard_and_not_answered_is_lost_in_time(nats_se
         """Hears and says nothing."""
 
     await wire.client.subscribe("silent", cb=silent)
-    with pytest.raises(Lost, match="it takes too long"):
+    with pytest.raises(RequestLost, match="it takes too long"):
         await wire.ask("silent", b"")
     assert not wire._questions
     await wire.close()
@@ -63,7 +63,7 @@ async def test_open_questions_are_lost_with_the_connection(nats_server, wire):
     asking = asyncio.create_task(wire.ask("silent", b""))
     await heard.wait()
     await nats_server.kill()
-    with pytest.raises(Lost, match="the connection broke"):
+    with pytest.raises(RequestLost, match="the connection broke"):
         await asking
 
 
@@ -93,7 +93,7 @@ async def test_names_that_were_never_used_are_never_the_same(wire):
 
 async def test_the_wrong_password_is_unavailable_with_the_servers_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(connection, "CONNECT", 1.0)
-    right, wrong = (Credentials("u", secret) for secret in ("right", "wrong"))
+    right, wrong = (NkeyCredentials("u", secret) for secret in ("right", "wrong"))
     async with NatsServer(tmp_path, extra='authorization { user: "u", password: "right" }') as server:
         with pytest.raises(Unavailable, match="Authorization Violation"):
             await dial(server.url, "test", wrong, 1.0)
@@ -113,7 +113,7 @@ async def test_a_question_nobody_answers_is_asked_less_and_less_often(still, mon
 
     async def lost(*_):
         asked.append(asyncio.get_running_loop().time())
-        raise Lost("nothing answers there")
+        raise RequestLost("nothing answers there")
 
     monkeypatch.setattr(still, "ask", lost)
     still._up.set()

@@ -10,7 +10,7 @@ from events.errors import Denied
 from events.jetstream import connection as jetstream_connection
 from events.jetstream.accounts import new_seed, public_key
 from events.jetstream.bus import connect
-from events.jetstream.credentials import NOBODY, Credentials, decorated, seed, trusting, without_secrets
+from events.jetstream.credentials import NOBODY, NkeyCredentials, decorated, seed, trusting, without_secrets
 from events.jetstream.server import NatsServer
 from services.sandbox.api.server.tls import self_signed
 
@@ -28,7 +28,7 @@ def knowing(key) -> str:
 
 async def test_an_nkey_opens_the_door_that_knows_it(tmp_path, key):
     async with NatsServer(tmp_path / "nats", extra=knowing(key)) as server:
-        bus = await connect(server.url, name="test", credentials=Credentials(nkey=key))
+        bus = await connect(server.url, name="test", credentials=NkeyCredentials(nkey=key))
         assert await bus.last("EVENTS", "cluster.>") is None
         await bus.close()
 
@@ -37,7 +37,7 @@ async def test_an_nkey_opens_the_door_that_knows_it(tmp_path, key):
 async def test_another_key_or_none_does_not(tmp_path, key, other, monkeypatch):
     monkeypatch.setattr(jetstream_connection, "CONNECT", 1.0)
     (tmp_path / "another").write_text(new_seed())
-    shown = NOBODY if other == "nobody" else Credentials(nkey=tmp_path / "another")
+    shown = NOBODY if other == "nobody" else NkeyCredentials(nkey=tmp_path / "another")
     async with NatsServer(tmp_path / "nats", extra=knowing(key)) as server:
         with pytest.raises(Unavailable, match="Authorization Violation"):
             await connect(server.url, name="test", credentials=shown)
@@ -51,10 +51,10 @@ async def test_a_server_is_trusted_by_its_authority_and_by_no_other(tmp_path, mo
     files = f"cert_file: {json.dumps(str(tmp_path / 'crt'))}, key_file: {json.dumps(str(tmp_path / 'key'))}"
     async with NatsServer(tmp_path / "nats", extra=f"tls {{ {files} }}\n") as server:
         url = server.url.replace("nats://", "tls://")
-        bus = await connect(url, name="test", credentials=Credentials(tls=trusting(tmp_path / "crt")))
+        bus = await connect(url, name="test", credentials=NkeyCredentials(tls=trusting(tmp_path / "crt")))
         await bus.close()
         with pytest.raises(Unavailable, match="self-signed certificate"):
-            await connect(url, name="test", credentials=Credentials(tls=trusting(tmp_path / "other")))
+            await connect(url, name="test", credentials=NkeyCredentials(tls=trusting(tmp_path / "other")))
 
 
 @pytest.mark.parametrize("text", ["", "hunter2", "SUAAHUNTER2", "UABC"])
@@ -83,11 +83,11 @@ def test_credentials_without_their_marks_are_refused_before_anybody_looks_for_th
 
 def test_who_shows_something_is_not_anyone():
     assert NOBODY.anyone
-    assert not Credentials(user="u", password="p").anyone  # noqa: S106 - nobody's
+    assert not NkeyCredentials(user="u", password="p").anyone  # noqa: S106 - nobody's
 
 
 def test_no_secret_is_shown():
-    shown = repr(Credentials(user="u", password="hunter2", token="hunter3"))  # noqa: S106 - nobody's
+    shown = repr(NkeyCredentials(user="u", password="hunter2", token="hunter3"))  # noqa: S106 - nobody's
     assert "hunter" not in shown
     assert without_secrets("nats://u:hunter2@a:1,tls://hunter3@b:2") == "nats://a:1,tls://b:2"
     assert without_secrets("nats://a:1") == "nats://a:1"

@@ -9,7 +9,7 @@ from nats.errors import Error
 from events.bus import Consumer, Message, Unavailable
 from events.errors import Denied
 from events.jetstream.bus import connect
-from events.jetstream.credentials import Credentials
+from events.jetstream.credentials import NkeyCredentials
 from events.jetstream.requests import Refusal, refusal
 from events.jetstream.server import NatsServer
 
@@ -28,7 +28,7 @@ LATE = 0.9
 @pytest.fixture
 async def server(tmp_path):
     async with NatsServer(tmp_path, extra=RIGHTS) as server:
-        admin = await connect(server.url, name="admin", credentials=Credentials("admin", "p"))
+        admin = await connect(server.url, name="admin", credentials=NkeyCredentials("admin", "p"))
         await admin.unanswered(Consumer("work", "EVENTS", ("cluster.>",)))
         yield server
         await admin.close()
@@ -36,7 +36,7 @@ async def server(tmp_path):
 
 @pytest.fixture
 async def some(server):
-    bus = await connect(server.url, name="some", streams=(), credentials=Credentials("some", "p"))
+    bus = await connect(server.url, name="some", streams=(), credentials=NkeyCredentials("some", "p"))
     yield bus
     await bus.close()
 
@@ -76,7 +76,7 @@ async def test_a_consumer_that_may_be_seen_and_not_pulled_from_does_not_wait_for
 
 
 async def test_an_inbox_under_another_name_is_denied_and_says_so(server):
-    bus = await connect(server.url, name="other", streams=(), credentials=Credentials("some", "p"), patience=1.0)
+    bus = await connect(server.url, name="other", streams=(), credentials=NkeyCredentials("some", "p"), patience=1.0)
     async with asyncio.timeout(LATE):
         with pytest.raises(Denied, match=r"does not allow other to listen to _INBOX_other\."):
             await bus.publish(Message("cluster.a.t.x", b""))
@@ -84,14 +84,14 @@ async def test_an_inbox_under_another_name_is_denied_and_says_so(server):
 
 
 async def test_an_inbox_of_another_name_can_be_set(server):
-    shown = Credentials("some", "p", inbox="_INBOX_some")
+    shown = NkeyCredentials("some", "p", inbox="_INBOX_some")
     bus = await connect(server.url, name="other", streams=(), credentials=shown)
     assert await bus.publish(Message("cluster.a.t.x", b"")) == 1
     await bus.close()
 
 
 async def test_jetstream_elsewhere_is_asked_there(server):
-    shown = Credentials("admin", "p", api="JS.API")
+    shown = NkeyCredentials("admin", "p", api="JS.API")
     bus = await connect(server.url, name="admin", streams=(), credentials=shown, patience=0.2)
     with pytest.raises(Unavailable, match=r"no answer on JS\.API\.DIRECT\.GET\.EVENTS: nothing answers there"):
         await bus.last("EVENTS", "cluster.>")

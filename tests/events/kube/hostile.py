@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from events.errors import Fault
 from events.kube.client import Kube, Request
-from events.kube.http import Access, Credentials, HttpTransport
+from events.kube.http import Access, ApiCredentials, HttpTransport
 from events.kube.limits import FOUNDED
 from events.kube.resources import PODS
 
@@ -39,7 +39,7 @@ async def main(url: str, way: str, tries: int) -> None:
     async def load() -> Access:
         return Access(url)
 
-    transport = HttpTransport(Credentials(load, lambda: datetime.now(UTC)), bounds=FOUNDED)
+    transport = HttpTransport(ApiCredentials(load, lambda: datetime.now(UTC)), bounds=FOUNDED)
     kube = Kube(transport, random=lambda: 0.5, bounds=FOUNDED)
     before, told = _peak(), []
     for _ in range(tries):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from events.kube.concurrency import Turns
+from events.kube.concurrency import ConcurrencyLimit
 
 pytestmark = pytest.mark.looptime
 WITHIN = 15.0
@@ -22,31 +22,31 @@ async def outcomes(*questions):
 
 
 async def test_who_stands_in_a_queue_of_many_times_the_limit_is_answered_in_his_turn():
-    turns, told = Turns(2, WITHIN), []
+    turns, told = ConcurrencyLimit(2, WITHIN), []
     await asyncio.gather(*(asked(turns, 10, told) for _ in range(20)))
     assert told == [10.0 * (1 + pair // 2) for pair in range(20)]
 
 
 async def test_a_question_without_an_answer_is_given_up_in_time():
     with pytest.raises(TimeoutError):
-        await asked(Turns(1, WITHIN), 3600, [])
+        await asked(ConcurrencyLimit(1, WITHIN), 3600, [])
     assert asyncio.get_running_loop().time() == WITHIN
 
 
 async def test_all_who_wait_go_when_nobody_was_answered():
-    turns = Turns(2, WITHIN)
+    turns = ConcurrencyLimit(2, WITHIN)
     assert await outcomes(*(asked(turns, 3600, []) for _ in range(50))) == [TimeoutError] * 50
     assert asyncio.get_running_loop().time() == WITHIN
 
 
 async def test_one_slow_question_sends_nobody_away_while_others_are_answered():
-    turns, told = Turns(2, WITHIN), []
+    turns, told = ConcurrencyLimit(2, WITHIN), []
     ended = await outcomes(asked(turns, 3600, told), *(asked(turns, 10, told) for _ in range(20)))
     assert ended == [TimeoutError] + [type(None)] * 20
 
 
 async def test_a_server_that_comes_back_is_asked_by_as_many_as_before():
-    turns, told = Turns(2, WITHIN), []
+    turns, told = ConcurrencyLimit(2, WITHIN), []
     await outcomes(*(asked(turns, 3600, told) for _ in range(5)))
     await asyncio.gather(*(asked(turns, 10, told) for _ in range(4)))
     assert told == [WITHIN + 10, WITHIN + 10, WITHIN + 20, WITHIN + 20]
@@ -55,7 +55,7 @@ async def test_a_server_that_comes_back_is_asked_by_as_many_as_before():
 @pytest.mark.parametrize("come", [False, True])
 async def test_a_turn_that_is_not_wanted_any_more_is_the_next_ones(come):
     """Whoever is cancelled may have been waiting, or have been told in the same moment that his turn has come."""
-    turns, told = Turns(1, WITHIN), []
+    turns, told = ConcurrencyLimit(1, WITHIN), []
     first, second, third = (asyncio.ensure_future(asked(turns, 10, told)) for _ in range(3))
     await asyncio.sleep(1)
     if come:

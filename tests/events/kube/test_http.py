@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from events.errors import Denied, TryLater
 from events.kube.client import Kube, Request, Response
-from events.kube.http import Access, Credentials, HttpTransport, _lines
+from events.kube.http import Access, ApiCredentials, HttpTransport, _lines
 from events.kube.resources import CONFIGMAPS
 
 WATCH = Request("GET", CONFIGMAPS.path(), {"watch": "true", "resourceVersion": "100"})
@@ -154,7 +154,7 @@ async def wallet(api):
 @pytest.fixture
 async def kube_of(wallet):
     """A client that pays from the wallet."""
-    client = Kube(HttpTransport(Credentials(wallet.load, lambda: wallet.now)), random=lambda: 0.0)
+    client = Kube(HttpTransport(ApiCredentials(wallet.load, lambda: wallet.now)), random=lambda: 0.0)
     yield client
     await client.close()
 
@@ -207,7 +207,7 @@ async def test_a_plug_in_that_hangs_is_a_matter_of_time():
         await asyncio.Event().wait()
 
     with pytest.raises(TryLater, match="the credentials could not be read in 15 s"):
-        await Credentials(load, lambda: datetime.now(UTC)).current()
+        await ApiCredentials(load, lambda: datetime.now(UTC)).current()
 
 
 def test_an_access_never_shows_its_token():

@@ -13,7 +13,7 @@ import pytest
 import uvloop
 
 from events.kube.client import Request
-from events.kube.http import Access, Credentials, HttpTransport
+from events.kube.http import Access, ApiCredentials, HttpTransport
 from events.kube.sockets import Sockets
 from services.sandbox.api.server.tls import self_signed
 
@@ -61,7 +61,7 @@ def reached(server):
     async def load():
         return Access(server.url, server.trust)
 
-    return HttpTransport(Credentials(load, lambda: datetime.now(UTC)))
+    return HttpTransport(ApiCredentials(load, lambda: datetime.now(UTC)))
 
 
 async def left_midway(transport):

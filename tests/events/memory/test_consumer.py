@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from events.bus import Consumer, Message
-from events.memory.consumer import Lane
+from events.memory.consumer import ConsumerQueue
 from events.memory.stream import Bell, Log
 from events.streams import StreamSpec
 
@@ -19,13 +19,13 @@ def buried() -> list[tuple[int, str]]:
 
 
 @pytest.fixture
-def lane(buried) -> Lane:
+def lane(buried) -> ConsumerQueue:
     bell = Bell()
     log = Log(StreamSpec("S", (">",)), lambda: datetime.now(UTC), bell)
     for _ in range(3):
         log.append(Message("a", b""))
     consumer = Consumer("work", "S", ("a",), max_deliver=2, ack_wait=10.0, in_flight=2)
-    return Lane(consumer, log, bell, lambda stored, _, reason: buried.append((stored.sequence, reason)))
+    return ConsumerQueue(consumer, log, bell, lambda stored, _, reason: buried.append((stored.sequence, reason)))
 
 
 @pytest.mark.looptime

@@ -4,7 +4,7 @@ import pytest
 
 from events.bus import Unavailable
 from events.jetstream import bus
-from events.jetstream.credentials import NOBODY, Credentials
+from events.jetstream.credentials import NOBODY, NkeyCredentials
 from services.cli.connection import Connection, joined, nearest, of_environment, operator
 from services.errors import BadInput
 from services.local.folder import Folder
@@ -20,13 +20,13 @@ def test_the_local_stack_is_shown_its_own_key(tmp_path):
     folder = Folder(tmp_path)
     folder.take()
     folder.announce("nats://127.0.0.1:1", folder.kubeconfig, tmp_path / "operator.nk")
-    key = Credentials(nkey=tmp_path / "operator.nk", inbox="_INBOX_operator")
+    key = NkeyCredentials(nkey=tmp_path / "operator.nk", inbox="_INBOX_operator")
     assert Connection(tmp_path)._bus() == ("nats://127.0.0.1:1", key)
     folder.leave()
 
 
 def test_another_nats_is_shown_the_environments(tmp_path):
-    own = Credentials(nkey=tmp_path / "mine.nk", inbox="_INBOX_operator")
+    own = NkeyCredentials(nkey=tmp_path / "mine.nk", inbox="_INBOX_operator")
     assert Connection(tmp_path, nats="nats://a:1")._bus() == ("nats://a:1", own)
 
 

@@ -3,12 +3,12 @@
 import shlex
 
 from services.cli.up.stack import _welcome
-from services.local.folder import Folder, Ports
+from services.local.folder import Folder, LocalPorts
 from services.local.programs import SERVICES, Wiring
 
 
 def test_paths_with_a_space_are_quoted(tmp_path):
-    wiring = Wiring(Folder(tmp_path / "my dir"), Ports(1, 2, 3, tuple(range(len(SERVICES)))))
+    wiring = Wiring(Folder(tmp_path / "my dir"), LocalPorts(1, 2, 3, tuple(range(len(SERVICES)))))
     lines = _welcome(wiring).splitlines()
     (export,) = (line for line in lines if "export KUBECONFIG=" in line)
     assert shlex.split(export)[1:] == ["export", f"KUBECONFIG={tmp_path}/my dir/kubeconfig"]

@@ -8,7 +8,7 @@ from events.bus import Message
 from events.errors import Denied
 from events.jetstream.accounts import new_seed, public_key
 from events.jetstream.bus import connect
-from events.jetstream.credentials import Credentials
+from events.jetstream.credentials import NkeyCredentials
 from events.jetstream.server import NatsServer
 from services.generate import nats_permissions
 from services.generate.nats_permissions import LAPTOP, PRODUCTION, files, main
@@ -53,7 +53,7 @@ async def test_both_keys_of_a_role_are_good_while_it_is_rotated(tmp_path, capsys
         for name in ("ALATE_NKEY_EDGE", "ALATE_NKEY_EDGE_NEXT"):
             file = tmp_path / name
             file.write_text(seeds[name])
-            bus = await connect(server.url, name="edge", streams=(), credentials=Credentials(nkey=file))
+            bus = await connect(server.url, name="edge", streams=(), credentials=NkeyCredentials(nkey=file))
             with pytest.raises(Denied, match=r"does not allow edge to publish on cluster\.ready\.a\.b"):
                 await bus.publish(Message("cluster.ready.a.b", b""))
             await bus.close()

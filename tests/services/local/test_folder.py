@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from services.local.folder import Absent, Folder, Ports, Taken
+from services.local.folder import Absent, Folder, LocalPorts, Taken
 
 
 def test_the_folder_is_for_its_user_alone(tmp_path):
@@ -56,9 +56,9 @@ def test_a_folder_left_by_a_killed_stack_can_be_taken(tmp_path):
 def test_ports_are_remembered(tmp_path):
     folder = Folder(tmp_path)
     assert folder.ports() is None
-    folder.keep_ports(Ports(1, 2, 3, (4, 5)))
+    folder.keep_ports(LocalPorts(1, 2, 3, (4, 5)))
 
-    assert folder.ports() == Ports(1, 2, 3, (4, 5))
+    assert folder.ports() == LocalPorts(1, 2, 3, (4, 5))
 
 
 def test_ports_half_written_by_a_killed_stack_are_forgotten(tmp_path):
@@ -74,5 +74,5 @@ def test_lost_ports_are_one_sentence_and_none_where_there_was_no_stack(tmp_path)
     assert folder.ports_lost().startswith(f"{tmp_path}/ports.json is gone: new ports are taken")
     (tmp_path / "ports.json").write_text('{"api": 1, "na')
     assert "ports.json cannot be read" in folder.ports_lost()
-    folder.keep_ports(Ports(1, 2, 3, (4, 5)))
+    folder.keep_ports(LocalPorts(1, 2, 3, (4, 5)))
     assert folder.ports_lost() == ""

@@ -10,17 +10,17 @@ import pytest
 from events.bus import Unavailable
 from events.jetstream import connection as jetstream_connection
 from events.jetstream.bus import connect
-from events.jetstream.credentials import Credentials
+from events.jetstream.credentials import NkeyCredentials
 from events.streams import STREAMS
 from services.compose import SERVICES as COMPOSED
-from services.local.folder import Folder, Ports
+from services.local.folder import Folder, LocalPorts
 from services.local.probe import HOST, Busy
 from services.local.programs import EDGE, NATS, OUTBOUND, SANDBOX, SERVICES, SHOWN, Wiring, choose_ports, stages
 from services.local.supervisor import Supervisor
 from services.outbound.targets import read_targets
 
 PROCFILE = Path(__file__).parents[3] / "Procfile"
-PORTS = Ports(20_001, 20_002, 20_003, (20_004, 20_005, 20_006, 20_007, 20_008, 20_009, 20_011), 20_010)
+PORTS = LocalPorts(20_001, 20_002, 20_003, (20_004, 20_005, 20_006, 20_007, 20_008, 20_009, 20_011), 20_010)
 
 
 def names(wiring: Wiring) -> list[list[str]]:
@@ -124,7 +124,7 @@ def test_a_port_that_is_asked_for_and_taken_is_one_clear_sentence(taken):
 
 def test_last_times_api_port_is_not_given_up_quietly(taken):
     with pytest.raises(Busy, match="the kubeconfigs of this folder point here"):
-        choose_ports(Ports(taken, *choose_ports(None, None).health[:2], choose_ports(None, None).health), None)
+        choose_ports(LocalPorts(taken, *choose_ports(None, None).health[:2], choose_ports(None, None).health), None)
 
 
 def test_last_times_ports_are_taken_again():
@@ -135,7 +135,7 @@ def test_last_times_ports_are_taken_again():
 
 def test_another_port_of_last_time_that_is_taken_is_replaced(taken):
     first = choose_ports(None, None)
-    again = choose_ports(Ports(first.api, taken, first.monitor, first.health), None)
+    again = choose_ports(LocalPorts(first.api, taken, first.monitor, first.health), None)
 
     assert again.nats != taken
     assert (again.api, again.monitor, again.health) == (first.api, first.monitor, first.health)
@@ -143,14 +143,14 @@ def test_another_port_of_last_time_that_is_taken_is_replaced(taken):
 
 def test_a_folder_of_a_release_with_fewer_services_keeps_its_ports():
     first = choose_ports(None, None)
-    again = choose_ports(Ports(first.api, first.nats, first.monitor, first.health[:-1]), None)
+    again = choose_ports(LocalPorts(first.api, first.nats, first.monitor, first.health[:-1]), None)
 
     assert (again.api, again.nats, again.monitor, again.health[:-1]) == first_of(first)
     assert len(again.health) == len(SERVICES)
     assert again.edge
 
 
-def first_of(ports: Ports) -> tuple[object, ...]:
+def first_of(ports: LocalPorts) -> tuple[object, ...]:
     return ports.api, ports.nats, ports.monitor, ports.health[:-1]
 
 
@@ -210,7 +210,7 @@ async def test_nats_is_ready_when_it_has_the_streams_and_lets_in_who_has_a_key_a
     wiring = Wiring(Folder(tmp_path), ports)
     ((program,), *_) = stages(wiring)
     async with Supervisor(((program,),)):
-        operator = Credentials(nkey=wiring.key("operator"))
+        operator = NkeyCredentials(nkey=wiring.key("operator"))
         bus = await connect(wiring.bus, name="operator", streams=(), credentials=operator)
         assert [await bus.count(spec.name, ">") for spec in STREAMS] == [0] * len(STREAMS)
         await bus.close()

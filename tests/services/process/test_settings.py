@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from events.jetstream.credentials import NOBODY, Credentials
+from events.jetstream.credentials import NOBODY, NkeyCredentials
 from services.process.settings import PREFIX, BadSetting, Settings, allowed, load
 
 
@@ -82,7 +82,7 @@ def test_what_is_shown_to_nats_comes_from_the_environment(monkeypatch, tmp_path)
     monkeypatch.setenv("ALATE_NATS_NKEY", str(tmp_path / "key"))
     monkeypatch.setenv("ALATE_NATS_INBOX", "_INBOX_reader")
     monkeypatch.setenv("ALATE_NATS_API", "JS.API")
-    assert load().credentials() == Credentials(nkey=tmp_path / "key", inbox="_INBOX_reader", api="JS.API")
+    assert load().credentials() == NkeyCredentials(nkey=tmp_path / "key", inbox="_INBOX_reader", api="JS.API")
 
 
 def test_what_connections_may_lead_to_is_read_word_by_word(monkeypatch):

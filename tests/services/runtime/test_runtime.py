@@ -8,7 +8,7 @@ import pytest
 from events.bus import Message, Unavailable
 from events.dead_letter import REASON, SEQUENCE
 from events.errors import TryLater
-from events.memory.consumer import Handed
+from events.memory.consumer import DeliveredMessage
 from events.meters import DWELT, LAG, SETTLED, TRANSITIONS, UNDECODABLE
 from schemas.entity import State
 from schemas.registry import Stream
@@ -103,14 +103,14 @@ async def test_a_bus_that_was_away_for_a_moment_loses_no_command(house, call):
 @pytest.mark.parametrize("answer", ["ack", "reject"])
 async def test_an_answer_that_goes_astray_costs_nothing_but_a_repetition(house, monkeypatch, answer):
     once = [Unavailable("astray")]
-    real = getattr(Handed, answer)
+    real = getattr(DeliveredMessage, answer)
 
     async def astray(self, *reason):
         if once:
             raise once.pop()
         await real(self, *reason)
 
-    monkeypatch.setattr(Handed, answer, astray)
+    monkeypatch.setattr(DeliveredMessage, answer, astray)
     task = await house.start()
     if answer == "reject":
         await house.bus.publish(Message("observed.press.acme.attic", b"{"))

@@ -7,7 +7,7 @@ from typing import Self
 from testcontainers.community.k3s import K3SContainer
 
 from events.kube.auth import transport_of
-from events.kube.http import Access, Credentials, HttpTransport
+from events.kube.http import Access, ApiCredentials, HttpTransport
 from tests.kube.flags import found
 from tests.kube.places import version
 from tests.kube.plane import stages
@@ -57,7 +57,7 @@ class K3s:
         async def load() -> Access:
             return await (await transport_of(self.kubeconfig.read_text())).credentials.current()
 
-        return HttpTransport(Credentials(load, lambda: datetime.now(UTC)))
+        return HttpTransport(ApiCredentials(load, lambda: datetime.now(UTC)))
 
 
 class K3sWorld(RealWorld):

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from events.kube.client import Changed, Kube, Listed, Request, Resource
-from events.kube.http import Access, Credentials, HttpTransport
+from events.kube.http import Access, ApiCredentials, HttpTransport
 from events.kube.resources import SECRETS
 from tests.story.kube.services import now
 
@@ -146,7 +146,7 @@ class Tokens:
             self.read.append(name)
             return Access(there.server, there.tls, f"Bearer {token}")
 
-        return HttpTransport(Credentials(load, now))
+        return HttpTransport(ApiCredentials(load, now))
 
     async def refused(self):
         """Wait until the first token is not taken any more."""
