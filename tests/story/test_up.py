@@ -124,7 +124,7 @@ async def test_what_is_planned_is_what_is_taken_and_it_is_explained(stack, tmp_p
 
     assert (await stack.alate("delete", "planned", "--wait")).code == 0
     over = await stack.alate("explain", "planned-main")
-    assert "default/planned-main is released" in over.out, over
+    assert "planned/main is released" in over.out, over
     assert (await stack.alate("explain", "nobody/main")).code == 1
 
 
