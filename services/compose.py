@@ -11,8 +11,8 @@ from events.kube.client import Kube
 from events.telemetry import Meters
 from services.addons.service import service as addons_service
 from services.clients.catalog_sources import CatalogSource
-from services.clients.workload_clusters import Workloads
-from services.clouds.cluster_object import Kept
+from services.clients.workload_clusters import WorkloadClusters
+from services.clouds.cluster_object import ObjectCache
 from services.clouds.port import Cloud
 from services.edge.service import CLOSED, EdgeAddress, EdgeService
 from services.gateway.service import Gateway
@@ -75,9 +75,9 @@ class Ports:
     receivers: Receivers = NOBODY
     """Who outside is told what."""
 
-    def workloads(self) -> Workloads:
+    def workloads(self) -> WorkloadClusters:
         """Founded clusters, each opened once per service."""
-        return Workloads(self.management, self.open_cluster)
+        return WorkloadClusters(self.management, self.open_cluster)
 
 
 class Machinery:
@@ -88,8 +88,8 @@ class Machinery:
         ports: Ports,
         service: Service,
         views: tuple[ReadModel[Any, Any], ...] = (),
-        kept: tuple[Kept, ...] = (),
-        workloads: Workloads | None = None,
+        kept: tuple[ObjectCache, ...] = (),
+        workloads: WorkloadClusters | None = None,
     ) -> None:
         self.runtime = Runtime(
             service,
@@ -166,7 +166,7 @@ def inventory(ports: Ports) -> Running:
 
 
 def provisioning(ports: Ports) -> Running:
-    kept = tuple(each for cloud in ports.clouds.values() for each in cloud.kept)
+    kept = tuple(each for cloud in ports.clouds.values() for each in cloud.caches)
     clock, meters, priced = ports.clock, ports.meters, ports.priced
     service, views = provisioning_service(ports.bus, ports.clouds, clock, meters, priced=priced)
     return Machinery(ports, service, views, kept)

@@ -1,4 +1,4 @@
-"""Addons' calls on the world: writing an add-on's objects, waiting for them, taking them away."""
+"""The addons service's calls: write an add-on's objects, wait for them, delete them."""
 
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object, Resource
@@ -7,92 +7,99 @@ from schemas.addon import AddonFailed, AddonHealthy, AddonPending, AddonRemoved,
 from schemas.wish import digest
 from services.addons import spec as asked
 from services.addons.health import health
-from services.addons.owned_objects import LABEL, Belonging, belonging, groups
-from services.addons.recheck import Checks, Ends
-from services.addons.record import Note, forget, note, noted, notes
+from services.addons.owned_objects import LABEL, OwnedObject, own_groups, owned_object
+from services.addons.recheck import IsEnding, Rechecks
+from services.addons.record import InventoryRecord, delete_record, extend_record, read_record, read_records
 from services.addons.withdraw import Withdrawal
-from services.clients.workload_clusters import Keyless, Workloads
+from services.clients.workload_clusters import NoKubeconfigYet, WorkloadClusters
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event
 
 MANAGER = "alate-addons"
-LOOK_AGAIN = 1.0
-"""Seconds between two looks at what is coming up or going."""
+RECHECK = 1.0
+"""Seconds between two looks at objects that are starting or being deleted."""
 
 
-class Lacks(TryLater):
-    """What it cannot be written without is not there, and may never come by itself: people are told."""
+class MissingPrerequisite(TryLater):
+    """Something it needs does not exist and may never come by itself: people are told."""
 
 
-class Calls:
-    """What each command comes to; the ports are the Colonies and the founded clusters."""
+class AddonCalls:
+    """Executes each command; its ports are the Colonies and the workload clusters."""
 
-    def __init__(self, management: Kube, workloads: Workloads) -> None:
+    def __init__(self, management: Kube, workloads: WorkloadClusters) -> None:
         self._management = management
         self._workloads = workloads
 
     async def apply(self, command: ApplyAddon) -> tuple[Event, ...]:
-        """Write the add-on's objects. Raises TryLater until they are healthy, but for what is to be told."""
+        """Write the add-on's objects. Raises TryLater until they are healthy, unless there is something to report."""
         lacking = command.told
         try:
             kube, wanted = await self._wanted(command)
-            has = tuple(map(belonging, wanted))
-            had = await note(kube, command.addon, has)
-            written = [await _write(kube, document, command.addon, groups(has)) for document in wanted]
+            has = tuple(map(owned_object, wanted))
+            had = await extend_record(kube, command.addon, has)
+            written = [await _write(kube, document, command.addon, own_groups(has)) for document in wanted]
             lacking = ""
             told = await self._prune(kube, command, had, has)
             await _wait(kube, written)
-            _all_gone(command.addon, told)
-        except (Denied, NotFound, asked.Unreadable) as refused:
+            _check_all_gone(command.addon, told)
+        except (Denied, NotFound, asked.UnreadableManifests) as refused:
             return (AddonFailed(command.digest, refused.message),)
         except TryLater as later:
             return _awaits(command, later, lacking)
         return (AddonHealthy(command.digest),)
 
     async def _wanted(self, command: ApplyAddon) -> tuple[Kube, list[Object]]:
-        """The cluster, and what shall be there. Raises Lacks without a way to it."""
+        """The cluster and the objects to write. Raises MissingPrerequisite if the cluster cannot be opened."""
         text = await asked.manifests(self._management, command)
         if digest(text) != command.digest:
-            raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", LOOK_AGAIN)
-        return await _reached(self._workloads, command), asked.documents(command, command.addon, text)
+            raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", RECHECK)
+        return await _open(self._workloads, command), asked.documents(command, command.addon, text)
 
-    async def _prune(self, kube: Kube, command: ApplyAddon, had: Note, has: tuple[Belonging, ...]) -> list[str]:
-        """Ask for the end of what it had before and has no more; see `Withdrawal.left`."""
+    async def _prune(
+        self, kube: Kube, command: ApplyAddon, had: InventoryRecord, has: tuple[OwnedObject, ...]
+    ) -> list[str]:
+        """Delete what the add-on no longer consists of; see `Withdrawal.delete_all`."""
         stale = [one for one in had.has if one not in has]
         if not stale:
             return []
-        stay = {**await asked.others(self._management, command), command.addon: has}
-        return await Withdrawal(kube, command.addon, stays=True, asked=stay, notes=await notes(kube)).left(stale)
+        stay = {**await asked.other_addons(self._management, command), command.addon: has}
+        return await Withdrawal(kube, command.addon, stays=True, asked=stay, notes=await read_records(kube)).delete_all(
+            stale
+        )
 
     async def withdraw(self, command: WithdrawAddon) -> tuple[Event, ...]:
-        """Take the add-on's objects away, the last first. Raises TryLater as long as any is going."""
+        """Delete the add-on's objects, the last first. Raises TryLater as long as any is being deleted."""
         try:
             kube = await self._workloads.open(command.tenant, command.kubeconfig)
-            had = (await noted(kube, command.addon)).has or await self._written(command)
-        except (NotFound, asked.Unreadable):  # no cluster, no Colony, or no such add-on in it: nothing to be taken away
+            had = (await read_record(kube, command.addon)).has or await self._written(command)
+        except (
+            NotFound,
+            asked.UnreadableManifests,
+        ):  # no cluster, no Colony, or no such add-on in it: nothing to be taken away
             return (AddonRemoved(),)
-        stay = await asked.others(self._management, command) if command.dropped else {}
-        off = Withdrawal(kube, command.addon, command.stays, stay, await notes(kube))
-        told = await off.left(had)
-        _all_gone(command.addon, told)
-        await forget(kube, command.addon)
+        stay = await asked.other_addons(self._management, command) if command.dropped else {}
+        off = Withdrawal(kube, command.addon, command.stays, stay, await read_records(kube))
+        told = await off.delete_all(had)
+        _check_all_gone(command.addon, told)
+        await delete_record(kube, command.addon)
         return (AddonRemoved("; ".join(told)),)
 
-    async def _written(self, command: WithdrawAddon) -> tuple[Belonging, ...]:
-        """What it is made of by the Colony: of those put on before notes were taken. Raises NotFound, Unreadable."""
+    async def _written(self, command: WithdrawAddon) -> tuple[OwnedObject, ...]:
+        """The objects according to the Colony, for add-ons applied before records existed. Raises NotFound."""
         text = await asked.manifests(self._management, command)
-        return tuple(map(belonging, asked.documents(command, command.addon, text)))
+        return tuple(map(owned_object, asked.documents(command, command.addon, text)))
 
 
-def act(management: Kube, workloads: Workloads, ends: Ends) -> Act:
-    """The one place where addons meets the world."""
-    calls, checks = Calls(management, workloads), Checks(management, workloads, ends)
+def act(management: Kube, workloads: WorkloadClusters, ends: IsEnding) -> Act:
+    """The addons service's side effects, by command."""
+    calls, checks = AddonCalls(management, workloads), Rechecks(management, workloads, ends)
     return acts({ApplyAddon: calls.apply, CheckAddon: checks.check, WithdrawAddon: calls.withdraw})
 
 
 def _awaits(command: ApplyAddon, later: TryLater, lacking: str) -> tuple[Event, ...]:
-    """What people are to know that they do not know yet. Raises the wait again where that is nothing."""
-    if isinstance(later, Lacks):
+    """What people do not know yet. Raises the same error again if there is nothing new."""
+    if isinstance(later, MissingPrerequisite):
         lacking = later.message
     if command.overdue:
         return (AddonPending(command.digest, later.message),)
@@ -101,11 +108,11 @@ def _awaits(command: ApplyAddon, later: TryLater, lacking: str) -> tuple[Event, 
     return (AddonPending(command.digest, lacking),)
 
 
-async def _reached(workloads: Workloads, command: ApplyAddon) -> Kube:
+async def _open(workloads: WorkloadClusters, command: ApplyAddon) -> Kube:
     try:
         return await workloads.open(command.tenant, command.kubeconfig)
-    except (NotFound, Keyless) as missing:
-        raise Lacks(missing.message, LOOK_AGAIN) from missing
+    except (NotFound, NoKubeconfigYet) as missing:
+        raise MissingPrerequisite(missing.message, RECHECK) from missing
 
 
 async def _write(kube: Kube, document: Object, addon: str, brought: frozenset[str]) -> tuple[Resource, Object]:
@@ -113,8 +120,8 @@ async def _write(kube: Kube, document: Object, addon: str, brought: frozenset[st
     try:
         resource = await find(kube, document["apiVersion"], document["kind"])
     except NotFound as missing:
-        wait = TryLater if document["apiVersion"].partition("/")[0] in brought else Lacks
-        raise wait(missing.message, LOOK_AGAIN) from missing
+        wait = TryLater if document["apiVersion"].partition("/")[0] in brought else MissingPrerequisite
+        raise wait(missing.message, RECHECK) from missing
     meta = document.setdefault("metadata", {})
     meta["labels"] = meta.get("labels", {}) | {LABEL: addon}
     if resource.namespaced:
@@ -122,10 +129,10 @@ async def _write(kube: Kube, document: Object, addon: str, brought: frozenset[st
     return resource, await kube.apply(resource, document, manager=MANAGER)
 
 
-def _all_gone(addon: str, told: list[str]) -> None:
-    """Raises TryLater while any object is going."""
+def _check_all_gone(addon: str, told: list[str]) -> None:
+    """Raises TryLater while any object is being deleted."""
     if going := told.count(""):
-        raise TryLater(f"{going} objects of {addon} are going", LOOK_AGAIN)
+        raise TryLater(f"{going} objects of {addon} are going", RECHECK)
 
 
 async def _wait(kube: Kube, written: list[tuple[Resource, Object]]) -> None:
@@ -136,4 +143,4 @@ async def _wait(kube: Kube, written: list[tuple[Resource, Object]]) -> None:
         if verdict.failed:
             raise Denied(verdict.message, "Failed")
         if not verdict.well:
-            raise TryLater(verdict.message, LOOK_AGAIN)
+            raise TryLater(verdict.message, RECHECK)

@@ -1,4 +1,4 @@
-"""What is true of an add-on next."""
+"""The decision table of an add-on: from a state, on an event, to what is true next."""
 
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -28,8 +28,8 @@ from services.runtime.machine import machine, on
 A = TypeVar("A", bound=AddonState)
 HEALTHY_WITHIN = timedelta(minutes=10)
 RETRY_AFTER = timedelta(minutes=5)
-LAST_LOOK = timedelta(minutes=1)
-"""How long an answer may take that says what it still waits for."""
+LAST_CHECK = timedelta(minutes=1)
+"""How long an overdue add-on may take to answer what it still waits for."""
 
 
 def plan(_: None, wanted: AddonWanted, now: datetime) -> Planned | Applying:
@@ -38,44 +38,44 @@ def plan(_: None, wanted: AddonWanted, now: datetime) -> Planned | Applying:
     return _apply(planned, now) if planned.kubeconfig else planned
 
 
-def plan_again(state: Withdrawn, wanted: AddonWanted, now: datetime) -> Withdrawn | Planned | Applying:
-    """Another incarnation of the cluster has it, or the Colony asks for it again; not what ends with its cluster."""
+def on_wanted_withdrawn(state: Withdrawn, wanted: AddonWanted, now: datetime) -> Withdrawn | Planned | Applying:
+    """Plan the add-on for another incarnation or if the Colony asks again, unless it ended with its cluster."""
     ended = wanted.uid == state.uid and wanted.digest == state.digest and not state.dropped
     if wanted.as_of < state.as_of or ended:
         return state
     return plan(None, wanted, now)
 
 
-def begin(state: Planned, wanted: AddonWanted, now: datetime) -> Planned | Applying:
-    known = _known(state, wanted)
+def on_wanted_planned(state: Planned, wanted: AddonWanted, now: datetime) -> Planned | Applying:
+    known = _updated(state, wanted)
     return _apply(known, now) if known.kubeconfig else known
 
 
-def change(state: A, wanted: AddonWanted, now: datetime) -> A | Applying:
-    """Other contents, or another cluster for the same contents: its first one was lost."""
-    known = _known(state, wanted)
+def on_wanted(state: A, wanted: AddonWanted, now: datetime) -> A | Applying:
+    """Apply other contents, or the same to another cluster after the first was lost."""
+    known = _updated(state, wanted)
     return state if known is state else _apply(known, now)
 
 
-def settle(state: Applying, settled: AddonHealthy) -> Applying | Applied:
+def on_settled(state: Applying, settled: AddonHealthy) -> Applying | Applied:
     return state.to(Applied) if settled.digest == state.digest else state
 
 
-def fail(state: Applying, failed: AddonFailed, now: datetime) -> Applying | Degraded:
+def on_failed(state: Applying, failed: AddonFailed, now: datetime) -> Applying | Degraded:
     if failed.digest != state.digest:
         return state
     return state.to(Degraded, message=failed.message, retry_at=now + RETRY_AFTER)
 
 
-def put_back(state: Applied, missed: AddonLost, now: datetime) -> Applied | Applying:
-    """It is not as it was applied: that is told, and it is applied again."""
+def on_missed(state: Applied, missed: AddonLost, now: datetime) -> Applied | Applying:
+    """Apply it again, and say what was missing."""
     if missed.digest != state.digest:
         return state
     return _apply(state, now).but(message=missed.message)
 
 
-def tell(state: Applying, awaits: AddonPending, now: datetime) -> Applying | Degraded:
-    """What it lacks is told while it is waited for; once it is overdue, that is why it is degraded."""
+def on_awaits(state: Applying, awaits: AddonPending, now: datetime) -> Applying | Degraded:
+    """Keep what it waits for; an overdue add-on is degraded for that reason."""
     if awaits.digest != state.digest:
         return state
     if state.overdue:
@@ -83,21 +83,21 @@ def tell(state: Applying, awaits: AddonPending, now: datetime) -> Applying | Deg
     return state.but(message=awaits.message)
 
 
-def look_again(state: Applying, _: Due, now: datetime) -> Applying | Degraded:
-    """It is asked what it still waits for; where no answer comes, it is degraded for what was told last."""
+def on_due_applying(state: Applying, _: Due, now: datetime) -> Applying | Degraded:
+    """Ask what it still waits for; without an answer it is degraded."""
     if now < state.until:
         return state
     if state.overdue:
         return _degrade(state, state.message, now)
-    return state.but(overdue=True, until=now + LAST_LOOK)
+    return state.but(overdue=True, until=now + LAST_CHECK)
 
 
 def retry(state: Degraded, _: Due, now: datetime) -> Degraded | Applying:
     return _apply(state, now) if now >= state.retry_at else state
 
 
-def skip(state: Planned, unwanted: AddonUnwanted) -> Planned | Withdrawn:
-    if _late(state, unwanted):
+def on_unwanted_planned(state: Planned, unwanted: AddonUnwanted) -> Planned | Withdrawn:
+    if _is_late(state, unwanted):
         return state
     return state.to(Withdrawn, dropped=unwanted.dropped, as_of=max(state.as_of, unwanted.as_of))
 
@@ -105,8 +105,8 @@ def skip(state: Planned, unwanted: AddonUnwanted) -> Planned | Withdrawn:
 def withdraw(
     state: Applying | Applied | Degraded, unwanted: AddonUnwanted
 ) -> Applying | Applied | Degraded | Withdrawing | Withdrawn:
-    """Where there is no cluster any more, there is nothing to take away."""
-    if _late(state, unwanted):
+    """Withdraw the add-on; if its cluster is gone, there is nothing to delete."""
+    if _is_late(state, unwanted):
         return state
     as_of = max(state.as_of, unwanted.as_of)
     if unwanted.lost:
@@ -114,9 +114,9 @@ def withdraw(
     return state.to(Withdrawing, dropped=unwanted.dropped, stays=unwanted.stays, as_of=as_of)
 
 
-def abandon(state: Withdrawing, unwanted: AddonUnwanted) -> Withdrawing | Withdrawn:
-    """The cluster is gone, or it ends: then nobody asks for it again."""
-    if _late(state, unwanted):
+def on_unwanted_withdrawing(state: Withdrawing, unwanted: AddonUnwanted) -> Withdrawing | Withdrawn:
+    """End if the cluster is gone; a cluster that ends does not get the add-on again."""
+    if _is_late(state, unwanted):
         return state
     if unwanted.lost:
         return state.to(Withdrawn)
@@ -124,22 +124,22 @@ def abandon(state: Withdrawing, unwanted: AddonUnwanted) -> Withdrawing | Withdr
     return state.but(as_of=max(state.as_of, unwanted.as_of), **known)
 
 
-def remember(state: Withdrawing, wanted: AddonWanted) -> Withdrawing:
-    """The Colony asks for it again: it is put on once it is off."""
+def on_wanted_withdrawing(state: Withdrawing, wanted: AddonWanted) -> Withdrawing:
+    """Apply it again once it is withdrawn, as the Colony asks for it again."""
     if not state.dropped or wanted.uid != state.uid or wanted.as_of <= state.as_of:
         return state
     kubeconfig = wanted.kubeconfig or state.kubeconfig
     return state.but(again=wanted.digest, kubeconfig=kubeconfig, as_of=wanted.as_of)
 
 
-def finish(state: Withdrawing, removed: AddonRemoved, now: datetime) -> Applying | Withdrawn:
+def on_removed(state: Withdrawing, removed: AddonRemoved, now: datetime) -> Applying | Withdrawn:
     if state.again:
         return state.to(Applying, digest=state.again, until=now + HEALTHY_WITHIN)
     return state.to(Withdrawn, message=removed.left)
 
 
-def _late(state: AddonState, unwanted: AddonUnwanted) -> bool:
-    """Whether it is of another incarnation, or of an older wish than what is followed."""
+def _is_late(state: AddonState, unwanted: AddonUnwanted) -> bool:
+    """Whether the event is of another incarnation, or of an older wish."""
     return unwanted.uid != state.uid or (unwanted.dropped and unwanted.as_of < state.as_of)
 
 
@@ -152,8 +152,8 @@ def _degrade(state: Applying, why: str, now: datetime) -> Degraded:
     return state.to(Degraded, message=f"{late}: {why}" if why else late, retry_at=now + RETRY_AFTER)
 
 
-def _known(state: A, wanted: AddonWanted) -> A:
-    """What is wanted now; the very same state if that is nothing new, or late, or of another incarnation."""
+def _updated(state: A, wanted: AddonWanted) -> A:
+    """The state with what is wanted now; the same object if that is not new."""
     kubeconfig = wanted.kubeconfig or state.kubeconfig
     same = (wanted.digest, kubeconfig) == (state.digest, state.kubeconfig)
     if same or wanted.uid != state.uid or wanted.as_of < state.as_of:
@@ -164,19 +164,19 @@ def _known(state: A, wanted: AddonWanted) -> A:
 decide = machine(
     LIFECYCLE,
     on(type(None), AddonWanted, plan),
-    on(Withdrawn, AddonWanted, plan_again),
-    on(Planned, AddonWanted, begin),
-    on((Applied, Degraded), AddonWanted, change),
-    on(Applying, AddonWanted, change),
-    on(Applying, AddonHealthy, settle),
-    on(Applied, AddonLost, put_back),
-    on(Applying, AddonFailed, fail),
-    on(Applying, AddonPending, tell),
-    on(Applying, Due, look_again),
+    on(Withdrawn, AddonWanted, on_wanted_withdrawn),
+    on(Planned, AddonWanted, on_wanted_planned),
+    on((Applied, Degraded), AddonWanted, on_wanted),
+    on(Applying, AddonWanted, on_wanted),
+    on(Applying, AddonHealthy, on_settled),
+    on(Applied, AddonLost, on_missed),
+    on(Applying, AddonFailed, on_failed),
+    on(Applying, AddonPending, on_awaits),
+    on(Applying, Due, on_due_applying),
     on(Degraded, Due, retry),
-    on(Planned, AddonUnwanted, skip),
+    on(Planned, AddonUnwanted, on_unwanted_planned),
     on((Applying, Applied, Degraded), AddonUnwanted, withdraw),
-    on(Withdrawing, AddonUnwanted, abandon),
-    on(Withdrawing, AddonWanted, remember),
-    on(Withdrawing, AddonRemoved, finish),
+    on(Withdrawing, AddonUnwanted, on_unwanted_withdrawing),
+    on(Withdrawing, AddonWanted, on_wanted_withdrawing),
+    on(Withdrawing, AddonRemoved, on_removed),
 )

@@ -1,4 +1,4 @@
-"""What an add-on has on a cluster is told object by object, as its manifests name them."""
+"""The objects of an add-on on a cluster, as its manifests name them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,20 +9,20 @@ from events.kube.resources import CRDS
 from services.kubernetes.labels import GROUP
 
 LABEL = f"{GROUP}/addon"
-"""On every object of an add-on; its value is the add-on."""
+"""On every object of an add-on, with the add-on's name."""
 
 
-class Belonging(NamedTuple):
+class OwnedObject(NamedTuple):
     """One object, as the add-on's manifests name it."""
 
     api_version: str
     kind: str
     namespace: str
-    """``default`` where none is written; means nothing to kinds without namespaces."""
+    """``default`` if none is written; ignored for kinds without namespaces."""
     name: str
 
-    def same(self, other: "Belonging", *, namespaced: bool) -> bool:
-        """Whether both name one object: by any version of its kind."""
+    def same(self, other: "OwnedObject", *, namespaced: bool) -> bool:
+        """Whether both name the same object, in any version of its kind."""
         group, theirs = (one.api_version.rpartition("/")[0] for one in (self, other))
         within = self.namespace == other.namespace or not namespaced
         return within and (group, self.kind, self.name) == (theirs, other.kind, other.name)
@@ -31,25 +31,25 @@ class Belonging(NamedTuple):
         return f"{self.kind} {self.name}"
 
 
-def belonging(document: Object) -> Belonging:
-    """What a manifest is about."""
+def owned_object(document: Object) -> OwnedObject:
+    """The object that a manifest describes."""
     meta = document.get("metadata") or {}
-    return Belonging(
+    return OwnedObject(
         document["apiVersion"], document["kind"], meta.get("namespace", "default"), str(meta.get("name", ""))
     )
 
 
-def groups(has: Iterable[Belonging]) -> frozenset[str]:
-    """The API groups of which it brings kinds itself: a definition's name is that of its kind and its group."""
+def own_groups(has: Iterable[OwnedObject]) -> frozenset[str]:
+    """The API groups whose kinds the add-on itself defines."""
     return frozenset(one.name.partition(".")[2] for one in has if one.kind == CRDS.kind)
 
 
 def owner(seen: Object) -> str:
-    """Whose an object is; empty if no add-on's."""
+    """The add-on that owns an object; empty if none does."""
     return str((seen["metadata"].get("labels") or {}).get(LABEL, ""))
 
 
-async def look(kube: Kube, one: Belonging) -> tuple[Resource, Object]:
-    """The object as it is. Raises NotFound."""
+async def read_object(kube: Kube, one: OwnedObject) -> tuple[Resource, Object]:
+    """The object and its kind. Raises NotFound."""
     resource = await find(kube, one.api_version, one.kind)
     return resource, await kube.get(resource, one.name, one.namespace if resource.namespaced else None)

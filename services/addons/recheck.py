@@ -1,4 +1,4 @@
-"""Whether an add-on that was applied is still there is looked at again and again, for its cluster is open to others."""
+"""Checks applied add-ons repeatedly, as others may change their cluster."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,47 +10,47 @@ from schemas.addon import AddonLost, CheckAddon
 from schemas.wish import digest
 from services.addons import spec
 from services.addons.health import health
-from services.addons.owned_objects import belonging, look
-from services.clients.workload_clusters import Workloads
+from services.addons.owned_objects import owned_object, read_object
+from services.clients.workload_clusters import WorkloadClusters
 from services.runtime.machine import Event
 
 EVERY = 60.0
-"""Seconds between two looks at one add-on, while there are few."""
-AT_ONCE = 10.0
-"""Looks a second at the most: of very many add-ons, each is looked at less often."""
-UNWELL = 3
-"""Looks, one after another, at which it has to be unhealthy: a node that comes or goes makes it so for a while."""
-KEPT = 3
-"""Looks that one may miss before nothing is known of it any more: it was taken off, or is applied again."""
-Name = tuple[str, str, str]
+"""Seconds between two checks of one add-on while there are few."""
+CHECKS_PER_SECOND = 10.0
+"""The limit for all add-ons together: with many, each is checked less often."""
+UNHEALTHY_CHECKS = 3
+"""Consecutive checks that must find it unhealthy: a node that joins or leaves makes it so for a while."""
+KEPT_PERIODS = 3
+"""Checks that an add-on may miss before its last result is forgotten."""
+AddonKey = tuple[str, str, str]
 """Tenant, cluster, add-on."""
-Ends = Callable[[str, str], bool]
-"""Whether a tenant's cluster ends."""
+IsEnding = Callable[[str, str], bool]
+"""Whether a tenant's cluster is ending."""
 
 
-class Looked(NamedTuple):
-    """The last look at one add-on."""
+class LastCheck(NamedTuple):
+    """The last check of one add-on."""
 
     at: float
-    """By the loop's clock."""
+    """On the loop's clock."""
     unwell: int = 0
-    """So often, one after another, it was unhealthy."""
+    """The number of consecutive checks that found it unhealthy."""
 
 
-class Checks:
-    """The looks of one process."""
+class Rechecks:
+    """The checks of one process."""
 
-    def __init__(self, management: Kube, workloads: Workloads, ends: Ends) -> None:
+    def __init__(self, management: Kube, workloads: WorkloadClusters, ends: IsEnding) -> None:
         self._management = management
         self._workloads = workloads
         self._ends = ends
-        self._looked: dict[Name, Looked] = {}
+        self._looked: dict[AddonKey, LastCheck] = {}
         self._tidied = 0.0
 
     async def check(self, command: CheckAddon) -> tuple[Event, ...]:
-        """What is missing of it. Raises TryLater while nothing is: that is when it is looked at again.
+        """What is missing of an add-on. Raises TryLater while nothing is, until the next check.
 
-        What cannot be seen is not missing, and of a cluster that ends nothing is missed.
+        What cannot be read is not missing, and nothing is missed of a cluster that is ending.
         """
         name = (command.tenant, command.cluster, command.addon)
         before = self._looked.get(name)
@@ -60,21 +60,21 @@ class Checks:
             gone, unwell = await self._look(command)
         except Fault as unseen:
             raise self._later(name, before.unwell) from unseen
-        if gone or (unwell and before.unwell + 1 >= UNWELL):
+        if gone or (unwell and before.unwell + 1 >= UNHEALTHY_CHECKS):
             del self._looked[name]
             return (AddonLost(command.digest, gone or unwell),)
         raise self._later(name, before.unwell + 1 if unwell else 0)
 
-    def _later(self, name: Name, unwell: int) -> TryLater:
-        now, pause = asyncio.get_running_loop().time(), max(EVERY, len(self._looked) / AT_ONCE)
-        self._looked[name] = Looked(now, unwell)
-        if now - self._tidied > KEPT * pause:
-            self._looked = {each: look for each, look in self._looked.items() if now - look.at <= KEPT * pause}
+    def _later(self, name: AddonKey, unwell: int) -> TryLater:
+        now, pause = asyncio.get_running_loop().time(), max(EVERY, len(self._looked) / CHECKS_PER_SECOND)
+        self._looked[name] = LastCheck(now, unwell)
+        if now - self._tidied > KEPT_PERIODS * pause:
+            self._looked = {each: look for each, look in self._looked.items() if now - look.at <= KEPT_PERIODS * pause}
             self._tidied = now
         return TryLater("looked at again later", pause)
 
     async def _look(self, command: CheckAddon) -> tuple[str, str]:
-        """What is gone, or else what is not healthy. Raises Fault where that cannot be seen."""
+        """What is gone, or else what is not healthy. Raises Fault if that cannot be read."""
         text = await spec.manifests(self._management, command)
         if digest(text) != command.digest:
             return "", ""  # another one is asked for: that is applied
@@ -83,15 +83,15 @@ class Checks:
         for document in spec.documents(command, command.addon, text):
             seen = await _seen(kube, document)
             if seen is None:
-                return f"{belonging(document)} is not there any more", ""
+                return f"{owned_object(document)} is not there any more", ""
             verdict = health(seen)
             unwell = unwell or ("" if verdict.well else verdict.message)
         return "", unwell
 
 
 async def _seen(kube: Kube, document: Object) -> Object | None:
-    """None if it is not there, or its kind is not. Raises TryLater, Denied."""
+    """None if the object or its kind does not exist. Raises TryLater, Denied."""
     try:
-        return (await look(kube, belonging(document)))[1]
+        return (await read_object(kube, owned_object(document)))[1]
     except NotFound:
         return None

@@ -1,4 +1,4 @@
-"""Addons as the runtime knows it: what it owns, hears, decides and does."""
+"""The addons service: the messages it receives, its decisions, and its calls."""
 
 from collections.abc import Iterator
 
@@ -16,20 +16,20 @@ from schemas.teardown import Cleaning, Ending
 from services.addons.act import act
 from services.addons.decide import decide
 from services.addons.todo import todo
-from services.clients.workload_clusters import Workloads
+from services.clients.workload_clusters import WorkloadClusters
 from services.runtime.loop import Service
 from services.runtime.machine import Event
 from services.runtime.read_model import ReadModel, entities
 from services.runtime.subscriptions import subscribe, subscribe_all
 
 Views = tuple[ReadModel[Key, State], ...]
-NOT_FOR_LONG = (Releasing, Stalled, Waiting)
-"""A cluster in one of these is no place to put anything on."""
+WITHOUT_ADDONS = (Releasing, Stalled, Waiting)
+"""States in which no add-on is applied to a cluster."""
 
 
-def on_cluster(names: tuple[str, ...], state: msgspec.Struct) -> Iterator[tuple[Key, Event]]:
-    """What a cluster's state means for each add-on it shall have, or shall have no more."""
-    if not isinstance(state, ClusterState) or isinstance(state, NOT_FOR_LONG):
+def addon_events(names: tuple[str, ...], state: msgspec.Struct) -> Iterator[tuple[Key, Event]]:
+    """What a cluster's state means for each add-on that it shall have or lose."""
+    if not isinstance(state, ClusterState) or isinstance(state, WITHOUT_ADDONS):
         return
     for addon in state.wish.addons:
         key = Key("addon", names[2], addon_name(names[3], addon.name))
@@ -58,18 +58,18 @@ def wanted(state: ClusterState, addon: str, digest: str) -> AddonWanted:
     )
 
 
-def on_cleaning(names: tuple[str, ...], order: Cleaning) -> Iterator[tuple[Key, Event]]:
-    """The cluster is ending: every add-on goes, in the order it was not put on."""
+def cleaning_events(names: tuple[str, ...], order: Cleaning) -> Iterator[tuple[Key, Event]]:
+    """The cluster is ending: every add-on is withdrawn, in reverse order."""
     for addon in reversed(order.addons):
         key = Key("addon", names[2], addon_name(names[3], addon))
         yield key, AddonUnwanted(order.uid, stays=order.wish.need.kept or order.lent)
 
 
-SUBSCRIPTIONS = (subscribe_all(cluster.LIFECYCLE, on_cluster), subscribe(Cleaning, on_cleaning))
+SUBSCRIPTIONS = (subscribe_all(cluster.LIFECYCLE, addon_events), subscribe(Cleaning, cleaning_events))
 
 
-def service(bus: Bus, management: Kube, workloads: Workloads, meters: Meters) -> tuple[Service, Views]:
-    """The service, and what it needs to know of others."""
+def service(bus: Bus, management: Kube, workloads: WorkloadClusters, meters: Meters) -> tuple[Service, Views]:
+    """The service, and the read model it needs."""
     teardowns = entities(bus, teardown.LIFECYCLE, meters)
 
     def ends(tenant: str, cluster: str) -> bool:

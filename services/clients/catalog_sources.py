@@ -1,4 +1,4 @@
-"""Where price catalogs come from: folders, files, URLs; each says what it found, or what it could not read."""
+"""Reads price catalogs from folders, files and URLs, and reports what could not be read."""
 
 import asyncio
 import re
@@ -14,18 +14,18 @@ from events.http.fetch import fetch
 from services.market.catalog_parser import LARGEST, CatalogReading, CatalogText, UnreadCatalog, files
 
 SAMPLE = Path(__file__).parent / "sample_prices"
-"""The prices that are shipped: a sample, for the laptop."""
+"""The sample prices that are shipped, for a laptop."""
 
 
 class CatalogSource(Protocol):
     """One entry of the setting."""
 
     async def read(self) -> tuple[CatalogReading, ...]:
-        """Everything there is."""
+        """Everything that exists there."""
         ...
 
     def mark(self) -> object:
-        """Differs when what is there has changed, as far as that can be seen without reading it."""
+        """A value that differs once something has changed, as far as that can be known without reading."""
         ...
 
 
@@ -35,7 +35,7 @@ class CatalogFiles:
 
     path: Path
     cloud: str = ""
-    """Empty: the file's name says it."""
+    """Empty: the name of the file is the cloud."""
 
     async def read(self) -> tuple[CatalogReading, ...]:
         return await asyncio.to_thread(self._read)
@@ -71,9 +71,9 @@ class CatalogUrl:
 
     url: str
     cloud: str = ""
-    """Empty: the path's end says it: ``…/aws.csv``, or ``…/aws/vms.csv`` as SkyPilot has it."""
+    """Empty: the path names it: ``…/aws.csv``, or ``…/aws/vms.csv`` as with SkyPilot."""
     reach: Reach | None = None
-    """Where it may be; None: anywhere."""
+    """Addresses it may have; None: any."""
 
     async def read(self) -> tuple[CatalogReading, ...]:
         path = PurePosixPath(urlsplit(self.url).path)
@@ -89,7 +89,7 @@ class CatalogUrl:
 
 
 def sources(setting: str, reach: Reach | None = None) -> tuple[CatalogSource, ...]:
-    """The entries of the setting, with commas between; ``<cloud>=`` may stand before each. `reach` is of the URLs."""
+    """The entries of the setting, separated by commas, each with an optional ``<cloud>=``. `reach` limits the URLs."""
     return tuple(_source(entry, reach) for entry in filter(None, map(str.strip, setting.split(","))))
 
 
@@ -105,7 +105,7 @@ def _source(entry: str, reach: Reach | None) -> CatalogSource:
 
 
 def _bytes(path: Path) -> bytes:
-    """Never more of it than is taken: that it is larger is then told."""
+    """The file up to the size limit and one byte, so that a larger one is reported."""
     with path.open("rb") as file:
         return file.read(LARGEST + 1)
 

@@ -1,4 +1,4 @@
-"""One file per back end that can found clusters; dropping in a file adds one."""
+"""The back ends that can create clusters, one file each; a new file adds one."""
 
 import importlib
 import pkgutil
@@ -11,16 +11,16 @@ from schemas.wish import Wish
 from services.clouds.port import Cloud, backend_of
 
 
-def kinds() -> dict[str, type[Cloud]]:
-    """Every back end that a file here declares, by the name a Colony calls it."""
+def backend_types() -> dict[str, type[Cloud]]:
+    """Every back end that a file here declares, by the name a Colony uses."""
     names = (info.name for info in pkgutil.iter_modules(__path__))
     modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
     return {backend.name: backend for module in modules if (backend := backend_of(module)) is not None}
 
 
 def backends(kube: Kube) -> dict[str, Cloud]:
-    """Each of them on one management cluster."""
-    return {name: backend(kube) for name, backend in kinds().items()}
+    """Every back end on one management cluster."""
+    return {name: backend(kube) for name, backend in backend_types().items()}
 
 
 def backend_for(wish: Wish, clouds: Mapping[str, Cloud], named: str = "") -> Cloud:
@@ -33,10 +33,10 @@ def backend_for(wish: Wish, clouds: Mapping[str, Cloud], named: str = "") -> Clo
     return cloud
 
 
-async def elsewhere(wish: Wish, clouds: Mapping[str, Cloud]) -> dict[str, str]:
-    """The clouds that other back ends than its own could found the wish on, each with the first such by name.
+async def reachable_elsewhere(wish: Wish, clouds: Mapping[str, Cloud]) -> dict[str, str]:
+    """The clouds that other back ends could serve the wish on, each with the first such back end by name.
 
-    One that cannot tell now is passed over: what it would say is advice, and holds up nothing.
+    A back end that cannot answer now is skipped: this is advice, and delays nothing.
     """
     found: dict[str, str] = {}
     for name in sorted(clouds.keys() - {wish.need.backend}):

@@ -1,4 +1,4 @@
-"""What others made is ours as long as our marks are on it: nothing else of it is touched.
+"""An adopted object is ours as long as it carries our labels; nothing else of it is changed.
 
 It gets no owner reference: that would delete it with the Colony.
 """
@@ -10,16 +10,16 @@ from events.kube.client import Kube, Object, Resource
 from events.kube.errors import NotServed
 from schemas.placement import Attempt
 from schemas.wish import Adopt, OnRelease, Wish
-from services.clouds.cluster_object import own, rewrite, uninstalled
+from services.clouds.cluster_object import not_installed, patch_as_read, read_own
 from services.kubernetes.labels import ATTEMPT, CLUSTER, UID
 
 
-async def standing(kube: Kube, resource: Resource, name: str, tenant: str) -> Object:
-    """The object. Raises NotFound where there is none or it is going, Denied if its kind is not served."""
+async def read_existing(kube: Kube, resource: Resource, name: str, tenant: str) -> Object:
+    """The object. Raises NotFound if it does not exist or is being deleted, Denied if its kind is not served."""
     try:
         there = await kube.get(resource, name, tenant)
     except NotServed as missing:
-        raise uninstalled(resource.api_version, resource.kind) from missing
+        raise not_installed(resource.api_version, resource.kind) from missing
     except NotFound as missing:
         raise NotFound(f"there is no {resource.kind} {name} in namespace {tenant}") from missing
     if there["metadata"].get("deletionTimestamp"):
@@ -27,49 +27,49 @@ async def standing(kube: Kube, resource: Resource, name: str, tenant: str) -> Ob
     return there
 
 
-def bearer(there: Object) -> str:
-    """The cluster whose marks an object bears; empty: it is free."""
+def adopted_as(there: Object) -> str:
+    """The cluster whose labels an object carries; empty: it is free."""
     return str(there["metadata"].get("labels", {}).get(CLUSTER, ""))
 
 
-async def take_in(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt, uid: str) -> None:
-    """See that the object bears the attempt's marks. Raises NotFound, Denied if it bears another's, TryLater.
+async def adopt(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt, uid: str) -> None:
+    """Ensure that the object carries the attempt's labels. Raises NotFound, Denied if it carries others, TryLater.
 
-    The patch names the version that was read: of two who find it free, one is told that it has changed since.
+    The patch names the version that was read: of two that find the object free, one is refused.
     """
-    meta = (await standing(kube, resource, attempt.adopts, wish.tenant))["metadata"]
+    meta = (await read_existing(kube, resource, attempt.adopts, wish.tenant))["metadata"]
     marks, there = {CLUSTER: wish.name, UID: uid, ATTEMPT: str(attempt.number)}, meta.get("labels", {})
     if marks.items() <= there.items():
         return
     if CLUSTER in there:
-        raise Denied(f"{resource.kind} {attempt.adopts} is taken in already, as {there[CLUSTER]}", "AlreadyExists")
-    await rewrite(kube, resource, meta, {"metadata": {"labels": marks}})
+        raise Denied(f"{resource.kind} {attempt.adopts} is adopted already, as {there[CLUSTER]}", "AlreadyExists")
+    await patch_as_read(kube, resource, meta, {"metadata": {"labels": marks}})
 
 
-async def hand_back(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt) -> None:
-    """See that the object bears the attempt's marks no more, or is going. Raises NotFound once it is so.
+async def release_adopted(kube: Kube, resource: Resource, wish: Wish, attempt: Attempt) -> None:
+    """Ensure that the object carries no labels of the attempt, or is being deleted. Raises NotFound once it is so.
 
-    It goes where the wish says so of this very one: what an attempt took in that came to nothing stands on.
+    It is deleted if the wish says so of this very object; what a failed attempt had adopted stays.
     """
     meta = (await kube.get(resource, attempt.adopts, wish.tenant))["metadata"]
     there = meta.get("labels", {})
     if (there.get(CLUSTER), there.get(ATTEMPT)) != (wish.name, str(attempt.number)):
         raise NotFound(f"{resource.kind} {attempt.adopts} bears no mark of this attempt")
-    if _ends(wish.need.adopt, attempt):
+    if _is_deleted_with(wish.need.adopt, attempt):
         await kube.delete(resource, meta["name"], wish.tenant, uid=meta["uid"])
     else:
-        await rewrite(kube, resource, meta, {"metadata": {"labels": dict.fromkeys((CLUSTER, UID, ATTEMPT))}})
+        await patch_as_read(kube, resource, meta, {"metadata": {"labels": dict.fromkeys((CLUSTER, UID, ATTEMPT))}})
 
 
-def _ends(asked: Adopt | None, attempt: Attempt) -> bool:
-    """Whether it shall go with the cluster: the wish may name another one by now."""
+def _is_deleted_with(asked: Adopt | None, attempt: Attempt) -> bool:
+    """Whether it is deleted with the cluster: the wish may name another object by now."""
     ended = asked is not None and asked.on_release is OnRelease.DELETE and asked.name == attempt.adopts
     return ended and not attempt.reason
 
 
-async def alter(  # noqa: PLR0913 - which of whose objects, and what of it
+async def patch_adopted(  # noqa: PLR0913 - which of whose objects, and what of it
     kube: Kube, resource: Resource, wish: Wish, attempt: Attempt, *, uid: str, patch: Callable[[Object], Object]
 ) -> None:
-    """Patch the object, told as it is: so a list can be given whole. Raises NotFound, Denied if not ours, TryLater."""
-    there = await own(kube, resource, {"name": attempt.adopts, "namespace": wish.tenant}, uid)
-    await rewrite(kube, resource, there["metadata"], patch(there))
+    """Patch the object given its current state, so that a list can be replaced. Raises NotFound, Denied, TryLater."""
+    there = await read_own(kube, resource, {"name": attempt.adopts, "namespace": wish.tenant}, uid)
+    await patch_as_read(kube, resource, there["metadata"], patch(there))

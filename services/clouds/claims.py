@@ -10,13 +10,13 @@ from schemas.placement import Lot
 from services.clouds.template_matching import MACHINES, POOL
 from services.kubernetes.labels import ATTEMPT, CLUSTER, UID
 
-WHOSE = (CLUSTER, UID, ATTEMPT)
+OWNER_LABELS = (CLUSTER, UID, ATTEMPT)
 
 
-async def claimed(kube: Kube, deployment: Object, kind: str, thing: Mapping[str, str]) -> bool:
-    """Whether a thing of a kind is this attempt's, by a claim made now or before; its values name it.
+async def claim_once(kube: Kube, deployment: Object, kind: str, thing: Mapping[str, str]) -> bool:
+    """Whether the thing is this attempt's, by a claim made now or earlier; its values name it.
 
-    Raises TryLater while a claim of it is going.
+    Raises TryLater while a claim of it is being deleted.
     """
     wanted = _claim(deployment, kind, thing)
     meta = wanted["metadata"]
@@ -28,8 +28,8 @@ async def claimed(kube: Kube, deployment: Object, kind: str, thing: Mapping[str,
         try:
             there = (await kube.get(CONFIGMAPS, meta["name"], meta["namespace"]))["metadata"]
         except NotFound as gone:
-            raise TryLater(f"{gone.message}: it was let go just now", 0.5) from gone
-        return all(there.get("labels", {}).get(mark) == meta["labels"][mark] for mark in WHOSE)
+            raise TryLater(f"{gone.message}: it was released just now", 0.5) from gone
+        return all(there.get("labels", {}).get(mark) == meta["labels"][mark] for mark in OWNER_LABELS)
     return True
 
 
@@ -48,20 +48,20 @@ def _claim(deployment: Object, kind: str, thing: Mapping[str, str]) -> Object:
     }
 
 
-def listed(needed: Object, lot: Lot) -> list[Object]:
-    """The machines of what was bought, as a Credential names them. Raises Denied where that is nonsense."""
+def machines_offered_as(needed: Object, lot: Lot) -> list[Object]:
+    """The machines of a lot, as a Credential lists them. Raises Denied if the list is invalid."""
     machines = needed.get(MACHINES)
     if not isinstance(machines, list) or not all(isinstance(each, dict) and each.get("address") for each in machines):
         raise Denied(f"{MACHINES} must be a list, each with an address and a {POOL} of the catalog", "BadConfiguration")
     return [each for each in machines if each.get(POOL) == lot.instance]
 
 
-async def claim(kube: Kube, deployment: Object, machines: Iterable[Object], nodes: int) -> list[Object]:
-    """So many machines that belong to this ClusterDeployment alone, as long as it is there. Raises NoCapacity."""
-    own = await _addresses(kube, deployment)
+async def claim_machines(kube: Kube, deployment: Object, machines: Iterable[Object], nodes: int) -> list[Object]:
+    """Claim that many machines for this ClusterDeployment alone, as long as it exists. Raises NoCapacity."""
+    own = await _claimed_addresses(kube, deployment)
     taken: list[Object] = []
     for machine in sorted(machines, key=lambda each: _address(each) not in own):
-        if len(taken) < nodes and await claimed(kube, deployment, "machine", {"address": _address(machine)}):
+        if len(taken) < nodes and await claim_once(kube, deployment, "machine", {"address": _address(machine)}):
             taken.append({key: value for key, value in machine.items() if key != POOL})
     if len(taken) < nodes:
         raise NoCapacity(f"{len(taken)} of {nodes} machines are free")
@@ -72,8 +72,8 @@ def _address(machine: Object) -> str:
     return f"{machine['address']}:{machine.get('port', 22)}"
 
 
-async def _addresses(kube: Kube, deployment: Object) -> set[str]:
-    """What it has claimed before: those come first, lest it hold more than it uses."""
-    marks = ",".join(f"{mark}={deployment['metadata']['labels'][mark]}" for mark in WHOSE)
+async def _claimed_addresses(kube: Kube, deployment: Object) -> set[str]:
+    """The addresses it has claimed already: they come first, so that it holds no more than it uses."""
+    marks = ",".join(f"{mark}={deployment['metadata']['labels'][mark]}" for mark in OWNER_LABELS)
     found = await kube.list(CONFIGMAPS, deployment["metadata"]["namespace"], labels=marks)
     return {str(each.get("data", {}).get("address")) for each in found.items}

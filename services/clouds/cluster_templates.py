@@ -1,4 +1,4 @@
-"""What a namespace founds Cluster API clusters from: a ClusterClass of the cloud, or else a template in a ConfigMap."""
+"""What a namespace creates Cluster API clusters from: a ClusterClass of the cloud, or a template in a ConfigMap."""
 
 from collections.abc import Iterable
 
@@ -7,42 +7,42 @@ from events.kube.client import Kube, Object
 from events.kube.resources import CLUSTERCLASSES, CONFIGMAPS
 from schemas.cluster import NOT_INSTALLED
 from schemas.wish import Wish
-from services.clouds.cluster_object import Kept, newest
-from services.clouds.manifests import sells_spot
-from services.clouds.topology import buys_spot
+from services.clouds.cluster_object import ObjectCache, newest_served
+from services.clouds.manifests import template_can_buy_spot
+from services.clouds.topology import can_buy_spot
 from services.kubernetes.labels import GROUP
 
 PREFIX = "alate-capi-"
 """A template's ConfigMap is named ``alate-capi-<cloud>``, unless the Colony names another."""
 KEY = "cluster.yaml"
 CLOUD_LABEL = f"{GROUP}/cloud"
-Source = Object | str
+TemplateSource = Object | str
 """A ClusterClass, or the text of a template."""
 
 
-class Sources:
-    """Those of every namespace, as they were seen last."""
+class TemplateSources:
+    """The ClusterClasses and templates of every namespace."""
 
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
-        self._templates = Kept(kube, CONFIGMAPS, CLOUD_LABEL)
-        self._classes = Kept(kube, CLUSTERCLASSES, CLOUD_LABEL)
-        self.kept = (self._templates, self._classes)
+        self._templates = ObjectCache(kube, CONFIGMAPS, CLOUD_LABEL)
+        self._classes = ObjectCache(kube, CLUSTERCLASSES, CLOUD_LABEL)
+        self.caches = (self._templates, self._classes)
 
-    async def clouds(self, wish: Wish, *, anew: bool = False) -> dict[str, bool]:
-        """The clouds there is anything for, and whether that can buy spot machines."""
-        templates = await self._templates.of(wish.tenant, anew=anew)
+    async def clouds(self, wish: Wish, *, fresh: bool = False) -> dict[str, bool]:
+        """The clouds that have a source, and whether that can buy spot machines."""
+        templates = await self._templates.of(wish.tenant, fresh=fresh)
         return _clouds(wish, templates) | {
-            cloud_of(each): buys_spot(each) for each in await self._labelled(wish, anew=anew)
+            cloud_of(each): can_buy_spot(each) for each in await self._labelled(wish, fresh=fresh)
         }
 
-    async def of(self, wish: Wish, cloud: str) -> Source:
-        """The ClusterClass of a cloud, or else its template. Raises Denied where neither is there."""
+    async def of(self, wish: Wish, cloud: str) -> TemplateSource:
+        """The ClusterClass of a cloud, or else its template. Raises Denied if neither exists."""
         classes = (each for each in await self._labelled(wish) if cloud_of(each) == cloud)
         return next(classes, None) or await self.template(wish, cloud)
 
     async def template(self, wish: Wish, cloud: str) -> str:
-        """The text of a cloud's template, or of the one that is named. Raises Denied where it is not there."""
+        """The text of a cloud's template, or of the one that is named. Raises Denied if it does not exist."""
         name = wish.need.template or f"{PREFIX}{cloud}"
         kept = (each for each in await self._templates.of(wish.tenant) if each["metadata"]["name"] == name)
         try:
@@ -54,36 +54,36 @@ class Sources:
             raise Denied(f"ConfigMap {wish.tenant}/{name} has no key {KEY}", "BadTemplate")
         return text
 
-    async def classed(self, tenant: str, *, anew: bool = False) -> tuple[Object, ...]:
-        """All ClusterClasses of a namespace that say which cloud they are for."""
+    async def classed(self, tenant: str, *, fresh: bool = False) -> tuple[Object, ...]:
+        """All ClusterClasses of a namespace that name their cloud."""
         try:
-            return await self._classes.of(tenant, anew=anew)
+            return await self._classes.of(tenant, fresh=fresh)
         except NotFound:  # not in the version we speak
             return await self._older(tenant)
 
-    async def _labelled(self, wish: Wish, *, anew: bool = False) -> list[Object]:
-        """Those of them that are wanted."""
-        found = await self.classed(wish.tenant, anew=anew)
+    async def _labelled(self, wish: Wish, *, fresh: bool = False) -> list[Object]:
+        """The ClusterClasses that the wish accepts."""
+        found = await self.classed(wish.tenant, fresh=fresh)
         return [each for each in found if wish.need.template in ("", each["metadata"]["name"])]
 
     async def _older(self, namespace: str) -> tuple[Object, ...]:
-        """The same of a Cluster API before v1beta2; none where there are no ClusterClasses at all."""
+        """The ClusterClasses of a Cluster API before v1beta2; none if it serves no such kind."""
         try:
             return (
-                await self._kube.list(await newest(self._kube, CLUSTERCLASSES), namespace, labels=CLOUD_LABEL)
+                await self._kube.list(await newest_served(self._kube, CLUSTERCLASSES), namespace, labels=CLOUD_LABEL)
             ).items
         except NotFound:
             return ()
 
 
 def cloud_of(labelled: Object) -> str:
-    """Which cloud a ClusterClass or a ConfigMap says it is for."""
+    """The cloud that a ClusterClass or a ConfigMap is for."""
     return str(labelled["metadata"]["labels"][CLOUD_LABEL])
 
 
 def _clouds(wish: Wish, templates: Iterable[Object]) -> dict[str, bool]:
     return {
-        cloud_of(each): sells_spot(each.get("data", {}).get(KEY, ""))
+        cloud_of(each): template_can_buy_spot(each.get("data", {}).get(KEY, ""))
         for each in templates
         if KEY in each.get("data", {}) and wish.need.template in ("", each["metadata"]["name"])
     }

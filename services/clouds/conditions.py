@@ -1,4 +1,4 @@
-"""Conditions are read in one place, so that unknown, outdated or of another generation is never taken for true."""
+"""Reads conditions in one place, so that an unknown or outdated one is never taken for true."""
 
 from dataclasses import dataclass
 
@@ -26,38 +26,38 @@ FAILURES = (
     *((code, "Quota") for code in QUOTA),
     *((code, "Denied") for code in DENIED),
 )
-"""What clouds write into the messages that Cluster API hands on, and what it means for the next offer."""
+"""Error codes of clouds that Cluster API passes on in messages, each with the reason it stands for."""
 
 
 @dataclass(frozen=True)
-class Condition:
-    """One condition, as its object shows it."""
+class ObjectCondition:
+    """One condition of an object."""
 
     status: str = "Unknown"
     reason: str = ""
     message: str = ""
     current: bool = False
-    """It answers to the object's newest generation."""
+    """It refers to the object's newest generation."""
 
     @property
     def true(self) -> bool:
-        """True, and of now: Unknown or outdated is not true."""
+        """Whether it is true and current: Unknown or outdated is not true."""
         return self.status == "True" and self.current
 
 
-ABSENT = Condition()
+ABSENT = ObjectCondition()
 
 
-def conditions(seen: Object) -> dict[str, Condition]:
-    """Every condition by type. One without observedGeneration counts as answering to the object's own.
+def conditions(seen: Object) -> dict[str, ObjectCondition]:
+    """Every condition by type; one without observedGeneration counts as of the object's own.
 
-    Cluster API's v1beta1 has today's conditions beside its own, under ``status.v1beta2``.
+    Cluster API's v1beta1 has today's conditions under ``status.v1beta2``, beside its own.
     """
     generation = seen["metadata"].get("generation", 0)
     status = seen.get("status", {})
     observed = status.get("observedGeneration", 0)
     return {
-        raw["type"]: Condition(
+        raw["type"]: ObjectCondition(
             raw.get("status", "Unknown"),
             raw.get("reason", ""),
             raw.get("message", ""),
@@ -67,6 +67,6 @@ def conditions(seen: Object) -> dict[str, Condition]:
     }
 
 
-def failure(message: str) -> str:
-    """The reason a cloud's own error code in a message stands for; empty if there is none."""
+def failure_reason(message: str) -> str:
+    """The reason that a cloud's error code in a message stands for; empty if there is none."""
     return next((reason for code, reason in FAILURES if code in message), "")

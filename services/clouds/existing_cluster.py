@@ -1,4 +1,4 @@
-"""What a cluster that others made is like is read off its own object, as far as that tells it."""
+"""Reads what a cluster that others created is like from its own object."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -10,55 +10,55 @@ from services.kubernetes.labels import GROUP
 from services.kubernetes.version_skew import plain
 
 INSTANCE = f"{GROUP}/instance"
-"""The annotation that says as what one's own machines were offered."""
+"""The annotation that names the instance type under which own machines were offered."""
 WORKERS = 2
-"""What k0rdent's charts make where nothing is said."""
+"""The number of workers that k0rdent's charts default to."""
 
 
-class Stood(NamedTuple):
+class ExistingPool(NamedTuple):
     """The workers of one pool."""
 
     pool: str
-    """Empty: the object's only one, which has no name."""
+    """Empty: the object's only pool, which has no name."""
     nodes: int
     instance: str = ""
     zone: str = ""
     spot: bool = False
 
 
-class Standing(NamedTuple):
-    """What an object tells of its cluster; empty where it does not."""
+class ExistingCluster(NamedTuple):
+    """What an object tells of its cluster; empty fields are unknown."""
 
     cloud: str = ""
     region: str = ""
-    pools: tuple[Stood, ...] = ()
+    pools: tuple[ExistingPool, ...] = ()
     nodes: int | None = None
-    """Of all pools, where those are not told."""
+    """Of all pools, if the object does not name them."""
     version: str = ""
     """Of Kubernetes, as a Colony writes it."""
-    taken_by: str = ""
-    """The cluster as which it is taken in already."""
+    adopted_as: str = ""
+    """The cluster that has adopted it already."""
 
 
-def of_deployment(config: Config, cloud: str) -> Standing:
-    """A ClusterDeployment's, by the values its template is told."""
+def read_deployment(config: Config, cloud: str) -> ExistingCluster:
+    """What a ClusterDeployment tells by the values of its template."""
     chart = CHARTS.get(cloud)
     if chart is not None:
-        return Standing(cloud, str(config.get(chart.region, "")), (_workers(config, chart),))
+        return ExistingCluster(cloud, str(config.get(chart.region, "")), (_workers(config, chart),))
     machines = config.get(MACHINES)
     if not isinstance(machines, list):
-        return Standing(cloud)
-    return Standing(cloud, pools=(Stood("", len(machines), _offered_as(config)),))
+        return ExistingCluster(cloud)
+    return ExistingCluster(cloud, pools=(ExistingPool("", len(machines), _instance_annotation(config)),))
 
 
-def of_cluster(cluster: Object, cloud: str) -> Standing:
-    """A Cluster's: of its topology; one without tells no more than how many workers there shall be."""
+def read_cluster(cluster: Object, cloud: str) -> ExistingCluster:
+    """What a Cluster tells by its topology; without one, only its number of workers."""
     topology = cluster["spec"].get("topology")
     if topology is None:
-        return Standing(cloud, nodes=cluster.get("status", {}).get("workers", {}).get("desiredReplicas"))
-    told = _told(topology.get("variables", ()))
+        return ExistingCluster(cloud, nodes=cluster.get("status", {}).get("workers", {}).get("desiredReplicas"))
+    told = _values(topology.get("variables", ()))
     pools = topology.get("workers", {}).get("machineDeployments", ())
-    return Standing(
+    return ExistingCluster(
         cloud,
         str(told.get("region", "")),
         tuple(_pool(each, told) for each in pools),
@@ -66,22 +66,22 @@ def of_cluster(cluster: Object, cloud: str) -> Standing:
     )
 
 
-def _workers(config: Config, chart: Chart) -> Stood:
+def _workers(config: Config, chart: Chart) -> ExistingPool:
     worker, nodes = config.get("worker"), config.get("workersNumber", WORKERS)
     said: Mapping[str, object] = worker if isinstance(worker, Mapping) else {}
     spot = all(key in said and value in ({}, said[key]) for key, value in chart.spot.items())
     nodes = nodes if isinstance(nodes, int) else WORKERS
-    return Stood("", nodes, str(said.get(chart.instance, "")), str(said.get(chart.zone, "")), spot=spot)
+    return ExistingPool("", nodes, str(said.get(chart.instance, "")), str(said.get(chart.zone, "")), spot=spot)
 
 
-def _offered_as(config: Config) -> str:
+def _instance_annotation(config: Config) -> str:
     notes = config.get("clusterAnnotations")
     return str(notes.get(INSTANCE, "")) if isinstance(notes, Mapping) else ""
 
 
-def _pool(pool: Object, beneath: Mapping[str, object]) -> Stood:
-    told = {**beneath, **_told(pool.get("variables", {}).get("overrides", ()))}
-    return Stood(
+def _pool(pool: Object, beneath: Mapping[str, object]) -> ExistingPool:
+    told = {**beneath, **_values(pool.get("variables", {}).get("overrides", ()))}
+    return ExistingPool(
         pool["name"],
         pool.get("replicas", 1),
         str(told.get("instanceType", "")),
@@ -90,7 +90,7 @@ def _pool(pool: Object, beneath: Mapping[str, object]) -> Stood:
     )
 
 
-def _told(variables: Iterable[Object]) -> Mapping[str, object]:
+def _values(variables: Iterable[Object]) -> Mapping[str, object]:
     return dict(_pairs(variables))
 
 

@@ -1,4 +1,4 @@
-"""Founds clusters through k0rdent: a ClusterDeployment on a discovered ClusterTemplate."""
+"""The back end for k0rdent: a ClusterDeployment on a discovered ClusterTemplate."""
 
 from typing import ClassVar
 
@@ -9,18 +9,45 @@ from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt, Lot
 from schemas.wish import Wish
-from services.clouds.adoption import bearer, hand_back, standing, take_in
-from services.clouds.claims import claim, listed
-from services.clouds.cluster_object import Kept, alter, ensure, identity, installed, newest, own, with_keepers
-from services.clouds.conditions import ABSENT, conditions, failure
-from services.clouds.existing_cluster import INSTANCE, Standing, of_deployment
+from services.clouds.adoption import adopt, adopted_as, read_existing, release_adopted
+from services.clouds.claims import claim_machines, machines_offered_as
+from services.clouds.cluster_object import (
+    ObjectCache,
+    attempt_of,
+    check_installed,
+    ensure,
+    newest_served,
+    patch_own,
+    read_own,
+    with_finalizers,
+)
+from services.clouds.conditions import ABSENT, conditions, failure_reason
+from services.clouds.existing_cluster import INSTANCE, ExistingCluster, read_deployment
 from services.clouds.leftovers import leftovers
-from services.clouds.lent_clusters import KUBECONFIG, lend, secret_of, suit, unsized
+from services.clouds.lent_clusters import KUBECONFIG, check_suitable, fixed_size_reason, lend, secret_of
 from services.clouds.node_config import NETWORK, cluster_network, pool_of, worker_args
 from services.clouds.port import labels, owner
-from services.clouds.rollout import control_plane, workers
-from services.clouds.template_matching import MACHINES, POOL, Means, cloud_of, following, lacking, means, version_of
-from services.clouds.template_values import CHARTS, Config, asks_version, asks_zone, buys_spot, config, held, over
+from services.clouds.rollout import control_plane_progress, worker_progress
+from services.clouds.template_matching import (
+    MACHINES,
+    POOL,
+    TemplateChoice,
+    choose_templates,
+    cloud_of,
+    next_template,
+    version_of,
+    what_is_missing,
+)
+from services.clouds.template_values import (
+    CHARTS,
+    Config,
+    can_buy_spot,
+    checked_config,
+    config,
+    merged,
+    named_version,
+    names_zone,
+)
 
 
 class K0rdent:
@@ -31,25 +58,25 @@ class K0rdent:
 
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
-        self._templates, self._credentials = Kept(kube, CLUSTERTEMPLATES), Kept(kube, CREDENTIALS)
-        self.kept = (self._templates, self._credentials)
+        self._templates, self._credentials = ObjectCache(kube, CLUSTERTEMPLATES), ObjectCache(kube, CREDENTIALS)
+        self.caches = (self._templates, self._credentials)
 
     async def reach(self, wish: Wish) -> dict[str, bool]:
-        """The clouds with a valid template and a ready credential, one's own machines and clusters among them."""
+        """The clouds with a valid template and a ready credential, own machines and lent clusters among them."""
         _one_pool(len(wish.need.pools))
         _own_size(wish)
-        await installed(self._kube, CLUSTERDEPLOYMENTS)
-        found = await self._means(wish) or await self._means(wish, anew=True)
+        await check_installed(self._kube, CLUSTERDEPLOYMENTS)
+        found = await self._means(wish) or await self._means(wish, fresh=True)
         if not found:
-            lacks = lacking(*await self._there(wish.tenant), wish.need.template, wish.need.kubernetes_version)
+            lacks = what_is_missing(*await self._there(wish.tenant), wish.need.template, wish.need.kubernetes_version)
             raise Denied(f"namespace {wish.tenant} has {lacks}", NOT_INSTALLED)
-        return {cloud: not one.own and buys_spot(cloud, one.values) for cloud, one in found.items()}
+        return {cloud: not one.own and can_buy_spot(cloud, one.values) for cloud, one in found.items()}
 
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        """See that the ClusterDeployment exists, and that it has what is there already where it is to have that."""
+        """Ensure that the ClusterDeployment exists, and that it gets the own machines or the lent cluster it needs."""
         _one_pool(len(attempt.placement.lots))
         cloud = attempt.placement.cloud
-        found = (await self._means(wish)).get(cloud) or (await self._means(wish, anew=True)).get(cloud)
+        found = (await self._means(wish)).get(cloud) or (await self._means(wish, fresh=True)).get(cloud)
         if found is None:
             raise Denied(f"no template or credential for {cloud} any more", NOT_INSTALLED)
         told = _own_told(found, wish, attempt) if found.own else config(wish, attempt, found.values)
@@ -59,67 +86,69 @@ class K0rdent:
             meta, patch = there["metadata"], {"spec": {"dryRun": False, "config": given}}
             await self._kube.patch(CLUSTERDEPLOYMENTS, meta["name"], meta["namespace"], patch)
 
-    async def _man(self, there: Object, found: Means, wish: Wish, lot: Lot) -> Config:
-        """Give machines to a ClusterDeployment."""
+    async def _man(self, there: Object, found: TemplateChoice, wish: Wish, lot: Lot) -> Config:
+        """The config that gives claimed machines to a ClusterDeployment."""
         args = worker_args(pool_of(wish, lot))
         said = {"k0s": {"args": list(args)}} if args else {}
-        machines = await claim(self._kube, there, listed(found.needed, lot), lot.nodes)
+        machines = await claim_machines(self._kube, there, machines_offered_as(found.needed, lot), lot.nodes)
         return {MACHINES: [one | said for one in machines]}
 
-    async def _lend(self, there: Object, found: Means, wish: Wish, lot: Lot) -> Config:
-        """Give a whole cluster to a ClusterDeployment, which is told of it by its Credential."""
-        suit(found, pool_of(wish, lot), lot.instance)
+    async def _lend(self, there: Object, found: TemplateChoice, wish: Wish, lot: Lot) -> Config:
+        """Give a whole cluster to a ClusterDeployment, whose Credential names it."""
+        check_suitable(found, pool_of(wish, lot), lot.instance)
         await lend(self._kube, there, secret_of(found.credential))
         return {}
 
-    async def standing(self, tenant: str, name: str) -> Standing:
-        """By its config, its template and the cloud of that or of its Credential. Raises Denied if it is a dry run."""
-        there = await standing(self._kube, CLUSTERDEPLOYMENTS, name, tenant)
+    async def read_existing(self, tenant: str, name: str) -> ExistingCluster:
+        """Read its config, its template and the cloud of either. Raises Denied if it is a dry run."""
+        there = await read_existing(self._kube, CLUSTERDEPLOYMENTS, name, tenant)
         spec = there["spec"]
         if spec.get("dryRun"):
-            raise Denied(f"ClusterDeployment {name} is a dry run: there is no cluster to take in", "DoesNotFit")
+            raise Denied(f"ClusterDeployment {name} is a dry run: there is no cluster to adopt", "DoesNotFit")
         templates, credentials = await self._there(tenant)
         template = next((one for one in templates if one["metadata"]["name"] == spec.get("template")), None)
         credential = next((one for one in credentials if one["metadata"]["name"] == spec.get("credential")), None)
         said = spec.get("config") or {}
-        told = of_deployment(said, cloud_of(template, credential))
-        return told._replace(version=version_of(template, said), taken_by=bearer(there))
+        told = read_deployment(said, cloud_of(template, credential))
+        return told._replace(version=version_of(template, said), adopted_as=adopted_as(there))
 
     async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        """See that the ClusterDeployment bears the attempt's marks."""
-        await take_in(self._kube, CLUSTERDEPLOYMENTS, wish, attempt, uid)
+        """Ensure that the ClusterDeployment carries the attempt's labels."""
+        await adopt(self._kube, CLUSTERDEPLOYMENTS, wish, attempt, uid)
 
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        """See that the ClusterDeployment asks for so many workers."""
+        """Ensure that the ClusterDeployment asks for this number of workers."""
         meta = {"name": attempt.object_name(wish.name), "namespace": wish.tenant}
         if attempt.placement.cloud not in CHARTS:
-            raise Denied(unsized(await own(self._kube, CLUSTERDEPLOYMENTS, meta, uid)))
+            raise Denied(fixed_size_reason(await read_own(self._kube, CLUSTERDEPLOYMENTS, meta, uid)))
         workers = {"workersNumber": attempt.placement.lots[0].nodes}
-        await alter(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"config": workers}})
+        await patch_own(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"config": workers}})
 
     async def upgrade(self, wish: Wish, attempt: Attempt, uid: str) -> str:
-        """By another ClusterTemplate that k0rdent says may follow the present one, if its config names no version."""
+        """Switch to a ClusterTemplate that k0rdent allows as the next one, unless the config names the version."""
         meta, version = {"name": attempt.object_name(wish.name), "namespace": wish.tenant}, wish.need.kubernetes_version
-        there = await own(self._kube, CLUSTERDEPLOYMENTS, meta, uid)
+        there = await read_own(self._kube, CLUSTERDEPLOYMENTS, meta, uid)
         if not _named(there, version):
-            template = following(there, (await self._there(wish.tenant))[0], version)
-            await alter(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"template": template}})
-        beneath = await self._kube.get(await newest(self._kube, CLUSTERS), meta["name"], wish.tenant)
-        return await control_plane(self._kube, beneath, version) or await workers(self._kube, beneath, version)
+            template = next_template(there, (await self._there(wish.tenant))[0], version)
+            await patch_own(self._kube, CLUSTERDEPLOYMENTS, meta, uid, {"spec": {"template": template}})
+        beneath = await self._kube.get(await newest_served(self._kube, CLUSTERS), meta["name"], wish.tenant)
+        return await control_plane_progress(self._kube, beneath, version) or await worker_progress(
+            self._kube, beneath, version
+        )
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
-        """Delete the ClusterDeployment, and k0rdent takes the rest with it; or hand back the one that was adopted."""
+        """Delete the ClusterDeployment, and k0rdent deletes the rest; or release the one that was adopted."""
         if attempt.adopts:
-            await hand_back(self._kube, CLUSTERDEPLOYMENTS, wish, attempt)
+            await release_adopted(self._kube, CLUSTERDEPLOYMENTS, wish, attempt)
             return
         await self._kube.delete(CLUSTERDEPLOYMENTS, attempt.object_name(wish.name), wish.tenant)
 
     async def leftovers(self, tenant: str, cluster: str) -> dict[str, int]:
-        """ClusterDeployments of any attempt, and what Cluster API has beneath them."""
+        """ClusterDeployments of any attempt, and Cluster API's objects beneath them."""
         return await leftovers(self._kube, tenant, cluster, CLUSTERDEPLOYMENTS)
 
-    async def held(self, tenant: str, seen: InfraSeen) -> InfraSeen:
-        """The Secret of a cluster that is lent is the one that its Credential names, whoever wrote the annotation."""
+    async def verify(self, tenant: str, seen: InfraSeen) -> InfraSeen:
+        """The Secret of a lent cluster must be the one that its Credential names, whatever the annotation says."""
         if not seen.kubeconfig:
             return seen
         try:
@@ -130,11 +159,11 @@ class K0rdent:
 
     @staticmethod
     def read(seen: Object) -> InfraSeen | None:
-        """Ready, with everything beneath it ready too: k0rdent's Ready alone can be true of nothing.
+        """Ready, with everything beneath it ready too: k0rdent's Ready alone can be true of an empty deployment.
 
-        Beneath a cluster that is lent there is no Cluster to sum up, only the release that makes it known to k0rdent.
+        Beneath a lent cluster there is no Cluster to summarise, only the release that makes it known to k0rdent.
         """
-        who = identity(seen)
+        who = attempt_of(seen)
         if who is None:
             return None
         shown = conditions(seen)
@@ -143,32 +172,32 @@ class K0rdent:
         beneath = shown.get("HelmReleaseReady" if secret else "CAPIClusterSummary", ABSENT)
         message = beneath.message or ready.message
         given_up = "Failed" if ready.status == "False" and ready.reason == "Failed" else ""
-        failed = "" if beneath.true else failure(message) or given_up
+        failed = "" if beneath.true else failure_reason(message) or given_up
         return who.but(
             reachable=ready.true and beneath.true and not who.going,
             failure=failed,
-            message=with_keepers(seen, message),
+            message=with_finalizers(seen, message),
             kubeconfig=secret,
             credential=str(seen.get("spec", {}).get("credential") or "") if secret else "",
-            zoneless=bool(failed) and not asks_zone(seen.get("spec", {}).get("config") or {}),
+            zoneless=bool(failed) and not names_zone(seen.get("spec", {}).get("config") or {}),
         )
 
-    async def _means(self, wish: Wish, *, anew: bool = False) -> dict[str, Means]:
-        """What there is to found with, by cloud."""
-        there = await self._there(wish.tenant, anew=anew)
-        return means(*there, wish.need.template, wish.need.kubernetes_version)
+    async def _means(self, wish: Wish, *, fresh: bool = False) -> dict[str, TemplateChoice]:
+        """The template and the credential to use, by cloud."""
+        there = await self._there(wish.tenant, fresh=fresh)
+        return choose_templates(*there, wish.need.template, wish.need.kubernetes_version)
 
-    async def _there(self, tenant: str, *, anew: bool = False) -> tuple[tuple[Object, ...], tuple[Object, ...]]:
+    async def _there(self, tenant: str, *, fresh: bool = False) -> tuple[tuple[Object, ...], tuple[Object, ...]]:
         """All templates and credentials of the namespace."""
         try:
-            templates = await self._templates.of(tenant, anew=anew)
-            return templates, await self._credentials.of(tenant, anew=anew)
+            templates = await self._templates.of(tenant, fresh=fresh)
+            return templates, await self._credentials.of(tenant, fresh=fresh)
         except NotFound as missing:
             raise Denied("k0rdent is not installed: the API server has no ClusterTemplates", NOT_INSTALLED) from missing
 
 
-def _spec(found: Means, told: Config) -> Config:
-    """What is there already is given to it once it is there: until then it is a dry run, and touches nothing."""
+def _spec(found: TemplateChoice, told: Config) -> Config:
+    """The spec; own machines and lent clusters are given later: until then it is a dry run and touches nothing."""
     needed = {key: value for key, value in found.needed.items() if key not in (MACHINES, POOL)}
     return {
         "template": found.template["metadata"]["name"],
@@ -177,17 +206,17 @@ def _spec(found: Means, told: Config) -> Config:
         "propagateCredentials": not found.own,
         "cleanupOnDeletion": not found.lent,  # it deletes every volume: those of a cluster that stays are its owner's
         # Never left out: without a config, k0rdent's webhook makes it a dry run.
-        "config": over(needed, told),
+        "config": merged(needed, told),
     }
 
 
-def _own_told(found: Means, wish: Wish, attempt: Attempt) -> Config:
-    """What is said of machines that are there already: as what they were offered. Raises Denied."""
+def _own_told(found: TemplateChoice, wish: Wish, attempt: Attempt) -> Config:
+    """The config for own machines: the instance type they were offered as. Raises Denied."""
     wanted = {"clusterAnnotations": {INSTANCE: attempt.placement.lots[0].instance}}
-    return held(wanted | cluster_network(wish.need.network), found.values, (NETWORK,))
+    return checked_config(wanted | cluster_network(wish.need.network), found.values, (NETWORK,))
 
 
-def _object(wish: Wish, attempt: Attempt, uid: str, found: Means, told: Config) -> Object:
+def _object(wish: Wish, attempt: Attempt, uid: str, found: TemplateChoice, told: Config) -> Object:
     notes = {"annotations": {KUBECONFIG: secret_of(found.credential)}} if found.lent else {}
     return {
         "apiVersion": CLUSTERDEPLOYMENTS.api_version,
@@ -204,8 +233,8 @@ def _object(wish: Wish, attempt: Attempt, uid: str, found: Means, told: Config) 
 
 
 def _named(deployment: Object, version: str) -> bool:
-    """Whether its config names this version of Kubernetes: whatever its template makes. Raises Denied on another."""
-    named, called = asks_version(deployment["spec"].get("config") or {}), deployment["metadata"]["name"]
+    """Whether its config names this version of Kubernetes. Raises Denied if it names another."""
+    named, called = named_version(deployment["spec"].get("config") or {}), deployment["metadata"]["name"]
     if named not in ("", version):
         told = f"the config of ClusterDeployment {called} names {named} as k0s.version: set that to {version} there"
         raise Denied(f"{told}, or take it out")

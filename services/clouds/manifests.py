@@ -1,4 +1,4 @@
-"""A user's own Cluster API manifests are filled in with what was bought."""
+"""Fills in a user's own Cluster API manifests with what was bought, and adds a health check."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,54 +11,56 @@ from schemas.documents import documents
 from schemas.placement import Attempt, Lot
 from schemas.wish import Pool, Wish
 from services.clouds import node_config
-from services.clouds.node_config import annotations
-from services.clouds.template_values import CHARTS, over
+from services.clouds.node_config import autoscaler_annotations
+from services.clouds.template_values import CHARTS, merged
 
-BROKEN = 300
+NOT_READY_TIMEOUT = 300
 """Seconds without Ready after which a node counts as broken."""
-START_UP = 900
-"""Seconds a machine may take to become a node: images with drivers are large, and an attempt is given up at 1200."""
-AT_MOST = "50%"
-"""So many may be broken for any to be replaced, rounded down: if more are, it is a black-out, and new ones would go
-the same way. What such a cluster lacks is provisioning's matter: it is founded anew."""
+STARTUP_TIMEOUT = 900
+"""Seconds in which a machine has to become a node: images with drivers are large; an attempt fails after 1200."""
+MAX_UNHEALTHY = "50%"
+"""The share that may be broken for any to be replaced, rounded down: beyond it, replacements would break, too. What
+such a cluster lacks is provisioning's matter: it is launched again."""
 NOT_READY = ("False", "Unknown")
-SPELT: dict[str, Object] = {
+HEALTH_CHECK_SPECS: dict[str, Object] = {
     "v1beta2": {
         "checks": {
-            "nodeStartupTimeoutSeconds": START_UP,
+            "nodeStartupTimeoutSeconds": STARTUP_TIMEOUT,
             "unhealthyNodeConditions": [
-                {"type": "Ready", "status": status, "timeoutSeconds": BROKEN} for status in NOT_READY
+                {"type": "Ready", "status": status, "timeoutSeconds": NOT_READY_TIMEOUT} for status in NOT_READY
             ],
         },
-        "remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": AT_MOST}},
+        "remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": MAX_UNHEALTHY}},
     },
     "v1beta1": {
-        "nodeStartupTimeout": f"{START_UP}s",
-        "unhealthyConditions": [{"type": "Ready", "status": status, "timeout": f"{BROKEN}s"} for status in NOT_READY],
-        "maxUnhealthy": AT_MOST,
+        "nodeStartupTimeout": f"{STARTUP_TIMEOUT}s",
+        "unhealthyConditions": [
+            {"type": "Ready", "status": status, "timeout": f"{NOT_READY_TIMEOUT}s"} for status in NOT_READY
+        ],
+        "maxUnhealthy": MAX_UNHEALTHY,
     },
 }
 """By version of the API. Source: the MachineHealthCheck of Cluster API v1.14."""
 
 
-KINDS = {"AWSMachineTemplate": "aws", "AzureMachineTemplate": "azure", "GCPMachineTemplate": "gcp"}
-"""The cloud of each provider's machine template; its field is the one that k0rdent's charts hand on."""
-_MADE = re.compile(rf"^kind: ({'|'.join(KINDS)})\s*$", re.MULTILINE)
+MACHINE_TEMPLATES = {"AWSMachineTemplate": "aws", "AzureMachineTemplate": "azure", "GCPMachineTemplate": "gcp"}
+"""The cloud of each provider's machine template; its spot field is the one that k0rdent's charts use."""
+_MACHINE_TEMPLATE = re.compile(rf"^kind: ({'|'.join(MACHINE_TEMPLATES)})\s*$", re.MULTILINE)
 
 MACHINE_DEPLOYMENT = "MachineDeployment"
 POOL = "${POOL}"
-"""A document of a template that mentions it is made once for each pool."""
+"""A document of a template that mentions this is rendered once for each pool."""
 
 
 def render(text: str, wish: Wish, attempt: Attempt) -> list[Object]:
     """The template's documents, filled in; those that mention ``${POOL}`` once per pool. Raises Denied."""
-    return [document for document, _ in filled(text, wish, attempt)]
+    return [document for document, _ in render_with_pools(text, wish, attempt)]
 
 
-def filled(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Object, bool]]:
-    """The same, each with whether it is one pool's."""
+def render_with_pools(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Object, bool]]:
+    """The rendered documents, each with whether it belongs to one pool."""
     lots = attempt.placement.lots
-    _whole(text, [node_config.pool_of(wish, lot) for lot in lots])
+    _check_placeholders(text, [node_config.pool_of(wish, lot) for lot in lots])
     try:
         texts = [
             (Template(part).substitute(_values(wish, attempt, lot)), lot, POOL in part)
@@ -66,16 +68,18 @@ def filled(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Object, bool]]
             for lot in (lots if POOL in part else lots[:1])
         ]
         found = ((each, lot, pooled) for part, lot, pooled in texts for each in documents(part) if each)
-        made = ((_marked(each, lot, node_config.pool_of(wish, lot)), lot, pooled) for each, lot, pooled in found)
-        whole = [(on_spot(each) if pooled and lot.spot else each, pooled) for each, lot, pooled in made]
+        made = (
+            (_with_pool_label(each, lot, node_config.pool_of(wish, lot)), lot, pooled) for each, lot, pooled in found
+        )
+        whole = [(with_spot(each) if pooled and lot.spot else each, pooled) for each, lot, pooled in made]
     except (KeyError, ValueError) as wrong:
         raise Denied(f"the Cluster API template cannot be filled in: {wrong}", "BadTemplate") from wrong
-    _scalable(lots, [document for document, _ in whole])
+    _check_autoscalable(lots, [document for document, _ in whole])
     return whole
 
 
-def _whole(text: str, pools: Sequence[Pool]) -> None:
-    """A template that cannot say what is asked of pools and nodes would make others. Raises Denied."""
+def _check_placeholders(text: str, pools: Sequence[Pool]) -> None:
+    """Raises Denied if the template has no place for what is asked of pools and nodes."""
     if POOL not in text and len(pools) > 1:
         raise Denied(f"the Cluster API template does not mention {POOL}: it makes one pool a cluster", "BadTemplate")
     asked = {"${NODE_LABELS}": "labels", "${NODE_TAINTS}": "taints"}
@@ -86,8 +90,8 @@ def _whole(text: str, pools: Sequence[Pool]) -> None:
         )
 
 
-def _scalable(lots: Iterable[Lot], made: Iterable[Object]) -> None:
-    """An autoscaler must have something whose replicas it can set. Raises Denied."""
+def _check_autoscalable(lots: Iterable[Lot], made: Iterable[Object]) -> None:
+    """Raises Denied if an autoscaled pool has no MachineDeployment whose replicas can be set."""
     pools = sum(lot.group is not None for lot in lots)
     if pools > sum(document.get("kind") == MACHINE_DEPLOYMENT for document in made):
         told = (
@@ -96,12 +100,12 @@ def _scalable(lots: Iterable[Lot], made: Iterable[Object]) -> None:
         raise Denied(told, "BadTemplate")
 
 
-def _marked(document: Object, lot: Lot, pool: Pool) -> Object:
-    """A pool's document; where it makes machines, their nodes will tell which pool they are of."""
+def _with_pool_label(document: Object, lot: Lot, pool: Pool) -> Object:
+    """A pool's document; nodes of its machines get the pool's label."""
     if document.get("kind") != MACHINE_DEPLOYMENT:
         return document
-    own = handed_over(document, lot, pool)
-    return over(own, {"spec": {"template": {"metadata": {"labels": {node_config.SYNCED: lot.pool}}}}})
+    own = for_autoscaler(document, lot, pool)
+    return merged(own, {"spec": {"template": {"metadata": {"labels": {node_config.MACHINE_POOL: lot.pool}}}}})
 
 
 def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
@@ -122,29 +126,31 @@ def _values(wish: Wish, attempt: Attempt, lot: Lot) -> dict[str, str]:
     }
 
 
-def on_spot(document: Object) -> Object:
-    """A pool's document, which asks for spot machines if it is a machine template; what else it says stays."""
-    cloud = KINDS.get(document.get("kind", ""))
-    return over(document, {"spec": {"template": {"spec": CHARTS[cloud].spot}}}) if cloud else document
+def with_spot(document: Object) -> Object:
+    """A pool's document; a machine template asks for spot machines."""
+    cloud = MACHINE_TEMPLATES.get(document.get("kind", ""))
+    return merged(document, {"spec": {"template": {"spec": CHARTS[cloud].spot}}}) if cloud else document
 
 
-def sells_spot(template: str) -> bool:
-    """Whether a template can be told to ask for spot machines: by ``${SPOT}``, or because it is known where."""
-    return "${SPOT}" in template or any("${POOL}" in part and _MADE.search(part) for part in template.split("\n---"))
+def template_can_buy_spot(template: str) -> bool:
+    """Whether a template can ask for spot machines: by ``${SPOT}``, or in a machine template that is known."""
+    return "${SPOT}" in template or any(
+        "${POOL}" in part and _MACHINE_TEMPLATE.search(part) for part in template.split("\n---")
+    )
 
 
-def handed_over(deployment: Object, lot: Lot, pool: Pool) -> Object:
-    """A pool's MachineDeployment, of which an autoscaler sets the replicas; as it is where they are ours to set."""
+def for_autoscaler(deployment: Object, lot: Lot, pool: Pool) -> Object:
+    """A pool's MachineDeployment without replicas if an autoscaler sets them, unchanged otherwise."""
     if lot.group is None:
         return deployment
     spec = {field: value for field, value in deployment["spec"].items() if field != "replicas"}
-    return over(deployment | {"spec": spec}, {"metadata": {"annotations": annotations(lot, pool)}})
+    return merged(deployment | {"spec": spec}, {"metadata": {"annotations": autoscaler_annotations(lot, pool)}})
 
 
 def health_check(cluster: str, resource: Resource) -> Object:
-    """One for all worker machines of a cluster, of whatever pool: those that a MachineDeployment would replace.
+    """A health check for all worker machines of a cluster that a MachineDeployment would replace.
 
-    It is the caller's own, down to its last field.
+    The caller may change any field of it.
     """
     workers = {
         "matchLabels": {"cluster.x-k8s.io/cluster-name": cluster},
@@ -154,11 +160,11 @@ def health_check(cluster: str, resource: Resource) -> Object:
         "apiVersion": resource.api_version,
         "kind": resource.kind,
         "metadata": {"name": cluster},
-        "spec": {"clusterName": cluster, "selector": workers, **deepcopy(SPELT[resource.version])},
+        "spec": {"clusterName": cluster, "selector": workers, **deepcopy(HEALTH_CHECK_SPECS[resource.version])},
     }
 
 
-def declares(cluster_class: Object) -> bool:
-    """Whether a ClusterClass has health checks of its own for worker machines, as either version has them."""
+def declares_health_check(cluster_class: Object) -> bool:
+    """Whether a ClusterClass has health checks for worker machines, in either version."""
     workers = cluster_class["spec"].get("workers", {}).get("machineDeployments", ())
     return any(each.get("healthCheck") or each.get("machineHealthCheck") for each in workers)

@@ -1,46 +1,46 @@
-"""How far a cluster's machines have come to a version is read off the objects that every Cluster API has of them."""
+"""How many of a cluster's machines run a version, read from the objects of every Cluster API."""
 
 from collections.abc import Sequence
 
 from events.errors import NotFound
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import MACHINES
-from services.clouds.cluster_object import newest, served
+from services.clouds.cluster_object import newest_served, served
 from services.clouds.leftovers import CLUSTER_NAME
 from services.kubernetes.version_skew import plain
 
-HEAD = "cluster.x-k8s.io/control-plane"
-"""The label of the control plane's machines, where it has any."""
+CONTROL_PLANE_LABEL = "cluster.x-k8s.io/control-plane"
+"""The label of the control plane's machines, if it has any."""
 
 
-async def control_plane(kube: Kube, cluster: Object, version: str) -> str:
-    """What of the control plane is not of the version yet, in one sentence; empty if nothing is."""
-    there = await _referred(kube, cluster)
+async def control_plane_progress(kube: Kube, cluster: Object, version: str) -> str:
+    """What of the control plane does not run the version yet, in one sentence; empty if everything does."""
+    there = await _control_plane(kube, cluster)
     if there is None:
         return ""
     runs = _version(there)
     return "" if plain(runs) == version else f"the control plane gets {version}, {runs or 'nothing'} runs"
 
 
-async def running(kube: Kube, cluster: Object) -> str:
-    """The version of the control plane, as a Colony writes it; empty where none is told."""
+async def running_version(kube: Kube, cluster: Object) -> str:
+    """The version of the control plane, as a Colony writes it; empty if it is unknown."""
     try:
-        there = await _referred(kube, cluster)
+        there = await _control_plane(kube, cluster)
     except NotFound:
         return ""
     return plain(_version(there)) if there is not None else ""
 
 
-async def workers(kube: Kube, cluster: Object, version: str) -> str:
-    """How many worker machines are of the version; empty if all are."""
+async def worker_progress(kube: Kube, cluster: Object, version: str) -> str:
+    """How many worker machines run the version; empty if all do."""
     meta = cluster["metadata"]
-    named = f"{CLUSTER_NAME}={meta['name']},!{HEAD}"
-    listed = await kube.list(await newest(kube, MACHINES), meta["namespace"], labels=named)
-    return counted(listed.items, version)
+    named = f"{CLUSTER_NAME}={meta['name']},!{CONTROL_PLANE_LABEL}"
+    listed = await kube.list(await newest_served(kube, MACHINES), meta["namespace"], labels=named)
+    return machine_progress(listed.items, version)
 
 
-def counted(machines: Sequence[Object], version: str) -> str:
-    """The same of these. Pure."""
+def machine_progress(machines: Sequence[Object], version: str) -> str:
+    """How many of these machines run the version; empty if all do. Pure."""
     there = sum(plain(each["spec"].get("version", "")) == version for each in machines)
     return "" if there == len(machines) else f"{there} of {len(machines)} machines run {version}"
 
@@ -49,8 +49,8 @@ def _version(head: Object) -> str:
     return str(head.get("status", {}).get("version") or "")
 
 
-async def _referred(kube: Kube, cluster: Object) -> Object | None:
-    """The control plane's own object; None where the Cluster has none. Raises NotFound where it is not there."""
+async def _control_plane(kube: Kube, cluster: Object) -> Object | None:
+    """The control plane's own object; None if the Cluster names none. Raises NotFound if it does not exist."""
     ref = cluster["spec"].get("controlPlaneRef")
     if not ref:
         return None

@@ -1,4 +1,4 @@
-"""What a namespace has to found clusters with: of k0rdent's templates and credentials, those that fit together."""
+"""Chooses among a namespace's k0rdent templates and credentials those that fit together."""
 
 import re
 from collections.abc import Iterable
@@ -7,33 +7,33 @@ from typing import NamedTuple
 from events.errors import Denied
 from events.kube.port import Object
 from schemas.documents import InvalidYaml, document
-from services.clouds.template_values import CHARTS, Config, asks_version
+from services.clouds.template_values import CHARTS, Config, named_version
 from services.kubernetes.labels import GROUP
 from services.kubernetes.version_skew import plain, same_minor
 
 CONFIG = f"{GROUP}/config"
-"""The annotation of a Credential that holds, as YAML, what else its clusters need: a project, a subscription."""
+"""The annotation of a Credential with the values its clusters need in YAML: a project, a subscription."""
 LARGEST = 256 << 10
-"""Characters of it: what all annotations of an object may have together."""
+"""Characters of it: the limit for all annotations of an object."""
 MACHINES = "machines"
-"""What of that names machines of one's own, and where a template wants them."""
+"""The key that lists own machines, in the annotation and in a template."""
 IDENTITIES = {
     "AWSClusterStaticIdentity": "aws",
     "AWSClusterRoleIdentity": "aws",
     "AzureClusterIdentity": "azure",
 }
-"""Which cloud a Credential is for, by the kind of its identity; others say so by the label ``alate.dev/cloud``."""
-INTO_MACHINES = "machines of one's own"
+"""The cloud of a Credential by the kind of its identity; others name it by the label ``alate.dev/cloud``."""
+OWN_MACHINES = "machines of one's own"
 POOL = "pool"
-"""Says as which of the catalog's own nodes each machine is offered, or a cluster that is lent; k0rdent is not told."""
-LENT = "clusters that are lent"
-OWN = {MACHINES: INTO_MACHINES, POOL: LENT}
-"""What there is already, by what a Credential says of it."""
-TAKES_IN = "infrastructure-internal"
-"""The provider of k0rdent's template for clusters that stand already."""
+"""The key that names the catalog entry under which a machine or a lent cluster is offered; k0rdent never sees it."""
+LENT_CLUSTERS = "clusters that are lent"
+EXISTING_RESOURCES = {MACHINES: OWN_MACHINES, POOL: LENT_CLUSTERS}
+"""What exists already, by the key of a Credential's annotation."""
+ADOPTING_PROVIDER = "infrastructure-internal"
+"""The provider of k0rdent's template for existing clusters."""
 
 
-class Means(NamedTuple):
+class TemplateChoice(NamedTuple):
     """A template and a credential for one cloud."""
 
     template: Object
@@ -41,24 +41,24 @@ class Means(NamedTuple):
 
     @property
     def values(self) -> Config:
-        """The values of the template's chart, which are all that it can be told; empty if it does not say."""
+        """The values of the template's chart, which are all it accepts; empty if it does not list them."""
         return _values(self.template)
 
     @property
     def own(self) -> bool:
-        """What it founds with is there already: machines reached over SSH, or a cluster that is lent."""
-        return _kind(self.credential) in OWN.values()
+        """Whether it uses what exists already: machines reached over SSH, or a lent cluster."""
+        return _kind(self.credential) in EXISTING_RESOURCES.values()
 
     @property
     def lent(self) -> bool:
-        """It is a whole cluster."""
-        return _kind(self.credential) == LENT
+        """Whether it is a whole cluster."""
+        return _kind(self.credential) == LENT_CLUSTERS
 
     @property
     def needed(self) -> Config:
-        """What the credential's clusters are told beside what was bought. Raises Denied if that is no mapping."""
+        """The values that the credential's clusters need beside what was bought. Raises Denied if it is no mapping."""
         try:
-            found = document(_said(self.credential), LARGEST) or {}
+            found = document(_config_annotation(self.credential), LARGEST) or {}
         except InvalidYaml:
             found = None
         if isinstance(found, dict):
@@ -67,19 +67,21 @@ class Means(NamedTuple):
         raise Denied(f"the annotation {CONFIG} of Credential {called} must be a mapping as YAML", "BadConfiguration")
 
 
-def means(templates: Iterable[Object], credentials: Iterable[Object], name: str, version: str) -> dict[str, Means]:
+def choose_templates(
+    templates: Iterable[Object], credentials: Iterable[Object], name: str, version: str
+) -> dict[str, TemplateChoice]:
     """What there is for each cloud: the newest valid template, or the one of that name, and a ready credential.
 
     One of the very version of Kubernetes comes before newer ones; of another minor version it must have been named.
     """
     newest, ready = _newest(templates, name, version), _ready(credentials)
     kinds = {cloud: _kind(credential) for cloud, credential in ready.items()}
-    return {cloud: Means(newest[kinds[cloud]], ready[cloud]) for cloud in ready if kinds[cloud] in newest}
+    return {cloud: TemplateChoice(newest[kinds[cloud]], ready[cloud]) for cloud in ready if kinds[cloud] in newest}
 
 
-def lacking(templates: tuple[Object, ...], credentials: tuple[Object, ...], name: str, version: str) -> str:
-    """For people: what is not there, where nothing fits together, and what is."""
-    if means(templates, credentials, name, ""):
+def what_is_missing(templates: tuple[Object, ...], credentials: tuple[Object, ...], name: str, version: str) -> str:
+    """For people: what is missing, if nothing fits together, and what exists."""
+    if choose_templates(templates, credentials, name, ""):
         there = sorted({_version(each) for each in _valid(templates, name)} - {""})
         return f"no ClusterTemplate with Kubernetes {version}, only with {', '.join(there)}: ask for one of these"
     newest, ready = _newest(templates, name, version=""), _ready(credentials)
@@ -91,20 +93,20 @@ def lacking(templates: tuple[Object, ...], credentials: tuple[Object, ...], name
 
 
 def cloud_of(template: Object | None, credential: Object | None) -> str:
-    """Where a cluster of these runs; empty if neither tells."""
+    """The cloud of a cluster with these; empty if neither names it."""
     told = next((cloud for cloud in CHARTS if template is not None and _founds(template, cloud)), "")
     return told or (_cloud(credential) if credential is not None else "")
 
 
 def version_of(template: Object | None, told: Config) -> str:
-    """Of Kubernetes, that a cluster gets whose template is told this; empty if neither says."""
-    if (named := asks_version(told)) or template is None:
+    """The version of Kubernetes of a cluster with this template and config; empty if neither names it."""
+    if (named := named_version(told)) or template is None:
         return named
-    return _version(template) or asks_version(_values(template))
+    return _version(template) or named_version(_values(template))
 
 
-def following(deployment: Object, templates: Iterable[Object], version: str) -> str:
-    """The template of a version of Kubernetes that a ClusterDeployment has, or may have next. Raises Denied."""
+def next_template(deployment: Object, templates: Iterable[Object], version: str) -> str:
+    """The template of a version that a ClusterDeployment has, or may have next. Raises Denied."""
     has, able = str(deployment["spec"]["template"]), deployment.get("status", {}).get("availableUpgrades") or ()
     names = [str(each["metadata"]["name"]) for each in templates if _makes(each, version)]
     fit = [has] if has in names else sorted((name for name in names if name in able), key=_natural)
@@ -125,7 +127,7 @@ def _makes(template: Object, version: str) -> bool:
 
 
 def _version(template: Object) -> str:
-    """The version of Kubernetes, as a Colony writes it; empty where the template leaves it open."""
+    """The version of Kubernetes, as a Colony writes it; empty if the template leaves it open."""
     return plain(str(template.get("status", {}).get("k8sVersion") or ""))
 
 
@@ -135,10 +137,15 @@ def _suits(template: Object, version: str) -> bool:
 
 
 def _newest(templates: Iterable[Object], name: str, version: str) -> dict[str, Object]:
-    """By what they found; `version`: of Kubernetes, which a template that was named need not have; empty: of any."""
+    """The newest template by cloud or kind; a template that was named need not have the `version`. Empty: any."""
     valid = [each for each in _valid(templates, name) if name or _suits(each, version)]
     newest = sorted(valid, key=lambda one: (_makes(one, version), _natural(one["metadata"]["name"])))
-    return {kind: template for template in newest for kind in (*CHARTS, *OWN.values()) if _founds(template, kind)}
+    return {
+        kind: template
+        for template in newest
+        for kind in (*CHARTS, *EXISTING_RESOURCES.values())
+        if _founds(template, kind)
+    }
 
 
 def _ready(credentials: Iterable[Object]) -> dict[str, Object]:
@@ -152,29 +159,29 @@ def _values(template: Object) -> Config:
 
 
 def _wanted(template: Object, name: str) -> bool:
-    """The one that was named; or any for what is there already, or whose control plane runs on machines beside."""
+    """The template that was named; else one for existing resources, or with a control plane on machines of its own."""
     called = template["metadata"]["name"]
     if name:
         return bool(called == name)
-    return "-standalone-cp-" in called or any(_founds(template, kind) for kind in OWN.values())
+    return "-standalone-cp-" in called or any(_founds(template, kind) for kind in EXISTING_RESOURCES.values())
 
 
 def _founds(template: Object, kind: str) -> bool:
-    if kind == INTO_MACHINES:
+    if kind == OWN_MACHINES:
         return MACHINES in _values(template)
-    provider = TAKES_IN if kind == LENT else f"infrastructure-{kind}"
+    provider = ADOPTING_PROVIDER if kind == LENT_CLUSTERS else f"infrastructure-{kind}"
     return provider in template.get("status", {}).get("providers", ())
 
 
 def _kind(credential: Object) -> str:
-    """Into what a template would make its clusters: a cloud, or what is there already; empty if nobody says."""
+    """The cloud of a credential, or the kind of existing resources it is for; empty if unknown."""
     cloud = _cloud(credential)
     if not cloud or cloud in CHARTS:
         return cloud
-    return next((kind for word, kind in OWN.items() if word in _said(credential)), "")
+    return next((kind for word, kind in EXISTING_RESOURCES.items() if word in _config_annotation(credential)), "")
 
 
-def _said(credential: Object) -> str:
+def _config_annotation(credential: Object) -> str:
     return str(credential["metadata"].get("annotations", {}).get(CONFIG, ""))
 
 

@@ -1,4 +1,4 @@
-"""What is written into a ClusterTemplate's config is what was bought, as far as the template has a place for it."""
+"""Writes what was bought into a ClusterTemplate's config, as far as the template has a place for it."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -14,7 +14,7 @@ BAD_TEMPLATE = "BadTemplate"
 
 
 class Chart(NamedTuple):
-    """How the templates of one cloud call what is bought."""
+    """The names that one cloud's templates use."""
 
     region: str
     instance: str
@@ -24,7 +24,7 @@ class Chart(NamedTuple):
     zone: str
     """The zone of a worker."""
     spot: Config
-    """What of a worker asks for spot machines."""
+    """The value of a worker that asks for spot machines."""
 
 
 CHARTS = {
@@ -32,23 +32,23 @@ CHARTS = {
     "azure": Chart("location", "vmSize", "Standard_D4s_v5", "rootVolumeSize", "zone", {"spotVMOptions": {}}),
     "gcp": Chart("region", "instanceType", "n2-standard-4", "rootDeviceSize", "zone", {"provisioningModel": "Spot"}),
 }
-"""By cloud. Source: the values of k0rdent's own charts (kcm 1.11); those know no spot machines
-and no zones, copies of them may."""
+"""By cloud. Source: the values of k0rdent's own charts (kcm 1.11); those have no spot machines and no zones, copies of
+them may."""
 
 
 def config(wish: Wish, attempt: Attempt, values: Config) -> Config:
-    """What a template with these values is told. Raises Denied if it has no place for what makes the cluster."""
+    """The config for a template with these values. Raises Denied if it has no place for what makes the cluster."""
     placement, (lot,) = attempt.placement, attempt.placement.lots
     chart = CHARTS[placement.cloud]
     zoned = (f"worker.{chart.zone}",) if pool_of(wish, lot).zones else ()
-    zone = lot.zone if zoned or _at(f"worker.{chart.zone}", values) is not None else ""
+    zone = lot.zone if zoned or _value_at(f"worker.{chart.zone}", values) is not None else ""
     wanted: Config = {
         chart.region: placement.region,
         "controlPlaneNumber": 1,
         "workersNumber": lot.nodes,
         "controlPlane": {chart.instance: chart.head},
         "worker": {chart.instance: lot.instance}
-        | _given({chart.disk: pool_of(wish, lot).disk_gib, chart.zone: zone})
+        | _non_empty({chart.disk: pool_of(wish, lot).disk_gib, chart.zone: zone})
         | (chart.spot if lot.spot else {}),
     } | cluster_network(wish.need.network)
     if args := worker_args(pool_of(wish, lot)):
@@ -56,58 +56,58 @@ def config(wish: Wish, attempt: Attempt, values: Config) -> Config:
     if not values:
         return wanted
     needed = ("k0s.workerArgs", NETWORK, chart.region, "workersNumber", f"worker.{chart.instance}")
-    return held(wanted, values, needed + zoned)
+    return checked_config(wanted, values, needed + zoned)
 
 
-def held(wanted: Config, values: Config, needed: Iterable[str]) -> Config:
-    """What of a config the values have a place for. Raises Denied if they have none for what makes the cluster."""
-    said = placed(wanted, values)
-    if lost := ", ".join(path for path in needed if _at(path, wanted) != _at(path, said)):
+def checked_config(wanted: Config, values: Config, needed: Iterable[str]) -> Config:
+    """The part of a config that the values have a place for. Raises Denied if a needed part has none."""
+    said = known_values(wanted, values)
+    if lost := ", ".join(path for path in needed if _value_at(path, wanted) != _value_at(path, said)):
         raise Denied(f"the ClusterTemplate has no value {lost}: use one that can be told", BAD_TEMPLATE)
     return said
 
 
-def buys_spot(cloud: str, values: Config) -> bool:
+def can_buy_spot(cloud: str, values: Config) -> bool:
     """Whether a template can ask for spot machines."""
     worker = values.get("worker")
     return isinstance(worker, Mapping) and CHARTS[cloud].spot.keys() <= worker.keys()
 
 
-def asks_zone(config: Config) -> bool:
+def names_zone(config: Config) -> bool:
     """Whether a ClusterDeployment's config names the zone of its workers."""
-    return any(_at(f"worker.{chart.zone}", config) for chart in CHARTS.values())
+    return any(_value_at(f"worker.{chart.zone}", config) for chart in CHARTS.values())
 
 
-def asks_version(config: Config) -> str:
+def named_version(config: Config) -> str:
     """The version of Kubernetes that a config names, as a Colony writes it; empty if it names none."""
-    return plain(str(_at("k0s.version", config) or ""))
+    return plain(str(_value_at("k0s.version", config) or ""))
 
 
-def placed(wanted: Config, values: Mapping[str, object]) -> Config:
-    """What of a config the values have a place for; where they hold an empty mapping, anything has."""
-    return {key: _inner(value, values[key]) for key, value in wanted.items() if key in values}
+def known_values(wanted: Config, values: Mapping[str, object]) -> Config:
+    """The part of a config that the values have a place for; an empty mapping has a place for anything."""
+    return {key: _known_value(value, values[key]) for key, value in wanted.items() if key in values}
 
 
-def _inner(value: object, known: object) -> object:
-    return placed(value, known) if isinstance(value, dict) and isinstance(known, Mapping) and known else value
+def _known_value(value: object, known: object) -> object:
+    return known_values(value, known) if isinstance(value, dict) and isinstance(known, Mapping) and known else value
 
 
-def _given(config: Config) -> Config:
-    """What of it is not empty."""
+def _non_empty(config: Config) -> Config:
+    """The config without empty values."""
     return {key: value for key, value in config.items() if value}
 
 
-def _at(path: str, config: object) -> object:
-    """What a config says under a path; None if nothing."""
+def _value_at(path: str, config: object) -> object:
+    """The value of a config at a path; None if there is none."""
     for name in path.split("."):
         config = config.get(name) if isinstance(config, Mapping) else None
     return config
 
 
-def over(beneath: Mapping[str, object], config: Config) -> Config:
-    """A config, with what lies beneath it where it says nothing."""
-    return {**beneath, **{key: _over(beneath.get(key), value) for key, value in config.items()}}
+def merged(beneath: Mapping[str, object], config: Config) -> Config:
+    """A config merged over another one."""
+    return {**beneath, **{key: _merged(beneath.get(key), value) for key, value in config.items()}}
 
 
-def _over(beneath: object, value: object) -> object:
-    return over(beneath, value) if isinstance(beneath, Mapping) and isinstance(value, dict) else value
+def _merged(beneath: object, value: object) -> object:
+    return merged(beneath, value) if isinstance(beneath, Mapping) and isinstance(value, dict) else value

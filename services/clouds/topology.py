@@ -1,4 +1,4 @@
-"""What was bought becomes a Cluster's topology: pools of a ClusterClass's workers, in the variables it declares."""
+"""Turns what was bought into a Cluster's topology: pools of a ClusterClass's workers, and its variables."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -8,19 +8,19 @@ from events.kube.port import Object
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Pool, Wish
 from services.clouds import node_config as nodes
-from services.clouds.node_config import annotations
-from services.kubernetes.version_skew import skips
+from services.clouds.node_config import autoscaler_annotations
+from services.kubernetes.version_skew import upgrade_refusal
 
 BAD_CLASS = "BadTemplate"
 NETWORK = {"pods": {"cidrBlocks": ["10.244.0.0/16"]}, "services": {"cidrBlocks": ["10.96.0.0/12"]}}
 
 
 class Variable(NamedTuple):
-    """What a ClusterClass may want to know of a pool."""
+    """How a variable of a ClusterClass gets its value."""
 
     value: Callable[[Placement, Lot, Pool], object]
     text: Callable[[Placement, Lot, Pool], str]
-    """The same, where the class declares a string."""
+    """The value if the class declares a string."""
 
 
 VARIABLES = {
@@ -32,30 +32,30 @@ VARIABLES = {
     "nodeLabels": Variable(lambda _at, _lot, pool: nodes.label_map(pool), lambda _at, _lot, pool: nodes.labels(pool)),
     "nodeTaints": Variable(lambda _at, _lot, pool: nodes.taint_maps(pool), lambda _at, _lot, pool: nodes.taints(pool)),
 }
-"""By the name a ClusterClass declares; it is told those it declares, and no others."""
+"""By the name that a ClusterClass declares; it gets those it declares, and no others."""
 NEEDED = ("region", "instanceType")
 """Without these it would be another cluster than was paid for."""
 
 
-def buys_spot(cluster_class: Object) -> bool:
-    """Whether the class can be told to."""
+def can_buy_spot(cluster_class: Object) -> bool:
+    """Whether the class can be told to buy spot machines."""
     return "spot" in _declared(cluster_class)
 
 
 def class_of(cluster: Object) -> str:
-    """The name of the class a Cluster is of; empty if it is of none."""
+    """The name of a Cluster's class; empty if it has none."""
     told = cluster["spec"].get("topology", {})
     return str(told.get("classRef", {}).get("name", "") or told.get("class", ""))
 
 
-def infrastructure_of(cluster: Object) -> str:
-    """The cloud by the kind of the Cluster's infrastructure: ``aws`` of an AWSCluster; empty if it says none."""
+def infrastructure_cloud(cluster: Object) -> str:
+    """The cloud by the kind of the Cluster's infrastructure: ``aws`` of an AWSCluster; empty if it names none."""
     kind = str(cluster["spec"].get("infrastructureRef", {}).get("kind", ""))
     return kind.removesuffix("Cluster").removesuffix("Managed").lower()
 
 
-def grown(cluster: Object, lots: Iterable[Lot]) -> Object:
-    """A merge patch by which each pool of a topology has its lot's nodes. Raises Denied where there is no topology."""
+def resize_patch(cluster: Object, lots: Iterable[Lot]) -> Object:
+    """A merge patch that gives each pool of a topology its lot's nodes. Raises Denied without a topology."""
     nodes = {lot.pool: lot.nodes for lot in lots}
     pools = cluster["spec"].get("topology", {}).get("workers", {}).get("machineDeployments", ())
     if not pools:
@@ -64,17 +64,17 @@ def grown(cluster: Object, lots: Iterable[Lot]) -> Object:
     return {"spec": {"topology": {"workers": {"machineDeployments": wanted}}}}
 
 
-def risen(cluster: Object, version: str) -> Object:
-    """A merge patch by which a topology has a version. Raises Denied where that cannot follow the one it has."""
+def upgrade_patch(cluster: Object, version: str) -> Object:
+    """A merge patch that gives a topology a version. Raises Denied if that cannot follow the current one."""
     runs = cluster["spec"]["topology"]["version"]
-    if why := skips(runs, runs, version):
+    if why := upgrade_refusal(runs, runs, version):
         raise Denied(why)
     return {"spec": {"topology": {"version": version}}}
 
 
 def topology(cluster_class: Object, wish: Wish, attempt: Attempt, version: str) -> Object:
-    """The Cluster, in a version of the API (``v1beta2``, ``v1beta1``). Raises Denied if the class cannot say it."""
-    _whole(cluster_class, wish, attempt.placement.lots)
+    """The Cluster, in a version of the API (``v1beta2``, ``v1beta1``). Raises Denied if the class cannot express it."""
+    _check_class(cluster_class, wish, attempt.placement.lots)
     called, first = cluster_class["metadata"]["name"], attempt.placement.lots[0]
     return {
         "apiVersion": f"cluster.x-k8s.io/{version}",
@@ -96,12 +96,12 @@ def topology(cluster_class: Object, wish: Wish, attempt: Attempt, version: str) 
 
 
 def _pool(cluster_class: Object, wish: Wish, attempt: Attempt, lot: Lot) -> Object:
-    """Replicas that are not said are the autoscaler's: Cluster API lets them be (its issue 10343)."""
-    told = annotations(lot, nodes.pool_of(wish, lot))
+    """Without replicas if an autoscaler sets them: Cluster API then leaves them alone (its issue 10343)."""
+    told = autoscaler_annotations(lot, nodes.pool_of(wish, lot))
     return {
         "class": _worker(cluster_class, lot.pool),
         "name": lot.pool,
-        "metadata": {"labels": {nodes.POOL: lot.pool, nodes.SYNCED: lot.pool}}
+        "metadata": {"labels": {nodes.POOL: lot.pool, nodes.MACHINE_POOL: lot.pool}}
         | ({"annotations": told} if told else {}),
         "variables": {"overrides": list(_variables(cluster_class, wish, attempt.placement, lot))},
         **({"replicas": lot.nodes} if lot.group is None else {}),
@@ -126,7 +126,7 @@ def _declared(cluster_class: Object) -> Mapping[str, str]:
 
 
 def _worker(cluster_class: Object, pool: str) -> str:
-    """The class of workers named like the pool; otherwise the first."""
+    """The class of workers with the pool's name, or else the first."""
     names = [str(each["class"]) for each in _workers(cluster_class)]
     return pool if pool in names else names[0]
 
@@ -135,7 +135,7 @@ def _workers(cluster_class: Object) -> list[Object]:
     return list(cluster_class["spec"].get("workers", {}).get("machineDeployments", ()))
 
 
-def _whole(cluster_class: Object, wish: Wish, lots: Iterable[Lot]) -> None:
+def _check_class(cluster_class: Object, wish: Wish, lots: Iterable[Lot]) -> None:
     called, declared = cluster_class["metadata"]["name"], _declared(cluster_class)
     if not _workers(cluster_class):
         raise Denied(f"ClusterClass {called} has no class of machineDeployments", BAD_CLASS)

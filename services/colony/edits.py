@@ -1,4 +1,4 @@
-"""A change to a running cluster is written into its Colony as one patch, which fails where that has moved since."""
+"""Writes a change to a running cluster as a JSON patch of its Colony, which fails if that has changed since."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -8,76 +8,76 @@ from events.kube.port import Object
 from schemas import durations
 
 Patch = list[dict[str, Any]]
-"""Steps of a JSON patch."""
+"""Operations of a JSON patch."""
 MANAGER = "alate-scale"
-"""The field manager: whoever applies the Colony takes the number over again."""
+"""The field manager of changed fields: applying the Colony again takes them over."""
 
 
-class Untimely(ValueError):
+class WrongPhase(ValueError):
     """The cluster ends, or has not ended; the message says what to do instead."""
 
 
 class NoSuchPool(ValueError):
-    """The Colony has no such cluster, or the cluster no such pool; the message says which there are."""
+    """The Colony has no such cluster, or the cluster no such pool; the message lists those that exist."""
 
 
 def scaling(colony: Object, cluster: str, nodes: Mapping[str, int]) -> Patch:
-    """The JSON patch that gives pools of a cluster so many nodes. Raises NoSuchPool, Untimely."""
-    place = _living(colony, cluster)
+    """The JSON patch that sets the number of nodes of pools. Raises NoSuchPool, WrongPhase."""
+    place = _running_index(colony, cluster)
     pools = _spec(colony, place)["pools"]
     return [step for name, wanted in nodes.items() for step in _steps(place, pools, cluster, name, wanted)]
 
 
 def hibernating(colony: Object, cluster: str, *, hibernate: bool) -> Patch:
-    """The JSON patch that lets a cluster hibernate, or wakes it. Raises NoSuchPool, Untimely."""
-    at = f"/spec/clusters/{_living(colony, cluster)}"
+    """The JSON patch that hibernates a cluster, or wakes it. Raises NoSuchPool, WrongPhase."""
+    at = f"/spec/clusters/{_running_index(colony, cluster)}"
     return [
-        _is(at, cluster),
+        _test_name(at, cluster),
         {"op": "add", "path": f"{at}/hibernate", "value": hibernate},
     ]
 
 
 def upgrading(colony: Object, cluster: str, version: str) -> Patch:
-    """The JSON patch that gives a cluster another version of Kubernetes. Raises NoSuchPool, Untimely."""
-    at = f"/spec/clusters/{_living(colony, cluster)}"
+    """The JSON patch that sets a cluster's version of Kubernetes. Raises NoSuchPool, WrongPhase."""
+    at = f"/spec/clusters/{_running_index(colony, cluster)}"
     return [
-        _is(at, cluster),
+        _test_name(at, cluster),
         {"op": "add", "path": f"{at}/kubernetesVersion", "value": version},
     ]
 
 
 def extending(colony: Object, cluster: str, life: timedelta) -> Patch:
-    """The JSON patch that lets a cluster live so long from when it was first ready; empty where it lives longer.
+    """The JSON patch that sets the time a cluster lives since it was first ready; empty if it lives longer already.
 
-    Raises NoSuchPool, Untimely.
+    Raises NoSuchPool, WrongPhase.
     """
-    place = _living(colony, cluster)
+    place = _running_index(colony, cluster)
     written = _spec(colony, place).get("timeToLive")
     if written is None or durations.parse(written) >= life:
         return []
     at = f"/spec/clusters/{place}"
     return [
-        _is(at, cluster),
+        _test_name(at, cluster),
         {"op": "test", "path": f"{at}/timeToLive", "value": written},
         {"op": "replace", "path": f"{at}/timeToLive", "value": durations.write(life)},
     ]
 
 
 def recreating(colony: Object, cluster: str, now: datetime) -> Patch:
-    """The JSON patch that creates a cluster again which has ended. Raises NoSuchPool, Untimely."""
-    place = _cluster(colony, cluster)
-    if not _ends(colony, cluster):
-        raise Untimely(f"{colony['metadata']['name']}/{cluster} has not ended: there is nothing to do")
+    """The JSON patch that creates a cluster again which has ended. Raises NoSuchPool, WrongPhase."""
+    place = _cluster_index(colony, cluster)
+    if not _end_phase(colony, cluster):
+        raise WrongPhase(f"{colony['metadata']['name']}/{cluster} has not ended: there is nothing to do")
     at, written = f"/spec/clusters/{place}", _spec(colony, place).get("askedAt")
     later = max(now, datetime.fromisoformat(written) + timedelta(seconds=1)) if written else now
     return [
-        _is(at, cluster),
+        _test_name(at, cluster),
         {"op": "add", "path": f"{at}/askedAt", "value": f"{later.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"},
     ]
 
 
-def _ends(colony: Object, name: str) -> str:
-    """How far its end is, for people; empty where that has not begun."""
+def _end_phase(colony: Object, name: str) -> str:
+    """How far its end has come, for people; empty if it has not begun."""
     shown: Object = next((each for each in colony.get("status", {}).get("clusters", ()) if each["name"] == name), {})
     if shown.get("phase") == "Released":
         return "has ended"
@@ -85,12 +85,12 @@ def _ends(colony: Object, name: str) -> str:
     return "is being released" if going or shown.get("phase") == "Releasing" else ""
 
 
-def _living(colony: Object, name: str) -> int:
-    """The place of a cluster that does not end. Raises NoSuchPool, Untimely."""
-    place = _cluster(colony, name)
-    if ends := _ends(colony, name):
+def _running_index(colony: Object, name: str) -> int:
+    """The index of a cluster that is not ending. Raises NoSuchPool, WrongPhase."""
+    place = _cluster_index(colony, name)
+    if ends := _end_phase(colony, name):
         of = colony["metadata"]["name"]
-        raise Untimely(f"{of}/{name} {ends}: `alate recreate {of}/{name}` creates it again")
+        raise WrongPhase(f"{of}/{name} {ends}: `alate recreate {of}/{name}` creates it again")
     return place
 
 
@@ -99,24 +99,24 @@ def _spec(colony: Object, place: int) -> Object:
     return found
 
 
-def _cluster(colony: Object, name: str) -> int:
-    return _place(colony["spec"]["clusters"], name, f"Colony {colony['metadata']['name']} has no cluster {name}")
+def _cluster_index(colony: Object, name: str) -> int:
+    return _index(colony["spec"]["clusters"], name, f"Colony {colony['metadata']['name']} has no cluster {name}")
 
 
 def _steps(place: int, pools: list[Object], cluster: str, name: str, wanted: int) -> Iterator[dict[str, Any]]:
-    pool = _place(pools, name, f"cluster {cluster} has no pool {name}")
+    pool = _index(pools, name, f"cluster {cluster} has no pool {name}")
     at = f"/spec/clusters/{place}"
-    yield _is(at, cluster)
-    yield _is(f"{at}/pools/{pool}", name)
+    yield _test_name(at, cluster)
+    yield _test_name(f"{at}/pools/{pool}", name)
     yield {"op": "replace", "path": f"{at}/pools/{pool}/nodes", "value": wanted}
 
 
-def _is(at: str, name: str) -> dict[str, Any]:
-    """The step that fails where something else has moved there since."""
+def _test_name(at: str, name: str) -> dict[str, Any]:
+    """The operation that fails if something else is at this index now."""
     return {"op": "test", "path": f"{at}/name", "value": name}
 
 
-def _place(items: list[Object], name: str, complaint: str) -> int:
+def _index(items: list[Object], name: str, complaint: str) -> int:
     names = [item["name"] for item in items]
     if name not in names:
         raise NoSuchPool(f"{complaint}: it has {', '.join(names)}")

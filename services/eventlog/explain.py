@@ -25,7 +25,7 @@ from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.wire import WireStruct
 from schemas.wish import Need
-from services.colony.accounting import held, so_far
+from services.colony.accounting import billed_attempt, so_far
 
 HOUR = timedelta(hours=1)
 LATE = ", which takes longer than it should"
@@ -164,7 +164,7 @@ def _lives(lived: Iterable[ClusterState]) -> dict[int, _Life]:
     """Every attempt by its number: begun when it was chosen, ended when no state holds it any more."""
     found: dict[int, _Life] = {}
     for state in lived:
-        own, since = held(state)
+        own, since = billed_attempt(state)
         for life in found.values():
             if life.ended is None and (own is None or own.number != life.attempt.number):
                 life.ended = state.since

@@ -11,9 +11,9 @@ from events.backoff import Backoff
 from events.errors import Fault, TryLater
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource
 from schemas.infra import InfraSeen
-from services.clouds.cluster_object import identity, served
+from services.clouds.cluster_object import attempt_of, served
 from services.clouds.port import Cloud
-from services.kubernetes.malformed import MALFORMED, why
+from services.kubernetes.malformed import MALFORMED, describe
 from services.runtime.level_publisher import FIRST, LONGEST, LevelPublisher, retry_forever
 from services.runtime.workqueue import WorkQueue
 
@@ -125,7 +125,7 @@ class InfraWatch:
                 return None
             seen = _whole(seen.but(backend=self._cloud.name))
         except MALFORMED as error:
-            return self._unread(item, why(error))
+            return self._unread(item, describe(error))
         self._odd.pop(_name(item), None)
         return seen
 
@@ -135,7 +135,7 @@ class InfraWatch:
             self._odd[name] = reason
             log.warning("infra.unreadable", tenant=name[0], name=name[1], backend=self.backend, reason=reason)
         try:
-            who = self._said(name) or identity(item)
+            who = self._said(name) or attempt_of(item)
             told = f"{self._cloud.watched.kind} {name[1]} cannot be read: {reason}"
             return who and _whole(who.but(backend=self._cloud.name, message=told))
         except MALFORMED:  # not even whose it is
@@ -173,7 +173,7 @@ class InfraWatch:
         backoff = Backoff(self._jitter, FIRST, LONGEST)
         while True:
             try:
-                return await self._cloud.held(tenant, seen)
+                return await self._cloud.verify(tenant, seen)
             except TryLater:
                 await asyncio.sleep(backoff.next_delay())
 

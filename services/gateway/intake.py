@@ -20,7 +20,7 @@ from schemas.registry import Stream, declared
 from schemas.subjects import Key, names_of
 from schemas.wish import ClusterRequest, ExtendRequest, ReleaseRequest, ScaleRequest
 from services.clients.colonies import apply_edit
-from services.colony.edits import NoSuchPool, Patch, Untimely, extending, scaling
+from services.colony.edits import NoSuchPool, Patch, WrongPhase, extending, scaling
 from services.gateway.annotations import event_annotations, release_annotations
 from services.kubernetes.labels import FORCE, GROUP
 from services.runtime.worker import LONGEST, Worker
@@ -39,7 +39,7 @@ CONSUMER = Consumer(
     ("cluster.requested", "cluster.requested.*", "colony.release.*.*", "colony.scale.*.*.*", "colony.extend.*.*.*"),
     max_deliver=int(WAITS / LONGEST),
 )
-INVALID = (Malformed, InvalidResource, NoSuchPool, Untimely, msgspec.DecodeError, Denied, NotFound)
+INVALID = (Malformed, InvalidResource, NoSuchPool, WrongPhase, msgspec.DecodeError, Denied, NotFound)
 """What a request raises that can never be done."""
 
 log = structlog.get_logger()

@@ -18,12 +18,12 @@ from schemas.registry import declared
 from schemas.subjects import Key, names_of
 from schemas.teardown import Armed, Gone, TeardownState
 from schemas.wish import Wish, own_name
-from services.clouds import kinds
+from services.clouds import backend_types
 from services.gateway.status.facts import Facts
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import ReadModel, entities, levels
 
-BACKENDS = tuple(kinds())
+BACKENDS = tuple(backend_types())
 """Whose objects are seen."""
 Name = tuple[str, str]
 """A Colony's namespace and name."""

@@ -10,7 +10,7 @@ from events.bus import Bus
 from events.kube.client import Kube
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
-from services.clients.workload_clusters import Workloads
+from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.market.loop import MarketLoop
 from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.responder import desk
@@ -27,7 +27,7 @@ class Inventory:
     def __init__(  # noqa: PLR0913 - its ports
         self,
         bus: Bus,
-        workloads: Workloads,
+        workloads: WorkloadClusters,
         market: MarketLoop,
         *,
         clock: Callable[[], datetime],

@@ -1,10 +1,10 @@
-"""What our objects are known by is named in one place, for those who write them and those who look for them."""
+"""The labels and annotations by which our objects are known."""
 
 GROUP = "alate.dev"
 CLUSTER = f"{GROUP}/cluster"
 UID = f"{GROUP}/uid"
 ATTEMPT = f"{GROUP}/attempt"
 FORCE = f"{GROUP}/force"
-"""The annotation that says, if it is ``true``, that a Colony's clusters end without a wait for anything within."""
+"""The annotation that, if ``true``, makes a Colony's clusters end without waiting for anything inside them."""
 MANAGER = "alate"
 """Our field manager, and the value of ``app.kubernetes.io/managed-by``."""

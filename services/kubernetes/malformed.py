@@ -10,14 +10,14 @@ LONGEST = 200
 """Characters of a reason that are told."""
 
 
-def why(error: Exception) -> str:
+def describe(error: Exception) -> str:
     """What is wrong with what was read: where it speaks of a shape, in its words; else what broke where."""
     if isinstance(error, msgspec.ValidationError | ValueError) and str(error) and not isinstance(error, UnicodeError):
         return str(error)[:LONGEST]
-    return place(error)
+    return raised_at(error)
 
 
-def place(error: BaseException) -> str:
+def raised_at(error: BaseException) -> str:
     """Which error was raised where in the code, without what it says: that may quote what nobody shall read."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -1,4 +1,4 @@
-"""What is read of a cluster's objects has these types, so that an odd one is found where it comes in, and named."""
+"""The fields of Kubernetes objects that are read, as types, so that a malformed object is found where it comes in."""
 
 from typing import Any
 
@@ -6,127 +6,127 @@ import msgspec
 
 from events.kube.port import Object
 
-Text = str | None
-Labels = dict[str, str] | None
+OptionalText = str | None
+LabelMap = dict[str, str] | None
 Quantities = dict[str, Any] | None
-"""Each is read by itself: one that makes no sense is told of that resource alone."""
-Fields = dict[str, Any] | None
-"""Of these only what bears our own field manager's name is read."""
+"""Each is parsed by itself: an invalid one is reported for that resource alone."""
+ManagedFields = dict[str, Any] | None
+"""Only the entry of our own field manager is read."""
 
 
-class Shape(msgspec.Struct, rename="camel"):
-    """Fields that are not named here are not read; one that may be left out may be null as well."""
+class KubeStruct(msgspec.Struct, rename="camel"):
+    """Fields that are not named here are not read; an optional field may be null as well."""
 
 
-class Reference(Shape):
-    uid: Text = None
-    kind: Text = None
-    name: Text = None
-    resource: Text = None
+class Reference(KubeStruct):
+    uid: OptionalText = None
+    kind: OptionalText = None
+    name: OptionalText = None
+    resource: OptionalText = None
 
 
-class Managed(Shape):
-    manager: Text = None
-    fields_v1: Fields = None
+class ManagedFieldsEntry(KubeStruct):
+    manager: OptionalText = None
+    fields_v1: ManagedFields = None
 
 
-class Meta(Shape):
+class Meta(KubeStruct):
     name: str
     namespace: str = ""
     uid: str = ""
-    labels: Labels = None
-    annotations: Labels = None
+    labels: LabelMap = None
+    annotations: LabelMap = None
     owner_references: list[Reference] | None = None
-    managed_fields: list[Managed] | None = None
+    managed_fields: list[ManagedFieldsEntry] | None = None
 
 
-class Condition(Shape):
+class StatusCondition(KubeStruct):
     type: str
     status: str
-    reason: Text = None
+    reason: OptionalText = None
 
 
-class Taint(Shape):
+class NodeTaint(KubeStruct):
     key: str
     effect: str
-    value: Text = None
+    value: OptionalText = None
 
 
-class NodeSpec(Shape):
+class NodeSpec(KubeStruct):
     unschedulable: bool | None = None
-    taints: list[Taint] | None = None
+    taints: list[NodeTaint] | None = None
 
 
-class NodeStatus(Shape):
+class NodeStatus(KubeStruct):
     capacity: Quantities = None
     allocatable: Quantities = None
-    conditions: list[Condition] | None = None
+    conditions: list[StatusCondition] | None = None
 
 
-class Node(Shape):
+class NodeObject(KubeStruct):
     metadata: Meta
     spec: NodeSpec | None = None
     status: NodeStatus | None = None
 
 
-class Asks(Shape):
+class ResourceRequirements(KubeStruct):
     limits: Quantities = None
     requests: Quantities = None
 
 
-class Container(Shape):
+class Container(KubeStruct):
     name: str
-    resources: Asks | None = None
-    restart_policy: Text = None
+    resources: ResourceRequirements | None = None
+    restart_policy: OptionalText = None
 
 
-class Expression(Shape):
+class SelectorRequirement(KubeStruct):
     key: str
     operator: str
     values: list[str] | None = None
 
 
-class Term(Shape):
-    match_expressions: list[Expression] | None = None
-    match_fields: list[Expression] | None = None
+class SelectorTerm(KubeStruct):
+    match_expressions: list[SelectorRequirement] | None = None
+    match_fields: list[SelectorRequirement] | None = None
 
 
-class Selector(Shape):
-    node_selector_terms: list[Term] | None = None
+class Selector(KubeStruct):
+    node_selector_terms: list[SelectorTerm] | None = None
 
 
-class NodeAffinity(Shape):
+class NodeAffinity(KubeStruct):
     required_during_scheduling_ignored_during_execution: Selector | None = None
 
 
-class Affinity(Shape):
+class Affinity(KubeStruct):
     node_affinity: NodeAffinity | None = None
 
 
-class Toleration(Shape):
-    key: Text = None
-    operator: Text = None
-    value: Text = None
-    effect: Text = None
+class Toleration(KubeStruct):
+    key: OptionalText = None
+    operator: OptionalText = None
+    value: OptionalText = None
+    effect: OptionalText = None
 
 
-class PodSpec(Shape):
-    node_name: Text = None
-    node_selector: Labels = None
+class PodSpec(KubeStruct):
+    node_name: OptionalText = None
+    node_selector: LabelMap = None
     affinity: Affinity | None = None
     tolerations: list[Toleration] | None = None
     containers: list[Container] | None = None
     init_containers: list[Container] | None = None
-    resources: Asks | None = None
+    resources: ResourceRequirements | None = None
     overhead: Quantities = None
 
 
-class PodStatus(Shape):
-    phase: Text = None
-    conditions: list[Condition] | None = None
+class PodStatus(KubeStruct):
+    phase: OptionalText = None
+    conditions: list[StatusCondition] | None = None
 
 
-class Pod(Shape):
+class PodObject(KubeStruct):
     metadata: Meta
     spec: PodSpec
     status: PodStatus | None = None

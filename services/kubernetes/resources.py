@@ -1,4 +1,4 @@
-"""What a pod holds of a node, as a pure reading of its spec and status."""
+"""Quantities, and the resources that a Pod requests, read as the scheduler counts them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,21 +14,21 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15,
 """Powers of ten."""
 
 TERMINAL = ("Succeeded", "Failed")
-SHARE = "alate.dev/gpu-milli"
+GPU_MILLI = "alate.dev/gpu-milli"
 """Thousandths of a GPU as an extended resource, for clusters that share GPUs by fractions: a node of eight offers
 8000, a pod that may use 46 % of one asks for 460."""
-WHOLE = ("nvidia.com/gpu", "amd.com/gpu", "nvidia.com/gpu.shared")
-PARTS = "nvidia.com/mig-"
-"""Begins the name of a MIG profile's resource; each instance of it is held by itself, and counts as one."""
+WHOLE_GPUS = ("nvidia.com/gpu", "amd.com/gpu", "nvidia.com/gpu.shared")
+MIG_PREFIX = "nvidia.com/mig-"
+"""The prefix of a MIG profile's resource; each instance counts as one."""
 POD_LEVEL = ("cpu", "memory")
-"""What a pod may ask for as a whole, huge pages aside (KEP-2837)."""
-Amounts = dict[str, int]
+"""What a Pod can request as a whole, beside huge pages (KEP-2837)."""
+ResourceAmounts = dict[str, int]
 """By resource, in thousandths of its unit."""
 
 
 def is_accelerator(resource: str) -> bool:
     """Whether a resource's name is that of an accelerator, or a part of one."""
-    return resource in WHOLE or resource == SHARE or resource.startswith(PARTS)
+    return resource in WHOLE_GPUS or resource == GPU_MILLI or resource.startswith(MIG_PREFIX)
 
 
 def accelerators(amounts: Mapping[str, int]) -> int:
@@ -36,17 +36,17 @@ def accelerators(amounts: Mapping[str, int]) -> int:
     found = 0
     for resource, amount in amounts.items():
         if is_accelerator(resource):
-            found += amount // 1000 if resource == SHARE else amount
+            found += amount // 1000 if resource == GPU_MILLI else amount
     return found
 
 
-def held(pod: Object) -> int:
-    """Accelerators the pod is entitled to while it runs; a part of one counts as one. Raises BadQuantity."""
+def accelerators_of(pod: Object) -> int:
+    """Accelerators that a running Pod is entitled to; a part of one counts as one. Raises InvalidQuantity."""
     return -(-accelerators(requests(pod)) // 1000)
 
 
 def finished(pod: Object) -> bool:
-    """Whether it has let go of what it held."""
+    """Whether the Pod has ended and released its resources."""
     return pod.get("status", {}).get("phase") in TERMINAL
 
 
@@ -55,34 +55,34 @@ def bound(pod: Object) -> bool:
     return bool(pod["spec"].get("nodeName"))
 
 
-def requests(pod: Object) -> Amounts:
-    """What the pod is entitled to, in thousandths, as the scheduler counts it. Raises BadQuantity.
+def requests(pod: Object) -> ResourceAmounts:
+    """What the Pod is entitled to, in thousandths, as the scheduler counts it. Raises InvalidQuantity.
 
-    The larger of what runs (containers and sidecars) and the init peak (each init container beside the sidecars
-    started before it); what the pod asks for as a whole comes instead; its overhead comes on top.
+    The larger of what runs (containers and sidecars) and the init peak (each init container beside the sidecars started
+    before it); a request of the whole Pod replaces it; the overhead is added.
     """
     spec, status = pod["spec"], pod.get("status") or {}
     infeasible = _infeasible(status)
     shown = {each["name"]: each for each in _listed(status, "containerStatuses", "initContainerStatuses")}
-    total = _sum(_asked(each, shown.get(each["name"]), infeasible) for each in spec.get("containers") or ())
+    total = _sum(_requested(each, shown.get(each["name"]), infeasible) for each in spec.get("containers") or ())
     if spec.get("initContainers"):
         total = _with_init(
-            total, [(_sidecar(c), _asked(c, shown.get(c["name"]), infeasible)) for c in spec["initContainers"]]
+            total, [(_sidecar(c), _requested(c, shown.get(c["name"]), infeasible)) for c in spec["initContainers"]]
         )
-    whole = _asked(spec, status, infeasible) if spec.get("resources") else {}
+    whole = _requested(spec, status, infeasible) if spec.get("resources") else {}
     total |= {name: amount for name, amount in whole.items() if name in POD_LEVEL or name.startswith("hugepages-")}
     return _sum((total, _amounts(spec.get("overhead")))) if spec.get("overhead") else total
 
 
 def _sidecar(container: Object) -> bool:
-    """It stays beside the containers, as Kubernetes has it since 1.28."""
+    """Whether it runs beside the containers, as since Kubernetes 1.28."""
     return bool(container.get("restartPolicy") == "Always")
 
 
-def _with_init(running: Amounts, init: list[tuple[bool, Amounts]]) -> Amounts:
-    """`init`: whether each is a sidecar, and what it asks for, in their order."""
-    beside: Amounts = {}
-    peak: Amounts = {}
+def _with_init(running: ResourceAmounts, init: list[tuple[bool, ResourceAmounts]]) -> ResourceAmounts:
+    """`init`: whether each init container is a sidecar, and what it requests, in their order."""
+    beside: ResourceAmounts = {}
+    peak: ResourceAmounts = {}
     for sidecar, asked in init:
         together = _sum((beside, asked))
         peak = _larger(peak, together)
@@ -90,10 +90,10 @@ def _with_init(running: Amounts, init: list[tuple[bool, Amounts]]) -> Amounts:
     return _larger(_sum((running, beside)), peak)
 
 
-def _asked(wanted: Object, shown: Object | None, infeasible: bool) -> Amounts:  # noqa: FBT001 - one fact of the pod
-    """What a container (or the pod as a whole) holds: while it is resized, the larger of what it has and wants.
+def _requested(wanted: Object, shown: Object | None, infeasible: bool) -> ResourceAmounts:  # noqa: FBT001 - one fact of the pod
+    """What a container or the whole Pod holds: during a resize, the larger of the current and the wanted amount.
 
-    A resize that the node can never follow is as good as not asked for (KEP-1287).
+    A resize that the node can never follow does not count (KEP-1287).
     """
     resources = wanted.get("resources") or {}
     # A request left out is the limit: the API server says so itself, unless the object never went through it.
@@ -116,24 +116,24 @@ def _listed(status: Object, *fields: str) -> Iterable[Object]:
     return (each for field in fields for each in status.get(field) or ())
 
 
-def _amounts(quantities: Mapping[str, str] | None) -> Amounts:
+def _amounts(quantities: Mapping[str, str] | None) -> ResourceAmounts:
     return {name: milli(quantity) for name, quantity in (quantities or {}).items()}
 
 
-def _sum(many: Iterable[Amounts]) -> Amounts:
-    total: Amounts = {}
+def _sum(many: Iterable[ResourceAmounts]) -> ResourceAmounts:
+    total: ResourceAmounts = {}
     for amounts in many:
         for name, amount in amounts.items():
             total[name] = total.get(name, 0) + amount
     return total
 
 
-def _larger(one: Amounts, other: Amounts) -> Amounts:
+def _larger(one: ResourceAmounts, other: ResourceAmounts) -> ResourceAmounts:
     return one | {name: max(amount, one.get(name, 0)) for name, amount in other.items()}
 
 
-class BadQuantity(ValueError):
-    """What was written is no quantity; the message says what would be."""
+class InvalidQuantity(ValueError):
+    """The text is no quantity; the message says what would be one."""
 
 
 @lru_cache(maxsize=8192)
@@ -144,7 +144,7 @@ def milli(quantity: str | float) -> int:
     """
     found = _FORM.fullmatch(str(quantity))
     if found is None:
-        raise BadQuantity(f"{str(quantity)[:80]!r} is no quantity: expected a number such as 500m, 2 or 1.5Gi")
+        raise InvalidQuantity(f"{str(quantity)[:80]!r} is no quantity: expected a number such as 500m, 2 or 1.5Gi")
     sign, whole, fraction, bare, exponent, unit = found.groups()
     decimals = fraction or bare or ""
     scaled = int((whole or "0") + decimals) * _BINARY.get(unit or "", 1)

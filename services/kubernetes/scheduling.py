@@ -1,4 +1,4 @@
-"""Where a pod may be is told by its spec and by the labels and taints of a node, room aside."""
+"""Whether a Pod may run on a node by its labels and taints, resources aside."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -6,7 +6,7 @@ from operator import gt, lt
 
 from events.kube.port import Object
 
-Labels = Mapping[str, str]
+NodeLabels = Mapping[str, str]
 _WHOLE = re.compile(r"[+-]?[0-9]{1,63}", re.ASCII)
 OPERATORS: Mapping[str, Callable[[str | None, list[str]], bool]] = {
     "In": lambda found, values: found in values,
@@ -16,31 +16,31 @@ OPERATORS: Mapping[str, Callable[[str | None, list[str]], bool]] = {
     "Gt": lambda found, values: _compared(found, values, gt),
     "Lt": lambda found, values: _compared(found, values, lt),
 }
-"""Of node affinity: from a label's value (None: there is none) and the values that are asked for."""
+"""Of node affinity: from a label's value (None if it is missing) and the values asked for."""
 
 
-def admits(spec: Object, labels: Labels, taints: Iterable[Object], name: str = "") -> bool:
-    """Whether a pod of this spec may be on a node with these labels and taints; without a name: on any such node."""
+def admits(spec: Object, labels: NodeLabels, taints: Iterable[Object], name: str = "") -> bool:
+    """Whether a Pod of this spec may run on a node with these labels and taints; without a name: on any such node."""
     return selects(spec, labels, name) and tolerates(spec, taints)
 
 
-def selects(spec: Object, labels: Labels, name: str = "") -> bool:
-    """Whether a pod's node selector and required node affinity hold for a node."""
+def selects(spec: Object, labels: NodeLabels, name: str = "") -> bool:
+    """Whether a Pod's node selector and required node affinity match a node."""
     if any(labels.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
         return False
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    return required is None or any(_holds(term, labels, name) for term in required.get("nodeSelectorTerms") or ())
+    return required is None or any(_matches(term, labels, name) for term in required.get("nodeSelectorTerms") or ())
 
 
 def tolerates(spec: Object, taints: Iterable[Object]) -> bool:
-    """Whether a pod may be on a node for all its taints."""
+    """Whether a Pod tolerates all taints of a node."""
     hard = (taint for taint in taints if taint["effect"] != "PreferNoSchedule")
     return all(any(_tolerated(taint, one) for one in spec.get("tolerations") or ()) for taint in hard)
 
 
-def _holds(term: Object, labels: Labels, name: str) -> bool:
-    """A term that asks for nothing, or by an operator that nobody knows, holds for no node."""
+def _matches(term: Object, labels: NodeLabels, name: str) -> bool:
+    """A term without requirements, or with an unknown operator, matches no node."""
     asked = [(one, labels) for one in term.get("matchExpressions") or ()]
     asked += [(one, {"metadata.name": name}) for one in term.get("matchFields") or ()]
     return bool(asked) and all(
@@ -61,7 +61,7 @@ def _tolerated(taint: Object, toleration: Object) -> bool:
 
 
 def _compared(found: str | None, values: list[str], holds: Callable[[int, int], bool]) -> bool:
-    """As the scheduler has it: between two whole numbers of 64 bits, and for anything else never."""
+    """As in the scheduler: compares two whole numbers of 64 bits; anything else never matches."""
     if found is None or len(values) != 1 or not all(map(_is_number, (found, *values))):
         return False
     return holds(int(found), int(values[0]))

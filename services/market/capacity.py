@@ -1,4 +1,4 @@
-"""What a cloud refused lately makes the same offer less attractive for a while, as pure functions of time."""
+"""What clouds refused or interrupted recently makes the same offers less attractive for a while."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -13,25 +13,25 @@ from schemas.placement import Attempt, Lot
 RegionKey = tuple[str, str]
 """Cloud and region."""
 MARKET_REASONS = ("NoCapacity", "Quota")
-"""The reasons of a failed attempt that say something of the market; others say something of the request."""
+"""The reasons of a failed attempt that say something about the market; others concern the request."""
 REFUSAL_FACTOR = 3.0
-"""An offer refused just now counts as so many times its price dearer. It is never left out: where nothing else
+"""An offer refused just now compares as this many times its price more expensive. It is never excluded: if nothing else
 fits, asking again is better than stalling."""
 INTERRUPTED = "Interrupted"
 INTERRUPTION_HALF_LIVES = 12
-"""Half-lives of a refusal that one of an interruption has: spot machines are bought for hours, not for a moment."""
+"""An interruption lasts as many half-lives of a refusal: spot machines are bought for hours."""
 INTERRUPTION_HOURS = 1.0
-"""What one interruption costs, in hours of the cluster: founding it again, and the work since its last checkpoint."""
+"""The cost of one interruption in hours of the cluster: launching again, and the work since the last checkpoint."""
 FORGET_AFTER = 8
-"""Half-lives after which a refusal weighs nothing any more (less than 1 in 250)."""
+"""Half-lives after which a refusal weighs nothing (less than 1 in 250)."""
 MOST_REFUSALS = 200
 """Refusals kept per region: the newest."""
 
 
 def refusals(state: State) -> Iterator[tuple[RegionKey, CapacityRefusal]]:
-    """What the last failed attempt tells of the market, by place; told again until the next one has failed.
+    """What the last failed attempt says about the market, by region; repeated until the next attempt has failed.
 
-    So does a cluster on spot machines that was whole, and is not.
+    A cluster on spot machines that was complete, and is not, reports an interruption.
     """
     if isinstance(state, Provisioned) and state.was_ready:
         yield from _interruptions(state)
@@ -63,9 +63,9 @@ def _refusal(reason: str, lot: Lot, state: State, attempt: str) -> CapacityRefus
 
 
 def blamed_lots(attempt: Attempt) -> tuple[Lot, ...]:
-    """The lots that the message means, by the machine, the zone and the market it names; all, if it names none.
+    """The lots that the message means, by the machine, zone and market it names; all if it names none.
 
-    Clouds say spot where they mean it: of a machine that was asked for both ways, the other is closed by its own word.
+    Clouds say spot if they mean it, so of a machine that was bought both ways, only one is closed.
     """
     message, lots = attempt.message, attempt.placement.lots
     named, spot = tuple(lot for lot in lots if lot.instance in message), "spot" in message.lower()
@@ -75,7 +75,7 @@ def blamed_lots(attempt: Attempt) -> tuple[Lot, ...]:
 
 
 def learn(seen: CapacitySeen, told: Iterable[CapacityRefusal], now: datetime) -> CapacitySeen:
-    """With what is new, each attempt's lot once; then without what weighs nothing any more."""
+    """Add new refusals, each attempt's lot once, and drop those that no longer weigh anything."""
     known = {_refusal_key(refusal) for refusal in seen.refusals}
     new = {_refusal_key(r): r for r in told if r.at > _oldest(seen, r, now) and _refusal_key(r) not in known}
     if not new:
@@ -94,7 +94,7 @@ def _half_life(seen: CapacitySeen, reason: str) -> float:
 
 
 def forgive(seen: CapacitySeen, ready: Ready) -> CapacitySeen:
-    """Without the refusals that a cluster on the very same machines has since proved wrong; interruptions stay."""
+    """Drop the refusals that a cluster on the same machines has since disproved; interruptions stay."""
     lots = ready.attempt.placement.lots
     left = [
         r
@@ -105,12 +105,12 @@ def forgive(seen: CapacitySeen, ready: Ready) -> CapacitySeen:
 
 
 def refusal_weight(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:
-    """How much there is against buying it: 1 for a refusal just now, half of it a half-life later, all added up."""
+    """The weight of refusals: 1 for one just now, half of it a half-life later, all added up."""
     return _weigh(seen, (r for r in seen.refusals if r.reason != INTERRUPTED and concerns(r, machine, spot=spot)), now)
 
 
 def interruptions(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:
-    """How many an hour are to be expected: a count that halves every half-life H stands for count * ln 2 / H."""
+    """Expected interruptions per hour: a count that halves every half-life H stands for count * ln 2 / H."""
     against = (r for r in seen.refusals if r.reason == INTERRUPTED and concerns(r, machine, spot=spot))
     return _weigh(seen, against, now) * math.log(2) * 3600 / _half_life(seen, INTERRUPTED)
 
@@ -121,19 +121,19 @@ def _weigh(seen: CapacitySeen, against: Iterable[CapacityRefusal], now: datetime
 
 
 def price_factor(seen: CapacitySeen, machine: Lot | Offer, *, spot: bool, now: datetime) -> float:
-    """What the price of an offer is multiplied with before it is compared with others; what is paid stays the price.
+    """The factor that a price is compared with; the price paid stays the same.
 
-    (1 + DEARER * refusals) * (1 + LOST_HOURS * interruptions an hour): an hour of work on machines that are taken
-    away r times an hour costs what 1 + LOST_HOURS * r hours on them cost.
+    (1 + REFUSAL_FACTOR * refusals) * (1 + INTERRUPTION_HOURS * interruptions per hour): an hour of work on machines
+    that are interrupted r times an hour costs what 1 + INTERRUPTION_HOURS * r hours on them cost.
     """
     refused = 1.0 + REFUSAL_FACTOR * refusal_weight(seen, machine, spot=spot, now=now)
     return refused * (1.0 + INTERRUPTION_HOURS * interruptions(seen, machine, spot=spot, now=now))
 
 
 def concerns(refusal: CapacityRefusal, machine: Lot | Offer, *, spot: bool) -> bool:
-    """No room is a matter of one zone's machines, an interruption of a region's; a quota of a region's accelerators.
+    """Missing capacity concerns one zone's machines, an interruption a region's, a quota a region's accelerators.
 
-    Where no zone was asked for, there is no room in any.
+    If no zone was asked for, capacity is missing in all of them.
     """
     if refusal.spot != spot:
         return False

@@ -1,4 +1,4 @@
-"""Price catalogs in SkyPilot's schema become offers; a row that makes no sense is refused with its reason."""
+"""Turns price catalogs in SkyPilot's schema into offers; an invalid row is refused with its reason."""
 
 import math
 import re
@@ -40,7 +40,7 @@ UNITS = {
     "Limit": "nodes",
     "DiskGiB": "GiB",
 }
-"""What each column of numbers is measured in."""
+"""The unit of each numeric column."""
 MOST_ACCELERATORS = 128
 """In one machine: more is a broken count. Source: support issue 429 of Akash proposes the same cap."""
 MOST_NODES = 1_000_000
@@ -54,9 +54,9 @@ class PriceCatalog:
 
     offers: tuple[Offer, ...]
     refused: tuple[str, ...] = ()
-    """One sentence per row that was left out: where, what, what would be right."""
+    """One sentence per refused row: where, what, what would be right."""
     damaged: str = ""
-    """What is wrong with the text as a whole, in one sentence; its good rows are read all the same."""
+    """What is wrong with the text as a whole, in one sentence; its valid rows are read all the same."""
 
 
 class InvalidRow(ValueError):
@@ -68,8 +68,7 @@ def read(
 ) -> PriceCatalog:
     """Read one cloud's rows: prices are USD per hour for the whole machine, memory is GiB, `Limit` is nodes.
 
-    What is wrong is said of the row by its number, and by what the text calls it. A machine without
-    accelerators is no matter of ours, and passed over.
+    A row is refused by its number and by what the text calls it (`called`). Machines without accelerators are skipped.
     """
     offers: dict[tuple[str, str, str], tuple[int, Offer]] = {}
     refused = {}
@@ -93,7 +92,7 @@ def read(
 
 
 def _shape_error(row: CatalogRow) -> str:
-    """What is wrong with the row before anything of it is read; empty if nothing is."""
+    """What is wrong with the shape of a row; empty if nothing is."""
     given: dict[str | None, object] = dict(row.items())
     if None in given:  # as csv.DictReader marks what is beyond the first line's columns
         return f"has more than the {len(row) - 1} fields that the first line names"
@@ -115,7 +114,7 @@ def _where(offer: Offer) -> str:
 def regions(
     offers: Iterable[Offer], as_of: datetime | None = None, control_planes: Mapping[str, float] = NONE
 ) -> Iterator[Offers]:
-    """The offers, region by region, as they are said on the bus; `control_planes` costs one (USD/h), by cloud."""
+    """The offers by region, as published; `control_planes` is the price of one by cloud (USD/h)."""
     sorted_out: dict[tuple[str, str], list[Offer]] = {}
     for offer in offers:
         sorted_out.setdefault((offer.cloud, offer.region), []).append(offer)
@@ -130,7 +129,7 @@ def regions(
 
 
 def _with_gcp_gpus(rows: list[tuple[int, CatalogRow]]) -> Iterator[tuple[int, CatalogRow]]:
-    """Each host row with its GPUs' row of the same zone, prices added up."""
+    """Each host row of GCP with the row of its GPUs in the same zone, prices added up."""
     gpus = {
         (row["AcceleratorName"], row["AcceleratorCount"].removesuffix(".0"), row.get("AvailabilityZone")): row
         for _, row in rows
@@ -176,7 +175,7 @@ def _offer(cloud: str, row: CatalogRow) -> Offer:
 
 
 def _price(row: CatalogRow, *, free: bool) -> float:
-    """Own nodes may cost nothing, and there are only so many; a cloud's free machine is a gap in its list."""
+    """Own nodes are limited and may be free; a cloud's free machine is a gap in its list."""
     price = _number(row, "Price")
     if price <= 0 and not free:
         raise InvalidRow(f"Price {row['Price']!r} must be more than 0 where no Limit is given")
@@ -191,7 +190,7 @@ def _whole(row: CatalogRow, column: str, least: int, most: int) -> int:
 
 
 def _number(row: CatalogRow, column: str) -> float:
-    """A number that is not negative; units, signs of currency and separators are nobody's guess."""
+    """A number that is not negative; units, currency signs and separators are refused rather than guessed."""
     value = row.get(column)
     if value is None or not NUMBER.fullmatch(value.strip()) or not math.isfinite(float(value)):
         unit = f" ({UNITS[column]}, without the unit)" if UNITS[column] and value else ""
@@ -208,7 +207,7 @@ def _name(row: CatalogRow, column: str) -> str:
 
 
 def _printable(row: CatalogRow, column: str) -> str:
-    """As it is given: what prints nothing, or moves the cursor, would go on to every terminal, object and log."""
+    """The value; refused if it cannot be printed, as it would go on to terminals, objects and logs."""
     name = row.get(column) or ""
     if not name.isprintable():
         raise InvalidRow(f"{column} {name!r} holds what cannot be printed")

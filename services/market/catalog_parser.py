@@ -1,4 +1,4 @@
-"""A catalog's text becomes rows here, so that a damaged file is told from bad rows and never from a good one."""
+"""Parses a catalog's text into rows, and tells a damaged file from invalid rows."""
 
 import csv
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from schemas.documents import InvalidYaml, document
 from services.market.catalog import CatalogRow, PriceCatalog, read
 
 COLUMNS = ("InstanceType", "AcceleratorName", "AcceleratorCount", "vCPUs", "MemoryGiB", "Price", "Region")
-"""Of SkyPilot's schema, what an offer cannot do without; SpotPrice, AvailabilityZone and our own Limit may lack."""
+"""The columns of SkyPilot's schema that an offer needs; SpotPrice, AvailabilityZone and our own Limit are optional."""
 OWN_COLUMNS = {
     "name": "InstanceType",
     "accelerator": "AcceleratorName",
@@ -26,9 +26,9 @@ OWN_COLUMNS = {
     "diskGiB": "DiskGiB",
     "country": "Country",
 }
-"""What a file of own nodes calls the columns."""
+"""The names of the columns in a file of own nodes."""
 DEFAULTS = {"vCPUs": "0", "MemoryGiB": "0", "Price": "0", "Region": "own", "AvailabilityZone": "", "Limit": ""}
-"""Own nodes cost nothing unless a price is given."""
+"""Own nodes are free unless they have a price."""
 YAML = (".yaml", ".yml")
 ENDINGS = (".csv", *YAML)
 
@@ -36,14 +36,14 @@ ENDINGS = (".csv", *YAML)
 LARGEST = 16 << 20
 """Bytes of a catalog; SkyPilot's largest has a few MB."""
 LARGEST_YAML = 1 << 20
-"""Characters of one in YAML."""
+"""Characters of a catalog in YAML."""
 MOST_ROWS = 200_000
 LONGEST = 1024
-"""Characters of what a pool says in a field, and of what is said of it."""
+"""Characters of a field of a pool, and of what is reported of it."""
 
 
 def parse(cloud: str, data: bytes, ending: str = ".csv") -> PriceCatalog:
-    """Read a catalog: SkyPilot's CSV, or our own nodes in YAML (``pools: [{name, accelerator, nodes, …}]``)."""
+    """Read a catalog: SkyPilot's CSV, or own nodes in YAML (``pools: [{name, accelerator, nodes, …}]``)."""
     if len(data) > LARGEST:
         return PriceCatalog((), damaged=f"{cloud}: is larger than {LARGEST} bytes: leave out what is of no use")
     try:
@@ -62,7 +62,7 @@ def read_folder(folder: Path) -> dict[str, PriceCatalog]:
 
 
 def files(folder: Path) -> list[Path]:
-    """The catalogs of a folder. Raises OSError if it is not there."""
+    """The catalogs of a folder. Raises OSError if it does not exist."""
     return sorted(path for path in folder.iterdir() if path.suffix in ENDINGS)
 
 
@@ -105,7 +105,7 @@ def _row(pool: Mapping[str, object]) -> CatalogRow:
 
 
 def _as_text(value: object) -> str:
-    """A field as text: what should be one value may be aliases of aliases, which written out have no end."""
+    """A field as text; a nested value becomes the name of its type, as aliases of aliases can be endless."""
     return str(value) if isinstance(value, str | int | float | date) else type(value).__name__
 
 
@@ -116,14 +116,14 @@ def _unknown(pool: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True)
 class CatalogText:
-    """One cloud's catalog, as it is."""
+    """One cloud's catalog as text."""
 
     cloud: str
     source: str
     data: bytes
     ending: str = ".csv"
     as_of: datetime | None = None
-    """When it was written; None: nobody says."""
+    """When it was written; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class UnreadCatalog:
     """A catalog that could not be read."""
 
     cloud: str
-    """Empty: whose it would be is not known, for not even its folder can be read."""
+    """Empty if unknown, as when its folder cannot be read."""
     source: str
     why: str
     """One sentence."""

@@ -1,4 +1,4 @@
-"""In which country a cloud's region is, so that data can be kept where its law is; what is not known is nowhere."""
+"""The country of a cloud's region, so that data can stay in its jurisdiction; an unknown region is in none."""
 
 from functools import cache
 
@@ -9,7 +9,7 @@ EU = frozenset(
 )
 """The member states (europa.eu, "EU countries"); ISO 3166-1 alpha-2 codes, as everywhere here."""
 JURISDICTIONS = {"EU": EU, "EEA": EU | {"IS", "LI", "NO"}}
-"""Names for several countries together; every other name is one country's code."""
+"""Names for several countries; any other name is one country's code."""
 
 AWS = """
 US us-east-1 us-east-2 us-west-1 us-west-2 us-gov-east-1 us-gov-west-1
@@ -135,7 +135,7 @@ COUNTRIES = {
 
 
 def country(offer: Offer) -> str:
-    """Where a machine stands; empty if that is not known."""
+    """The country of a machine; empty if it is unknown."""
     return offer.country or _country(offer.cloud, offer.region)
 
 
@@ -150,6 +150,6 @@ def _country(cloud: str, region: str) -> str:
 
 
 def within(offer: Offer, residency: tuple[str, ...]) -> bool:
-    """Whether a machine stands in one of the countries or jurisdictions; one of an unknown country stands in none."""
+    """Whether a machine is in one of the countries or jurisdictions; an unknown country is in none."""
     there = country(offer)
     return bool(there) and any(there in JURISDICTIONS.get(name, (name,)) for name in residency)

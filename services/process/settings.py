@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from events.http.addresses import PLACES, PRIVATE, ranges
 from events.jetstream.credentials import API, NkeyCredentials, trusting, without_secrets
 from events.kube.kubeconfig import INSECURE, PROXY
-from services.clouds import kinds
+from services.clouds import backend_types
 
 PREFIX = "ALATE_"
 NONE = "none"
@@ -65,8 +65,8 @@ def _ranges(words: str) -> str:
 
 
 def _backend(name: str) -> str:
-    if name not in kinds():
-        raise ValueError(f"expected one of {', '.join(sorted(kinds()))}")
+    if name not in backend_types():
+        raise ValueError(f"expected one of {', '.join(sorted(backend_types()))}")
     return name
 
 

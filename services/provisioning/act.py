@@ -1,4 +1,4 @@
-"""Provisioning's calls on the world: the market, and the back ends."""
+"""Provisioning's calls to the market and the back ends."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,8 +27,8 @@ from schemas.registry import declared
 from schemas.resize import PoolPriced, PoolUnavailable, PricePool, Resize, Resized, ResizeRefused
 from schemas.upgrade import Rolling, Upgrade, Upgraded, UpgradeRefused
 from schemas.wish import Adopt, Need
-from services.clouds import backend_for, elsewhere
-from services.clouds.cluster_object import uninstalled
+from services.clouds import backend_for, reachable_elsewhere
+from services.clouds.cluster_object import not_installed
 from services.clouds.port import Cloud
 from services.provisioning.market_view import MarketView
 from services.provisioning.placement.adoption import nothing_to_adopt
@@ -39,38 +39,38 @@ from services.runtime.machine import Event
 from services.runtime.read_model import ReadModel
 
 RELEASE_RECHECK = 5.0
-"""Seconds until a release is looked at again, should the word that it is done get lost."""
+"""Seconds until a release is checked again, in case the message that it is done gets lost."""
 ROLLOUT_RECHECK = 10.0
-"""Seconds at most until it is looked again how many machines run another version: sooner after one more does."""
+"""Seconds at most between two looks at how many machines run a new version; fewer while that number changes."""
 NO_CATALOG = (
     "no price catalog is set, so nothing can be bought: name your clouds' prices in ALATE_CATALOG (folders, files or "
     "URLs), for the inventory and for provisioning"
 )
 INSTALL_RECHECK = 15.0
-"""Seconds until it is looked again for what was not installed."""
+"""Seconds until it is checked again whether what was missing is installed."""
 
 
 class ProvisioningCalls:
-    """What each command comes to; the ports are the back ends, the market and what is seen of clusters."""
+    """Executes each command; its ports are the back ends, the market, and what is observed of clusters."""
 
     def __init__(
         self,
         clouds: Mapping[str, Cloud],
-        stall: MarketView,
+        market_view: MarketView,
         infra: ReadModel[str, InfraSeen],
         inventory: ReadModel[str, ClusterSeen],
         *,
         priced: bool = True,
     ) -> None:
         self._clouds = clouds
-        self._stall = stall
+        self._market = market_view
         self._infra = infra
         self._inventory = inventory
         self._priced = priced
         self._rolling: Backoffs[tuple[str, str]] = Backoffs(lambda: 1.0)  # who runs this spreads what comes again
 
     async def rank(self, command: Rank) -> tuple[Event, ...]:
-        """What the market offers for the wish, the best first."""
+        """The market's offers for the wish, best first."""
         wish = command.wish
         try:
             if wish.need.adopt is not None:
@@ -82,40 +82,40 @@ class ProvisioningCalls:
             _wait_if_reported(denied, command.told)
             return (Ranked((), denied.reason, denied.message, wish.need.adopts),)
         self._wait_for_offers(wish.need)
-        ranked = self._stall.ranked(command, reach)
-        if ranked.reason == NOTHING_FITS and (others := await elsewhere(wish, self._clouds)):
-            ranked = self._stall.ranked(command, reach, elsewhere=others)  # people are told what would reach more
+        ranked = self._market.ranked(command, reach)
+        if ranked.reason == NOTHING_FITS and (others := await reachable_elsewhere(wish, self._clouds)):
+            ranked = self._market.ranked(command, reach, elsewhere=others)  # people are told what would reach more
         return (ranked,)
 
     def _wait_for_offers(self, need: Need) -> None:
-        """Raises TryLater where the market could tell a price, and has not spoken yet."""
+        """Raises TryLater while a price is needed and the inventory has published no offers yet."""
         written = need.adopt is not None and need.adopt.node_price_per_hour is not None
-        if self._priced and not written and not self._stall.open:
+        if self._priced and not written and not self._market.has_offers:
             raise TryLater("the inventory has not said what the market offers yet")
 
     async def _standing(self, command: Rank, adopt: Adopt) -> Ranked:
-        """What stands, as the only placement there is: where it does not stand, none is ever made."""
+        """The cluster to adopt as the only placement: if it does not exist, none is ever created."""
         try:
-            there = await backend_for(command.wish, self._clouds).standing(command.wish.tenant, adopt.name)
+            there = await backend_for(command.wish, self._clouds).read_existing(command.wish.tenant, adopt.name)
         except NotFound as missing:
             return nothing_to_adopt(adopt, missing.message)
         self._wait_for_offers(command.wish.need)
-        return self._stall.taken_in(command, there).but(adopts=adopt.name)
+        return self._market.rank_existing(command, there).but(adopts=adopt.name)
 
     async def recall(self, command: RecoverAttempt) -> tuple[AttemptRecovered | AttemptUnrecoverable, ...]:
-        """What its objects tell of an attempt. Raises TryLater while they cannot be read, or until there are offers."""
+        """What an attempt's objects tell of it. Raises TryLater while they or the offers cannot be read."""
         wish, name = command.wish, command.attempt.object_name(command.wish.name)
         try:
-            there = await backend_for(wish, self._clouds).standing(wish.tenant, name)
+            there = await backend_for(wish, self._clouds).read_existing(wish.tenant, name)
         except NotFound as missing:
             return (AttemptUnrecoverable(command.attempt.number, missing.message),)
         except Denied as denied:
             raise TryLater(denied.message, INSTALL_RECHECK) from denied
         self._wait_for_offers(wish.need)
-        return (self._stall.as_it_stands(command, there),)
+        return (self._market.recall(command, there),)
 
     async def launch(self, command: Launch) -> tuple[Event, ...]:
-        """See that the cluster is being founded; that it is up is seen by others."""
+        """Ensure that the cluster is being created; others observe when it is up."""
         number = command.attempt.number
         try:
             await self._make(command)
@@ -125,24 +125,24 @@ class ProvisioningCalls:
             return (LaunchFailed(number, "NoCapacity", none.message),)
         except Denied as denied:
             return (_launch_refused(command, denied),)
-        if not await self._stall.stands(command):
+        if not await self._market.is_current(command):
             return (OrphanCreated(command.attempt.but(backend=command.wish.need.backend)),)
         return (AttemptBlocked(number),) if command.told else ()
 
     async def _make(self, command: Launch) -> None:
-        """What stands already has its machines: they are no more to be had."""
+        """Adopt or create the cluster. An adopted one has its machines already, so nothing is claimed for it."""
         backend = backend_for(command.wish, self._clouds)
         if command.attempt.adopts:
             await backend.adopt(command.wish, command.attempt, command.uid)
         else:
-            await self._stall.claim(command)
+            await self._market.claim(command)
             await backend.launch(command.wish, command.attempt, command.uid)
 
     async def resize(self, command: Resize) -> tuple[Event, ...]:
-        """Tell the back end how many nodes there shall be. What is not there is seen by others."""
+        """Tell the back end the number of nodes; others observe the nodes."""
         number, lots = command.attempt.number, command.attempt.placement.lots
         try:
-            await self._stall.room(command)
+            await self._market.check_room(command)
             with _retry_until_found():
                 await backend_for(command.wish, self._clouds).resize(command.wish, command.attempt, command.uid)
         except Denied as denied:
@@ -151,7 +151,7 @@ class ProvisioningCalls:
         return (Resized(number, lots),)
 
     async def upgrade(self, command: Upgrade) -> tuple[Event, ...]:
-        """Tell the back end the version, and ask how far it is. Raises TryLater until there is anything new to tell."""
+        """Tell the back end the version, and report progress. Raises TryLater until there is any."""
         number, version = command.attempt.number, command.wish.need.kubernetes_version
         key = (command.wish.tenant, command.wish.name)
         try:
@@ -167,7 +167,7 @@ class ProvisioningCalls:
         return (Rolling(number, version, progress) if progress else Upgraded(number, version),)
 
     async def buy(self, command: PricePool) -> tuple[PoolPriced | PoolUnavailable, ...]:
-        """What the market offers for the pools that are to be added, if the back end can add any."""
+        """The market's offers for new pools, if the back end can add pools."""
         if not self._priced:
             return (PoolUnavailable(command.attempt, command.wish.need, NO_CATALOG),)
         try:
@@ -176,17 +176,17 @@ class ProvisioningCalls:
             _wait_if_curable(denied)
             return (PoolUnavailable(command.attempt, command.wish.need, denied.message),)
         self._wait_for_offers(command.wish.need)
-        return (self._stall.bought(command, reach),)
+        return (self._market.price_pools(command, reach),)
 
     async def release(self, command: Release) -> tuple[Event, ...]:
-        """Let the attempt go. Raises TryLater as long as it is there."""
+        """Release the attempt. Raises TryLater as long as its objects exist."""
         number, where = command.attempt.number, command.attempt.backend
         self._rolling.forget((command.wish.tenant, command.wish.name))  # no upgrade of it is waited for any more
         backend = backend_for(command.wish, self._clouds, where)
         try:
             await backend.release(command.wish, command.attempt)
         except NotServed:  # that its objects are gone with the kind would be a guess, and may cost what still runs
-            return _release_blocked(command, uninstalled(backend.watched.api_version, backend.watched.kind))
+            return _release_blocked(command, not_installed(backend.watched.api_version, backend.watched.kind))
         except NotFound:
             return (AttemptGone(number, where, command.attempt.adopts),)
         except Denied as denied:
@@ -196,10 +196,10 @@ class ProvisioningCalls:
         raise TryLater(f"{command.attempt.object_name(command.wish.name)} is still going", RELEASE_RECHECK)
 
     async def look(self, command: Observe) -> tuple[Event, ...]:
-        """What was last seen of the attempt, from above and from within.
+        """What was last observed of the attempt, by the back end and by the inventory.
 
-        Its namesake at another back end is not it; nor is an earlier attempt that had taken in the same object: it
-        would be found to be a stray whenever one looks.
+        Leaves out an object of the same name at another back end, and an earlier attempt that had adopted the same
+        object: each would be taken for an orphan at every look.
         """
         tenant, name = command.wish.tenant, command.wish.name
         seen = self._infra.get(
@@ -212,14 +212,14 @@ class ProvisioningCalls:
 
 def act(
     clouds: Mapping[str, Cloud],
-    stall: MarketView,
+    market_view: MarketView,
     infra: ReadModel[str, InfraSeen],
     inventory: ReadModel[str, ClusterSeen],
     *,
     priced: bool = True,
 ) -> Act:
-    """The one place where provisioning meets the world."""
-    calls = ProvisioningCalls(clouds, stall, infra, inventory, priced=priced)
+    """Provisioning's side effects, by command."""
+    calls = ProvisioningCalls(clouds, market_view, infra, inventory, priced=priced)
     return acts(
         {
             Rank: calls.rank,
@@ -236,7 +236,7 @@ def act(
 
 @contextmanager
 def _retry_until_found() -> Iterator[None]:
-    """What is not served, or is not there, is looked for again in a while: others see that it is gone."""
+    """Raises TryLater for what is not served or does not exist: others observe whether it was deleted."""
     try:
         yield
     except NotServed as unserved:
@@ -246,7 +246,7 @@ def _retry_until_found() -> Iterator[None]:
 
 
 def _launch_refused(command: Launch, denied: Denied) -> LaunchFailed | AttemptBlocked:
-    """The next offer is taken, unless no offer would help."""
+    """Fail the attempt, so that the next offer is taken, unless no offer would help."""
     if denied.reason != NOT_INSTALLED:
         return LaunchFailed(command.attempt.number, denied.reason, denied.message)
     _wait_if_reported(denied, command.told)
@@ -254,19 +254,19 @@ def _launch_refused(command: Launch, denied: Denied) -> LaunchFailed | AttemptBl
 
 
 def _release_blocked(command: Release, denied: Denied) -> tuple[Event, ...]:
-    """Raises TryLater where people know already, or there is nobody to tell."""
+    """Report what blocks the release. Raises TryLater if that was reported already, or there is nobody to report to."""
     if command.told in (None, denied.message):
         raise TryLater(denied.message, INSTALL_RECHECK) from denied
     return (AttemptBlocked(command.attempt.number, denied.message),)
 
 
 def _wait_if_curable(denied: Denied) -> None:
-    """Raises TryLater where something is not installed: that has no size's fault."""
+    """Raises TryLater if something is not installed: no size is to blame for that."""
     if denied.reason == NOT_INSTALLED:
         raise TryLater(denied.message, INSTALL_RECHECK) from denied
 
 
 def _wait_if_reported(denied: Denied, told: str) -> None:
-    """Raises TryLater where people know already what is not installed."""
+    """Raises TryLater if people know already what is not installed."""
     if denied.message == told:
         raise TryLater(denied.message, INSTALL_RECHECK) from denied

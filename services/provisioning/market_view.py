@@ -1,4 +1,4 @@
-"""Provisioning's stand at the market: what is offered, what is held, and whether what was chosen may be bought."""
+"""Provisioning's view of the market: what is offered, what is reserved, and whether a choice may be bought."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from schemas.resize import PoolPriced, PoolUnavailable, PricePool, Resize
 from schemas.subjects import Key
 from schemas.wire import WireStruct
 from schemas.wish import Wish
-from services.clouds.existing_cluster import Standing
+from services.clouds.existing_cluster import ExistingCluster
 from services.provisioning.placement.adoption import rank_existing, recall
 from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.other_clusters import (
@@ -42,79 +42,80 @@ ALTERNATIVE = "ask for another one, or add another cluster to the Colony"
 """What to do instead."""
 
 SOON = 0.1
-"""Seconds until it is looked again whether our own choice has come back on the bus."""
+"""Seconds until it is checked again whether our own state has come back on the bus."""
 
 
 class _ClusterHead(WireStruct, frozen=True):
-    """Of any state of a cluster: whose it is, and what it holds."""
+    """The part of any cluster state that identifies its attempt."""
 
     uid: str
     attempt: Attempt | None = None
 
 
 class MarketView:
-    """Read models of the market and of who holds what."""
+    """Read models of the market and of reservations."""
 
     def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters) -> None:
         self.market = OfferIndex()
-        self.neighbours = TenantSignals()
-        self._holders = Reservations()
+        self.tenant_signals = TenantSignals()
+        self._reservations = Reservations()
         self._bus = bus
         self._clock = clock
         self._offers: ReadModel[str, Offers] = levels(bus, Offers, meters)
         self._signals: ReadModel[str, CapacitySeen] = levels(bus, CapacitySeen, meters)
         self._clusters: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
-        self._offers.listen(lambda _, said: self.market.hear(said))
-        self._clusters.listen(self.neighbours.note, self.neighbours.drop)
-        self._clusters.listen(self._holders.note, self._holders.drop)
+        self._offers.listen(lambda _, said: self.market.update(said))
+        self._clusters.listen(self.tenant_signals.note, self.tenant_signals.drop)
+        self._clusters.listen(self._reservations.note, self._reservations.drop)
         self.views: tuple[ReadModel[Any, Any], ...] = (self._offers, self._signals, self._clusters)
-        """What must run beside it."""
+        """The read models that have to run beside it."""
 
     @property
-    def open(self) -> bool:
-        """Something has been said of the market."""
+    def has_offers(self) -> bool:
+        """Whether any offers have been published."""
         return any(True for _ in self._offers)
 
     def ranked(
         self, command: Rank, reach: CloudReach, *, keeps: bool = False, elsewhere: Mapping[str, str] | None = None
     ) -> Ranked:
-        """What the market offers a wish now; what must be steady is looked for without spot before it is with it."""
-        wish, known = command.wish, replace(self.known(command.wish, keeps=keeps), elsewhere=elsewhere or {})
+        """The market's offers for a wish now; for a command with `steady`, on-demand machines first."""
+        wish, known = command.wish, replace(self.knowledge(command.wish, keeps=keeps), elsewhere=elsewhere or {})
         asks = (on_demand_first(wish), wish) if command.steady else (wish,)
         answers = [rank(each, self.market, reach, command.tried, known=known, most=MOST_RANKED) for each in asks]
         return next((answer for answer in answers if answer.placements), answers[-1])
 
-    def bought(self, command: PricePool, reach: CloudReach) -> PoolPriced | PoolUnavailable:
-        """What the market offers now for the pools that are to be added, where the cluster is."""
+    def price_pools(self, command: PricePool, reach: CloudReach) -> PoolPriced | PoolUnavailable:
+        """The market's offers for new pools in the cluster's region."""
         asked = Rank(wish_for_new_pools(command), (), steady=command.steady)
         found = self.ranked(asked, reach, keeps=True)
         if found.placements:
             return PoolPriced(command.attempt, command.wish.need, found.placements[0].lots)
         return PoolUnavailable(command.attempt, command.wish.need, pools_unavailable_message(asked.wish, found.message))
 
-    def taken_in(self, command: Rank, there: Standing) -> Ranked:
-        """What stands already, if it is what the wish asks for."""
+    def rank_existing(self, command: Rank, there: ExistingCluster) -> Ranked:
+        """The existing cluster as a placement, if it is what the wish asks for."""
         return rank_existing(command.wish, there, self.market, command.tried, self._clock())
 
-    def as_it_stands(self, command: RecoverAttempt, there: Standing) -> AttemptRecovered | AttemptUnrecoverable:
+    def recall(self, command: RecoverAttempt, there: ExistingCluster) -> AttemptRecovered | AttemptUnrecoverable:
         """What an attempt is whose history was lost."""
         return recall(command.wish, command.attempt.number, there, self.market)
 
-    def known(self, asking: Wish, *, keeps: bool = False) -> MarketKnowledge:
-        """What to hold against the prices now.
+    def knowledge(self, asking: Wish, *, keeps: bool = False) -> MarketKnowledge:
+        """What else counts beside prices now.
 
-        Who asks holds nothing, unless it keeps what it has: that its last try was released may not have come back yet.
+        The asking cluster's own reservation does not count unless it keeps it: the release of its last attempt may not
+        have come back yet.
         """
         own = Key("cluster", asking.tenant, asking.name)
-        taken = self._holders.beside(None if keeps else own) if self.market.limited else {}
+        taken = self._reservations.taken_by_others(None if keeps else own) if self.market.limited_regions else {}
         signals = {(seen.cloud, seen.region): seen for _, seen in self._signals if seen.refusals}
         now = self._clock()
-        return MarketKnowledge(taken, signals, now, self.neighbours.denied(own, now))
+        return MarketKnowledge(taken, signals, now, self.tenant_signals.denied(own, now))
 
     async def claim(self, command: Launch) -> None:
-        """See that nobody else chose the attempt's limited machines first. Raises Denied("Taken") if so.
+        """Ensure that nobody else chose the attempt's limited machines first. Raises Denied("Taken") if so.
 
-        Raises TryLater until the attempt's own state has come back, and with it all that was chosen before it.
+        Raises TryLater until the attempt's own state has come back, and with it every choice made before it.
         """
         limits = self._limits(command.attempt)
         if not limits:
@@ -124,32 +125,32 @@ class MarketView:
         chosen = None if mine is None or mine.uid != command.uid else held_attempt(mine)
         if mine is None or chosen is None or chosen.number != command.attempt.number:
             raise TryLater("it is not known yet who else has chosen these machines", SOON)
-        if exceeded(limits, self._holders.taken) is None:
+        if exceeded(limits, self._reservations.taken) is None:
             return
-        rivals = self._holders.of(limits)
-        began = {k: await self._began(k, rival) for k, rival in rivals.items()}
+        rivals = self._reservations.holding(limits)
+        began = {k: await self._sequence_of(k, rival) for k, rival in rivals.items()}
         stock = exceeded(limits, total_machines(rival.attempt for k, rival in rivals.items() if began[k] <= began[key]))
         if stock is not None:
             raise Denied(f"of {stock[3]} in {stock[1]} there are {limits[stock]}, and others chose them first", "Taken")
 
-    async def room(self, command: Resize) -> None:
-        """See that limited machines are left for a cluster that grows. Raises Denied("Taken") if not.
+    async def check_room(self, command: Resize) -> None:
+        """Ensure that enough limited machines are left for a cluster that grows. Raises Denied("Taken") if not.
 
-        Raises TryLater until its own new size has come back, and with it all that was chosen before it.
+        Raises TryLater until its own new size has come back, and with it every choice made before it.
         """
         limits = self._limits(command.attempt) if command.grows else {}
         key = Key("cluster", command.wish.tenant, command.wish.name)
         mine = self._clusters.get(key)
         if limits and (mine is None or held_attempt(mine) != command.attempt):
             raise TryLater("it is not known yet who else has chosen these machines", SOON)
-        stock = exceeded(limits, self._holders.taken)
+        stock = exceeded(limits, self._reservations.taken)
         if stock is not None:
-            others = self._holders.beside(key)[stock]
+            others = self._reservations.taken_by_others(key)[stock]
             told = f"of {stock[3]} in {stock[1]} there are {limits[stock]}, of which others hold {others}"
             raise Denied(told, "Taken")
 
-    async def stands(self, command: Launch) -> bool:
-        """Whether the attempt is still the cluster's own, by the stream's last word."""
+    async def is_current(self, command: Launch) -> bool:
+        """Whether the attempt is still the cluster's own, according to the newest state on the stream."""
         last = await self._bus.last(Stream.EVENTS, Key("cluster", command.wish.tenant, command.wish.name).history)
         mine = msgspec.json.decode(last.data, type=_ClusterHead) if last else None
         held = mine.attempt if mine is not None and mine.uid == command.uid else None
@@ -162,14 +163,14 @@ class MarketView:
                 place, lot.accelerator, lot.accelerators_per_node, lot.zone, lot.instance
             )
             for lot in attempt.placement.lots
-            if place in self.market.limited
+            if place in self.market.limited_regions
         }
         return {stock: offer.limit for stock, offer in found.items() if offer is not None and offer.limit is not None}
 
-    async def _began(self, key: Key, holder: Reservation) -> int:
-        """Where in the stream an attempt began: a wish that was amended since has said it again, later.
+    async def _sequence_of(self, key: Key, holder: Reservation) -> int:
+        """The position in the stream at which an attempt began: later wishes publish the same state again.
 
-        0, before all others, where that is not kept any more.
+        It is 0, before all others, once that message is no longer retained.
         """
         for stored in await self._bus.read(Stream.EVENTS, declared(Launching).at(key.tenant, key.name)):
             state = msgspec.json.decode(stored.data, type=Launching)
@@ -179,7 +180,7 @@ class MarketView:
 
 
 def wish_for_new_pools(command: PricePool) -> Wish:
-    """A wish for the new pools alone: where the cluster is, at what its limit leaves beside the others."""
+    """A wish for the new pools alone: in the cluster's region, at what its price cap leaves beside the other pools."""
     need, beside = command.wish.need, command.beside
     there, most = {lot.pool for lot in beside.lots}, need.max_price_per_hour
     alone = need.but(
@@ -195,7 +196,7 @@ def wish_for_new_pools(command: PricePool) -> Wish:
 
 
 def pools_unavailable_message(asked: Wish, why: str) -> str:
-    """What people are told when the market has nothing for such a wish."""
+    """What people read if the market has nothing for the new pools."""
     need = asked.need
     named, place = ", ".join(pool.name for pool in need.pools), " ".join((*need.clouds, *need.regions))
     return f"pool {named} cannot be added in {place} beside what is there ({why}): {ALTERNATIVE}"

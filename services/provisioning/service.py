@@ -1,4 +1,4 @@
-"""Provisioning as the runtime knows it: what it owns, hears, decides and does."""
+"""The provisioning service: the messages it receives, its decisions, and its calls."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -32,15 +32,19 @@ SUBSCRIPTIONS = (
 def service(
     bus: Bus, clouds: Mapping[str, Cloud], clock: Callable[[], datetime], meters: Meters, *, priced: bool = True
 ) -> tuple[Service, tuple[ReadModel[Any, Any], ...]]:
-    """The service, and the views that must run beside it; without price catalogs (not `priced`) it buys nothing."""
-    stall = MarketView(bus, clock, meters)
+    """The service and the read models that run beside it; without price catalogs (not `priced`) it buys nothing."""
+    market_view = MarketView(bus, clock, meters)
     infra, inventory = levels(bus, InfraSeen, meters), levels(bus, ClusterSeen, meters)
-    neighbours = stall.neighbours
+    signals = market_view.tenant_signals
     moves = (
-        subscribe(Offers, lambda _, said: neighbours.moved(offer.accelerator for offer in said.offers)),
-        subscribe(Released, lambda _, state: neighbours.freed(state)),
+        subscribe(Offers, lambda _, said: signals.market_moved(offer.accelerator for offer in said.offers)),
+        subscribe(Released, lambda _, state: signals.machines_released(state)),
     )
     provisioning = Service(
-        "provisioning", decide, todo, (*SUBSCRIPTIONS, *moves), act(clouds, stall, infra, inventory, priced=priced)
+        "provisioning",
+        decide,
+        todo,
+        (*SUBSCRIPTIONS, *moves),
+        act(clouds, market_view, infra, inventory, priced=priced),
     )
-    return provisioning, (*stall.views, infra, inventory)
+    return provisioning, (*market_view.views, infra, inventory)

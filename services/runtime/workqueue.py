@@ -9,7 +9,7 @@ import structlog
 
 from events.backoff import Backoffs
 from events.meters import Meters
-from services.kubernetes.malformed import place
+from services.kubernetes.malformed import raised_at
 
 T = TypeVar("T", bound=Hashable)
 PARALLEL = 64
@@ -37,7 +37,7 @@ class Failures(Generic[T]):
 
     def record(self, item: T, error: Exception) -> float:
         """Log and count a failure, with its stack when it is another one than before; gives the seconds to wait."""
-        at = place(error)
+        at = raised_at(error)
         stack = None if self._logged.get(item) == at else error
         log.error("work.failed", work=self._work, of=item, reason=at, exc_info=stack)
         self._logged[item] = at

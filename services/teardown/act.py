@@ -1,4 +1,4 @@
-"""Teardown's calls on the world: stopping work, sweeping the cluster, and looking for what is left."""
+"""The teardown service's calls: drain a cluster, clean it, and count what is left."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,52 +25,54 @@ from schemas.teardown import (
     Draining,
     Verifying,
 )
-from services.clients.workload_clusters import Keyless, Workloads
+from services.clients.workload_clusters import NoKubeconfigYet, WorkloadClusters
 from services.clouds.port import Cloud
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event, Waits
 from services.teardown import cluster_cleanup
 
-LOOK_AGAIN = 1.0
-"""Seconds between two looks at what is going."""
-LOOK = 60.0
-"""Seconds one look may take; what was done in it stays done."""
+RECHECK = 1.0
+"""Seconds between two looks at what is being deleted."""
+LOOK_TIMEOUT = 60.0
+"""Seconds that one look may take; what was done in it stays done."""
 UNAUTHORIZED = ("Unauthorized", "Forbidden")
 """Reasons by which the management cluster refuses to show a Secret."""
-LONGEST = 500
-"""Characters of what people are told that a step waits for."""
+MAX_TEXT = 500
+"""Characters of what people read about a step that waits."""
 
-Step = type[Draining] | type[Cleaning] | type[Verifying]
-Work = Callable[[Kube, Sequence[Object]], Awaitable[str]]
-"""Done within the cluster, with its pods; gives what it waits for, empty once it is done."""
+StepState = type[Draining] | type[Cleaning] | type[Verifying]
+ClusterWork = Callable[[Kube, Sequence[Object]], Awaitable[str]]
+"""Runs in the cluster with its Pods; returns what it waits for, empty once it is done."""
 
 log = structlog.get_logger()
 
 
-class Calls:
-    """What each command comes to; the ports are the founded clusters, the back ends and the bus."""
+class TeardownCalls:
+    """Executes each command; its ports are the workload clusters, the back ends and the bus."""
 
-    def __init__(self, bus: Bus, workloads: Workloads, clouds: Mapping[str, Cloud]) -> None:
+    def __init__(self, bus: Bus, workloads: WorkloadClusters, clouds: Mapping[str, Cloud]) -> None:
         self._bus = bus
         self._workloads = workloads
         self._clouds = clouds
 
     async def drain(self, command: Drain) -> tuple[Event, ...]:
-        """Let no work begin, and end what runs. Raises Waits as long as some does."""
+        """Stop new work and end what runs. Raises Waits as long as something runs."""
         await self._within(Draining, command, cluster_cleanup.drain)
         return (Drained(),)
 
     async def sweep(self, command: CleanUp) -> tuple[Event, ...]:
-        """Delete what would be paid for after the cluster. Raises Waits as long as any of it is there."""
+        """Delete what would still cost money after the cluster. Raises Waits as long as any of it exists."""
         await self._within(Cleaning, command, cluster_cleanup.sweep)
         return (CleanedUp(),)
 
     async def count(self, command: CountAddons) -> tuple[Event, ...]:
-        """The add-ons that are off."""
-        return tuple([e for name in command.addons if (e := await _withdrawn(self._bus, command, name)) is not None])
+        """The add-ons that are withdrawn."""
+        return tuple(
+            [e for name in command.addons if (e := await _read_withdrawn(self._bus, command, name)) is not None]
+        )
 
     async def audit(self, command: AuditCluster) -> tuple[Event, ...]:
-        """The proof that nothing is left. Raises Waits as long as anything is, or cannot be looked for."""
+        """The proof that nothing is left. Raises Waits as long as something is, or cannot be counted."""
         tenant, name = command.wish.tenant, command.wish.name
         cloud = self._clouds.get(command.wish.need.backend)
         try:
@@ -83,29 +85,29 @@ class Calls:
             raise _waits(Verifying, f"{left} left")
         return (Audited(found),)
 
-    async def _within(self, step: Step, command: Drain | CleanUp, work: Work) -> None:
-        """Do it within the cluster, if that has an API. Raises Waits as long as it is not done, whatever is wrong."""
+    async def _within(self, step: StepState, command: Drain | CleanUp, work: ClusterWork) -> None:
+        """Run it in the cluster, if that has an API. Raises Waits as long as it is not done, for any reason."""
         if command.kubeconfig:
             what, heard = await self._look(command, work)
             if what:
                 raise _waits(step, what, heard=heard)
 
-    async def _look(self, command: Drain | CleanUp, work: Work) -> tuple[str, bool]:
-        """What it waits for, and whether the cluster has answered; or might have, were it not for others."""
+    async def _look(self, command: Drain | CleanUp, work: ClusterWork) -> tuple[str, bool]:
+        """What it waits for, and whether the cluster has answered, or might have but for the management cluster."""
         heard = False
         try:
-            async with asyncio.timeout(LOOK):
+            async with asyncio.timeout(LOOK_TIMEOUT):
                 kube = await self._open(command)
                 pods = (await kube.list(PODS)).items
                 heard = True
                 return await work(kube, pods), True
-        except _Elsewhere as later:
+        except _ManagementUnavailable as later:
             return f"the cluster's kubeconfig cannot be read: {later.message}", True
         except Fault as fault:
             refused = heard and isinstance(fault, Denied)
             return f"the cluster's API {'refused' if refused else 'cannot be reached'}: {fault.message}", heard
         except TimeoutError:
-            return f"the cluster's API took more than {LOOK:g} seconds to answer", heard
+            return f"the cluster's API took more than {LOOK_TIMEOUT:g} seconds to answer", heard
         except Exception as wrong:  # whatever others' servers answer must not keep their machines
             log.exception("cluster.unreadable", tenant=command.tenant, secret=command.kubeconfig)
             return f"the cluster's API gives answers that cannot be read ({type(wrong).__name__})", False
@@ -113,35 +115,35 @@ class Calls:
     async def _open(self, command: Drain | CleanUp) -> Kube:
         try:
             return await self._workloads.open(command.tenant, command.kubeconfig)
-        except Keyless:
+        except NoKubeconfigYet:
             raise
         except TryLater as later:
-            raise _Elsewhere(later.message) from later
+            raise _ManagementUnavailable(later.message) from later
         except Denied as refused:
             if refused.reason not in UNAUTHORIZED:  # the kubeconfig itself is no good, which nothing will change
                 raise
-            raise _Elsewhere(refused.message) from refused
+            raise _ManagementUnavailable(refused.message) from refused
 
 
-class _Elsewhere(TryLater):
-    """The cluster was not asked at all: the management cluster has not told how."""
+class _ManagementUnavailable(TryLater):
+    """The cluster was not asked: the management cluster could not provide its kubeconfig."""
 
 
-def act(bus: Bus, workloads: Workloads, clouds: Mapping[str, Cloud]) -> Act:
-    """The one place where teardown meets the world."""
-    calls = Calls(bus, workloads, clouds)
+def act(bus: Bus, workloads: WorkloadClusters, clouds: Mapping[str, Cloud]) -> Act:
+    """The teardown service's side effects, by command."""
+    calls = TeardownCalls(bus, workloads, clouds)
     return acts({Drain: calls.drain, CleanUp: calls.sweep, CountAddons: calls.count, AuditCluster: calls.audit})
 
 
-def _waits(step: Step, what: str, *, heard: bool = True) -> Waits:
-    """Foreign words are bounded here."""
+def _waits(step: StepState, what: str, *, heard: bool = True) -> Waits:
+    """Texts of others are shortened here."""
     line = " ".join(what.split())
-    told = line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
-    return Waits(told, LOOK_AGAIN, said=Blocked(declared(step).phase, told, heard))
+    told = line if len(line) <= MAX_TEXT else f"{line[: MAX_TEXT - 1]}…"
+    return Waits(told, RECHECK, said=Blocked(declared(step).phase, told, heard))
 
 
-async def _withdrawn(bus: Bus, command: CountAddons, addon: str) -> Withdrawn | None:
-    """The add-on's last word if that is withdrawn; one that never was anything counts as withdrawn."""
+async def _read_withdrawn(bus: Bus, command: CountAddons, addon: str) -> Withdrawn | None:
+    """The add-on's last state if it is withdrawn; one without any state counts as withdrawn."""
     key = Key("addon", command.tenant, addon_name(command.cluster, addon))
     stored = await bus.last(Stream.EVENTS, key.history)
     if stored is not None and not stored.subject.startswith("addon.withdrawn."):

@@ -1,4 +1,4 @@
-"""Work ends for good only with whoever makes it anew: controllers are stopped before their pods."""
+"""Stops the controllers of Pods first, as they would create them again."""
 
 from collections.abc import Iterable
 
@@ -7,9 +7,9 @@ from events.kube.client import Kube, Object, Resource
 from events.kube.discovery import find
 from services.kubernetes.labels import MANAGER
 
-DEEPEST = 6
-"""So many owners above one another are followed: a CronJob's Job's pod has two."""
-STOPPED: dict[tuple[str, str], Object] = {
+MAX_DEPTH = 6
+"""The number of owners above one another that are followed: a CronJob's Job's Pod has two."""
+STOP_PATCHES: dict[tuple[str, str], Object] = {
     ("batch", "CronJob"): {"suspend": True},
     ("batch", "Job"): {"suspend": True},
     ("apps", "Deployment"): {"replicas": 0},
@@ -17,43 +17,43 @@ STOPPED: dict[tuple[str, str], Object] = {
     ("apps", "StatefulSet"): {"replicas": 0},
     ("", "ReplicationController"): {"replicas": 0},
 }
-"""How a kind that can be stopped is stopped, by its spec; every other one is deleted, with all that is below it."""
-Owner = tuple[Resource, Object]
+"""The spec that stops a kind; every other kind is deleted, with all that it owns."""
+OwnerObject = tuple[Resource, Object]
 
 
-def controller(of: Object) -> Object | None:
-    """The reference to whoever makes an object anew."""
+def controller_of(of: Object) -> Object | None:
+    """The reference to the controller that would create an object again."""
     owners = of["metadata"].get("ownerReferences") or ()
     return next((one for one in owners if one.get("controller")), None)
 
 
-async def stop(kube: Kube, pods: Iterable[Object]) -> list[str]:
-    """Stop what makes these pods anew, the highest first. Why each is not that refuses to be; it stays asked for."""
+async def stop_controllers(kube: Kube, pods: Iterable[Object]) -> list[str]:
+    """Stop the controllers of these Pods, the highest first. Returns why some cannot be stopped."""
     refused: list[str] = []
     seen: set[str] = set()
     for pod in pods:
-        direct = controller(pod)
+        direct = controller_of(pod)
         if direct is None or direct["uid"] in seen:
             continue
         seen.add(direct["uid"])
         try:
-            await _stop(kube, await _above(kube, pod))
+            await _stop(kube, await _owner_chain(kube, pod))
         except Fault as why:
-            refused.append(f"{named(direct, pod)} cannot be stopped: {why.message}")
+            refused.append(f"{owner_name(direct, pod)} cannot be stopped: {why.message}")
     return refused
 
 
-def named(owner: Object, of: Object) -> str:
+def owner_name(owner: Object, of: Object) -> str:
     """The owner in a reference of an object, for people."""
     return f"{owner['kind']} {of['metadata']['namespace']}/{owner['name']}"
 
 
-async def _above(kube: Kube, pod: Object) -> list[Owner]:
-    """All that are there of those who own one another, the highest first."""
-    found: list[Owner] = []
+async def _owner_chain(kube: Kube, pod: Object) -> list[OwnerObject]:
+    """All existing owners, the highest first."""
+    found: list[OwnerObject] = []
     of = pod
-    while len(found) < DEEPEST and (reference := controller(of)) is not None:
-        above = await _look(kube, reference, pod["metadata"]["namespace"])
+    while len(found) < MAX_DEPTH and (reference := controller_of(of)) is not None:
+        above = await _read_owner(kube, reference, pod["metadata"]["namespace"])
         if above is None:
             break
         found.insert(0, above)
@@ -61,8 +61,8 @@ async def _above(kube: Kube, pod: Object) -> list[Owner]:
     return found
 
 
-async def _look(kube: Kube, reference: Object, namespace: str) -> Owner | None:
-    """The very object that a reference means; None if it is gone, or of a kind that nobody serves (any more)."""
+async def _read_owner(kube: Kube, reference: Object, namespace: str) -> OwnerObject | None:
+    """The object that a reference means; None if it is gone, or of a kind that is not served."""
     try:
         resource = await find(kube, reference["apiVersion"], reference["kind"])
         there = await kube.get(resource, reference["name"], namespace if resource.namespaced else None)
@@ -71,11 +71,11 @@ async def _look(kube: Kube, reference: Object, namespace: str) -> Owner | None:
     return (resource, there) if there["metadata"]["uid"] == reference["uid"] else None
 
 
-async def _stop(kube: Kube, owners: Iterable[Owner]) -> None:
+async def _stop(kube: Kube, owners: Iterable[OwnerObject]) -> None:
     for resource, owner in owners:
-        wanted = STOPPED.get((resource.group, resource.kind))
+        wanted = STOP_PATCHES.get((resource.group, resource.kind))
         if wanted is None:
-            await end(kube, resource, owner)
+            await delete(kube, resource, owner)
             return
         if not wanted.items() <= owner["spec"].items():
             meta = owner["metadata"]
@@ -83,8 +83,8 @@ async def _stop(kube: Kube, owners: Iterable[Owner]) -> None:
             await kube.patch(resource, meta["name"], meta.get("namespace"), patch, manager=MANAGER)
 
 
-async def end(kube: Kube, resource: Resource, item: Object) -> None:
-    """Ask for the end of this very object, with the grace it is given; its dependants follow."""
+async def delete(kube: Kube, resource: Resource, item: Object) -> None:
+    """Delete this very object, with its grace period; its dependants follow."""
     meta = item["metadata"]
     if "deletionTimestamp" in meta:
         return

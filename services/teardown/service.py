@@ -1,4 +1,4 @@
-"""Teardown as the runtime knows it: what it owns, hears, decides and does."""
+"""The teardown service: the messages it receives, its decisions, and its calls."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from schemas import cluster
 from schemas.addon import Withdrawn
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
-from services.clients.workload_clusters import Workloads
+from services.clients.workload_clusters import WorkloadClusters
 from services.clouds.port import Cloud
 from services.runtime.loop import Service
 from services.runtime.subscriptions import subscribe, subscribe_all
@@ -22,6 +22,6 @@ SUBSCRIPTIONS = (
 )
 
 
-def service(bus: Bus, workloads: Workloads, clouds: Mapping[str, Cloud]) -> Service:
+def service(bus: Bus, workloads: WorkloadClusters, clouds: Mapping[str, Cloud]) -> Service:
     """The service."""
     return Service("teardown", decide, todo, SUBSCRIPTIONS, act(bus, workloads, clouds))

@@ -1,4 +1,4 @@
-"""An end goes on step by step: what is done in the cluster is given up in time, what gives it back never is."""
+"""The steps of an end: those in the cluster are given up in time, the release of machines never is."""
 
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -30,12 +30,12 @@ from schemas.teardown import (
 from services.kubernetes.name_list import first_names
 
 STEP_LIMIT = timedelta(minutes=15)
-"""How long giving back, and the proof of it, may take before people are told."""
+"""How long the release, and its proof, may take before people are told."""
 RETRY_AFTER = timedelta(minutes=10)
-"""How long a stuck teardown rests before it tries again."""
-NEWS_EVERY = timedelta(seconds=5)
-"""What a step waits for is told once it has waited so long, and a change of it no sooner after the last one."""
-LOST = "the cluster was lost meanwhile"
+"""How long a stuck teardown waits before it tries again."""
+REPORT_INTERVAL = timedelta(seconds=5)
+"""Time until a step reports what it waits for, and between two such reports."""
+LOST_REASON = "the cluster was lost meanwhile"
 
 E = TypeVar("E", bound=TeardownState)
 Going = TypeVar("Going", Draining, Cleaning)
@@ -43,82 +43,82 @@ Going = TypeVar("Going", Draining, Cleaning)
 
 def begin(state: Armed | Warned, why: str, now: datetime) -> Draining | TeardownReleasing:
     draining = state.to(Draining, why=why, began=now, deadline=now + _seconds(state.wish.limits.drain_timeout_seconds))
-    return _give_up(draining, "its end was forced", now) if state.wish.force else draining
+    return _skip_to_release(draining, "its end was forced", now) if state.wish.force else draining
 
 
-def within(state: TeardownState) -> str:
-    """What opens it for work to be ended and volumes deleted: nothing does where others go on with the cluster."""
+def cleanable_kubeconfig(state: TeardownState) -> str:
+    """The kubeconfig for draining and cleaning; empty if others go on using the cluster."""
     return "" if state.wish.need.kept or state.lent else state.kubeconfig
 
 
-def clean(state: Draining, _: Drained, now: datetime) -> Cleaning | TeardownReleasing:
-    """Without an API there is nothing in the cluster to clean."""
+def on_drained(state: Draining, _: Drained, now: datetime) -> Cleaning | TeardownReleasing:
+    """Clean the cluster; without an API there is nothing to clean."""
     if not state.kubeconfig:
         return _release(state, now)
     addons = _addons(state)
     deadline = now + _seconds(state.wish.limits.clean_timeout_seconds)
-    return state.to(Cleaning, deadline=deadline, addons=addons, blocked=_awaits(addons), unheard=False)
+    return state.to(Cleaning, deadline=deadline, addons=addons, blocked=_addons_pending(addons), unheard=False)
 
 
-def count_off(state: Cleaning, addon: Withdrawn, now: datetime) -> Cleaning | TeardownReleasing:
+def on_withdrawn(state: Cleaning, addon: Withdrawn, now: datetime) -> Cleaning | TeardownReleasing:
     if addon.uid != state.uid:
         return state
     left = tuple(name for name in state.addons if name != addon.addon)
-    blocked = _awaits(left) if state.blocked == _awaits(state.addons) else state.blocked
+    blocked = _addons_pending(left) if state.blocked == _addons_pending(state.addons) else state.blocked
     return _release_if_clean(state.but(addons=left, blocked=blocked), now)
 
 
-def sweep(state: Cleaning, _: CleanedUp, now: datetime) -> Cleaning | TeardownReleasing:
-    return _release_if_clean(state.but(swept=True, blocked=_awaits(state.addons)), now)
+def on_swept(state: Cleaning, _: CleanedUp, now: datetime) -> Cleaning | TeardownReleasing:
+    return _release_if_clean(state.but(swept=True, blocked=_addons_pending(state.addons)), now)
 
 
-def tell(state: Draining | Cleaning | Verifying, said: Blocked, now: datetime) -> Draining | Cleaning | Verifying:
-    """What it waits for is written down; an end that goes as it should is over before that."""
-    if said.step != declared(type(state)).phase or now < state.since + NEWS_EVERY:
+def on_blocked(state: Draining | Cleaning | Verifying, said: Blocked, now: datetime) -> Draining | Cleaning | Verifying:
+    """Keep what the step waits for."""
+    if said.step != declared(type(state)).phase or now < state.since + REPORT_INTERVAL:
         return state
     never = isinstance(state, Draining) and (state.unheard or not state.blocked)
     unheard = never and not said.heard
     return state.but(blocked=said.what, unheard=unheard)
 
 
-def amend(state: Going, cluster: ClusterState, now: datetime) -> Going | TeardownReleasing:
-    """How long its end may take, and whether it waits at all, can be said while it goes on."""
+def on_cluster_ending(state: Going, cluster: ClusterState, now: datetime) -> Going | TeardownReleasing:
+    """Follow limits and force while the end goes on."""
     if cluster.uid != state.uid or cluster.since < state.as_of:
         return state
     if state.kubeconfig and not kubeconfig_of(cluster):
-        return _give_up(state, LOST, now)
-    known = _heeding(state, cluster)
-    return _give_up(known, "its end was forced", now) if known.wish.force else known
+        return _skip_to_release(state, LOST_REASON, now)
+    known = _with_new_limits(state, cluster)
+    return _skip_to_release(known, "its end was forced", now) if known.wish.force else known
 
 
-def give_up_drain(state: Draining, _: Due, now: datetime) -> Draining | Cleaning | TeardownReleasing:
-    """Whoever does not answer at all is not asked to clean up either."""
+def on_due_draining(state: Draining, _: Due, now: datetime) -> Draining | Cleaning | TeardownReleasing:
+    """Give draining up; a cluster that never answered is not asked to clean up either."""
     if now < state.ends_at:
         return state
     if state.unheard:
-        return _give_up(state, _unanswered(state), now)
-    skipped = _undrained(state, _late(state, state.wish.limits.drain_timeout_seconds))
-    return clean(_skipping(state, skipped), Drained(), now)
+        return _skip_to_release(state, _unreachable_reason(state), now)
+    skipped = _undrained(state, _timeout_reason(state, state.wish.limits.drain_timeout_seconds))
+    return on_drained(_with_skipped(state, skipped), Drained(), now)
 
 
-def give_up_clean(state: Cleaning, _: Due, now: datetime) -> Cleaning | TeardownReleasing:
+def on_due_cleaning(state: Cleaning, _: Due, now: datetime) -> Cleaning | TeardownReleasing:
     if now < state.ends_at:
         return state
-    return _give_up(state, _late(state, state.wish.limits.clean_timeout_seconds), now)
+    return _skip_to_release(state, _timeout_reason(state, state.wish.limits.clean_timeout_seconds), now)
 
 
-def vanish(state: Draining | Cleaning, cluster: Released, now: datetime) -> Draining | Cleaning | Verifying:
-    """The cluster vanished under us: there is nothing left to drain or clean."""
-    return _verifying(lose(state) if cluster.uid == state.uid else state, cluster, now)
+def on_cluster_gone(state: Draining | Cleaning, cluster: Released, now: datetime) -> Draining | Cleaning | Verifying:
+    """Verify: the cluster was deleted by others, so there is nothing left to drain or clean."""
+    return _to_verifying(skip_lost(state) if cluster.uid == state.uid else state, cluster, now)
 
 
-def lose(state: E) -> E:
-    """Its cluster is lost: what may be left of it is named, once."""
-    return _skipping(state, _uncleaned(state, LOST))
+def skip_lost(state: E) -> E:
+    """Name what may be left of a lost cluster, once."""
+    return _with_skipped(state, _uncleaned(state, LOST_REASON))
 
 
-def hold(state: TeardownReleasing | Stuck, cluster: BeingReleased) -> TeardownReleasing | Stuck:
-    """Why it cannot be given back now."""
+def on_release_blocked(state: TeardownReleasing | Stuck, cluster: BeingReleased) -> TeardownReleasing | Stuck:
+    """Keep why the cluster cannot be released now."""
     past = isinstance(state, Stuck) and state.step != declared(TeardownReleasing).phase
     if past or cluster.uid != state.uid or cluster.since < state.as_of or cluster.held == state.blocked:
         return state
@@ -126,25 +126,25 @@ def hold(state: TeardownReleasing | Stuck, cluster: BeingReleased) -> TeardownRe
 
 
 def verify(state: TeardownReleasing, cluster: Released, now: datetime) -> TeardownReleasing | Verifying:
-    return _verifying(state, cluster, now)
+    return _to_verifying(state, cluster, now)
 
 
 def verify_stuck(state: Stuck, cluster: Released, now: datetime) -> Stuck | Verifying:
-    return _verifying(state, cluster, now)
+    return _to_verifying(state, cluster, now)
 
 
-def heed(state: E, cluster: Released) -> E:
-    """What has ended, and is asked for no more: then its proof need not be kept for the next founding."""
+def take_deleting(state: E, cluster: Released) -> E:
+    """Keep that the Colony is being deleted: then the proof need not be kept for the next launch."""
     if cluster.uid != state.uid or not cluster.wish.deleting:
         return state
     return state.but(wish=state.wish.but(deleting=True))
 
 
-def prove(state: Verifying, audit: Audited) -> Verifying | Gone:
+def on_audited(state: Verifying, audit: Audited) -> Verifying | Gone:
     return state.to(Gone, proof=audit.found) if audit.clean else state
 
 
-def get_stuck(state: TeardownReleasing | Verifying, _: Due, now: datetime) -> TeardownReleasing | Verifying | Stuck:
+def on_due(state: TeardownReleasing | Verifying, _: Due, now: datetime) -> TeardownReleasing | Verifying | Stuck:
     if now < state.deadline:
         return state
     step = declared(type(state)).phase
@@ -152,8 +152,8 @@ def get_stuck(state: TeardownReleasing | Verifying, _: Due, now: datetime) -> Te
     return state.to(Stuck, step=step, message=message, deadline=now + RETRY_AFTER)
 
 
-def retry(state: Stuck, _: Due, now: datetime) -> Stuck | TeardownReleasing | Verifying:
-    """At the step that is stuck: a release that was heard of is not said again, only its proof looked for."""
+def on_due_stuck(state: Stuck, _: Due, now: datetime) -> Stuck | TeardownReleasing | Verifying:
+    """Try the step that is stuck again: a release that was confirmed is not repeated, only its proof."""
     if now < state.deadline:
         return state
     if state.step == declared(Verifying).phase:
@@ -161,30 +161,30 @@ def retry(state: Stuck, _: Due, now: datetime) -> Stuck | TeardownReleasing | Ve
     return state.to(TeardownReleasing, deadline=now + STEP_LIMIT)
 
 
-def _give_up(state: Draining | Cleaning, why: str, now: datetime) -> TeardownReleasing:
-    """Nothing more is waited for in the cluster; what may be left because of that is named."""
+def _skip_to_release(state: Draining | Cleaning, why: str, now: datetime) -> TeardownReleasing:
+    """Release without waiting for the cluster; what may be left because of that is named."""
     skipped = _uncleaned(state, why)
     if isinstance(state, Draining):
         skipped = (*_undrained(state, why), *skipped)
-    return _release(_skipping(state, skipped), now)
+    return _release(_with_skipped(state, skipped), now)
 
 
-def _skipping(state: E, steps: tuple[Skipped, ...]) -> E:
-    """What is named already is not named twice."""
+def _with_skipped(state: E, steps: tuple[Skipped, ...]) -> E:
+    """Add skipped steps, each once."""
     new = [one for one in steps if one not in state.skipped]
     return state.but(skipped=(*state.skipped, *new)) if new else state
 
 
 def _undrained(state: Draining, why: str) -> tuple[Skipped, ...]:
     left = "work that was not asked to end, or did not"
-    return (Skipped(step="Draining", reason=why, left=left),) if within(state) else ()
+    return (Skipped(step="Draining", reason=why, left=left),) if cleanable_kubeconfig(state) else ()
 
 
 def _uncleaned(state: TeardownState, why: str) -> tuple[Skipped, ...]:
     swept, addons = isinstance(state, Cleaning) and state.swept, _addons(state)
-    parts = ["load balancers and volumes of the cluster"] if within(state) and not swept else []
+    parts = ["load balancers and volumes of the cluster"] if cleanable_kubeconfig(state) and not swept else []
     if addons and state.kubeconfig:
-        where = "made outside the cluster" if within(state) else "put into the cluster"
+        where = "made outside the cluster" if cleanable_kubeconfig(state) else "put into the cluster"
         parts.append(f"what {_named(addons)} {where}")
     return (Skipped(step="Cleaning", reason=why, left="; ".join(parts)),) if parts else ()
 
@@ -200,26 +200,26 @@ def _named(addons: tuple[str, ...]) -> str:
     return f"{'add-on' if len(addons) == 1 else 'add-ons'} {first_names(addons)}"
 
 
-def _awaits(addons: tuple[str, ...]) -> str:
+def _addons_pending(addons: tuple[str, ...]) -> str:
     be = "is" if len(addons) == 1 else "are"
     return f"{_named(addons)} {be} not withdrawn yet" if addons else ""
 
 
-def _late(state: Draining | Cleaning, limit: float) -> str:
-    return _because(f"not done within {durations.write(_seconds(limit))}", state.blocked)
+def _timeout_reason(state: Draining | Cleaning, limit: float) -> str:
+    return _with_reason(f"not done within {durations.write(_seconds(limit))}", state.blocked)
 
 
-def _unanswered(state: Draining) -> str:
+def _unreachable_reason(state: Draining) -> str:
     waited = min(UNHEARD_LIMIT, state.deadline - state.began)
-    return _because(f"its API has not answered for {durations.write(waited)}", state.blocked)
+    return _with_reason(f"its API has not answered for {durations.write(waited)}", state.blocked)
 
 
-def _because(what: str, why: str) -> str:
+def _with_reason(what: str, why: str) -> str:
     return f"{what}: {why}" if why else what
 
 
-def _heeding(state: Going, cluster: ClusterState) -> Going:
-    """What its wish now says of its end, and no more: whoever asks for it again asks for the next one."""
+def _with_new_limits(state: Going, cluster: ClusterState) -> Going:
+    """Follow the wish's limits only: a wish that asks again asks for the next cluster."""
     limits, had = cluster.wish.limits, state.wish.limits
     wish = state.wish.but(limits=limits, force=cluster.wish.force)
     if wish == state.wish:
@@ -229,10 +229,10 @@ def _heeding(state: Going, cluster: ClusterState) -> Going:
     return state.but(wish=wish, deadline=state.deadline + longer, as_of=cluster.since)
 
 
-def _verifying(state: E, cluster: Released, now: datetime) -> E | Verifying:
+def _to_verifying(state: E, cluster: Released, now: datetime) -> E | Verifying:
     if cluster.uid != state.uid:
         return state
-    return heed(state, cluster).to(Verifying, deadline=now + STEP_LIMIT, blocked="", unheard=False)
+    return take_deleting(state, cluster).to(Verifying, deadline=now + STEP_LIMIT, blocked="", unheard=False)
 
 
 def _release_if_clean(state: Cleaning, now: datetime) -> Cleaning | TeardownReleasing:

@@ -16,7 +16,7 @@ from schemas.teardown import (
 )
 from services.runtime.machine import Command, asks
 from services.teardown.lifetime import next_end, warn_at
-from services.teardown.steps import within
+from services.teardown.steps import cleanable_kubeconfig
 
 
 def watch_limits(state: Armed) -> tuple[Command, ...]:
@@ -24,10 +24,10 @@ def watch_limits(state: Armed) -> tuple[Command, ...]:
     return (Wake(warn_at(state, nearest[0])),) if nearest else ()
 
 
-def clean(state: Cleaning) -> tuple[Command | None, ...]:
+def clean_commands(state: Cleaning) -> tuple[Command | None, ...]:
     tenant = state.wish.tenant
     return (
-        None if state.swept else CleanUp(tenant, within(state)),
+        None if state.swept else CleanUp(tenant, cleanable_kubeconfig(state)),
         CountAddons(tenant, state.wish.name, state.uid, state.addons) if state.addons else None,
         Wake(state.ends_at),
     )
@@ -37,8 +37,8 @@ todo = asks(
     {
         Armed: watch_limits,
         Warned: lambda s: (Wake(s.until),),
-        Draining: lambda s: (Drain(s.wish.tenant, within(s)), Wake(s.ends_at)),
-        Cleaning: clean,
+        Draining: lambda s: (Drain(s.wish.tenant, cleanable_kubeconfig(s)), Wake(s.ends_at)),
+        Cleaning: clean_commands,
         TeardownReleasing: lambda s: (Wake(s.deadline),),
         Verifying: lambda s: (AuditCluster(s.wish, s.uid), Wake(s.deadline)),
         Stuck: lambda s: (Wake(s.deadline),),

@@ -14,8 +14,8 @@ from events.kube.limits import FOUNDED
 from events.kube.resources import CONFIGMAPS
 from events.kube.watch import Watch
 from schemas.crds.manifests import objects
-from services.clouds.template_matching import Means
-from services.kubernetes.kubeconfig import opens
+from services.clouds.template_matching import TemplateChoice
+from services.kubernetes.kubeconfig import chosen_context
 from services.market.catalog_parser import ENDINGS, parse
 
 
@@ -23,7 +23,7 @@ def kubeconfigs(data: bytes) -> None:
     """A Secret opens a cluster, nothing yet, or is denied."""
     secret = {"data": {"value": base64.b64encode(data).decode()}}
     with suppress(Denied):
-        choice = opens(secret, "it")
+        choice = chosen_context(secret, "it")
         assert choice is None or confined(choice, frozenset()).cluster["server"].startswith("http")
 
 
@@ -52,7 +52,7 @@ def credentials(data: bytes) -> None:
     """What a Credential says beside is a mapping, or denied."""
     meta = {"name": "c", "annotations": {"alate.dev/config": data.decode("utf-8", "replace")}}
     with suppress(Denied):
-        assert isinstance(Means({}, {"metadata": meta, "spec": {}}).needed, dict)
+        assert isinstance(TemplateChoice({}, {"metadata": meta, "spec": {}}).needed, dict)
 
 
 class Says:

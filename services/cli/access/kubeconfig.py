@@ -10,7 +10,7 @@ from events.kube.resources import COLONIES, SECRETS
 from services.cli.connection import Connection
 from services.cli.output.render import TextWriter, json_text
 from services.errors import Failed
-from services.kubernetes.kubeconfig import context, opens, written
+from services.kubernetes.kubeconfig import chosen_context, context_name, merged_yaml
 from services.process.secret_file import write_private
 
 
@@ -31,14 +31,14 @@ async def make(where: Connection, wanted: KubeconfigRequest, *, write: TextWrite
     found: dict[str, Chosen] = {}
     async with where.kube() as kube:
         for name, shown in (await _clusters(kube, wanted)).items():
-            called, one = context(wanted.colony, name), await _kubeconfig_of(kube, wanted.namespace, shown)
+            called, one = context_name(wanted.colony, name), await _kubeconfig_of(kube, wanted.namespace, shown)
             if one is None:
                 tell(f"{called} is left out: it is {shown.get('phase', 'Pending')} and has no kubeconfig yet\n")
             else:
                 found[called] = one
     if not found:
         raise Failed(f"colony/{wanted.colony} has no kubeconfig yet: `alate get colonies -w` shows when it is ready")
-    text = json_text(together(found)) if wanted.as_json else written(found)
+    text = json_text(together(found)) if wanted.as_json else merged_yaml(found)
     if wanted.file is None:
         write(text)
     else:
@@ -68,4 +68,4 @@ async def _kubeconfig_of(kube: Kube, namespace: str, shown: Object) -> Chosen | 
         secret = await kube.get(SECRETS, name, namespace) if name else {}
     except NotFound:
         return None
-    return opens(secret, f"Secret {namespace}/{name}")
+    return chosen_context(secret, f"Secret {namespace}/{name}")

@@ -20,7 +20,7 @@ from services.clients.colonies import apply_edit
 from services.colony.edits import (
     NoSuchPool,
     Patch,
-    Untimely,
+    WrongPhase,
     extending,
     hibernating,
     recreating,
@@ -162,7 +162,7 @@ async def _patched(kube: Kube, asked: ClusterChange) -> tuple[Object, str]:
     name, namespace = asked.colony, asked.namespace
     try:
         colony, changed = await apply_edit(kube, namespace, name, asked.patch)
-    except Untimely as late:
+    except WrongPhase as late:
         raise Failed(str(late)) from late
     except NoSuchPool as wrong:
         raise BadInput(str(wrong)) from wrong

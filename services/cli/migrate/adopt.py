@@ -18,7 +18,7 @@ from services.cli.placement.market import offered
 from services.cli.request.submit import MANAGER
 from services.clients.catalog_sources import SAMPLE
 from services.clouds import backends
-from services.clouds.existing_cluster import Standing, Stood
+from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.errors import BadInput, Failed
 
 BACKENDS = {"clusterdeployment": "k0rdent", "cluster": "capi"}
@@ -58,7 +58,7 @@ def target(text: str) -> AdoptTarget:
     return AdoptTarget(BACKENDS[kind], name)
 
 
-def colony(asked: AdoptRequest, there: Standing, known: Mapping[MachineType, Offer]) -> Object:
+def colony(asked: AdoptRequest, there: ExistingCluster, known: Mapping[MachineType, Offer]) -> Object:
     """The Colony. Raises BadInput where nobody tells what it is made of, Refused."""
     backend, name = target(asked.target)
     adopt = {"name": name, "onRelease": asked.on_release}
@@ -78,7 +78,7 @@ def colony(asked: AdoptRequest, there: Standing, known: Mapping[MachineType, Off
     return made
 
 
-def _pools(asked: AdoptRequest, there: Standing, known: Mapping[MachineType, Offer]) -> Iterator[Object]:
+def _pools(asked: AdoptRequest, there: ExistingCluster, known: Mapping[MachineType, Offer]) -> Iterator[Object]:
     for stood in there.pools or (_believed(asked, there),):
         offer = known.get((there.cloud, stood.instance))
         accelerator = asked.accelerator or (offer.accelerator if offer else "")
@@ -97,12 +97,12 @@ def _pools(asked: AdoptRequest, there: Standing, known: Mapping[MachineType, Off
         }
 
 
-def _believed(asked: AdoptRequest, there: Standing) -> Stood:
+def _believed(asked: AdoptRequest, there: ExistingCluster) -> ExistingPool:
     """The one pool of a cluster that does not tell its pools. Raises BadInput."""
     nodes = asked.nodes or there.nodes
     if not nodes:
         raise BadInput(f"{asked.target} does not tell how many nodes it has: give --nodes")
-    return Stood("gpu", nodes)
+    return ExistingPool("gpu", nodes)
 
 
 async def adopt(where: Connection, asked: AdoptRequest, *, dry: bool, form: Form, write: TextWriter) -> None:
@@ -117,14 +117,14 @@ async def adopt(where: Connection, asked: AdoptRequest, *, dry: bool, form: Form
     write(told if form == "table" else document(made, form))
 
 
-async def _standing(kube: Kube, asked: AdoptRequest) -> Standing:
+async def _standing(kube: Kube, asked: AdoptRequest) -> ExistingCluster:
     backend, name = target(asked.target)
     try:
-        there = await backends(kube)[backend].standing(asked.namespace, name)
+        there = await backends(kube)[backend].read_existing(asked.namespace, name)
     except NotFound as missing:
         raise Failed(f"{missing.message}: adopt one that is there") from missing
-    if there.taken_by:
-        raise Failed(f"{asked.target} belongs to the cluster {there.taken_by} of a Colony already: delete that first")
+    if there.adopted_as:
+        raise Failed(f"{asked.target} belongs to the cluster {there.adopted_as} of a Colony already: delete that first")
     return there
 
 

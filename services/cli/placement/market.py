@@ -57,7 +57,7 @@ async def stand(where: Connection, catalogs: Sequence[str]) -> AsyncIterator[Sta
 async def of_catalogs(entries: Sequence[str]) -> Stand:
     """From files alone; of what is held or refused nothing is known. Raises BadInput."""
     offers, troubles = await offered(entries)
-    return Stand(OfferIndex.of(offers), lambda _: NOTHING_KNOWN, None, ",".join(entries), troubles)
+    return Stand(OfferIndex.from_offers(offers), lambda _: NOTHING_KNOWN, None, ",".join(entries), troubles)
 
 
 async def offered(entries: Sequence[str]) -> tuple[list[Offer], tuple[str, ...]]:
@@ -81,19 +81,19 @@ async def offered(entries: Sequence[str]) -> tuple[list[Offer], tuple[str, ...]]
 
 async def _of_stack(where: Connection) -> Stand:
     async with where.bus() as bus:
-        stall = await heard(bus)
-    if not stall.open:
+        market_view = await heard(bus)
+    if not market_view.has_offers:
         raise Failed("the inventory has not said what the market offers yet: `alate get offers` shows when it has")
-    return Stand(stall.market, stall.known, None, "the running stack")
+    return Stand(market_view.market, market_view.knowledge, None, "the running stack")
 
 
 async def heard(bus: Bus) -> MarketView:
     """What provisioning itself knows of the market, once all of it is heard."""
-    stall = MarketView(bus, lambda: datetime.now(UTC), Meters())
+    market_view = MarketView(bus, lambda: datetime.now(UTC), Meters())
     async with asyncio.TaskGroup() as group:
-        following = [group.create_task(view.run()) for view in stall.views]
-        for view in stall.views:
+        following = [group.create_task(view.run()) for view in market_view.views]
+        for view in market_view.views:
             await view.ready.wait()
         for each in following:
             each.cancel()
-    return stall
+    return market_view

@@ -13,7 +13,7 @@ from services.cli.connection import Connection
 from services.cli.output.render import Form, TextWriter, document
 from services.cli.placement.market import Stand, stand
 from services.cli.placement.tables import planned
-from services.clouds import backend_for, elsewhere
+from services.clouds import backend_for, reachable_elsewhere
 from services.errors import BadInput
 from services.gateway.wishes import wishes
 from services.process.settings import BadSetting, load
@@ -71,7 +71,7 @@ async def _planned(here: Stand, wish: Wish, before: Sequence[Plan]) -> Plan:
     """Raises Denied."""
     if wish.need.adopt is not None:
         return await _taken_in(here, wish, wish.need.adopt, before)
-    others = await elsewhere(wish, here.clouds or {})
+    others = await reachable_elsewhere(wish, here.clouds or {})
     known = replace(knowledge_after(here.known(wish), before), elsewhere=others)
     return plan(wish, here.market, await _reach(here, wish), known)
 
@@ -80,12 +80,12 @@ async def _taken_in(here: Stand, wish: Wish, adopt: Adopt, before: Sequence[Plan
     if here.clouds is None:
         return impossible_plan(wish, "NotAsked", f"whether {adopt.name} stands was not asked: give --kubeconfig")
     try:
-        there = await backend_for(wish, here.clouds).standing(wish.tenant, adopt.name)
+        there = await backend_for(wish, here.clouds).read_existing(wish.tenant, adopt.name)
     except NotFound as missing:
         told = nothing_to_adopt(adopt, missing.message)
         return impossible_plan(wish, told.reason, told.message)
     same = (each.name for each in before if each.choices and _same(each, wish))
-    return adoption_plan(wish, there._replace(taken_by=next(same, there.taken_by)), here.market)
+    return adoption_plan(wish, there._replace(adopted_as=next(same, there.adopted_as)), here.market)
 
 
 def _same(one: Plan, wish: Wish) -> bool:

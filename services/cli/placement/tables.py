@@ -71,8 +71,8 @@ def planned(told: Item) -> str:
 
 def _plan(each: Item, now: datetime) -> Iterator[str]:
     yield f"{each['name']}{in_namespace(each['tenant'])}: {_wanted(each['need'])}\n"
-    if each["stands"]:
-        yield _stands(each["stands"], each["need"]["adopt"])
+    if each["existing"]:
+        yield _stands(each["existing"], each["need"]["adopt"])
     ranked = [{**choice, "rank": number} for number, choice in enumerate(each["choices"], start=1)]
     yield _table(CHOICES, ranked) if ranked else f"  no placement: {each['reason']}: {each['message']}\n"
     if each["excluded"]:

@@ -15,7 +15,7 @@ from services.cli.output.render import Form, document
 from services.cli.trace_replay.trace import NodeRow, PodMove, PodRow, RecordedCluster, counted, moves, read
 from services.errors import Failed
 from services.inventory.watch.cluster_state import ClusterContents
-from services.kubernetes.resources import SHARE
+from services.kubernetes.resources import GPU_MILLI
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
@@ -133,7 +133,7 @@ def node_of(row: NodeRow) -> Object:
     """A Node with its GPUs in thousandths, as a device plugin for shares would offer them."""
     labels = {"nvidia.com/gpu.product": row.model, "nvidia.com/gpu.count": str(row.gpus)} if row.gpus else {}
     offered = {"cpu": f"{row.cpu_milli}m", "memory": f"{row.memory_mib}Mi", "pods": "1000"}
-    offered |= {SHARE: str(1000 * row.gpus)} if row.gpus else {}
+    offered |= {GPU_MILLI: str(1000 * row.gpus)} if row.gpus else {}
     conditions = [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""}]
     status = {"capacity": offered, "allocatable": offered, "conditions": conditions}
     return {"metadata": {"name": row.name, "labels": labels}, "spec": {}, "status": status}
@@ -142,7 +142,7 @@ def node_of(row: NodeRow) -> Object:
 def pod_of(row: PodRow, node: str) -> Object:
     """A Pod that asks for what its row says, bound already if the trace bound it."""
     asked = {"cpu": f"{row.cpu_milli}m", "memory": f"{row.memory_mib}Mi"}
-    asked |= {SHARE: str(row.accelerators_milli)} if row.accelerators_milli else {}
+    asked |= {GPU_MILLI: str(row.accelerators_milli)} if row.accelerators_milli else {}
     container = {"name": "main", "image": "trace", "resources": {"requests": asked, "limits": asked}}
     spec: Object = {"containers": [container], "restartPolicy": "Never"} | ({"nodeName": node} if node else {})
     return {"metadata": {"name": row.name, "namespace": "default"}, "spec": spec}

@@ -13,7 +13,7 @@ from schemas.cluster import ClusterState, Released
 from schemas.questions import InventoryAnswer, InventoryQuery
 from schemas.registry import declared
 from schemas.unreadable import UNREADABLE
-from services.colony.accounting import held, so_far
+from services.colony.accounting import billed_attempt, so_far
 from services.edge.page.causes import Cause, TypedTurn, causes, newest_values
 from services.edge.page.colonies import Colonies, ColonyView
 from services.eventlog.history import HistoryEntry, history
@@ -95,7 +95,7 @@ def typed(turn: HistoryEntry) -> object:
 def costs(states: list[ClusterState]) -> Iterator[CostPoint]:
     """The cost at every transition of a cluster, up to now while the last one lasts."""
     for state in states:
-        attempt, since = held(state)
+        attempt, since = billed_attempt(state)
         price = attempt.placement.price_per_hour if attempt and since else 0.0
         yield CostPoint(state.since, so_far(state, state.since), price)
 
@@ -108,7 +108,7 @@ def _transition(turn: HistoryEntry, cause: Cause) -> Transition:
 def _objects(states: list[ClusterState], name: str) -> Iterator[tuple[str, str]]:
     """Back end and name of the objects that were made for it, one an attempt."""
     for state in states:
-        attempt, _ = held(state)
+        attempt, _ = billed_attempt(state)
         if attempt is not None:
             yield attempt.backend or state.wish.need.backend, attempt.object_name(name)
 

@@ -13,7 +13,7 @@ from events.kube.resources import COLONIES
 from schemas import durations
 from services.clients.colonies import apply_edit, delete_colony
 from services.colony import edits
-from services.colony.edits import NoSuchPool, Patch, Untimely
+from services.colony.edits import NoSuchPool, Patch, WrongPhase
 from services.edge.http.problem import Problem, not_now
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ class Colonies:
             return await change
         except NoSuchPool as wrong:
             raise Problem(404, str(wrong)) from wrong
-        except Untimely as late:
+        except WrongPhase as late:
             raise Problem(409, str(late)) from late
         except NotFound as absent:
             raise Problem(404, f"there is no Colony {colony}") from absent

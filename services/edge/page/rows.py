@@ -25,7 +25,7 @@ from schemas.inventory import ClusterSeen
 from schemas.placement import Placement
 from schemas.registry import declared
 from schemas.teardown import Ending, Stuck, TeardownState, Warned
-from services.colony.accounting import held
+from services.colony.accounting import billed_attempt
 
 UNREACHABLE, DEGRADED = "unreachable", "degraded"
 """What a row shows in place of ``ready`` where the cluster cannot be used as asked."""
@@ -90,7 +90,7 @@ def row(parts: RowParts) -> FleetRow | None:
     state = parts.cluster
     if isinstance(state, Released):
         return None
-    attempt, billed_since = held(state)
+    attempt, billed_since = billed_attempt(state)
     placement = attempt.placement if attempt else None
     need, seen = state.wish.need, parts.seen
     addons = [each for each in parts.addons if not isinstance(each, Withdrawn)]

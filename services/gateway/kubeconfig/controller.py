@@ -23,7 +23,7 @@ from services.gateway.kubeconfig.secret import (
 )
 from services.gateway.read_models import Name
 from services.gateway.status.facts import KubeconfigStatus
-from services.kubernetes.kubeconfig import opens, written
+from services.kubernetes.kubeconfig import chosen_context, merged_yaml
 
 POLL_ROUND = 600.0
 """Seconds in which every Secret is read once: an old client certificate stays valid for months after its renewal."""
@@ -143,7 +143,7 @@ class Kubeconfigs:
             return name_taken(meta) if record.sources else KubeconfigStatus()
         found, left_out = await self._read(space, record)
         if found:
-            record.versions[own] = await self._written(meta, there, written(found))
+            record.versions[own] = await self._written(meta, there, merged_yaml(found))
             return written_status(meta, left_out)
         if there is not None:
             await self._kube.delete(SECRETS, own, space, uid=there["metadata"]["uid"])
@@ -156,7 +156,7 @@ class Kubeconfigs:
         for context, source in record.sources.items():
             secret = await self._get(space, source.secret, record)
             try:
-                choice = opens(secret or {}, source.secret)
+                choice = chosen_context(secret or {}, source.secret)
             except Denied:  # its message may quote what the Secret holds, and nobody may read that here
                 left_out[context] = f"Secret {source.secret} holds no kubeconfig that can be taken"
                 continue

@@ -10,7 +10,7 @@ from schemas.cluster import kubeconfig_of
 from schemas.crds.manifest import GROUP, VERSION
 from services.gateway.status.facts import Facts, KubeconfigStatus
 from services.gateway.status.previous import ConditionState
-from services.kubernetes.kubeconfig import context
+from services.kubernetes.kubeconfig import context_name
 from services.kubernetes.labels import MANAGER
 
 SUFFIX = ".kubeconfig"
@@ -37,7 +37,7 @@ def sources(facts: Iterable[Facts]) -> KubeconfigSources:
         secret = kubeconfig_of(each.cluster)
         if secret and not each.dropped:
             unreachable = each.seen is not None and not each.seen.known
-            found[context(each.wish.colony, each.wish.cluster)] = KubeconfigSource(secret, unreachable)
+            found[context_name(each.wish.colony, each.wish.cluster)] = KubeconfigSource(secret, unreachable)
     return found
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from schemas.cluster import LIFECYCLE, ClusterState, Ready, Released
 from schemas.placement import Lot
 from schemas.registry import declared
-from services.colony.accounting import held, so_far
+from services.colony.accounting import billed_attempt, so_far
 
 WANTED = "alate.fleet.accelerators.wanted"
 """Accelerators that clusters which have not ended ask for, by model."""
@@ -57,7 +57,7 @@ def _costs(states: Iterable[ClusterState], now: datetime) -> LabelledAmounts:
 def _lots(states: Iterable[ClusterState]) -> Iterator[tuple[str, Lot]]:
     """What is paid for, each with its cloud."""
     for state in states:
-        attempt, _ = held(state)
+        attempt, _ = billed_attempt(state)
         if attempt:
             yield from ((attempt.placement.cloud, lot) for lot in attempt.placement.lots)
 

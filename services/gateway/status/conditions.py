@@ -11,7 +11,7 @@ from schemas.cluster import ClusterState, Hibernated, Launching, Placed, Provisi
 from schemas.inventory import UNREADABLE
 from schemas.registry import declared
 from schemas.teardown import Warned
-from services.colony.accounting import unmet
+from services.colony.accounting import missing_now
 from services.gateway.status.facts import (
     ADDONS_DEGRADED,
     PHASES,
@@ -141,7 +141,7 @@ def _enough(facts: Facts, what: str, reason: str) -> ConditionState:
     if not isinstance(state, Placed) or isinstance(state, Launching | Hibernated):
         return not_ready(facts)
     seen = current_inventory(facts, state)
-    enough = isinstance(state, Ready) or (seen is not None and not getattr(unmet(state, seen), what))
+    enough = isinstance(state, Ready) or (seen is not None and not getattr(missing_now(state, seen), what))
     return ConditionState(holds=True, reason=reason) if enough else not_ready(facts)
 
 

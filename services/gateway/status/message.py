@@ -22,7 +22,7 @@ from schemas.cluster import (
 )
 from schemas.placement import Attempt
 from schemas.teardown import Cleaning, Draining, Ending, Gone, Stuck, TeardownState, Warned
-from services.colony.accounting import held
+from services.colony.accounting import billed_attempt
 from services.gateway.status.facts import (
     Facts,
     current_inventory,
@@ -177,7 +177,7 @@ def teardown_message(facts: Facts) -> str:
     end = running_teardown(facts)
     if end is None:
         return ""
-    attempt, _ = held(facts.cluster) if facts.cluster else (None, None)
+    attempt, _ = billed_attempt(facts.cluster) if facts.cluster else (None, None)
     price = attempt.placement.price_per_hour if attempt else 0.0
     costs = f", at ${price:.2f} an hour" if price else ""
     began = (

@@ -8,7 +8,7 @@ from schemas.crds import GpuStatus, PoolStatus
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement
 from services.clouds.node_config import POOL
-from services.colony.accounting import by_pool, elsewhere, own, usable
+from services.colony.accounting import by_pool, counted_for, unknown_pools, usable
 from services.gateway.status.facts import Facts, current_inventory, wanted
 
 
@@ -29,20 +29,20 @@ def pools(facts: Facts) -> list[PoolStatus]:
 
 def ready_totals(facts: Facts, state: Placed, seen: ClusterSeen) -> tuple[int, int]:
     """Ready nodes of its pools, and the accelerators on them that are of the models that were bought."""
-    there = own(state, seen)
+    there = counted_for(state, seen)
     return there.nodes, usable(there, {model for _, _, _, model in _wanted(facts)})
 
 
 def ignored_nodes(facts: Facts, state: Placed, seen: ClusterSeen) -> str:
     """The nodes and accelerators that do not count, and what to do about that; empty if all count."""
     told = []
-    names, others = [name for name, _, _, _ in _wanted(facts)], elsewhere(state, seen)
+    names, others = [name for name, _, _, _ in _wanted(facts)], unknown_pools(state, seen)
     if state.lent and others:
         mine, theirs = " or ".join(names), " and ".join(others)
         told.append(
             f"nodes belong to pool {theirs}, not {mine}: name the pool {others[0]} or label the nodes {POOL}={names[0]}"
         )
-    there, models = own(state, seen), {model for _, _, _, model in _wanted(facts)}
+    there, models = counted_for(state, seen), {model for _, _, _, model in _wanted(facts)}
     strange = [
         f"{number} {model}" for model, number in there.by_model.items() if not any(serves(model, one) for one in models)
     ]

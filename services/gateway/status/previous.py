@@ -10,7 +10,7 @@ import msgspec
 from events.kube.port import Object
 from schemas.crds import ConditionStatus
 from schemas.entity import EPOCH
-from services.kubernetes.object_types import Shape
+from services.kubernetes.object_types import KubeStruct
 
 COST = "costUsd"
 ColonyName = tuple[str, str]
@@ -108,23 +108,23 @@ class PreviousConditions:
 STATUS: Mapping[bool | None, Literal["True", "False", "Unknown"]] = {True: "True", False: "False", None: "Unknown"}
 
 
-class _Condition(Shape):
+class _Condition(KubeStruct):
     type: str
     status: str
     last_transition_time: datetime | None = None
 
 
-class _Cluster(Shape):
+class _Cluster(KubeStruct):
     name: str
     conditions: list[_Condition] | None = None
 
 
-class _Status(Shape):
+class _Status(KubeStruct):
     conditions: list[_Condition] | None = None
     clusters: list[_Cluster] | None = None
 
 
-class _Colony(Shape):
+class _Colony(KubeStruct):
     status: _Status | None = None
 
 

@@ -7,7 +7,7 @@ from math import ceil
 
 from events.kube.port import Object
 from schemas.inventory import Amount, Device, Trouble
-from services.kubernetes.resources import SHARE, Amounts, BadQuantity, is_accelerator, milli
+from services.kubernetes.resources import GPU_MILLI, InvalidQuantity, ResourceAmounts, is_accelerator, milli
 
 NONE = Amount()
 BOUNDS: Mapping[str, int] = {
@@ -15,7 +15,7 @@ BOUNDS: Mapping[str, int] = {
     "memory": 2**50 * 1000,
     "ephemeral-storage": 2**52 * 1000,
     "pods": 10**4 * 1000,
-    SHARE: 1024 * 1000 * 1000,
+    GPU_MILLI: 1024 * 1000 * 1000,
 }
 """In thousandths: no machine has more. Counts near 2^64 come from subtractions that went below zero elsewhere."""
 MOST_REQUESTED = 2**63
@@ -29,11 +29,11 @@ def is_counted(resource: str) -> bool:
     return resource in BOUNDS or is_accelerator(resource)
 
 
-def allocatable(node: Object) -> tuple[Amounts, tuple[Trouble, ...]]:
+def allocatable(node: Object) -> tuple[ResourceAmounts, tuple[Trouble, ...]]:
     """What a node offers, by resource; an impossible number becomes 0 or the maximum, and a trouble."""
     status = node.get("status", {})
     capacity = status.get("capacity") or {}
-    found: Amounts = {}
+    found: ResourceAmounts = {}
     troubles = []
     for resource, said in (status.get("allocatable") or {}).items():
         if is_counted(resource):
@@ -46,7 +46,7 @@ def _sane(resource: str, said: object, capacity: object) -> tuple[int, Trouble |
     try:
         amount = milli(str(said))
         most = milli(str(capacity)) if capacity is not None else amount
-    except BadQuantity as bad:
+    except InvalidQuantity as bad:
         return 0, Trouble(reason="BadQuantity", message=f"status.allocatable[{resource}]: {bad}")
     where = f"status.allocatable[{resource}] is {said}"
     if amount < 0:
@@ -83,23 +83,23 @@ def _raw(**numbers: int) -> dict[str, int]:
     return {name: max(-(2**63), min(number, 2**63 - 1)) for name, number in numbers.items()}
 
 
-def offered_accelerators(status: Object, offered: Amounts) -> dict[str, int]:
+def offered_accelerators(status: Object, offered: ResourceAmounts) -> dict[str, int]:
     """Whole accelerators by resource: the capacity, if that is a sensible number."""
     found = {}
     for resource, amount in offered.items():
         if is_accelerator(resource):
             try:
                 most = milli(str((status.get("capacity") or {}).get(resource, 0)))
-            except BadQuantity:
+            except InvalidQuantity:
                 most = 0
             larger = most if amount < most < 2 * 1024 * 1000 else amount
-            found[resource] = larger // (1_000_000 if resource == SHARE else 1000)
+            found[resource] = larger // (1_000_000 if resource == GPU_MILLI else 1000)
     return found
 
 
 def in_accelerators(resource: str, amount: Amount) -> Amount:
     """An amount in thousandths of accelerators, whatever unit the resource has."""
-    if resource != SHARE:
+    if resource != GPU_MILLI:
         return amount
     return Amount(
         allocatable=amount.allocatable // 1000, allocated=amount.allocated // 1000, available=amount.available // 1000
@@ -162,10 +162,10 @@ def _divided(device: Device) -> int:
     return device.shares * PARTITIONS.get(device.partition.partition("_")[0].lower(), 1)
 
 
-def checked_requests(amounts: Amounts) -> Amounts:
+def checked_requests(amounts: ResourceAmounts) -> ResourceAmounts:
     """What a pod requests. Raises BadQuantity for an impossible amount."""
     if below := [name for name, amount in amounts.items() if amount < 0]:
-        raise BadQuantity(f"it asks for less than 0 of {', '.join(below)}")
+        raise InvalidQuantity(f"it asks for less than 0 of {', '.join(below)}")
     if above := [name for name, amount in amounts.items() if amount > MOST_REQUESTED]:
-        raise BadQuantity(f"it asks for more of {', '.join(above)} than any machine has")
+        raise InvalidQuantity(f"it asks for more of {', '.join(above)} than any machine has")
     return amounts

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from events.kube.port import Object
 from schemas.inventory import UNREADABLE, Amount, Device, NodeSeen, Trouble
-from services.clouds.node_config import pool_told
+from services.clouds.node_config import pool_name
 from services.inventory.read.amounts import (
     allocatable,
     balance,
@@ -19,9 +19,9 @@ from services.inventory.read.labels import MODEL, DeviceReport, own_labels_of, r
 from services.inventory.read.reachable_pools import NO_NEEDS, NodeTemplate, PodNeeds, node_template, pod_needs
 from services.kubernetes.object_types import identity
 from services.kubernetes.resources import (
-    SHARE,
-    Amounts,
-    BadQuantity,
+    GPU_MILLI,
+    InvalidQuantity,
+    ResourceAmounts,
     accelerators,
     bound,
     finished,
@@ -40,7 +40,7 @@ class NodeRead(NamedTuple):
     ready: bool
     schedulable: bool
     control_plane: bool
-    offered: Amounts
+    offered: ResourceAmounts
     report: DeviceReport
     troubles: tuple[Trouble, ...]
     devices: tuple[Device, ...] = ()
@@ -63,7 +63,7 @@ class PodRead(NamedTuple):
     """``namespace/name``."""
     node: str
     finished: bool
-    amounts: Amounts
+    amounts: ResourceAmounts
     accelerators: int
     """In thousandths."""
     devices: tuple[tuple[str, str], ...] = ()
@@ -82,7 +82,7 @@ def read_node(node: Object) -> NodeRead:
     meta, status = node["metadata"], node.get("status", {})
     labels = meta.get("labels") or {}
     whole = offered_accelerators(status, offered)
-    devices, pool = report_devices(labels, whole), pool_told(labels)
+    devices, pool = report_devices(labels, whole), pool_name(labels)
     read = NodeRead(
         name=meta["name"],
         ready=any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions") or ()),
@@ -109,10 +109,10 @@ def read_pod(pod: Object) -> PodRead:
     """Read a Pod; one whose requests cannot be read counts as a pod on its node, and is a trouble."""
     meta = pod["metadata"]
     name = f"{meta['namespace']}/{meta['name']}"
-    trouble, amounts = None, Amounts()
+    trouble, amounts = None, ResourceAmounts()
     try:
         amounts = checked_requests(requests(pod))
-    except BadQuantity as bad:
+    except InvalidQuantity as bad:
         trouble = Trouble(reason="BadPod", message=f"pod {name}: {bad}")
     return PodRead(
         uid=identity(pod),
@@ -186,7 +186,7 @@ def node_seen(
 
 
 def _resources(node: NodeRead, live: list[PodRead]) -> tuple[dict[str, Amount], list[Trouble]]:
-    taken: Amounts = {}
+    taken: ResourceAmounts = {}
     for pod in live:
         for resource, amount in pod.amounts.items():
             taken[resource] = taken.get(resource, 0) + amount
@@ -259,7 +259,7 @@ def _with_health(node: NodeRead, live: list[PodRead]) -> tuple[Device, ...]:
     devices = []
     for each in node.report.devices:
         name = _name_of(each, node.offered)
-        unit = (1_000_000 if name == SHARE else 1000) * each.shares
+        unit = (1_000_000 if name == GPU_MILLI else 1000) * each.shares
         health = (
             "unknown" if each.source == "pci" and not left[name] else "healthy" if left[name] >= unit else "unhealthy"
         )
@@ -271,7 +271,7 @@ def _with_health(node: NodeRead, live: list[PodRead]) -> tuple[Device, ...]:
     return tuple(devices)
 
 
-def _name_of(device: Device, offered: Amounts) -> str:
+def _name_of(device: Device, offered: ResourceAmounts) -> str:
     """The resource a device is offered under."""
     if device.mig and f"nvidia.com/mig-{device.mig}" in offered:
         return f"nvidia.com/mig-{device.mig}"

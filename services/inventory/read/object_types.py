@@ -7,7 +7,15 @@ import msgspec
 
 from events.kube.port import Object, Resource
 from events.kube.resources import NODES, PODS, STORAGECLASSES
-from services.kubernetes.object_types import Meta, Node, Pod, Quantities, Shape, Taint, Text
+from services.kubernetes.object_types import (
+    KubeStruct,
+    Meta,
+    NodeObject,
+    NodeTaint,
+    OptionalText,
+    PodObject,
+    Quantities,
+)
 
 VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 CAPACITIES = Resource("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity")
@@ -28,105 +36,105 @@ BROUGHT = {NODES: DEVICES}
 T = TypeVar("T")
 
 
-class StorageClass(Shape):
+class StorageClass(KubeStruct):
     metadata: Meta
     provisioner: str = ""
 
 
-class VolumeSpec(Shape):
-    storage_class_name: Text = None
+class VolumeSpec(KubeStruct):
+    storage_class_name: OptionalText = None
     capacity: Quantities = None
 
 
-class Volume(Shape):
+class Volume(KubeStruct):
     metadata: Meta
     spec: VolumeSpec | None = None
 
 
-class StorageCapacity(Shape):
+class StorageCapacity(KubeStruct):
     metadata: Meta
-    storage_class_name: Text = None
+    storage_class_name: OptionalText = None
 
 
-class SlicePool(Shape):
+class SlicePool(KubeStruct):
     name: str
     generation: int = 0
     resource_slice_count: int | None = None
 
 
-class DraDevice(Shape):
+class DraDevice(KubeStruct):
     name: str
-    node_name: Text = None
+    node_name: OptionalText = None
     attributes: dict[str, dict[str, Any]] | None = None
     capacity: dict[str, dict[str, Any]] | None = None
-    taints: list[Taint] | None = None
+    taints: list[NodeTaint] | None = None
 
 
-class SliceSpec(Shape):
+class SliceSpec(KubeStruct):
     driver: str
     pool: SlicePool
-    node_name: Text = None
+    node_name: OptionalText = None
     devices: list[DraDevice] | None = None
 
 
-class Slice(Shape):
+class Slice(KubeStruct):
     metadata: Meta
     spec: SliceSpec
 
 
-class AllocationResult(Shape):
+class AllocationResult(KubeStruct):
     driver: str
     pool: str
     device: str
     admin_access: bool | None = None
 
 
-class AllocationResults(Shape):
+class AllocationResults(KubeStruct):
     results: list[AllocationResult] | None = None
 
 
-class Allocation(Shape):
+class Allocation(KubeStruct):
     devices: AllocationResults | None = None
 
 
-class ReservedFor(Shape):
+class ReservedFor(KubeStruct):
     uid: str
     name: str
-    resource: Text = None
+    resource: OptionalText = None
 
 
-class ClaimStatus(Shape):
+class ClaimStatus(KubeStruct):
     allocation: Allocation | None = None
     reserved_for: list[ReservedFor] | None = None
 
 
-class DeviceChoice(Shape):
+class DeviceChoice(KubeStruct):
     device_class_name: str = ""
 
 
-class DeviceRequest(Shape):
+class DeviceRequest(KubeStruct):
     device_class_name: str = ""
     exactly: DeviceChoice | None = None
     first_available: list[DeviceChoice] | None = None
 
 
-class DeviceRequests(Shape):
+class DeviceRequests(KubeStruct):
     requests: list[DeviceRequest] | None = None
 
 
-class ClaimSpec(Shape):
+class ClaimSpec(KubeStruct):
     devices: DeviceRequests | None = None
 
 
-class Claim(Shape):
+class Claim(KubeStruct):
     metadata: Meta
     spec: ClaimSpec | None = None
     status: ClaimStatus | None = None
 
 
-SHAPES: Mapping[Resource, type[Shape]] = {
-    NODES: Node,
-    PODS: Pod,
+SHAPES: Mapping[Resource, type[KubeStruct]] = {
+    NODES: NodeObject,
+    PODS: PodObject,
     STORAGECLASSES: StorageClass,
     VOLUMES: Volume,
     CAPACITIES: StorageCapacity,

@@ -7,7 +7,7 @@ import msgspec
 
 from events.kube.port import Object
 from services.inventory.read.labels import MODEL, DeviceReport, label_text
-from services.kubernetes.resources import SHARE, Amounts, is_accelerator
+from services.kubernetes.resources import GPU_MILLI, ResourceAmounts, is_accelerator
 from services.kubernetes.scheduling import admits
 
 OWN = "kubernetes.io/hostname"
@@ -39,7 +39,7 @@ class NodeTemplate(NamedTuple):
     """Accelerators by resource, in thousandths, broken ones included; empty while they are unknown."""
 
 
-def pod_needs(pod: Object, amounts: Amounts) -> PodNeeds:
+def pod_needs(pod: Object, amounts: ResourceAmounts) -> PodNeeds:
     """The needs of a pod; `amounts` is what it requests."""
     pieces = tuple(sorted((name, amount) for name, amount in amounts.items() if amount and is_accelerator(name)))
     spec = pod["spec"]
@@ -56,7 +56,7 @@ def node_template(node: Object, pool: str, told: DeviceReport, pieces: Mapping[s
     labels = {name: value for name, value in (node["metadata"].get("labels") or {}).items() if name != OWN}
     taints = (node.get("spec") or {}).get("taints") or ()
     lasting = tuple(taint for taint in taints if not taint["key"].startswith(TEMPORARY_TAINTS))
-    whole = {name: (1_000_000 if name == SHARE else 1000) * number for name, number in pieces.items() if number}
+    whole = {name: (1_000_000 if name == GPU_MILLI else 1000) * number for name, number in pieces.items() if number}
     return NodeTemplate(pool, ours | labels, lasting, whole)
 
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from events.kube.port import Object
 from schemas.inventory import Device, Trouble
 from services.inventory.read.labels import model_of
-from services.kubernetes.resources import BadQuantity, milli
+from services.kubernetes.resources import InvalidQuantity, milli
 
 VENDORS = {"gpu.nvidia.com": "nvidia", "gpu.amd.com": "amd"}
 """By DRA driver; any other driver whose name begins with ``gpu.`` counts as one of accelerators, too."""
@@ -138,7 +138,7 @@ def _memory(written: Object) -> int:
     said = (written.get("capacity") or {}).get("memory", {}).get("value", "0")
     try:
         return max(0, milli(str(said))) // (1000 * 2**20)
-    except BadQuantity:
+    except InvalidQuantity:
         return 0
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from events.kube.port import Object
 from schemas.inventory import StorageSeen, Trouble
-from services.kubernetes.resources import BadQuantity, milli
+from services.kubernetes.resources import InvalidQuantity, milli
 
 DEFAULT = "storageclass.kubernetes.io/is-default-class"
 
@@ -84,6 +84,6 @@ def _size(said: object) -> int | None:
     """Bytes; None if it is not a size."""
     try:
         size = milli(str(said)) // 1000
-    except BadQuantity:
+    except InvalidQuantity:
         return None
     return size if 0 <= size < 2**63 else None

@@ -11,7 +11,7 @@ import msgspec
 from events.kube.port import Resource
 from schemas.inventory import UNREADABLE, Amount, ClusterSeen, Demand, ModelAmount, NodeSeen, PoolSeen, Trouble
 from services.inventory.read.amounts import held_accelerators
-from services.kubernetes.malformed import place
+from services.kubernetes.malformed import raised_at
 from services.kubernetes.name_list import first_names
 
 NOTHING = (0, 0, 0)
@@ -206,4 +206,4 @@ def unreadable_objects(found: Mapping[Resource, Iterable[str]]) -> Iterator[Trou
 
 def watch_failed(error: BaseException) -> Trouble:
     """The trouble of a cluster over which our own code failed."""
-    return Trouble(reason=UNREADABLE, message=f"{place(error)}; it is watched again after a growing delay")
+    return Trouble(reason=UNREADABLE, message=f"{raised_at(error)}; it is watched again after a growing delay")

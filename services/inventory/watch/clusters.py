@@ -14,7 +14,7 @@ from schemas.cluster import Hibernated, Placed, Provisioned, Ready, Released
 from schemas.entity import State
 from schemas.inventory import UNREADABLE, ClusterSeen
 from schemas.subjects import Key
-from services.clients.workload_clusters import Workloads
+from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.watch.cleanup import forget
 from services.inventory.watch.failure_domain import FailureDomain
@@ -36,7 +36,7 @@ class Clusters:
     def __init__(  # noqa: PLR0913 - its ports
         self,
         bus: Bus,
-        workloads: Workloads,
+        workloads: WorkloadClusters,
         levels: LevelPublisher,
         *,
         clock: Callable[[], datetime],

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from events.kube.port import Object
-from services.kubernetes.malformed import MALFORMED, why
+from services.kubernetes.malformed import MALFORMED, describe
 from services.kubernetes.object_types import ObjectPath, identity, object_path
 
 T = TypeVar("T")
@@ -120,10 +120,10 @@ class ObjectStore(Generic[T]):
         try:
             value = self._read(item)
         except MALFORMED as error:
-            self._unread[uid] = UnreadObject(version, path, why(error))
+            self._unread[uid] = UnreadObject(version, path, describe(error))
             if self._otherwise is None:
                 return None
-            value = self._otherwise(item, why(error))
+            value = self._otherwise(item, describe(error))
         self._uids[path] = uid
         kept = self._kept[uid] = StoredObject(version, path, value)
         return kept

@@ -7,7 +7,7 @@ from pydantic.alias_generators import to_camel
 
 from schemas.placement import Placement
 from schemas.wish import Adopt, Need, OnRelease, Pool
-from services.kubernetes.version_skew import WAY
+from services.kubernetes.version_skew import OTHER_WAY
 
 FREE = ("pools", "max_price_per_hour", "hibernate", "adopt", "kubernetes_version")
 """Fields of a need that have rules of their own."""
@@ -47,7 +47,7 @@ def price_cap_refusal(wanted: Need, placement: Placement) -> str:
 def _frozen_refusal(need: Need, wanted: Need) -> str:
     frozen = ", ".join(_frozen_fields(need, wanted))
     free = "only its pools, their nodes and kubernetesVersion can"
-    return frozen and f"{frozen} cannot change while the cluster runs, {free}: {WAY}"
+    return frozen and f"{frozen} cannot change while the cluster runs, {free}: {OTHER_WAY}"
 
 
 def _with_frozen_kept(need: Need, wanted: Need) -> Need:
@@ -66,7 +66,7 @@ def _with_sizes(had: Pool, pool: Pool) -> Pool:
 def _pool_swap_refusal(need: Need, wanted: Need) -> str:
     had, has = _by_name(need).keys(), _by_name(wanted).keys()
     if need.adopt is not None and had != has:
-        return f"an adopted cluster keeps the pools that others gave it, only their nodes can change: {WAY}"
+        return f"an adopted cluster keeps the pools that others gave it, only their nodes can change: {OTHER_WAY}"
     if (new := ", ".join(sorted(has - had))) and (old := ", ".join(sorted(had - has))):
         return f"pool {new} cannot take the place of {old} at once: add it first, and take {old} out once it is there"
     return ""

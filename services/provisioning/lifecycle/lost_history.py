@@ -11,7 +11,7 @@ from schemas.cluster import Launching, Pending, Provisioned, Released, Releasing
 from schemas.infra import InfraSeen, Remains
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Wish
-from services.clouds.existing_cluster import Stood
+from services.clouds.existing_cluster import ExistingPool
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
 from services.provisioning.lifecycle.release import add_orphan, add_seen_orphan
 from services.provisioning.lifecycle.resize import follow_wish
@@ -81,7 +81,7 @@ def _with_orphans(state: Pending, found: Iterable[InfraSeen]) -> Pending:
 
 
 def _unpriced_attempt(seen: InfraSeen, need: Need) -> Attempt:
-    lots = tuple(existing_lot(pool, Stood(pool.name, pool.nodes), 0.0) for pool in need.pools)
+    lots = tuple(existing_lot(pool, ExistingPool(pool.name, pool.nodes), 0.0) for pool in need.pools)
     return Attempt(
         number=seen.attempt, placement=Placement(cloud="", region="", lots=lots), adopts=seen.adopted, message=UNPRICED
     )

@@ -9,7 +9,7 @@ from schemas.inventory import ClusterSeen
 from schemas.placement import Lot
 from schemas.resize import Resized, ResizeRefused
 from schemas.wish import Pool, Wish
-from services.colony.accounting import cost, short, unmet
+from services.colony.accounting import cost, missing_from, missing_now
 from services.provisioning.lifecycle.immutable import possible_change
 from services.provisioning.lifecycle.lots import as_ordered, kept_placement, need_before, pools_without_lot
 from services.provisioning.lifecycle.upgrade import (
@@ -82,7 +82,7 @@ def undo_resize(state: F, told: ResizeRefused, now: datetime) -> F:
 def finish_resize(state: F, seen: ClusterSeen) -> F:
     """End the resize once the nodes that were asked for are there."""
     bought, resizing = state.attempt.placement, state.resizing
-    reached = seen.nodes == bought.nodes and not any(short(state, seen, bought.lots))
+    reached = seen.nodes == bought.nodes and not any(missing_from(state, seen, bought.lots))
     if resizing is None or not resizing.ordered or not reached:
         return state
     return state.but(resizing=None)
@@ -103,7 +103,7 @@ def mark_late(state: F, due: Due, now: datetime) -> F:
 
 def is_complete(state: Placed, seen: ClusterSeen) -> bool:
     """Whether everything bought is there; during a change, whatever both the old and the new size have."""
-    lacks, (nodes, accelerators) = unmet(state, seen), tolerated_shortfall(state)
+    lacks, (nodes, accelerators) = missing_now(state, seen), tolerated_shortfall(state)
     return seen.known and lacks.nodes <= nodes and lacks.accelerators <= accelerators
 
 

@@ -7,7 +7,7 @@ from schemas.cluster import Hibernated, Launching, Placed, Provisioned, Ready, U
 from schemas.entity import Due
 from schemas.upgrade import Rolling, Upgraded, UpgradeRefused
 from schemas.wish import Need, Wish
-from services.kubernetes.version_skew import skips
+from services.kubernetes.version_skew import upgrade_refusal
 from services.provisioning.lifecycle.lots import rolling_allowance
 
 F = TypeVar("F", bound=Placed)
@@ -26,7 +26,7 @@ def version_refusal(state: Placed, wanted: Need) -> str:
     goal = target_version(state)
     if version == goal or (version == runs and isinstance(state, Launching)):
         return ""
-    return skips(runs, runs if isinstance(state, Launching) else goal, version)
+    return upgrade_refusal(runs, runs if isinstance(state, Launching) else goal, version)
 
 
 def target_version(state: Placed) -> str:

@@ -1,4 +1,4 @@
-"""A cluster that stands already is taken in as it is, if that is what was asked for: a pure comparison."""
+"""Compares an existing cluster with what a Colony asks for, to adopt it or to recall an attempt."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -7,7 +7,7 @@ from schemas.attempts import AttemptRecovered, AttemptUnrecoverable
 from schemas.inventory import Offer
 from schemas.placement import Attempt, Lot, NodeGroup, Placement, Ranked
 from schemas.wish import Adopt, Need, Pool, Wish
-from services.clouds.existing_cluster import Standing, Stood
+from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.market.capacity import RegionKey
 from services.market.jurisdictions import within
 from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT, still_counts
@@ -16,23 +16,25 @@ from services.provisioning.placement.offer_index import OfferIndex
 UNPRICED = "its price is unknown since its history was lost"
 
 UNKNOWN = "unknown"
-"""The cloud or region of a cluster that tells neither, where the Colony does not name the only one."""
+"""The cloud or region of a cluster that names none, if the Colony does not name exactly one."""
 DOES_NOT_FIT = "DoesNotFit"
 
 
 def nothing_to_adopt(adopt: Adopt, message: str) -> Ranked:
-    """The answer where there is none; `message` says what there is not."""
+    """The answer if there is no cluster to adopt; `message` says why."""
     told = f"{message}: adopt one that is there, or leave adopt out"
     return Ranked((), NOTHING_TO_ADOPT, told, adopt.name)
 
 
-def rank_existing(wish: Wish, there: Standing, market: OfferIndex, tried: Sequence[Attempt], now: datetime) -> Ranked:
-    """What stands, as the only placement there is; or why it cannot be taken in (now)."""
+def rank_existing(
+    wish: Wish, there: ExistingCluster, market: OfferIndex, tried: Sequence[Attempt], now: datetime
+) -> Ranked:
+    """The existing cluster as the only placement, or why it cannot be adopted (now)."""
     if failed := [attempt for attempt in tried if still_counts(attempt, now)]:
-        return Ranked((), failed[-1].reason, f"it could not be taken in: {failed[-1].message or failed[-1].reason}")
+        return Ranked((), failed[-1].reason, f"it could not be adopted: {failed[-1].message or failed[-1].reason}")
     place = (only_or_unknown(there.cloud, wish.need.clouds), only_or_unknown(there.region, wish.need.regions))
-    if there.taken_by not in ("", wish.name):
-        return Ranked((), "AlreadyExists", f"{wish.need.adopts} is taken in already, as {there.taken_by}")
+    if there.adopted_as not in ("", wish.name):
+        return Ranked((), "AlreadyExists", f"{wish.need.adopts} is adopted already, as {there.adopted_as}")
     if missed := next(_mismatches(wish.need, there, place), ""):
         return Ranked((), DOES_NOT_FIT, missed)
     priced = [
@@ -49,8 +51,8 @@ def rank_existing(wish: Wish, there: Standing, market: OfferIndex, tried: Sequen
     return Ranked((found,))
 
 
-def _mismatches(need: Need, there: Standing, place: RegionKey) -> Iterator[str]:
-    """How what is asked for is not what stands, for people."""
+def _mismatches(need: Need, there: ExistingCluster, place: RegionKey) -> Iterator[str]:
+    """Each difference between the need and the existing cluster, for people."""
     cloud, region = place
     if cloud not in (need.clouds or (cloud,)) or region not in (need.regions or (region,)):
         yield f"it is in {cloud} {region}, which is not asked for"
@@ -69,23 +71,23 @@ def _mismatches(need: Need, there: Standing, place: RegionKey) -> Iterator[str]:
         yield f"it has {there.nodes} workers, not {sum(pool.nodes for pool in need.pools)}: write pools of so many"
 
 
-def paired_pools(need: Need, there: Standing) -> Iterator[tuple[Pool, Stood]]:
-    """Each pool with what stands of it: what is asked for, where that is not told."""
+def paired_pools(need: Need, there: ExistingCluster) -> Iterator[tuple[Pool, ExistingPool]]:
+    """Each pool of the need with the existing one; with what is asked for, if the object names no pools."""
     for pool in need.pools:
         found = [stood for stood in there.pools if stood.pool in ("", pool.name)]
-        yield pool, found[0] if found else Stood(pool.name, pool.nodes)
+        yield pool, found[0] if found else ExistingPool(pool.name, pool.nodes)
 
 
-def node_price(need: Need, pool: Pool, stood: Stood, market: OfferIndex, place: RegionKey) -> float | None:
-    """Of one node (USD per hour); None where nobody has said it."""
+def node_price(need: Need, pool: Pool, stood: ExistingPool, market: OfferIndex, place: RegionKey) -> float | None:
+    """USD per hour of one node; None if it is unknown."""
     if need.adopt is not None and need.adopt.node_price_per_hour is not None:
         return need.adopt.node_price_per_hour
-    entries = market.shelf(pool.accelerator, pool.accelerators_per_node).get(place, ())
+    entries = market.by_region(pool.accelerator, pool.accelerators_per_node).get(place, ())
     fit = (e for e in entries if (e.instance, e.spot) == (stood.instance, stood.spot) and stood.zone in ("", e.zone))
     return next((entry.price for entry in fit), None)
 
 
-def existing_lot(pool: Pool, stood: Stood, price: float) -> Lot:
+def existing_lot(pool: Pool, stood: ExistingPool, price: float) -> Lot:
     return Lot(
         pool=pool.name,
         instance=stood.instance,
@@ -106,18 +108,20 @@ def _offer_at(place: RegionKey) -> Offer:
     return Offer(cloud=place[0], region=place[1], instance="", accelerator="", accelerators=0, price=0.0)
 
 
-def _unpriced(stood: Stood, place: RegionKey) -> str:
+def _unpriced(stood: ExistingPool, place: RegionKey) -> str:
     machine = f"{stood.instance}{' spot' if stood.spot else ''} in {' '.join(place)}" if stood.instance else "its nodes"
     return f"no catalog has a price for {machine} with these accelerators: say adopt.nodePricePerHour, or mend the pool"
 
 
-def _pool_names(there: Standing) -> str:
+def _pool_names(there: ExistingCluster) -> str:
     named = ", ".join(stood.pool for stood in there.pools if stood.pool)
     return f"the pools {named}" if named else "one pool"
 
 
-def recall(wish: Wish, attempt: int, there: Standing, market: OfferIndex) -> AttemptRecovered | AttemptUnrecoverable:
-    """What an attempt was founded for, by what its object tells, and at the price of now."""
+def recall(
+    wish: Wish, attempt: int, there: ExistingCluster, market: OfferIndex
+) -> AttemptRecovered | AttemptUnrecoverable:
+    """What an attempt was launched for, read from its object, at today's prices."""
     unknown = sorted({stood.pool for stood in there.pools} - {pool.name for pool in wish.need.pools} - {""})
     if unknown:
         return AttemptUnrecoverable(attempt, f"it has the pool {', '.join(unknown)}, which is not asked for")
@@ -130,8 +134,8 @@ def recall(wish: Wish, attempt: int, there: Standing, market: OfferIndex) -> Att
     return AttemptRecovered(attempt, placement, need, message)
 
 
-def _existing_need(need: Need, there: Standing) -> Need:
-    """With the pools, the nodes and the version that stand."""
+def _existing_need(need: Need, there: ExistingCluster) -> Need:
+    """The need with the pools, nodes and version that exist."""
     standing = {stood.pool for stood in there.pools} or {""}
     pools = tuple(pool for pool in need.pools if standing == {""} or pool.name in standing)
     asleep = bool(there.pools) and not any(stood.nodes for stood in there.pools)
@@ -142,12 +146,12 @@ def _existing_need(need: Need, there: Standing) -> Need:
     return known.but(pools=sized)
 
 
-def _existing_pool(need: Need, pool: Pool, stood: Stood) -> Pool:
+def _existing_pool(need: Need, pool: Pool, stood: ExistingPool) -> Pool:
     """Of what grows and shrinks by itself the size says nothing of what was asked for."""
     return pool if pool.elastic or need.autoscaled else pool.but(nodes=stood.nodes)
 
 
-def _recalled_lot(need: Need, pool: Pool, stood: Stood, market: OfferIndex, place: RegionKey) -> Lot:
+def _recalled_lot(need: Need, pool: Pool, stood: ExistingPool, market: OfferIndex, place: RegionKey) -> Lot:
     made = existing_lot(pool, stood, node_price(need, pool, stood, market, place) or 0.0)
     group = NodeGroup(least=pool.least, most=pool.most) if need.autoscaled else None
     return made.but(group=group)

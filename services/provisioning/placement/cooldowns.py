@@ -1,4 +1,4 @@
-"""Every failure has a memory: how long it counts, and how much of the market it closes to whoever met it."""
+"""How long each kind of failure counts, and how much of the market it closes."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -11,16 +11,16 @@ from services.market.capacity import blamed_lots
 
 
 class Scope(Enum):
-    """How much of the market a failed attempt closes; the number of names it takes to say where."""
+    """How much of the market a failed attempt closes; the value is the number of names in its slice."""
 
     CLOUD = 1
     REGION = 2
     TYPE = 3
-    """One machine type in the region, in any zone, however bought."""
+    """One machine type in the region, in every zone, on demand and spot."""
     KIND = 4
-    """Every machine with that accelerator in the region, bought that way."""
+    """Every machine with that accelerator in the region, bought the same way."""
     MACHINE = 5
-    """One machine type in one zone, bought that way."""
+    """One machine type in one zone, bought the same way."""
 
 
 class Cooldown(NamedTuple):
@@ -29,13 +29,13 @@ class Cooldown(NamedTuple):
     lasts: timedelta
     width: Scope
     final: bool = False
-    """Nothing but another wish helps."""
+    """Only another wish helps."""
     shared: bool = False
-    """It is the tenant's credential: all clusters of the tenant heed it."""
+    """The tenant's credential failed: it counts for all clusters of the tenant."""
 
 
 NOTHING_TO_ADOPT = "NothingToAdopt"
-"""What should be taken in does not stand."""
+"""The cluster to adopt does not exist."""
 DEFAULT_COOLDOWN = Cooldown(timedelta(minutes=15), Scope.CLOUD)
 PERMANENT = Cooldown(timedelta.max, Scope.CLOUD, final=True)
 COOLDOWNS: dict[str, Cooldown] = {
@@ -59,9 +59,9 @@ COOLDOWNS: dict[str, Cooldown] = {
     "DoesNotFit": PERMANENT,
     "NoPrice": PERMANENT,
 }
-"""By the reason that is said; one that is not here is `REFUSED`: it is tried elsewhere first."""
+"""By reason; every other reason has `DEFAULT_COOLDOWN`, so that another place is tried first."""
 MarketSlice = tuple[str | bool, ...]
-"""A piece of the market; by how many names it has one tells its width."""
+"""The names of a part of the market; their number tells its scope."""
 
 
 def cooldown(reason: str) -> Cooldown:
@@ -75,14 +75,14 @@ def still_counts(attempt: Attempt, now: datetime) -> bool:
 
 
 def closed_slices(attempt: Attempt) -> Iterator[MarketSlice]:
-    """What a failed attempt closes: where its message names a machine, no more than that machine's share."""
+    """The slices that a failed attempt closes; if its message names a machine, only that machine's."""
     at, width = attempt.placement, cooldown(attempt.reason).width
     for lot in blamed_lots(attempt):
         yield next(mark for mark in market_slices(at.cloud, at.region, lot) if len(mark) == width.value)
 
 
 def market_slices(cloud: str, region: str, lot: Lot) -> tuple[MarketSlice, ...]:
-    """Every piece of the market that a machine is in; without a zone, it is in the region's whichever."""
+    """Every slice that a machine belongs to; without a zone, it counts for every zone of its region."""
     return (
         (cloud,),
         (cloud, region),

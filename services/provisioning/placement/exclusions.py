@@ -1,4 +1,4 @@
-"""Why offers were left out is counted by reason, each with the offer that came nearest."""
+"""Counts why offers were left out, by reason, each with the nearest offer."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,22 +9,22 @@ from services.provisioning.placement.predicates import RULES, OfferQuery, OfferR
 
 
 class Exclusion(WireStruct, frozen=True):
-    """All ways to buy that one rule left out for one pool."""
+    """The offers that one rule left out for one pool."""
 
     pool: str
     reason: str
     count: int
     nearest: str
-    """The offer that came nearest, and how it misses."""
+    """The nearest offer, and how it misses."""
 
 
 def exclusions(asked: OfferQuery, market: OfferIndex) -> tuple[Exclusion, ...]:
-    """By pool, then in the order of the rules; each way to buy the pool's accelerators counts once, where it fails."""
+    """By pool, then in the order of the rules; each offer with the pool's accelerators counts where it fails first."""
     return tuple(found for pool in asked.need.pools for found in _of_pool(asked, pool, market))
 
 
 def _of_pool(asked: OfferQuery, pool: Pool, market: OfferIndex) -> Iterator[Exclusion]:
-    shelf = market.shelf(pool.accelerator, pool.accelerators_per_node)
+    shelf = market.by_region(pool.accelerator, pool.accelerators_per_node)
     entries = [entry for place in sorted(shelf) for entry in shelf[place]]
     for rule in RULES:
         missing = [entry for entry in entries if not rule.holds(asked, pool, entry)]

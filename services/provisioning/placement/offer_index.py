@@ -1,4 +1,4 @@
-"""The market is kept sorted as its offers change, so that a request is answered by looking at the best alone."""
+"""An index of all offers, sorted as they change, so that a request looks at the best offers only."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from services.market.capacity import RegionKey
 
 
 class PricedOffer(NamedTuple):
-    """One way to buy an offer; entries of one place are sorted by price, then on demand first, then by name."""
+    """One way to buy an offer; sorted by price, then on demand first, then by name."""
 
     price: float
     spot: bool
@@ -20,33 +20,33 @@ class PricedOffer(NamedTuple):
 
 
 OffersByRegion = Mapping[RegionKey, list[PricedOffer]]
-"""Where one kind of machine is to be had."""
+"""The offers of one kind of machine, by region."""
 
 
 Combination = tuple[PricedOffer, ...]
 """One entry for each pool, in the order of the pools."""
 FreeMachines = Callable[[PricedOffer], int | None]
-"""How many machines of an entry are left; None: as many as one likes."""
+"""The number of machines left of an offer; None if unlimited."""
 
 
 class OfferIndex:
-    """Every offer, by accelerator and how many of them, then by place, cheapest first."""
+    """Every offer, by accelerator and their number, then by region, cheapest first."""
 
     def __init__(self) -> None:
-        self.limited: set[RegionKey] = set()
-        """Where at least one offer has a limit."""
+        self.limited_regions: set[RegionKey] = set()
+        """Regions in which at least one offer is limited."""
         self._shelves: dict[tuple[str, int], dict[RegionKey, list[PricedOffer]]] = defaultdict(dict)
         self._kinds: dict[RegionKey, set[tuple[str, int]]] = {}
         self._control_planes: dict[RegionKey, float] = {}
 
     @property
     def clouds(self) -> frozenset[str]:
-        """Every cloud that has said what it offers."""
+        """Every cloud that has published offers."""
         return frozenset(cloud for cloud, _ in self._kinds)
 
     @classmethod
-    def of(cls, offers: Iterable[Offer]) -> "OfferIndex":
-        """A market of these offers."""
+    def from_offers(cls, offers: Iterable[Offer]) -> "OfferIndex":
+        """An index of these offers."""
         places: dict[RegionKey, list[Offer]] = defaultdict(list)
         for offer in offers:
             places[offer.cloud, offer.region].append(offer)
@@ -55,13 +55,13 @@ class OfferIndex:
             market.replace(place, held)
         return market
 
-    def hear(self, said: Offers) -> None:
-        """A region's offers have changed."""
+    def update(self, said: Offers) -> None:
+        """Replace a region's offers by the published ones."""
         self.replace((said.cloud, said.region), said.offers)
         self._control_planes[said.cloud, said.region] = said.control_plane_per_hour
 
     def replace(self, place: RegionKey, offers: Iterable[Offer]) -> None:
-        """From now on, a place offers these and nothing else."""
+        """Replace a region's offers."""
         kinds: dict[tuple[str, int], list[PricedOffer]] = defaultdict(list)
         limited = False
         for offer in offers:
@@ -72,23 +72,23 @@ class OfferIndex:
         for kind, entries in kinds.items():
             self._shelves[kind][place] = sorted(entries, key=itemgetter(0, 1, 2, 3))
         self._kinds[place] = set(kinds)
-        (self.limited.add if limited else self.limited.discard)(place)
+        (self.limited_regions.add if limited else self.limited_regions.discard)(place)
 
-    def shelf(self, accelerator: str, accelerators: int) -> OffersByRegion:
-        """Where machines with so many of an accelerator are to be had."""
+    def by_region(self, accelerator: str, accelerators: int) -> OffersByRegion:
+        """The offers with so many of an accelerator, by region."""
         return self._shelves.get((accelerator, accelerators), {})
 
     def control_plane(self, place: RegionKey) -> float:
-        """USD per hour of a cluster's control plane there."""
+        """USD per hour of a cluster's control plane in a region."""
         return self._control_planes.get(place, 0.0)
 
-    def counts(self, accelerator: str) -> tuple[int, ...]:
-        """How many of an accelerator single machines have, fewest first."""
+    def accelerator_counts(self, accelerator: str) -> tuple[int, ...]:
+        """The numbers of an accelerator that single machines have, smallest first."""
         return tuple(sorted(held for kind, held in self._shelves if kind == accelerator and self._shelves[kind, held]))
 
     def offer(self, place: RegionKey, accelerator: str, accelerators: int, zone: str, instance: str) -> Offer | None:
         """One offer by its name."""
-        entries = self.shelf(accelerator, accelerators).get(place, ())
+        entries = self.by_region(accelerator, accelerators).get(place, ())
         return next((entry.offer for entry in entries if (entry.zone, entry.instance) == (zone, instance)), None)
 
 
@@ -99,9 +99,9 @@ def _entries(offer: Offer) -> Iterable[PricedOffer]:
 
 
 def cheapest_first(pools: Sequence[Iterable[PricedOffer]]) -> Iterator[Combination]:
-    """The cheapest of every pool together, then the second cheapest of each, and so on; a pool that has no more stays.
+    """The cheapest offer of every pool, then the second cheapest of each, and so on.
 
-    Nothing is taken from a pool before it is asked for.
+    A pool that has no further offer keeps its last one. Nothing is read from a pool before it is needed.
     """
     columns = [iter(pool) for pool in pools]
     now = [next(column, None) for column in columns]
@@ -119,10 +119,10 @@ def cheapest_first(pools: Sequence[Iterable[PricedOffer]]) -> Iterator[Combinati
 def within_limits(
     pools: Sequence[Sequence[PricedOffer]], nodes: Sequence[int], room: FreeMachines
 ) -> list[Combination]:
-    """The same where machines are limited, and pools may compete for them; in no order.
+    """Combinations that respect limited machines, for which pools may compete; in no order.
 
-    The pool with the fewest kinds to choose from chooses first, each the cheapest that still has room. So whatever
-    the pools' order, the same comes out; it need not be the cheapest of all ways to share limited machines.
+    The pool with the fewest offers chooses first, each the cheapest that still has room. The result does not depend on
+    the order of the pools; it need not be the cheapest way to share limited machines.
     """
     found = (_fill(pools, nodes, room, turn) for turn in range(max(map(len, pools))))
     return list(dict.fromkeys(combination for combination in found if combination is not None))
@@ -131,7 +131,7 @@ def within_limits(
 def _fill(
     pools: Sequence[Sequence[PricedOffer]], nodes: Sequence[int], room: FreeMachines, turn: int
 ) -> Combination | None:
-    """Every pool's first entry from its `turn`-th on that has room, if there is one for each."""
+    """For every pool its first offer from index `turn` on that has room; None if a pool finds none."""
     chosen: dict[int, PricedOffer] = {}
     left: dict[tuple[str, str], int] = {}
     for pool in sorted(range(len(pools)), key=lambda index: (len(pools[index]), -nodes[index])):

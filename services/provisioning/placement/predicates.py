@@ -1,4 +1,4 @@
-"""What an offer must be to serve a pool is a table of rules, asked in order, each with the reason it refuses for."""
+"""The rules an offer must meet to serve a pool, in order, each with its reason."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,29 +18,31 @@ from services.provisioning.placement.other_clusters import MachineKey
 
 RESERVED_CPU, RESERVED_CPU_SHARE = 0.08, 0.01
 RESERVED_GIB, RESERVED_SHARE, EVICTION_GIB = 330 / 1024, 0.05, 100 / 1024
-"""Kept for the system and the kubelet. Source: Google Distributed Cloud, "Resources available for your workloads"."""
+"""Reserved for the system and the kubelet. Source: Google Distributed Cloud, "Resources available for your workloads".
+"""
 DAEMONS_CPU, DAEMONS_GIB = 0.5, 1.0
-"""What the daemons of a GPU node ask for together: network, proxy, storage, device plugin, metrics. An allowance."""
+"""What the DaemonSets of a GPU node request together (network, proxy, storage, device plugin, metrics): an allowance.
+"""
 
 
 CloudReach = Mapping[str, bool]
-"""The clouds that can be had, and whether as spot."""
+"""The clouds that the back end reaches, and whether it can buy spot machines there."""
 SPOT_CHOICES = {Spot.NEVER: (False,), Spot.PREFERRED: (False, True), Spot.ONLY: (True,)}
 
 
 @dataclass(frozen=True)
 class MarketKnowledge:
-    """What is known of the market beyond its prices."""
+    """What is known of the market beside its prices."""
 
     held: Mapping[MachineKey, int] = field(default_factory=dict)
-    """Machines that clusters have already, of those that are limited."""
+    """Limited machines that clusters have already."""
     signals: Mapping[RegionKey, CapacitySeen] = field(default_factory=dict)
-    """Where there was no room lately: it counts as dearer, what is paid stays what is said."""
+    """Regions that recently lacked capacity: their offers compare as more expensive, the price paid is unchanged."""
     now: datetime = EPOCH
     denied: frozenset[str] = frozenset()
-    """Clouds that refused the tenant's credential, as another cluster of it found out."""
+    """Clouds that refused the tenant's credential to another of its clusters."""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
-    """Clouds that other back ends reach, each with one that does."""
+    """Clouds that other back ends reach, each with the name of one."""
 
 
 NOTHING_KNOWN = MarketKnowledge()
@@ -48,13 +50,13 @@ NOTHING_KNOWN = MarketKnowledge()
 
 @dataclass(frozen=True)
 class OfferQuery:
-    """One question to the market."""
+    """One query to the market."""
 
     need: Need
     reach: CloudReach
     cap: float | None
     closed: frozenset[MarketSlice] = frozenset()
-    """What the need's own failures have closed."""
+    """What the cluster's own failures have closed."""
     known: MarketKnowledge = NOTHING_KNOWN
 
 
@@ -64,13 +66,13 @@ class OfferRule(NamedTuple):
     reason: str
     holds: Callable[[OfferQuery, Pool, PricedOffer], bool]
     missed: Callable[[OfferQuery, Pool, PricedOffer], str]
-    """How it misses, for people."""
+    """How an offer misses the rule, for people."""
     by: Callable[[Pool, PricedOffer], float] = lambda _, entry: entry.price
-    """How far, to find the nearest: in the rule's own measure."""
+    """By how much, in the rule's own unit: the smallest is the nearest."""
 
 
 def out_of_reach(ask: OfferQuery, cloud: str) -> str:
-    """That the back end does not reach a cloud, and which does; empty if it does."""
+    """That the back end does not reach a cloud, and which one does; empty if it does."""
     if cloud in ask.reach:
         return ""
     other = ask.known.elsewhere.get(cloud)
@@ -143,23 +145,23 @@ RULES = (
         lambda _, e: -float(e.offer.limit or 0),
     ),
 )
-"""In the order in which an offer is said to miss them. Its accelerators are right before any of these is asked."""
+"""In the order in which an offer is reported to miss them; its accelerators match before any rule is checked."""
 
 
 def fits(ask: OfferQuery, pool: Pool, entry: PricedOffer) -> bool:
-    """Whether a pool can be made of an entry."""
+    """Whether an offer can serve a pool."""
     return all(rule.holds(ask, pool, entry) for rule in RULES)
 
 
 def free_machines(ask: OfferQuery, entry: PricedOffer) -> int | None:
-    """How many of a machine are free; None: as many as one likes."""
+    """The number of free machines of an offer; None if unlimited."""
     offer = entry.offer
     stock = (offer.cloud, offer.region, entry.zone, entry.instance)
     return None if offer.limit is None else offer.limit - ask.known.held.get(stock, 0)
 
 
 def new_lot(pool: Pool, entry: PricedOffer, *, scaled: bool = False) -> Lot:
-    """What is bought for a pool; where an autoscaler sets its size, the fewest nodes it may have."""
+    """The lot that an offer becomes for a pool; an autoscaled pool begins with its minimum of nodes."""
     return Lot(
         pool=pool.name,
         instance=entry.instance,
@@ -178,15 +180,15 @@ def _slices(pool: Pool, entry: PricedOffer) -> tuple[MarketSlice, ...]:
 
 
 def node_group(pool: Pool, offer: Offer) -> NodeGroup:
-    """What an autoscaler is told of a pool on machines of this offer."""
+    """What an autoscaler is told about a pool on machines of this offer."""
     return NodeGroup(least=pool.least, most=pool.most, cpu=offer.cpu, memory_gib=offer.memory_gib)
 
 
 def cpu_for_pods(offer: Offer) -> float:
-    """Cores that pods can ask for on a node; 0 where the machine's cores are not known."""
+    """Cores that Pods can request on a node, an estimate; 0 if the machine's cores are unknown."""
     return max(0.0, offer.cpu * (1 - RESERVED_CPU_SHARE) - RESERVED_CPU - DAEMONS_CPU)
 
 
 def gib_for_pods(offer: Offer) -> float:
-    """Memory that pods can ask for on a node (GiB); 0 where the machine's is not known."""
+    """Memory that Pods can request on a node (GiB), an estimate; 0 if the machine's memory is unknown."""
     return max(0.0, offer.memory_gib * (1 - RESERVED_SHARE) - RESERVED_GIB - EVICTION_GIB - DAEMONS_GIB)

@@ -1,4 +1,4 @@
-"""A plan tells what a wish would get now, what was left out, and what weighs on the choice, as a pure function."""
+"""A plan shows what a wish would get now, what was left out, and why, without any side effect."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wire import WireStruct
 from schemas.wish import Need, Wish
-from services.clouds.existing_cluster import Standing
+from services.clouds.existing_cluster import ExistingCluster
 from services.market.capacity import INTERRUPTION_HOURS, REFUSAL_FACTOR, interruptions, refusal_weight
 from services.provisioning.placement.adoption import rank_existing
 from services.provisioning.placement.exclusions import Exclusion, exclusions
@@ -23,15 +23,15 @@ EXISTS_ALREADY = "it stands already"
 
 
 class PlacementChoice(WireStruct, frozen=True, kw_only=True):
-    """One placement that would do."""
+    """One possible placement."""
 
     placement: Placement
     price_per_hour: float
-    """USD, the whole cluster: what is paid."""
+    """USD, the whole cluster: the price paid."""
     counts_as: float
-    """USD: what it is compared by."""
+    """USD, the price it is compared by."""
     because: str
-    """Why it counts as that."""
+    """Why the two differ."""
 
 
 class HeldMachines(WireStruct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class HeldMachines(WireStruct, frozen=True, kw_only=True):
 
 
 class RecentRefusal(WireStruct, frozen=True, kw_only=True):
-    """What a place did not give, or took away, lately."""
+    """What a region recently refused or interrupted."""
 
     cloud: str
     region: str
@@ -54,7 +54,7 @@ class RecentRefusal(WireStruct, frozen=True, kw_only=True):
 
 
 class PlannedPool(WireStruct, frozen=True, kw_only=True):
-    """Workers that stand; empty where it is not told."""
+    """The nodes of an existing pool; empty fields are unknown."""
 
     pool: str
     nodes: int
@@ -64,7 +64,7 @@ class PlannedPool(WireStruct, frozen=True, kw_only=True):
 
 
 class PlannedAdoption(WireStruct, frozen=True, kw_only=True):
-    """What others made and shall be taken in, as it tells it itself; empty where it does not."""
+    """An existing cluster that would be adopted, as its object describes it; empty fields are unknown."""
 
     name: str
     cloud: str
@@ -72,13 +72,13 @@ class PlannedAdoption(WireStruct, frozen=True, kw_only=True):
     kubernetes_version: str
     pools: tuple[PlannedPool, ...]
     nodes: int | None
-    """Of all pools, where those are not told."""
-    taken_by: str
-    """The cluster as which it is taken in already."""
+    """Of all pools, if the object does not name them."""
+    adopted_as: str
+    """The cluster that has adopted it already."""
 
 
 class Plan(WireStruct, frozen=True, kw_only=True):
-    """What one cluster would get if it were asked for now."""
+    """What one cluster would get if it were requested now."""
 
     tenant: str
     name: str
@@ -92,13 +92,13 @@ class Plan(WireStruct, frozen=True, kw_only=True):
     held: tuple[HeldMachines, ...] = ()
     refused: tuple[RecentRefusal, ...] = ()
     denied: tuple[str, ...] = ()
-    """Clouds that refused the tenant's credential to another cluster lately."""
-    stands: PlannedAdoption | None = None
-    """What would be taken in, where that is asked for and it is there."""
+    """Clouds that recently refused the tenant's credential to another cluster."""
+    existing: PlannedAdoption | None = None
+    """The existing cluster, if one is to be adopted and exists."""
 
 
 def plan(wish: Wish, market: OfferIndex, reach: CloudReach, known: MarketKnowledge) -> Plan:
-    """What the wish would get, by the very ranking that founds it."""
+    """What the wish would get, by the same ranking that launches it."""
     ranked, asked = rank(wish, market, reach, known=known, most=MOST_RANKED), offer_query(wish, reach, known=known)
     return Plan(
         tenant=wish.tenant,
@@ -114,8 +114,8 @@ def plan(wish: Wish, market: OfferIndex, reach: CloudReach, known: MarketKnowled
     )
 
 
-def adoption_plan(wish: Wish, there: Standing, market: OfferIndex) -> Plan:
-    """What of a cluster that stands would be taken in, by the very comparison that does it."""
+def adoption_plan(wish: Wish, there: ExistingCluster, market: OfferIndex) -> Plan:
+    """How an existing cluster would be adopted, by the same comparison that adopts it."""
     ranked = rank_existing(wish, there, market, (), EPOCH)
     return Plan(
         tenant=wish.tenant,
@@ -132,11 +132,11 @@ def adoption_plan(wish: Wish, there: Standing, market: OfferIndex) -> Plan:
         ),
         reason=ranked.reason,
         message=ranked.message,
-        stands=_planned_adoption(wish.need.adopts, there),
+        existing=_planned_adoption(wish.need.adopts, there),
     )
 
 
-def _planned_adoption(name: str, there: Standing) -> PlannedAdoption:
+def _planned_adoption(name: str, there: ExistingCluster) -> PlannedAdoption:
     return PlannedAdoption(
         name=name,
         cloud=there.cloud,
@@ -144,17 +144,17 @@ def _planned_adoption(name: str, there: Standing) -> PlannedAdoption:
         kubernetes_version=there.version,
         pools=tuple(PlannedPool(**each._asdict()) for each in there.pools),
         nodes=there.nodes,
-        taken_by=there.taken_by,
+        adopted_as=there.adopted_as,
     )
 
 
 def impossible_plan(wish: Wish, reason: str, message: str) -> Plan:
-    """The plan of a wish that nothing here can found."""
+    """The plan of a wish that no back end here can serve."""
     return Plan(tenant=wish.tenant, name=wish.name, need=wish.need, reason=reason, message=message)
 
 
 def knowledge_after(known: MarketKnowledge, planned: Iterable[Plan]) -> MarketKnowledge:
-    """The same, once each of these has got its first choice."""
+    """The knowledge of the market once each of these plans has got its first choice."""
     taken = Counter(known.held)
     for each in planned:
         for choice in each.choices[:1]:
@@ -174,7 +174,7 @@ def _choice(asked: OfferQuery, placement: Placement) -> PlacementChoice:
 
 
 def _price_factors(asked: OfferQuery, seen: CapacitySeen, lot: Lot) -> Iterator[str]:
-    """What makes one lot count as dearer than it is, for people."""
+    """Why a lot compares as more expensive than it is, for people."""
     named = f"{lot.instance} spot" if lot.spot else lot.instance
     if against := refusal_weight(seen, lot, spot=lot.spot, now=asked.known.now):
         yield f"{named} was refused lately: {1 + REFUSAL_FACTOR * against:.2f} times"
@@ -184,7 +184,7 @@ def _price_factors(asked: OfferQuery, seen: CapacitySeen, lot: Lot) -> Iterator[
 
 def _held_machines(asked: OfferQuery, market: OfferIndex) -> Iterator[HeldMachines]:
     for pool in {(each.accelerator, each.accelerators_per_node): each for each in asked.need.pools}.values():
-        shelf = market.shelf(pool.accelerator, pool.accelerators_per_node)
+        shelf = market.by_region(pool.accelerator, pool.accelerators_per_node)
         offers = {entry.offer: None for place in sorted(shelf) for entry in shelf[place] if entry.offer.limit}
         for offer in offers:
             held = asked.known.held.get((offer.cloud, offer.region, offer.zone, offer.instance), 0)

@@ -1,6 +1,6 @@
-"""Placement answers which offers satisfy a wish, best first, as a pure function.
+"""Ranks the placements that satisfy a wish, best first.
 
-The price is that of the machines; what moving data to them costs (egress) is not in any catalog, and is left out.
+The price is that of the machines; the price of moving data to them (egress) is in no catalog, and is left out.
 """
 
 import math
@@ -38,16 +38,16 @@ from services.provisioning.placement.predicates import (
 SortKey = tuple[float, bool, str, str, tuple[tuple[str, str], ...]]
 SortedCombination = tuple[SortKey, Combination]
 NOTHING_FITS = "NoOfferFits"
-"""The reason where no offer is what was asked for, whatever it costs and whoever has it."""
+"""The reason if no offer is what was asked for, whatever its price and whoever has it."""
 MOST_RANKED = 10
-"""Placements that are looked at: the best is taken, the next tells what it saved."""
+"""Placements that are ranked: the best is taken, the next one shows what it saved."""
 UNIT_PRICE: Callable[[PricedOffer], float] = itemgetter(0)
 
 
 def offer_query(
     wish: Wish, reach: CloudReach, tried: Sequence[Attempt] = (), *, known: MarketKnowledge = NOTHING_KNOWN
 ) -> OfferQuery:
-    """What a wish asks the market, with what its failures have closed to it."""
+    """The query of a wish, with what its failures have closed."""
     counting = (mark for attempt in tried if still_counts(attempt, known.now) for mark in closed_slices(attempt))
     return OfferQuery(at_largest_size(wish.need), reach, wish.need.max_price_per_hour, frozenset(counting), known)
 
@@ -61,7 +61,7 @@ def rank(  # noqa: PLR0913 - the wish, and everything it is held against
     known: MarketKnowledge = NOTHING_KNOWN,
     most: int | None = None,
 ) -> Ranked:
-    """The placements that satisfy the wish (`most` of them), best first, ties broken by name; or why there is none."""
+    """The placements that satisfy the wish (at most `most`), best first, ties broken by name; or why there is none."""
     asked = offer_query(wish, reach, tried, known=known)
     found = tuple(islice(_best_first(asked, market), most))
     return Ranked(found) if found else Ranked((), *_why_nothing_fits(asked, market, tried))
@@ -74,7 +74,7 @@ def on_demand_first(wish: Wish) -> Wish:
 
 
 def compared_price(asked: OfferQuery, placement: Placement) -> float:
-    """What a placement is compared by: its price, dearer for what was refused or taken away there lately (USD/h)."""
+    """The price a placement is compared by (USD/h): higher for what was recently refused or interrupted there."""
     seen = asked.known.signals.get((placement.cloud, placement.region))
     if seen is None:
         return placement.price_per_hour
@@ -84,7 +84,7 @@ def compared_price(asked: OfferQuery, placement: Placement) -> float:
 
 
 def _best_first(asked: OfferQuery, market: OfferIndex) -> Iterator[Placement]:
-    """What satisfies the ask, best first, made as it is asked for."""
+    """The placements that satisfy the query, best first, computed lazily."""
     heap: list[tuple[SortKey, int, Iterator[SortedCombination] | None, RegionKey, Combination]] = [
         (bound, number, None, place, ()) for number, (bound, place) in enumerate(_candidate_regions(asked, market))
     ]
@@ -109,10 +109,12 @@ def _placement(asked: OfferQuery, place: RegionKey, entries: Combination, market
 
 
 def _candidate_regions(asked: OfferQuery, market: OfferIndex) -> Iterator[tuple[SortKey, RegionKey]]:
-    """Where every pool's kind of machine is offered, and may be bought; with what no combination there comes before."""
+    """Regions that offer every pool's kind of machine, with a lower bound of their sort keys."""
     clouds = {cloud for cloud in asked.need.clouds or asked.reach if cloud in asked.reach} - asked.known.denied
     regions, cap = asked.need.regions, math.inf if asked.cap is None else asked.cap
-    shelves = [(market.shelf(pool.accelerator, pool.accelerators_per_node), pool.nodes) for pool in asked.need.pools]
+    shelves = [
+        (market.by_region(pool.accelerator, pool.accelerators_per_node), pool.nodes) for pool in asked.need.pools
+    ]
     for place in shelves[0][0]:
         wanted = place[0] in clouds and (not regions or place[1] in regions) and place not in asked.closed
         if wanted and all(place in shelf for shelf, _ in shelves):
@@ -122,12 +124,12 @@ def _candidate_regions(asked: OfferQuery, market: OfferIndex) -> Iterator[tuple[
 
 
 def _combinations_in(place: RegionKey, asked: OfferQuery, market: OfferIndex) -> Iterator[SortedCombination]:
-    """One place's combinations, best first."""
+    """One region's combinations, best first."""
     pools, fixed = asked.need.pools, market.control_plane(place)
     cap = None if asked.cap is None else asked.cap - fixed
     columns = [_fitting_offers(place, pool, asked, market) for pool in pools]
     seen = asked.known.signals.get(place)
-    if seen is None and place not in market.limited:
+    if seen is None and place not in market.limited_regions:
         for entries in cheapest_first(columns):
             if cap is not None and _total(pools, entries, UNIT_PRICE) > cap:
                 return  # all that follow cost as much or more
@@ -142,8 +144,8 @@ def _combinations_in(place: RegionKey, asked: OfferQuery, market: OfferIndex) ->
 
 
 def _fitting_offers(place: RegionKey, pool: Pool, asked: OfferQuery, market: OfferIndex) -> Iterator[PricedOffer]:
-    """What one pool can be made of, cheapest first, without what was tried."""
-    entries = market.shelf(pool.accelerator, pool.accelerators_per_node)[place]
+    """The offers that fit one pool, cheapest first."""
+    entries = market.by_region(pool.accelerator, pool.accelerators_per_node)[place]
     return (entry for entry in entries if fits(asked, pool, entry))
 
 
@@ -164,7 +166,7 @@ def _sort_key(
 
 
 def _why_nothing_fits(asked: OfferQuery, market: OfferIndex, tried: Sequence[Attempt]) -> tuple[str, str]:
-    """Which of the things that stand in the way, taken away, would let something through."""
+    """The first obstacle whose removal would let something through."""
     dearest = replace(asked, cap=None)
     if (costs := [placement.most_per_hour for placement in _best_first(dearest, market)]) and asked.cap is not None:
         size = " at its largest size" if asked.need.autoscaled else ""
@@ -182,7 +184,7 @@ def _why_nothing_fits(asked: OfferQuery, market: OfferIndex, tried: Sequence[Att
 
 
 def _most_hopeful(tried: Sequence[Attempt]) -> Attempt:
-    """The last failure that time can mend; if none can be, the last."""
+    """The last failure that time can mend; if there is none, the last."""
     return next((attempt for attempt in reversed(tried) if not cooldown(attempt.reason).final), tried[-1])
 
 
@@ -191,20 +193,20 @@ def _any(asked: OfferQuery, market: OfferIndex) -> bool:
 
 
 def _alternatives(asked: OfferQuery, market: OfferIndex) -> str:
-    """What there is instead: other clouds, machines with another number of accelerators, or what came nearest."""
+    """What could be asked for instead: other clouds, another number of accelerators, or the nearest offer."""
     if asked.need.clouds and asked.reach.keys().isdisjoint(asked.need.clouds):
         other = [f"{out_of_reach(asked, cloud)}; " for cloud in asked.need.clouds if cloud in asked.known.elsewhere]
         selling = market.clouds.intersection(asked.reach) or asked.reach
         return f": {''.join(other)}within reach are {', '.join(sorted(selling))}"
     for pool in asked.need.pools:
-        sold = market.counts(pool.accelerator)
+        sold = market.accelerator_counts(pool.accelerator)
         if sold and pool.accelerators_per_node not in sold:
             return f": machines with {pool.accelerator} have {', '.join(map(str, sold))} of them"
     return _left_out(asked, market)
 
 
 def _left_out(asked: OfferQuery, market: OfferIndex) -> str:
-    """How many ways to buy each rule left out, and the one that came furthest."""
+    """How many offers each rule left out, and the nearest one."""
     left_out = exclusions(asked, market)
     if not left_out:
         return ""
@@ -222,7 +224,7 @@ def _asked_for(need: Need, reach: CloudReach) -> str:
 
 
 def at_largest_size(need: Need) -> Need:
-    """What such a cluster may come to: every pool as large as it may be."""
+    """The need of an autoscaled cluster with every pool at its maximum."""
     if not need.autoscaled:
         return need
     pools = (pool.but(nodes=pool.most, min_nodes=pool.least) for pool in need.pools)

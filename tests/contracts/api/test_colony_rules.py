@@ -11,7 +11,7 @@ from events.kube.resources import COLONIES, CRDS
 from schemas.crds import COLONY, read_colony
 from schemas.placement import Placement
 from services.gateway.wishes import wishes
-from services.kubernetes.version_skew import skips
+from services.kubernetes.version_skew import upgrade_refusal
 from services.provisioning.lifecycle.immutable import possible_change
 from tests.contracts.api import sides
 from tests.contracts.api.asking import ask, until
@@ -131,5 +131,5 @@ def _need(change):
 def test_nothing_is_refused_that_provisioning_would_follow(change):
     need, wanted = _need({}), _need(change)
     placement = Placement(cloud="aws", region="us-east-1", lots=(LOT,))
-    version = skips(need.kubernetes_version, need.kubernetes_version, wanted.kubernetes_version)
+    version = upgrade_refusal(need.kubernetes_version, need.kubernetes_version, wanted.kubernetes_version)
     assert version or possible_change(need, wanted, lambda _: placement)[1]

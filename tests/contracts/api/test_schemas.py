@@ -29,7 +29,7 @@ from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, PoolTaint, Wish
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
-from services.clouds.manifests import SPELT, health_check
+from services.clouds.manifests import HEALTH_CHECK_SPECS, health_check
 from services.clouds.port import Cloud
 from services.clouds.topology import topology
 from services.gateway.kubeconfig.controller import Kubeconfigs
@@ -211,7 +211,7 @@ async def test_cluster_apis_real_schemas_take_a_topology_in_each_version_that_is
         await Capi(kube).resize(_wish(namespace, POOLS[:number], "capi", uid), _attempt("dev", LOTS[:number]), wish.uid)
     assert (await kube.get(CLUSTERS, "train-gpu-1", namespace))["spec"] == found["spec"]
     (check,) = (await kube.list(MACHINEHEALTHCHECKS, namespace)).items
-    for version in SPELT:
+    for version in HEALTH_CHECK_SPECS:
         one = health_check("train-gpu-1", replace(MACHINEHEALTHCHECKS, version=version))
         one["metadata"] = {"name": f"written-in-{version}", "namespace": namespace}
         await kube.create(replace(MACHINEHEALTHCHECKS, version=version), one)

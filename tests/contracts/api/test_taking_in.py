@@ -11,7 +11,7 @@ from schemas.placement import Attempt, Placement
 from schemas.wish import Adopt, Need, Wish
 from services.clouds import adoption
 from services.clouds.k0rdent import K0rdent
-from services.clouds.topology import grown, topology
+from services.clouds.topology import resize_patch, topology
 from services.kubernetes.labels import ATTEMPT, CLUSTER, UID
 from tests.contracts.api.test_schemas import SHARED, _define, _read, strict
 from tests.kube.places import home
@@ -57,16 +57,16 @@ async def test_a_cluster_is_left_as_it_was_but_for_its_size(version, strict, rea
     before = await kube.get(clusters, "theirs", namespace)
 
     for _ in range(2):
-        await adoption.take_in(kube, clusters, wish, TAKEN, ME)
+        await adoption.adopt(kube, clusters, wish, TAKEN, ME)
     marked = (await kube.get(clusters, "theirs", namespace))["metadata"]["labels"]
     assert marked == TEAM | {CLUSTER: "train-gpu", UID: ME, ATTEMPT: "1"}
     for _ in range(2):
-        await adoption.alter(
-            kube, clusters, wish, GROWN, uid=ME, patch=lambda there: grown(there, GROWN.placement.lots)
+        await adoption.patch_adopted(
+            kube, clusters, wish, GROWN, uid=ME, patch=lambda there: resize_patch(there, GROWN.placement.lots)
         )
-    await adoption.hand_back(kube, clusters, wish, GROWN)
+    await adoption.release_adopted(kube, clusters, wish, GROWN)
     with pytest.raises(NotFound):
-        await adoption.hand_back(kube, clusters, wish, GROWN)
+        await adoption.release_adopted(kube, clusters, wish, GROWN)
 
     after = await kube.get(clusters, "theirs", namespace)
     (pool,) = after["spec"]["topology"]["workers"]["machineDeployments"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.clouds import kinds
+from services.clouds import backend_types
 from tests.contracts.clouds.house import House
 from tests.services.sandbox.clouds.conftest import sandbox
 
@@ -11,7 +11,7 @@ OF_A_CLASS = "capi of a class"
 """The same back end, where a ClusterClass is there beside the templates."""
 
 
-@pytest.fixture(params=[*sorted(kinds()), OF_A_CLASS])
+@pytest.fixture(params=[*sorted(backend_types()), OF_A_CLASS])
 def house(request, sandbox):
     """A house over one back end; it goes to work within the test, for a fixture has no virtual time."""
     of_a_class = request.param == OF_A_CLASS

@@ -9,7 +9,7 @@ from events.kube.resources import COLONIES, NODES, PVCS
 from schemas.cluster import Ready, Released, Stalled, Waiting
 from schemas.crds import read_colony
 from schemas.placement import Attempt, Placement
-from services.clouds import kinds
+from services.clouds import backend_types
 from services.gateway.wishes import wishes
 from services.kubernetes.labels import ATTEMPT, CLUSTER, UID
 from tests.contracts.clouds.house import INSTANCE
@@ -37,7 +37,7 @@ async def made(house, nodes=2, **more):
         LOT, pool=wish.need.pools[0].name, instance=INSTANCE, zone="", spot=False, nodes=nodes
     )
     attempt = Attempt(number=1, placement=Placement(cloud="aws", region="r1", lots=(lot,)))
-    await kinds()[house.backend](house.kube).launch(wish, attempt, wish.uid)
+    await backend_types()[house.backend](house.kube).launch(wish, attempt, wish.uid)
     await house.edit_by_hand(THEIRS, FREE_OF_US)
     await house.kube.delete(COLONIES, "theirs", "default")
 
@@ -122,7 +122,7 @@ async def test_of_two_colonies_one_gets_it_and_the_other_once_that_lets_go(house
         await house.ask(nodes=2, name="late", adopt={"name": THEIRS, "nodePricePerHour": PRICE})
         waiting = await house.until(Waiting, name="late")
         assert waiting.reason == "AlreadyExists"
-        assert "is taken in already, as train-gpu" in waiting.message
+        assert "is adopted already, as train-gpu" in waiting.message
         await house.let_go()
         await house.gone()
         await house.until(Ready, name="late")

@@ -6,7 +6,7 @@ import pytest
 
 import services.clouds
 from schemas.cluster import Ready
-from services.clouds import kinds
+from services.clouds import backend_types
 from tests.contracts.clouds.house import House
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
@@ -36,7 +36,7 @@ def dropped(tmp_path, monkeypatch):
 
 
 def test_the_suite_is_played_over_every_file_that_declares_a_back_end(dropped):
-    assert set(kinds()) == {"capi", "k0rdent", dropped}
+    assert set(backend_types()) == {"capi", "k0rdent", dropped}
 
 
 async def test_what_is_dropped_in_founds_clusters(sandbox, dropped):

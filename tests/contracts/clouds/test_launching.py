@@ -9,7 +9,7 @@ from events.kube.client import Kube, Request, Response
 from events.kube.resources import COLONIES
 from schemas.crds import read_colony
 from schemas.placement import Attempt, Placement
-from services.clouds import kinds
+from services.clouds import backend_types
 from services.gateway.wishes import wishes
 from services.sandbox.seeds.kinds import KINDS
 from tests.contracts.clouds.house import House
@@ -46,7 +46,7 @@ class Launch:
         self.house, self.wish, self.attempt = house, wish, attempt
 
     async def by(self, transport: Any) -> None:
-        backend = kinds()[self.house.backend](Kube(transport, random=lambda: 0.5))
+        backend = backend_types()[self.house.backend](Kube(transport, random=lambda: 0.5))
         await backend.launch(self.wish, self.attempt, self.wish.uid)
 
     async def made(self) -> dict[str, str]:

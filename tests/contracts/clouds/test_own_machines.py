@@ -8,7 +8,7 @@ import yaml
 from events.errors import Denied, NoCapacity
 from events.kube.resources import CLUSTERDEPLOYMENTS, CONFIGMAPS, CREDENTIALS
 from schemas.cluster import Ready, Waiting
-from services.clouds.claims import claim, listed
+from services.clouds.claims import claim_machines, machines_offered_as
 from tests.contracts.clouds.house import INSTANCE, House
 from tests.samples import LOT
 
@@ -109,7 +109,9 @@ async def deployment(house, name):
 
 async def test_of_two_who_claim_at_once_each_machine_is_one_ones_alone(house):
     one, other = await deployment(house, "one"), await deployment(house, "other")
-    got = await asyncio.gather(*(claim(house.kube, each, MACHINES, 2) for each in (one, other)), return_exceptions=True)
+    got = await asyncio.gather(
+        *(claim_machines(house.kube, each, MACHINES, 2) for each in (one, other)), return_exceptions=True
+    )
     (short,) = (each for each in got if isinstance(each, NoCapacity))
     assert short.message == "1 of 2 machines are free"
     assert sum(isinstance(each, list) for each in got) == 1
@@ -117,12 +119,12 @@ async def test_of_two_who_claim_at_once_each_machine_is_one_ones_alone(house):
 
 async def test_who_claims_again_gets_the_same_even_if_others_are_free_by_then(house):
     one, other = await deployment(house, "one"), await deployment(house, "other")
-    await claim(house.kube, one, MACHINES, 1)
-    mine = await claim(house.kube, other, MACHINES, 1)
+    await claim_machines(house.kube, one, MACHINES, 1)
+    mine = await claim_machines(house.kube, other, MACHINES, 1)
     await house.kube.delete(CLUSTERDEPLOYMENTS, "one", "default")
     await asyncio.sleep(1)
     assert (
-        await claim(house.kube, other, MACHINES, 1)
+        await claim_machines(house.kube, other, MACHINES, 1)
         == mine
         == [{"address": "10.0.0.1", "user": "ubuntu", "useSudo": True}]
     )
@@ -131,5 +133,5 @@ async def test_who_claims_again_gets_the_same_even_if_others_are_free_by_then(ho
 @pytest.mark.parametrize("said", [{}, {"machines": "10.0.0.1"}, {"machines": [{"port": 22}]}])
 def test_machines_without_an_address_are_named_as_what_is_wrong(said):
     with pytest.raises(Denied, match="each with an address and a pool") as denied:
-        listed(said, LOT)
+        machines_offered_as(said, LOT)
     assert denied.value.reason == "BadConfiguration"

@@ -16,7 +16,7 @@ from schemas.addon import AddonHealthy, ApplyAddon, CheckAddon, WithdrawAddon
 from schemas.subjects import Key
 from schemas.wish import digest
 from services.addons.act import act
-from services.clients.workload_clusters import Workloads
+from services.clients.workload_clusters import WorkloadClusters
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
 
@@ -102,7 +102,7 @@ class House:
     def __init__(self, api: Api) -> None:
         self._roads = [Road(api, cluster) for cluster in ("management", "w")]
         self.management, self.workload = (Kube(road, random=lambda: 0.5) for road in self._roads)
-        self.workloads = Workloads(self.management, self._open)
+        self.workloads = WorkloadClusters(self.management, self._open)
         self.ends = False
         self.act = act(self.management, self.workloads, lambda *_: self.ends)
         self.digest = ""

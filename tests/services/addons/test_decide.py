@@ -22,7 +22,7 @@ from schemas.addon import (
     Withdrawn,
 )
 from schemas.entity import Due, Wake
-from services.addons.decide import HEALTHY_WITHIN, LAST_LOOK, RETRY_AFTER, decide
+from services.addons.decide import HEALTHY_WITHIN, LAST_CHECK, RETRY_AFTER, decide
 from services.addons.todo import todo
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -110,7 +110,7 @@ def test_what_takes_too_long_is_asked_once_more_what_it_waits_for():
     last = overdue()
     assert isinstance(last, Applying)
     assert todo(last) == (
-        ApplyAddon("acme", "train", "train-a", "driver", "d1", "k1", overdue=True), Wake(LATE + LAST_LOOK),
+        ApplyAddon("acme", "train", "train-a", "driver", "d1", "k1", overdue=True), Wake(LATE + LAST_CHECK),
     )  # fmt: skip
     assert tell(last, Due(), now=LATE) is last
     assert isinstance(tell(last, AddonHealthy("d1"), now=LATE), Applied)
@@ -126,7 +126,7 @@ def test_what_is_not_healthy_in_time_is_degraded_for_what_it_waits_for_and_tried
 
 @pytest.mark.parametrize(("told", "why"), [("", ""), ("no such kind", ": no such kind")])
 def test_where_nobody_can_say_what_it_waits_for_it_is_degraded_all_the_same(told, why):
-    degraded = tell(overdue(AddonPending("d1", told)), Due(), now=LATE + LAST_LOOK)
+    degraded = tell(overdue(AddonPending("d1", told)), Due(), now=LATE + LAST_CHECK)
     assert (type(degraded), degraded.message) == (Degraded, f"not healthy within 10 minutes{why}")
 
 

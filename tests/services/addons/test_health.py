@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.addons.health import Health, health
+from services.addons.health import ObjectHealth, health
 
 
 def seen(kind, status=None, spec=None, generation=1):
@@ -48,7 +48,7 @@ WAITING = [
 
 @pytest.mark.parametrize("thing", WELL, ids=lambda o: o["kind"])
 def test_what_is_there_and_works_is_well(thing):
-    assert health(thing) == Health(well=True)
+    assert health(thing) == ObjectHealth(well=True)
 
 
 @pytest.mark.parametrize(("thing", "message"), WAITING, ids=lambda o: o["kind"] if isinstance(o, dict) else "")
@@ -60,4 +60,4 @@ def test_what_does_not_work_yet_says_what_it_waits_for(thing, message):
 
 def test_a_failed_job_will_not_become_well_by_waiting():
     verdict = health(seen("Job", condition("Failed", message="BackoffLimitExceeded")))
-    assert verdict == Health(well=False, message="Job/x: BackoffLimitExceeded", failed=True)
+    assert verdict == ObjectHealth(well=False, message="Job/x: BackoffLimitExceeded", failed=True)

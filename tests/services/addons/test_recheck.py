@@ -9,7 +9,7 @@ from events.errors import TryLater
 from events.kube.resources import CONFIGMAPS, CRDS, DEPLOYMENTS
 from schemas.addon import AddonLost, CheckAddon
 from services.addons import recheck
-from services.addons.recheck import EVERY, KEPT, UNWELL, Checks
+from services.addons.recheck import EVERY, KEPT_PERIODS, UNHEALTHY_CHECKS, Rechecks
 from tests.services.addons.house import CONFIG, DEPLOYMENT, KIND, UNKNOWN
 
 
@@ -50,8 +50,8 @@ async def test_what_is_unhealthy_for_a_while_is_missed_and_not_at_once(house):
     await house.on("driver", DEPLOYMENT)
     assert await house.check() == EVERY
     await ready(house, 0)
-    looks = [await house.check() for _ in range(UNWELL)]
-    assert looks == [EVERY] * (UNWELL - 1) + [(AddonLost(house.digest, "Deployment/driver: 0 of 1 ready"),)]
+    looks = [await house.check() for _ in range(UNHEALTHY_CHECKS)]
+    assert looks == [EVERY] * (UNHEALTHY_CHECKS - 1) + [(AddonLost(house.digest, "Deployment/driver: 0 of 1 ready"),)]
 
 
 async def test_what_is_healthy_again_in_between_is_not_missed(house):
@@ -72,7 +72,7 @@ async def test_a_cluster_that_cannot_be_seen_misses_nothing(house):
         raise TryLater("away", 0.1)
 
     house.meets(away)
-    assert [await house.check() for _ in range(UNWELL + 1)] == [EVERY] * (UNWELL + 1)
+    assert [await house.check() for _ in range(UNHEALTHY_CHECKS + 1)] == [EVERY] * (UNHEALTHY_CHECKS + 1)
 
 
 async def test_of_a_cluster_that_ends_nothing_is_missed(house):
@@ -93,7 +93,7 @@ async def test_an_addon_of_other_contents_is_not_missed(house):
 
 async def test_of_very_many_each_is_looked_at_less_often(monkeypatch):
     monkeypatch.setattr(recheck, "AT_ONCE", 1 / EVERY)
-    checks = Checks(None, None, lambda *_: False)
+    checks = Rechecks(None, None, lambda *_: False)
     waits = []
     for number in range(4):
         with pytest.raises(TryLater) as later:
@@ -104,9 +104,9 @@ async def test_of_very_many_each_is_looked_at_less_often(monkeypatch):
 
 @pytest.mark.looptime
 async def test_what_is_looked_at_no_more_is_forgotten():
-    checks = Checks(None, None, lambda *_: True)
+    checks = Rechecks(None, None, lambda *_: True)
     for number in (1, 2):
         with suppress(TryLater):
             await checks.check(CheckAddon("acme", "train", f"c{number}", "driver", "d", "k"))
-        await asyncio.sleep((KEPT + 1) * EVERY)
+        await asyncio.sleep((KEPT_PERIODS + 1) * EVERY)
     assert [name[1] for name in checks._looked] == ["c2"]

@@ -11,7 +11,7 @@ from schemas.placement import Attempt, Placement
 from schemas.subjects import Key
 from schemas.teardown import Cleaning
 from schemas.wish import AddonRef, Adopt, Need, Pool, Wish
-from services.addons.service import on_cleaning, on_cluster
+from services.addons.service import addon_events, cleaning_events
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 NEED = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),))
@@ -28,14 +28,14 @@ READY = Ready(
 
 
 def test_what_is_asked_for_is_wanted_and_what_is_asked_for_no_more_is_not():
-    told = dict(on_cluster(NAMES, READY))
+    told = dict(addon_events(NAMES, READY))
     assert isinstance(told[JOBS], AddonWanted)
     assert told[DRIVER] == AddonUnwanted("c1.1", dropped=True, stays=True, as_of=T0)
 
 
 def test_with_the_cluster_all_of_them_are_lost():
     gone = Released(uid="c1.1", correlation="c1", wish=WISH, since=T0, because="Deleted")
-    assert {key: event.lost for key, event in on_cluster(NAMES, gone)} == {JOBS: True, DRIVER: True}
+    assert {key: event.lost for key, event in addon_events(NAMES, gone)} == {JOBS: True, DRIVER: True}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_where_the_cluster_ends_all_go_the_last_first_and_heed_others_where_it_g
     order = Cleaning(
         uid="c1.1", correlation="c1", wish=wish, why="Deleted", deadline=T0, addons=("driver", "jobs"), lent=lent
     )
-    assert list(on_cleaning(("teardown", "cleaning", "acme", "train-a"), order)) == [
+    assert list(cleaning_events(("teardown", "cleaning", "acme", "train-a"), order)) == [
         (JOBS, AddonUnwanted("c1.1", stays=stays)),
         (DRIVER, AddonUnwanted("c1.1", stays=stays)),
     ]

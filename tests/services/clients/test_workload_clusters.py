@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from events.errors import Denied
 from events.kube.auth import transport_of
 from events.kube.client import Kube
-from services.clients.workload_clusters import Keyless, Workloads
+from services.clients.workload_clusters import NoKubeconfigYet, WorkloadClusters
 from services.sandbox.api.server.kubeconfig import kubeconfig
 
 GOOD = kubeconfig("https://10.0.0.1:6443", "x", "").replace("certificate-authority-data: ''", "")
@@ -35,7 +35,7 @@ def held(value):
 
 
 async def opened(secret):
-    workloads = Workloads(Management(secret), opener)
+    workloads = WorkloadClusters(Management(secret), opener)
     try:
         return await workloads.open("acme", "k")
     finally:
@@ -106,7 +106,7 @@ async def test_what_is_no_kubeconfig_is_refused_in_one_sentence(what):
 
 @pytest.mark.parametrize("secret", [{}, {"data": None}, {"data": {}}, {"data": {"value": ""}}])
 async def test_one_that_is_not_there_yet_is_waited_for(secret):
-    with pytest.raises(Keyless, match="holds no kubeconfig under the key value yet"):
+    with pytest.raises(NoKubeconfigYet, match="holds no kubeconfig under the key value yet"):
         await opened(secret)
 
 
@@ -123,6 +123,6 @@ LINES = st.lists(st.sampled_from([*GOOD.splitlines(), "- a", "  x: [1]", "a: *b"
 async def test_any_bytes_at_all_open_a_cluster_or_are_a_fault(value):
     try:
         found = await opened(held(value))
-    except (Denied, Keyless):
+    except (Denied, NoKubeconfigYet):
         return
     assert isinstance(found, Kube)

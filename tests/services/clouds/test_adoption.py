@@ -10,7 +10,7 @@ from events.kube.client import Response
 from events.kube.resources import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS
 from schemas.placement import Attempt, Placement
 from schemas.wish import Adopt, OnRelease
-from services.clouds.adoption import hand_back, take_in
+from services.clouds.adoption import adopt, release_adopted
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from tests.samples import LOT, cluster_class
@@ -64,21 +64,21 @@ async def test_taken_in_twice_is_taken_in_once_and_handed_back_it_is_as_it_was(s
 
 @pytest.mark.parametrize("other", [{"uid": "u2.1"}, {"name": "late"}], ids=["incarnation", "cluster"])
 async def test_what_bears_the_marks_of_another_is_refused_and_not_let_go(server, wish, theirs, other):
-    await take_in(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, UID)
+    await adopt(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, UID)
     late = msgspec.structs.replace(wish, cluster="late") if "name" in other else wish
-    with pytest.raises(Denied, match="ClusterDeployment theirs is taken in already, as train-a"):
-        await take_in(server, CLUSTERDEPLOYMENTS, late, ATTEMPT, other.get("uid", UID))
+    with pytest.raises(Denied, match="ClusterDeployment theirs is adopted already, as train-a"):
+        await adopt(server, CLUSTERDEPLOYMENTS, late, ATTEMPT, other.get("uid", UID))
     with pytest.raises(NotFound, match="bears no mark"):
-        await hand_back(server, CLUSTERDEPLOYMENTS, wish, msgspec.structs.replace(ATTEMPT, number=2))
+        await release_adopted(server, CLUSTERDEPLOYMENTS, wish, msgspec.structs.replace(ATTEMPT, number=2))
     assert (await theirs())["metadata"]["labels"] == LABELS | MARKS
 
 
 async def test_of_two_who_find_it_free_one_is_told_to_look_again(server, wish, theirs):
     free = Response(200, {}, msgspec.json.encode(await theirs()))
-    await take_in(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, UID)
+    await adopt(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, UID)
     server.transport.instead["GET"] = free
     with pytest.raises(TryLater, match="has just been changed"):
-        await take_in(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, "u2.1")
+        await adopt(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, "u2.1")
     server.transport.instead.clear()
     assert (await theirs())["metadata"]["labels"] == LABELS | MARKS
 
@@ -92,19 +92,20 @@ async def test_what_is_not_there_is_not_made(server, wish):
 async def test_it_is_deleted_where_that_is_asked_for_if_it_still_is_ours(server, wish, theirs):
     await hand_back_all(server, adopting(wish, OnRelease.DELETE))
     assert (await theirs())["metadata"]["labels"] == LABELS
-    await take_in(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, UID)
+    await adopt(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, UID)
     await hand_back_all(server, adopting(wish, OnRelease.DELETE))
     assert (await server.list(CLUSTERDEPLOYMENTS, "default")).items == ()
 
 
 @pytest.mark.parametrize("which", ["another of theirs", "one that came to nothing"])
 async def test_the_word_that_one_shall_be_deleted_is_said_of_that_very_one(server, wish, theirs, which):
-    await take_in(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, UID)
+    await adopt(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, UID)
     ending, tried = adopting(wish, OnRelease.DELETE), msgspec.structs.replace(ATTEMPT, reason="NeverReady")
     if which == "another of theirs":
-        adopt = msgspec.structs.replace(ending.need.adopt, name="others")
-        ending, tried = msgspec.structs.replace(ending, need=msgspec.structs.replace(ending.need, adopt=adopt)), ATTEMPT
-    await hand_back(server, CLUSTERDEPLOYMENTS, ending, tried)
+        others = msgspec.structs.replace(ending.need.adopt, name="others")
+        need = msgspec.structs.replace(ending.need, adopt=others)
+        ending, tried = msgspec.structs.replace(ending, need=need), ATTEMPT
+    await release_adopted(server, CLUSTERDEPLOYMENTS, ending, tried)
     assert (await theirs())["metadata"]["labels"] == LABELS
 
 
@@ -112,12 +113,12 @@ async def hand_back_all(server, wish):
     """Until nothing is left to hand back."""
     with suppress(NotFound):
         for _ in range(3):
-            await hand_back(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT)
+            await release_adopted(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT)
         raise AssertionError("it is still there")
 
 
 async def test_a_deployment_is_resized_in_its_number_of_workers_alone(server, wish, theirs):
-    await take_in(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, UID)
+    await adopt(server, CLUSTERDEPLOYMENTS, wish, ATTEMPT, UID)
     await K0rdent(server).resize(wish, larger(5), UID)
     assert (await theirs())["spec"]["config"] == CONFIG | {"workersNumber": 5}
 

@@ -9,7 +9,7 @@ from schemas.placement import Attempt, NodeGroup, Placement
 from schemas.wish import Need, PoolTaint, ScaledBy
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
-from services.clouds.node_config import annotations, pool_of
+from services.clouds.node_config import autoscaler_annotations, pool_of
 from services.clouds.topology import topology
 from tests.samples import LOT, POOL, cluster_class
 
@@ -54,15 +54,15 @@ def bounds(annotated):
 
 
 def test_it_is_told_the_bounds_and_all_that_is_known_of_a_node(asked):
-    assert annotations(BOUND, pool_of(asked, BOUND)) == TOLD
+    assert autoscaler_annotations(BOUND, pool_of(asked, BOUND)) == TOLD
 
 
 def test_what_is_not_known_of_a_node_is_left_out(asked):
     bare = replace(BOUND, group=NodeGroup(least=1, most=5), accelerator="MI300X")
-    told = annotations(bare, replace(ASKED, taints=(), disk_gib=0))
+    told = autoscaler_annotations(bare, replace(ASKED, taints=(), disk_gib=0))
     assert told.keys() == TOLD.keys() - {f"{CAPACITY}/{name}" for name in ("cpu", "memory", "ephemeral-disk", "taints")}
     assert told[f"{CAPACITY}/gpu-type"] == "amd.com/gpu"
-    assert annotations(LOT, pool_of(asked, LOT)) == {}
+    assert autoscaler_annotations(LOT, pool_of(asked, LOT)) == {}
 
 
 async def test_a_templates_pool_bears_them_and_no_replicas(server, asked):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.clouds.conditions import CAPACITY, DENIED, QUOTA, conditions, failure
+from services.clouds.conditions import CAPACITY, DENIED, QUOTA, conditions, failure_reason
 
 
 def seen(status="True", generation=1, observed=1, own=None):
@@ -46,8 +46,8 @@ def test_a_condition_that_lacks_its_words_is_unknown():
 )
 def test_a_clouds_own_code_inside_a_message_says_what_it_means_for_the_next_offer(codes, reason):
     for code in codes:
-        assert failure(f"failed to create Machine: api error {code}: sorry") == reason
+        assert failure_reason(f"failed to create Machine: api error {code}: sorry") == reason
 
 
 def test_a_message_without_a_code_is_no_failure():
-    assert failure("waiting for infrastructure to be ready") == ""
+    assert failure_reason("waiting for infrastructure to be ready") == ""

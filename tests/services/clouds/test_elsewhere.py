@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from events.errors import Denied, TryLater
-from services.clouds import elsewhere
+from services.clouds import reachable_elsewhere
 
 
 class Backend:
@@ -26,9 +26,9 @@ def asked(wish):
 
 async def test_each_cloud_is_told_with_the_first_back_end_by_name_that_reaches_it(asked):
     clouds = {"own": Backend("aws"), "b": Backend("gcp", "rack"), "a": Backend("gcp")}
-    assert await elsewhere(asked, clouds) == {"gcp": "a", "rack": "b"}
+    assert await reachable_elsewhere(asked, clouds) == {"gcp": "a", "rack": "b"}
 
 
 @pytest.mark.parametrize("fault", [Denied("there is no template"), TryLater("it is away")], ids=["denied", "away"])
 async def test_one_that_cannot_tell_is_passed_over(asked, fault):
-    assert await elsewhere(asked, {"a": Backend(fault=fault), "b": Backend("gcp")}) == {"gcp": "b"}
+    assert await reachable_elsewhere(asked, {"a": Backend(fault=fault), "b": Backend("gcp")}) == {"gcp": "b"}

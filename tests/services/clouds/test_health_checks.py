@@ -8,7 +8,13 @@ import pytest
 from events.kube.resources import CLUSTERCLASSES, CONFIGMAPS, CRDS, MACHINEHEALTHCHECKS
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
-from services.clouds.manifests import BROKEN, SPELT, START_UP, declares, health_check
+from services.clouds.manifests import (
+    HEALTH_CHECK_SPECS,
+    NOT_READY_TIMEOUT,
+    STARTUP_TIMEOUT,
+    declares_health_check,
+    health_check,
+)
 from services.provisioning.lifecycle.launch import JOIN_LIMIT
 from tests.samples import LOT, cluster_class
 
@@ -58,7 +64,7 @@ async def test_a_class_keeps_its_own(server, wish, name):
     await server.create(CLUSTERCLASSES, with_check(name))
     await Capi(server).launch(wish, ATTEMPT, UID)
     assert await checks(server) == ()
-    assert not declares(cluster_class())
+    assert not declares_health_check(cluster_class())
 
 
 async def test_where_the_kind_is_not_served_the_cluster_is_founded_without(server, wish):
@@ -90,7 +96,7 @@ async def test_another_size_leaves_it_alone(server, wish):
 
 
 def test_a_machine_that_breaks_or_never_starts_is_replaced_before_its_cluster_is_given_up():
-    assert BROKEN < START_UP < JOIN_LIMIT.total_seconds()
+    assert NOT_READY_TIMEOUT < STARTUP_TIMEOUT < JOIN_LIMIT.total_seconds()
 
 
 def test_what_is_done_to_one_befalls_no_other():
@@ -100,7 +106,7 @@ def test_what_is_done_to_one_befalls_no_other():
 
 
 def test_both_versions_say_the_same():
-    now, before = (health_check("c", replace(MACHINEHEALTHCHECKS, version=each))["spec"] for each in SPELT)
+    now, before = (health_check("c", replace(MACHINEHEALTHCHECKS, version=each))["spec"] for each in HEALTH_CHECK_SPECS)
     assert now.pop("remediation") == {"triggerIf": {"unhealthyLessThanOrEqualTo": before.pop("maxUnhealthy")}}
     checks = now.pop("checks")
     assert before.pop("nodeStartupTimeout") == f"{checks['nodeStartupTimeoutSeconds']}s"

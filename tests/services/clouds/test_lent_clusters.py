@@ -89,7 +89,7 @@ async def test_one_that_is_not_what_was_bought_is_left_alone(server, wish, pool,
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (f"pool: {LOT.instance}", "a cluster that is lent stands as it is: take it out of the Colony to give it back"),
+        (f"pool: {LOT.instance}", "a cluster that is lent keeps its size: take it out of the Colony to release it"),
         (f"machines: [{{address: 10.0.0.1, pool: {LOT.instance}}}, {{address: 10.0.0.2, pool: {LOT.instance}}}]",
          "a cluster on machines of one's own keeps those it has: add another cluster"),
     ],

@@ -3,7 +3,7 @@
 import pytest
 
 from schemas.placement import Attempt, Placement
-from services.clouds.manifest_patches import sized
+from services.clouds.manifest_patches import size_patches
 from tests.samples import LOT
 
 ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="r", lots=(LOT,)))
@@ -38,8 +38,8 @@ def test_the_patch_says_the_number_of_nodes_and_nothing_else(shape, patch):
         nodes = attempt.placement.lots[0].nodes
         return [control_plane(nodes), shape(nodes)]
 
-    assert sized(render, ATTEMPT) == [(shape(2), patch)]
+    assert size_patches(render, ATTEMPT) == [(shape(2), patch)]
 
 
 def test_a_template_that_does_not_say_it_has_nothing_to_patch():
-    assert sized(lambda _: [control_plane(2)], ATTEMPT) == []
+    assert size_patches(lambda _: [control_plane(2)], ATTEMPT) == []

@@ -13,7 +13,7 @@ from schemas.wish import Need, PoolTaint
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from services.clouds.manifests import render
-from services.clouds.node_config import labels, pool_told, taint_list, taints, worker_args
+from services.clouds.node_config import labels, pool_name, taint_list, taints, worker_args
 from tests.samples import LOT, POOL
 
 ASKED = msgspec.structs.replace(
@@ -54,14 +54,14 @@ async def test_a_machine_hands_the_name_of_its_pool_on_to_its_node(server, wish)
     await Capi(server).launch(wish, ATTEMPT, UID)
     made = await server.get(MACHINEDEPLOYMENTS, "train-a-1-workers", "default")
     given = made["spec"]["template"]["metadata"]["labels"]
-    assert pool_told(given) == "workers"
+    assert pool_name(given) == "workers"
     assert given["cluster.x-k8s.io/cluster-name"] == "train-a-1"
 
 
 @pytest.mark.parametrize("told", ["a", ""])
 def test_what_the_kubelet_was_told_comes_first(told):
-    assert pool_told({"alate.dev/pool": told, "alate.node.cluster.x-k8s.io/pool": "b"}) == (told or "b")
-    assert pool_told({}) == ""
+    assert pool_name({"alate.dev/pool": told, "alate.node.cluster.x-k8s.io/pool": "b"}) == (told or "b")
+    assert pool_name({}) == ""
 
 
 def test_a_disk_is_as_large_as_is_asked_for(wish, asked):

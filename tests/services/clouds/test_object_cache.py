@@ -11,7 +11,7 @@ from events.kube.resources import CONFIGMAPS, NAMESPACES
 from schemas.limits import Limits
 from schemas.wish import Need, Wish
 from services.clouds.capi import Capi
-from services.clouds.cluster_object import Kept
+from services.clouds.cluster_object import ObjectCache
 from services.clouds.k0rdent import K0rdent
 
 LABEL = "alate.dev/cloud"
@@ -43,7 +43,7 @@ class FakeKube:
 async def kept():
     """What is kept, and how to show it something."""
     kube = FakeKube()
-    kept = Kept(kube, CONFIGMAPS, LABEL)
+    kept = ObjectCache(kube, CONFIGMAPS, LABEL)
     task = asyncio.create_task(kept.run())
 
     async def show(*sights):
@@ -89,7 +89,7 @@ async def test_while_nothing_is_heard_the_server_is_asked_each_time(kept):
 async def test_whoever_asks_anew_is_answered_by_the_server(kept):
     kept, _, show = kept
     await show(Listed((), "1"))
-    assert await names(kept, anew=True) == ["asked"]
+    assert await names(kept, fresh=True) == ["asked"]
 
 
 async def test_a_server_that_does_not_answer_is_a_fault_of_the_one_who_asks(kept):
@@ -107,7 +107,7 @@ async def test_a_server_that_does_not_answer_is_a_fault_of_the_one_who_asks(kept
 async def watched(server):
     """Both back ends with all that they keep; gives what was asked since, and waits for what is seen."""
     backends = (Capi(server), K0rdent(server))
-    tasks = [asyncio.create_task(each.run()) for backend in backends for each in backend.kept]
+    tasks = [asyncio.create_task(each.run()) for backend in backends for each in backend.caches]
     for _ in range(100):
         await asyncio.sleep(0)
     server.transport.asked.clear()

@@ -7,7 +7,7 @@ import yaml
 from events.kube.resources import CONFIGMAPS
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
-from services.clouds.manifests import KINDS, on_spot, render, sells_spot
+from services.clouds.manifests import MACHINE_TEMPLATES, render, template_can_buy_spot, with_spot
 from tests.samples import LOT
 
 FIELDS = {
@@ -53,13 +53,13 @@ def test_other_kinds_of_machines_are_left_as_they_are(wish):
 
 def test_what_a_template_says_of_spot_machines_stays():
     spec = {"template": {"spec": {"spotMarketOptions": {"maxPrice": "9.5"}}}}
-    assert on_spot({"kind": "AWSMachineTemplate", "spec": spec})["spec"] == spec
+    assert with_spot({"kind": "AWSMachineTemplate", "spec": spec})["spec"] == spec
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MACHINE_TEMPLATES)
 def test_a_template_with_a_pools_machines_of_a_known_kind_sells_spot(kind):
-    assert sells_spot(TEMPLATE.format(kind=kind))
-    assert not sells_spot(TEMPLATE.format(kind=kind).replace("-${POOL}", "-workers"))
+    assert template_can_buy_spot(TEMPLATE.format(kind=kind))
+    assert not template_can_buy_spot(TEMPLATE.format(kind=kind).replace("-${POOL}", "-workers"))
 
 
 def test_one_that_only_refers_to_such_machines_sells_none():
@@ -68,11 +68,11 @@ def test_one_that_only_refers_to_such_machines_sells_none():
         "metadata": {"name": "${POOL}"},
         "spec": {"infra": {"kind": "AWSMachineTemplate"}},
     }
-    assert not sells_spot(yaml.safe_dump(pool))
-    assert sells_spot(yaml.safe_dump(pool | {"note": "${SPOT}"}))
+    assert not template_can_buy_spot(yaml.safe_dump(pool))
+    assert template_can_buy_spot(yaml.safe_dump(pool | {"note": "${SPOT}"}))
 
 
-async def test_a_namespace_with_such_a_template_can_buy_spot(server, wish):
+async def test_a_namespace_with_such_a_template_template_can_buy_spot(server, wish):
     text = TEMPLATE.format(kind="AWSMachineTemplate")
     await server.patch(CONFIGMAPS, "alate-capi-aws", "default", {"data": {"cluster.yaml": text}})
     assert (await Capi(server).reach(wish))["aws"] is True

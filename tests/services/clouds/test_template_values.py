@@ -6,7 +6,7 @@ import pytest
 from events.errors import Denied
 from schemas.placement import Attempt, Placement
 from schemas.wish import ClusterNetwork, Need, Wish
-from services.clouds.template_values import CHARTS, buys_spot, config, over
+from services.clouds.template_values import CHARTS, can_buy_spot, config, merged
 from services.sandbox.seeds.templates import K0RDENT
 from tests.samples import LOT, POOL
 
@@ -62,9 +62,9 @@ def test_a_zone_that_is_asked_for_is_told_or_refused_and_never_lost():
 def test_what_the_template_has_no_place_for_is_left_out():
     values = VALUES["aws"] | {"worker": {"instanceType": ""}}
     assert told("aws", values, disk=200, spot=False)["worker"] == {"instanceType": LOT.instance}
-    assert not buys_spot("aws", values)
-    assert buys_spot("aws", VALUES["aws"])
-    assert not buys_spot("aws", {})
+    assert not can_buy_spot("aws", values)
+    assert can_buy_spot("aws", VALUES["aws"])
+    assert not can_buy_spot("aws", {})
 
 
 def test_an_empty_mapping_among_the_values_takes_anything():
@@ -93,6 +93,6 @@ def test_a_template_that_cannot_be_told_what_makes_the_cluster_is_refused(lost):
 
 def test_what_lies_beneath_shows_where_the_config_says_nothing():
     beneath = {"project": "acme-ml", "worker": {"image": "mine", "instanceType": "small"}}
-    assert over(beneath, {"region": "r", "worker": {"instanceType": "large"}}) == {
+    assert merged(beneath, {"region": "r", "worker": {"instanceType": "large"}}) == {
         "project": "acme-ml", "region": "r", "worker": {"image": "mine", "instanceType": "large"},
     }  # fmt: skip

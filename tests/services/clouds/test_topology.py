@@ -8,8 +8,8 @@ from events.kube.resources import CLUSTERCLASSES, CLUSTERS
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, PoolTaint
 from services.clouds.capi import Capi
-from services.clouds.node_config import pool_told
-from services.clouds.topology import buys_spot, topology
+from services.clouds.node_config import pool_name
+from services.clouds.topology import can_buy_spot, topology
 from tests.samples import LOT, POOL, cluster_class
 
 UID = "u1.1"
@@ -35,7 +35,7 @@ def test_each_pool_is_a_pool_of_workers_with_variables_of_its_own(asked):
     )  # fmt: skip
     assert (more["class"], more["name"], more["replicas"]) == ("more", "more", 4)
     assert "failureDomain" not in more
-    assert [pool_told(each["metadata"]["labels"]) for each in (workers, more)] == ["workers", "more"]
+    assert [pool_name(each["metadata"]["labels"]) for each in (workers, more)] == ["workers", "more"]
     assert told(workers["variables"]["overrides"]) == {
         "region": "us-east-1", "zone": LOT.zone, "instanceType": LOT.instance, "spot": True, "diskGiB": 100,
         "nodeLabels": {"alate.dev/pool": "workers"}, "nodeTaints": [],
@@ -58,8 +58,8 @@ def test_only_what_it_declares_is_told(wish):
     one = msgspec.structs.replace(ATTEMPT, placement=msgspec.structs.replace(ATTEMPT.placement, lots=LOTS[:1]))
     small = topology(cluster_class("region", "instanceType", "theirs"), wish, one, "v1beta2")
     assert told(small["spec"]["topology"]["variables"]) == {"region": "us-east-1", "instanceType": LOT.instance}
-    assert not buys_spot(cluster_class("region", "instanceType"))
-    assert buys_spot(cluster_class())
+    assert not can_buy_spot(cluster_class("region", "instanceType"))
+    assert can_buy_spot(cluster_class())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,16 @@ import pytest
 
 from events.errors import Denied
 from events.kube.resources import COLONIES
-from services.colony.edits import MANAGER, NoSuchPool, Untimely, extending, hibernating, recreating, scaling, upgrading
+from services.colony.edits import (
+    MANAGER,
+    NoSuchPool,
+    WrongPhase,
+    extending,
+    hibernating,
+    recreating,
+    scaling,
+    upgrading,
+)
 from tests.services.clouds.conftest import server
 
 __all__ = ["server"]
@@ -79,7 +88,7 @@ def test_what_lives_for_ever_lives_long_enough():
 @pytest.mark.parametrize("end", ["Draining", "Cleaning", "Releasing", "Verifying", "Stuck", "Gone"])
 def test_what_is_on_its_way_out_would_be_founded_anew_so_it_is_refused(end):
     going = mortal(teardown={"phase": end})
-    with pytest.raises(Untimely, match="train/b is being released: `alate recreate train/b`"):
+    with pytest.raises(WrongPhase, match="train/b is being released: `alate recreate train/b`"):
         extending(going, "b", timedelta(hours=12))
 
 
@@ -95,7 +104,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_change_to_what_is_over_is_refused_with_the_way_to_have_it_again(change):
-    with pytest.raises(Untimely, match="train/b has ended: `alate recreate train/b` creates it again"):
+    with pytest.raises(WrongPhase, match="train/b has ended: `alate recreate train/b` creates it again"):
         change(mortal(phase="Released"))
 
 
@@ -114,7 +123,7 @@ async def test_only_the_cluster_that_is_named_and_over_is_asked_for_again_each_t
 
 
 def test_what_has_not_ended_is_not_asked_for_again():
-    with pytest.raises(Untimely, match="train/b has not ended: there is nothing to do"):
+    with pytest.raises(WrongPhase, match="train/b has not ended: there is nothing to do"):
         recreating(mortal(teardown={"phase": "Warned"}), "b", NOW)
 
 

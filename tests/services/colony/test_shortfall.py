@@ -11,7 +11,7 @@ from schemas.cluster import Provisioned, Resizing
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, Wish
-from services.colony.accounting import by_pool, short, unmet
+from services.colony.accounting import by_pool, missing_from, missing_now
 from tests.samples import LOT, POOL
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -53,7 +53,7 @@ def seen(untold=0, lost=0, **pools):
     ],
 )
 def test_what_is_short_is_told_pool_by_pool(there, lacks):
-    assert short(state(a=2, b=1), there, lots(a=2, b=1)) == lacks
+    assert missing_from(state(a=2, b=1), there, lots(a=2, b=1)) == lacks
 
 
 def of(**models):
@@ -78,16 +78,16 @@ def of(**models):
     ],
 )
 def test_accelerators_of_another_model_are_not_what_was_bought(there, lacks):
-    assert short(state(a=2), there, lots(a=2)) == lacks
+    assert missing_from(state(a=2), there, lots(a=2)) == lacks
     untold = msgspec.structs.replace(there, pools={})
-    assert short(state(a=2), untold, lots(a=2)) == lacks
+    assert missing_from(state(a=2), untold, lots(a=2)) == lacks
 
 
 def test_what_is_free_goes_first_where_it_is_just_what_was_bought():
     bought = [msgspec.structs.replace(LOT, accelerator=model, nodes=1) for model in ("H100", "H200")]
     there = {"nvidia:unknown": 8, "H100": 8}
     seen_ = ClusterSeen(cluster="train-a", uid="c1.1", nodes=2, accelerators=16, by_model=there)
-    assert not any(short(state(a=2), seen_, bought))
+    assert not any(missing_from(state(a=2), seen_, bought))
 
 
 SIZES = st.dictionaries(st.sampled_from("abc"), st.integers(0, 4), min_size=1)
@@ -96,22 +96,22 @@ SIZES = st.dictionaries(st.sampled_from("abc"), st.integers(0, 4), min_size=1)
 @given(SIZES, st.integers(0, 12))
 def test_where_no_node_tells_its_pool_all_pools_are_counted_together(wanted, nodes):
     missing = max(sum(wanted.values()) - nodes, 0)
-    assert short(state(**wanted), seen(untold=nodes), lots(**wanted)) == (missing, 8 * missing)
+    assert missing_from(state(**wanted), seen(untold=nodes), lots(**wanted)) == (missing, 8 * missing)
 
 
 @given(SIZES, SIZES, st.integers(0, 4))
 def test_nothing_is_short_exactly_if_nodes_that_tell_no_pool_can_fill_every_gap(wanted, pools, untold):
     gap = sum(max(nodes - pools.get(name, 0), 0) for name, nodes in wanted.items())
-    assert (short(state(**wanted), seen(untold, **pools), lots(**wanted)).nodes == 0) is (gap <= untold)
+    assert (missing_from(state(**wanted), seen(untold, **pools), lots(**wanted)).nodes == 0) is (gap <= untold)
 
 
 def test_while_a_size_changes_what_stays_of_each_pool_is_enough():
     until = NOW + timedelta(hours=1)
     changing = state(a=1, b=4, resizing=Resizing(nodes=3, accelerators=24, least={"a": 1, "b": 2}, until=until))
-    assert not any(unmet(changing, seen(a=1, b=2)))
-    assert unmet(changing, seen(a=2, b=1)) == (1, 8)
+    assert not any(missing_now(changing, seen(a=1, b=2)))
+    assert missing_now(changing, seen(a=2, b=1)) == (1, 8)
     together = Resizing(nodes=3, accelerators=24, until=until)  # as states of 0.1.0 have it
-    assert not any(unmet(state(a=1, b=4, resizing=together), seen(a=2, b=1)))
+    assert not any(missing_now(state(a=1, b=4, resizing=together), seen(a=2, b=1)))
 
 
 def test_the_only_pool_has_all_that_is_not_told_to_be_of_another():
@@ -125,5 +125,5 @@ def test_of_several_pools_nothing_is_said_while_a_node_may_be_of_any():
 
 
 def test_names_that_others_gave_the_nodes_of_an_adopted_cluster_mean_nothing():
-    assert not any(short(state(adopts="theirs", a=2), seen(gpu=2), lots(a=2)))
+    assert not any(missing_from(state(adopts="theirs", a=2), seen(gpu=2), lots(a=2)))
     assert by_pool(state(adopts="theirs", a=2), seen(gpu=2), ["a"]) == {"a": PoolSeen(nodes=2, accelerators=16)}

@@ -29,7 +29,7 @@ from services.provisioning.service import service as provisioning
 from services.runtime.loop import Runtime, Service, acts
 from services.runtime.machine import Event
 from services.teardown import service as ending
-from services.teardown.act import _withdrawn
+from services.teardown.act import _read_withdrawn
 from services.teardown.decide import decide as teardown_decide
 from services.teardown.todo import todo as teardown_todo
 
@@ -183,7 +183,7 @@ def teardown_of(world: World, bus: MemoryBus, life: Any):
         return (event,)
 
     async def tally(command: teardown.CountAddons) -> tuple[Event, ...]:
-        found = [await _withdrawn(bus, command, name) for name in command.addons]
+        found = [await _read_withdrawn(bus, command, name) for name in command.addons]
         return tuple(event for event in found if event is not None)
 
     async def audit(command: teardown.AuditCluster) -> tuple[Event, ...]:

@@ -15,8 +15,8 @@ from schemas.infra import InfraSeen
 from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds import adoption
-from services.clouds.cluster_object import identity
-from services.clouds.existing_cluster import Standing
+from services.clouds.cluster_object import attempt_of
+from services.clouds.existing_cluster import ExistingCluster
 
 NODES = 2
 """As its makers left it."""
@@ -53,7 +53,7 @@ class Theirs:
 
     def marks(self, name: str) -> InfraSeen | None:
         """Whose it is now."""
-        return identity(self.objects[name]) if name in self.objects else None
+        return attempt_of(self.objects[name]) if name in self.objects else None
 
     async def get(self, resource: Resource, name: str, namespace: str) -> Object:
         if name not in self.objects:
@@ -77,11 +77,11 @@ class Theirs:
         await self._become(name, None if going else _with(there, deletionTimestamp="2026-01-01T00:00:00Z"))
 
     async def _become(self, name: str, after: Object | None) -> None:
-        before = identity(self.objects.pop(name))
+        before = attempt_of(self.objects.pop(name))
         self.changed[name] = asyncio.get_running_loop().time()
         if after is not None:
             self.objects[name] = _with(after, resourceVersion=str(next(self._versions)))
-        seen = identity(after) if after is not None else None
+        seen = attempt_of(after) if after is not None else None
         if seen is not None:
             await self._tell(name, msgspec.structs.replace(seen, reachable=not seen.going))
         elif before is not None:
@@ -96,19 +96,19 @@ class Taker:
     def __init__(self, theirs: Theirs, call: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]) -> None:
         self._theirs, self._call = theirs, call
 
-    async def standing(self, tenant: str, name: str) -> Standing:
-        there = await adoption.standing(self, CLUSTERS, name, tenant)
-        return Standing("good", "r", nodes=there["spec"]["nodes"])
+    async def read_existing(self, tenant: str, name: str) -> ExistingCluster:
+        there = await adoption.read_existing(self, CLUSTERS, name, tenant)
+        return ExistingCluster("good", "r", nodes=there["spec"]["nodes"])
 
     async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
-        await adoption.take_in(self, CLUSTERS, wish, attempt, uid)
+        await adoption.adopt(self, CLUSTERS, wish, attempt, uid)
 
     async def resize(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         spec = {"spec": {"nodes": attempt.placement.nodes}}
-        await adoption.alter(self, CLUSTERS, wish, attempt, uid=uid, patch=lambda _: spec)
+        await adoption.patch_adopted(self, CLUSTERS, wish, attempt, uid=uid, patch=lambda _: spec)
 
     async def release(self, wish: Wish, attempt: Attempt) -> None:
-        await adoption.hand_back(self, CLUSTERS, wish, attempt)
+        await adoption.release_adopted(self, CLUSTERS, wish, attempt)
 
     async def get(self, *which: Any) -> Object:
         return await self._call(lambda: self._theirs.get(*which))

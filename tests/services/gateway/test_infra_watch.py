@@ -32,7 +32,7 @@ class FakeCloud:
     def read(self, item):
         return InfraSeen(cluster="train-a", uid="c1.1", attempt=1, reachable=bool(item.get("reachable")))
 
-    async def held(self, tenant, seen):
+    async def verify(self, tenant, seen):
         return seen
 
 
@@ -260,7 +260,7 @@ class UnsureCloud(FakeCloud):
 
     tries = 0
 
-    async def held(self, tenant, seen):
+    async def verify(self, tenant, seen):
         self.tries += 1
         if self.tries < 3:
             raise TryLater("away")

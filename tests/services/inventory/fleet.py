@@ -20,7 +20,7 @@ from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
 from services.clients.catalog_sources import CatalogSource
-from services.clients.workload_clusters import Workloads
+from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.market.loop import MarketLoop
 from services.inventory.service import Inventory
 from services.runtime.entity_store import EntityStore
@@ -94,7 +94,7 @@ class Fleet:
         )  # fmt: skip
         service = Inventory(
             self.bus,
-            Workloads(self.management.kube(), self.opened),
+            WorkloadClusters(self.management.kube(), self.opened),
             market,
             clock=clock,
             meters=self.meters,

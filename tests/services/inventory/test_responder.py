@@ -13,7 +13,7 @@ from schemas.inventory import NodeSeen, Offer, Offers
 from schemas.limits import Limits
 from schemas.subjects import Key
 from schemas.wish import Need, Wish
-from services.clients.workload_clusters import Workloads
+from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.market.loop import MarketLoop
 from services.inventory.service import Inventory
 from services.runtime.entity_store import EntityStore
@@ -35,7 +35,7 @@ async def asked(stage, make):
     await levels.publish(Offers(cloud="aws", region="r1", offers=(offer,)), "aws", "r1")
     hour = timedelta(hours=1)
     market = MarketLoop(bus, (), refresh=hour, half_life=hour, clock=clock, meters=Meters(), jitter=lambda: 0.5)
-    workloads = Workloads(stage.kube, lambda _: asyncio.sleep(0, stage.kube))
+    workloads = WorkloadClusters(stage.kube, lambda _: asyncio.sleep(0, stage.kube))
     inventory = Inventory(bus, workloads, market, clock=clock, meters=Meters(), jitter=lambda: 0.5)
     task = asyncio.ensure_future(inventory.run())
     await inventory.ready.wait()

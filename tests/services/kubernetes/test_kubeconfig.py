@@ -8,7 +8,7 @@ import yaml
 from events.errors import Denied
 from events.kube.kubeconfig import chosen
 from services.kubernetes import kubeconfig as contexts
-from services.kubernetes.kubeconfig import context, opens, written
+from services.kubernetes.kubeconfig import chosen_context, context_name, merged_yaml
 from services.sandbox.api.server.kubeconfig import kubeconfig
 
 
@@ -17,12 +17,12 @@ def held(text):
 
 
 def test_a_cluster_is_named_after_its_colony_and_itself():
-    assert context("train", "gpu") == "train/gpu"
+    assert context_name("train", "gpu") == "train/gpu"
 
 
 def test_every_context_opens_its_own_cluster_and_the_first_is_current():
-    found = {name: opens(held(kubeconfig(f"https://{name}", name, "ca", name)), name) for name in ("b", "a")}
-    document = yaml.safe_load(written(found))
+    found = {name: chosen_context(held(kubeconfig(f"https://{name}", name, "ca", name)), name) for name in ("b", "a")}
+    document = yaml.safe_load(merged_yaml(found))
     opened = {name: chosen(document, "it", name) for name in found}
     assert {name: (one.cluster["server"], one.user["token"]) for name, one in opened.items()} == {
         "b": ("https://b/clusters/b", "b"),
@@ -40,13 +40,13 @@ def test_it_is_written_by_libyaml_where_that_is_there(monkeypatch):
             super().__init__(*args, **more)
 
     monkeypatch.setattr(contexts, "DUMPER", Noting)
-    written({"a": chosen(yaml.safe_load(kubeconfig("https://a", "a", "ca")), "it")})
+    merged_yaml({"a": chosen(yaml.safe_load(kubeconfig("https://a", "a", "ca")), "it")})
     assert [isinstance(each, yaml.cyaml.CEmitter) for each in used] == [yaml.__with_libyaml__]
 
 
 @pytest.mark.parametrize("secret", [{}, {"data": None}, {"data": {}}, {"data": {"value": ""}}])
 def test_a_secret_that_holds_nothing_yet_opens_nothing(secret):
-    assert opens(secret, "it") is None
+    assert chosen_context(secret, "it") is None
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_a_secret_that_holds_nothing_yet_opens_nothing(secret):
 )
 def test_what_is_no_kubeconfig_of_data_alone_is_refused(secret, sentence):
     with pytest.raises(Denied, match=sentence):
-        opens(secret, "it")
+        chosen_context(secret, "it")

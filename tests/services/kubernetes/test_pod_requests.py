@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.kubernetes.resources import finished, held, requests
+from services.kubernetes.resources import accelerators_of, finished, requests
 
 GPU = "nvidia.com/gpu"
 
@@ -26,7 +26,7 @@ def test_containers_add_up():
 
 
 def test_a_request_left_out_is_the_limit():
-    assert held(pod(box(limits={GPU: "2"}))) == 2
+    assert accelerators_of(pod(box(limits={GPU: "2"}))) == 2
 
 
 def test_an_init_container_counts_only_where_it_peaks_above_what_runs():
@@ -74,11 +74,11 @@ def test_a_pod_resized_as_a_whole_holds_what_it_was_given():
 
 @pytest.mark.parametrize(("asked", "holds"), [("nvidia.com/mig-1g.10gb", 2), ("amd.com/gpu", 2), ("other.io/gpu", 0)])
 def test_mig_instances_and_amd_gpus_are_accelerators(asked, holds):
-    assert held(pod({"name": "c", "resources": {"limits": {asked: "2"}}})) == holds
+    assert accelerators_of(pod({"name": "c", "resources": {"limits": {asked: "2"}}})) == holds
 
 
 def test_a_part_of_a_gpu_is_in_use_as_one():
-    assert held(pod({"name": "c", "resources": {"limits": {"alate.dev/gpu-milli": "460"}}})) == 1
+    assert accelerators_of(pod({"name": "c", "resources": {"limits": {"alate.dev/gpu-milli": "460"}}})) == 1
 
 
 @pytest.mark.parametrize(("phase", "over"), [("Succeeded", True), ("Failed", True), ("Running", False)])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.kubernetes.resources import BadQuantity, milli, written
+from services.kubernetes.resources import InvalidQuantity, milli, written
 
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BINARY = {f"{letter}i": 10 * power for power, letter in enumerate("KMGTPE", start=1)}
@@ -47,7 +47,7 @@ def test_every_form_of_a_quantity_is_read(said, thousandths):
     ["", "m", "1 Gi", "1gi", "1GiB", "--1", "0x10", "1e", "1e3k", "1e1000", "∞", "NaN", "1,5", "\u0663", "9" * 99],
 )
 def test_what_is_no_quantity_is_refused_in_one_sentence(said):
-    with pytest.raises(BadQuantity, match="is no quantity: expected a number"):
+    with pytest.raises(InvalidQuantity, match="is no quantity: expected a number"):
         milli(said)
 
 
@@ -66,5 +66,5 @@ def test_what_is_written_is_read_back(thousandths):
 
 @given(st.text(max_size=12))
 def test_any_text_is_a_number_or_refused(said):
-    with suppress(BadQuantity):
+    with suppress(InvalidQuantity):
         assert isinstance(milli(said), int)

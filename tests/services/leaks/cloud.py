@@ -8,7 +8,7 @@ from typing import Any
 from events.errors import Denied, NoCapacity, NotFound, TryLater
 from schemas.placement import Attempt
 from schemas.wish import Wish
-from services.clouds.existing_cluster import Standing
+from services.clouds.existing_cluster import ExistingCluster
 from tests.services.crash.conftest import Life
 from tests.services.crash.theirs import Taker
 from tests.services.leaks.world import Thing, World
@@ -32,8 +32,8 @@ class Cloud:
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         await self._life.call(lambda: self._launch(wish, attempt, uid))
 
-    async def standing(self, tenant: str, name: str) -> Standing:
-        return await self._taker.standing(tenant, name)
+    async def read_existing(self, tenant: str, name: str) -> ExistingCluster:
+        return await self._taker.read_existing(tenant, name)
 
     async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         if self._fate(f"{attempt.adopts}/{uid}") == "lagging":

@@ -14,8 +14,8 @@ LOOKS = 30.0
 
 @pytest.fixture(autouse=True)
 def _quiet(caplog, monkeypatch):
-    monkeypatch.setattr(services.teardown.act, "LOOK_AGAIN", LOOKS)
-    monkeypatch.setattr(services.addons.act, "LOOK_AGAIN", LOOKS)
+    monkeypatch.setattr(services.teardown.act, "RECHECK", LOOKS)
+    monkeypatch.setattr(services.addons.act, "RECHECK", LOOKS)
     caplog.set_level(logging.CRITICAL, "asyncio")  # tells of every task that died with its process
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

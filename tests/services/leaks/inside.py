@@ -13,7 +13,7 @@ from events.errors import Denied, Fault, NotFound, TryLater
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import COLONIES, CONFIGMAPS, CRDS, NAMESPACES, NODES, PODS, PVCS, SECRETS, SERVICES
 from services.addons.owned_objects import owner
-from services.clients.workload_clusters import Workloads
+from services.clients.workload_clusters import WorkloadClusters
 from services.runtime.workqueue import WorkQueue
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.store.journal import MemoryJournal
@@ -81,7 +81,7 @@ class Inside:
         """The way of its own controllers, and of whoever has work in it."""
         return Kube(Own(self.api, place, self.ways[place]), random=lambda: 0.5)
 
-    def workloads(self, life: Life) -> tuple[Kube, Workloads]:
+    def workloads(self, life: Life) -> tuple[Kube, WorkloadClusters]:
         """The management cluster, and the founded ones through their Secrets, as one process reaches them."""
         management = Kube(Road(self.api, MANAGEMENT, self.ways[MANAGEMENT], life), random=lambda: 0.5)
 
@@ -91,7 +91,7 @@ class Inside:
                 raise Denied("the kubeconfig is none", "BadKubeconfig")
             return Kube(Road(self.api, place, self.ways[place], life, int(key)), random=lambda: 0.5)
 
-        return management, Workloads(management, opened)
+        return management, WorkloadClusters(management, opened)
 
     async def found(self, place: str, uid: str, nodes: int) -> None:
         """Its API answers from now on, if it did not; its Secret is there. `uid`: of the cluster's incarnation."""

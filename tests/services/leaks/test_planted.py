@@ -46,5 +46,5 @@ def test_a_retry_that_goes_back_to_what_cannot_work_is_found(monkeypatch):
 
 
 def test_a_wait_without_a_word_is_found(monkeypatch):
-    monkeypatch.setattr(steps, "NEWS_EVERY", steps.STEP_LIMIT)
+    monkeypatch.setattr(steps, "REPORT_INTERVAL", steps.STEP_LIMIT)
     assert any("did not say why" in wrong for wrong in wrongs())

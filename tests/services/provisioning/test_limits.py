@@ -35,7 +35,7 @@ def wish(*pools, **limits) -> Wish:
 
 def ranked(pools, offers, **held):
     known = MarketKnowledge(held={(*HERE, "", instance): count for instance, count in held.items()})
-    return rank(wish(*pools), OfferIndex.of(offers), REACH, known=known)
+    return rank(wish(*pools), OfferIndex.from_offers(offers), REACH, known=known)
 
 
 FOUR = tuple(node(f"n{cpu}", float(cpu)) for cpu in (68780, 68800, 119525, 119495))
@@ -99,7 +99,7 @@ def test_own_nodes_that_are_taken_give_way_to_a_cloud():
 def test_an_offer_without_a_limit_is_never_taken():
     cloud = Offer(cloud="aws", region="r", instance="p5", accelerator="H100", accelerators=8, price=30.0)
     known = MarketKnowledge(held={("aws", "r", "", "p5"): ABSURD})
-    assert rank(wish(), OfferIndex.of((cloud,)), REACH, known=known).placements
+    assert rank(wish(), OfferIndex.from_offers((cloud,)), REACH, known=known).placements
 
 
 @settings(max_examples=200, deadline=None)
@@ -138,7 +138,7 @@ def refused(instance, reason="NoCapacity") -> CapacityRefusal:
 def signalled(offers, *refusals, **limits):
     seen = CapacitySeen(cloud="aws", region="r", half_life_seconds=1800.0, refusals=refusals)
     asked = wish(pool("gpu"), **limits)
-    return rank(asked, OfferIndex.of(offers), REACH, known=MarketKnowledge(signals={("aws", "r"): seen}))
+    return rank(asked, OfferIndex.from_offers(offers), REACH, known=MarketKnowledge(signals={("aws", "r"): seen}))
 
 
 def cloud(instance, price, region="r") -> Offer:

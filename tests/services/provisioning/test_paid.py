@@ -16,7 +16,7 @@ from schemas.placement import Attempt, Placement
 from schemas.resize import PoolUnavailable, PricePool, Resize, Resized
 from schemas.upgrade import Upgraded
 from schemas.wish import Adopt, Need, Wish
-from services.clouds.existing_cluster import Standing, Stood
+from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.colony.accounting import so_far
 from services.gateway.status.facts import Facts
 from services.gateway.status.message import message
@@ -41,7 +41,7 @@ WISH = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, 
 
 def ranked(asked=WISH, cost=0.1):
     market = OfferIndex()
-    market.hear(Offers(cloud="aws", region="r", offers=(OFFER,), control_plane_per_hour=cost))
+    market.update(Offers(cloud="aws", region="r", offers=(OFFER,), control_plane_per_hour=cost))
     return rank(asked, market, {"aws": True})
 
 
@@ -81,7 +81,7 @@ def test_one_cloud_is_cheaper_than_another_for_its_control_plane_too():
     market = OfferIndex()
     for cloud, cost in (("aws", 2.0), ("gcp", 0.5)):
         offers = (replace(OFFER, cloud=cloud),)
-        market.hear(Offers(cloud=cloud, region="r", offers=offers, control_plane_per_hour=cost))
+        market.update(Offers(cloud=cloud, region="r", offers=offers, control_plane_per_hour=cost))
     found = rank(WISH, market, {"aws": True, "gcp": True}).placements
     assert [(each.cloud, each.price_per_hour) for each in found[:2]] == [("gcp", 20.5), ("aws", 22.0)]
 
@@ -136,13 +136,13 @@ async def test_without_a_catalog_nothing_is_bought_and_the_setting_is_named():
 class Stands:
     """A back end where a cluster stands that others made."""
 
-    async def standing(self, *_):
-        return Standing("aws", "r", (Stood("gpu", 2, "x8"),))
+    async def read_existing(self, *_):
+        return ExistingCluster("aws", "r", (ExistingPool("gpu", 2, "x8"),))
 
 
 def unpriced():
-    stall = MarketView(MemoryBus(), lambda: T0, Meters())
-    return ProvisioningCalls({"capi": Stands()}, stall, {}, {}, priced=False)
+    market_view = MarketView(MemoryBus(), lambda: T0, Meters())
+    return ProvisioningCalls({"capi": Stands()}, market_view, {}, {}, priced=False)
 
 
 def adopts(price):

@@ -94,7 +94,7 @@ def cheapest(wish: Wish, offers: list[Offer], reach: dict[str, bool], gone: set[
 
 
 def test_for_random_requests_what_is_bought_is_the_true_minimum(offers):
-    dice, market, found = Random(4711), OfferIndex.of(offers), 0
+    dice, market, found = Random(4711), OfferIndex.from_offers(offers), 0
     for _ in range(REQUESTS):
         wish, reach = request_of(dice, offers)
         best = next(iter(rank(wish, market, reach, most=1).placements), None)
@@ -151,7 +151,7 @@ def sold_out(dice: Random, offers: list[Offer]) -> set[Way]:
 @pytest.mark.parametrize("together", [False, True], ids=["each on a market of its own", "all on one market"])
 def test_where_offers_are_sold_out_the_cost_is_within_one_percent_of_the_best_still_to_be_had(offers, together):
     """On one market each heeds what the others were refused, which must make nobody pay more."""
-    dice, market, tries = Random(42), OfferIndex.of(offers), 0
+    dice, market, tries = Random(42), OfferIndex.from_offers(offers), 0
     gone, memory = sold_out(dice, offers), Memory()
     for number in range(REQUESTS):
         if not together:

@@ -221,11 +221,11 @@ async def stalls():
     await say(bus, Offers(cloud="own", region="r", offers=(DGX,)), "own", "r")
 
     async def stand():
-        stall = MarketView(bus.again(), clock, Meters())
-        for view in stall.views:
+        market_view = MarketView(bus.again(), clock, Meters())
+        for view in market_view.views:
             tasks.append(asyncio.create_task(view.run()))
             await view.ready.wait()
-        return stall
+        return market_view
 
     yield bus, stand
     for task in tasks:
@@ -238,10 +238,10 @@ async def test_who_held_first_in_the_stream_counts_on_every_replica(stalls):
     first, second = launching("one"), launching("two")
     await write(bus, first)
     await write(bus, second)
-    for stall in (await stand(), await stand()):
-        await stall.claim(command(first))
+    for market_view in (await stand(), await stand()):
+        await market_view.claim(command(first))
         with pytest.raises(Denied, match="of dgx in r there are 2, and others chose them first") as denied:
-            await stall.claim(command(second))
+            await market_view.claim(command(second))
         assert denied.value.reason == "Taken"
 
 
@@ -250,34 +250,34 @@ async def test_a_wish_amended_since_does_not_lose_its_place(stalls):
     first, second = launching("one"), launching("two")
     for state in (first, second, msgspec.structs.replace(first, refused="amended")):
         await write(bus, state)
-    stall = await stand()
-    await stall.claim(command(first))
+    market_view = await stand()
+    await market_view.claim(command(first))
     with pytest.raises(Denied):
-        await stall.claim(command(second))
+        await market_view.claim(command(second))
 
 
 async def test_an_earlier_attempts_place_is_not_the_next_ones(stalls):
     bus, stand = stalls
     for state in (launching("one"), launching("two"), launching("one", number=2)):
         await write(bus, state)
-    stall = await stand()
-    await stall.claim(command(launching("two")))
+    market_view = await stand()
+    await market_view.claim(command(launching("two")))
     with pytest.raises(Denied):
-        await stall.claim(command(launching("one", number=2)))
+        await market_view.claim(command(launching("one", number=2)))
 
 
 async def test_nothing_is_bought_before_our_own_choice_has_come_back(stalls):
     bus, stand = stalls
-    stall = await stand()
+    market_view = await stand()
     with pytest.raises(TryLater):
-        await stall.claim(command(launching("one")))
+        await market_view.claim(command(launching("one")))
     await write(bus, launching("one"))
     await asyncio.sleep(1)
-    await stall.claim(command(launching("one")))
+    await market_view.claim(command(launching("one")))
     with pytest.raises(TryLater):
-        await stall.claim(command(launching("one", number=2)))
+        await market_view.claim(command(launching("one", number=2)))
     with pytest.raises(TryLater):
-        await stall.claim(command(launching("one", uid="another incarnation")))
+        await market_view.claim(command(launching("one", uid="another incarnation")))
 
 
 class Slow(Cloud):
@@ -306,9 +306,9 @@ async def test_what_was_let_go_while_it_was_being_made_is_told(stalls, becomes, 
     bus, stand = stalls
     state = launching("one")
     await write(bus, state)
-    cloud, stall = Slow(bus, becomes(state)), await stand()
+    cloud, market_view = Slow(bus, becomes(state)), await stand()
     await asyncio.sleep(1)
-    told = await ProvisioningCalls({"fake": cloud}, stall, None, None).launch(command(state))
+    told = await ProvisioningCalls({"fake": cloud}, market_view, None, None).launch(command(state))
     assert told == (() if stands else (OrphanCreated(msgspec.structs.replace(state.attempt, backend="fake")),))
 
 
@@ -325,8 +325,8 @@ def resize(state, *, grows=True):
 
 async def test_one_that_grows_gets_no_machine_that_another_holds(stalls):
     bus, stand = stalls
-    stall, small = await stand(), grown(launching("one"), 1)
-    calls = ProvisioningCalls({"fake": Cloud(bus)}, stall, None, None)
+    market_view, small = await stand(), grown(launching("one"), 1)
+    calls = ProvisioningCalls({"fake": Cloud(bus)}, market_view, None, None)
     for state in (small, grown(launching("two"), 1), grown(small, 2)):
         await write(bus, state)
     await asyncio.sleep(1)
@@ -338,14 +338,14 @@ async def test_one_that_grows_gets_no_machine_that_another_holds(stalls):
 
 async def test_one_that_grows_waits_until_its_own_new_size_has_come_back(stalls):
     bus, stand = stalls
-    stall, state = await stand(), grown(launching("one"), 1)
+    market_view, state = await stand(), grown(launching("one"), 1)
     await write(bus, state)
     await asyncio.sleep(1)
     with pytest.raises(TryLater):
-        await stall.room(resize(grown(state, 2)))
+        await market_view.room(resize(grown(state, 2)))
     await write(bus, grown(state, 2))
     await asyncio.sleep(1)
-    await stall.room(resize(grown(state, 2)))
+    await market_view.room(resize(grown(state, 2)))
 
 
 async def test_one_that_shrinks_asks_nobody(stalls):
@@ -355,9 +355,9 @@ async def test_one_that_shrinks_asks_nobody(stalls):
 
 async def test_what_has_no_limit_is_not_waited_for(stalls):
     _, stand = stalls
-    stall = await stand()
-    stall.market.replace(("own", "r"), (msgspec.structs.replace(DGX, limit=None),))
-    await stall.claim(command(launching("one")))
+    market_view = await stand()
+    market_view.market.replace(("own", "r"), (msgspec.structs.replace(DGX, limit=None),))
+    await market_view.claim(command(launching("one")))
 
 
 async def test_a_failed_try_is_held_until_it_is_gone():

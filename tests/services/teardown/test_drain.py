@@ -8,7 +8,7 @@ from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Resource, Response
 from events.kube.discovery import find
 from events.kube.resources import DEPLOYMENTS, JOBS, PODS, PVCS, SERVICES
-from services.clients.workload_clusters import Keyless
+from services.clients.workload_clusters import NoKubeconfigYet
 from services.runtime.machine import Waits
 from services.sandbox.clouds.workloads.view import DAEMONSETS, REPLICASETS, STATEFULSETS
 from tests.services.teardown.founded import GPU_NODES, Founded, Opened, drained, look, pod, swept
@@ -244,7 +244,7 @@ async def test_an_api_that_is_no_use_is_told_as_unheard_whatever_it_answers(serv
     ("fault", "heard"),
     [
         (NotFound('secrets "c" not found'), False),
-        (Keyless("Secret default/c holds no kubeconfig under the key value yet"), False),
+        (NoKubeconfigYet("Secret default/c holds no kubeconfig under the key value yet"), False),
         (Denied("the kubeconfig is no YAML", "BadKubeconfig"), False),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), False),
         (TryLater("https://management:6443 cannot be reached"), True),

@@ -22,13 +22,13 @@ from schemas.teardown import (
     Verifying,
 )
 from schemas.wish import AddonRef, Adopt
-from services.teardown.steps import NEWS_EVERY, RETRY_AFTER, STEP_LIMIT
+from services.teardown.steps import REPORT_INTERVAL, RETRY_AFTER, STEP_LIMIT
 from services.teardown.todo import todo
 from tests.services.teardown.life import ATTEMPT, T0, armed, at, cluster, tell
 
 WORK = "work that was not asked to end, or did not"
 OUTSIDE = "load balancers and volumes of the cluster"
-LATER = NEWS_EVERY.total_seconds()
+LATER = REPORT_INTERVAL.total_seconds()
 
 
 def written(state, second):

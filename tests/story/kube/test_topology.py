@@ -6,7 +6,7 @@ import yaml
 from events.kube.discovery import find
 from events.kube.resources import CLUSTERS, COLONIES, MACHINEDEPLOYMENTS
 from schemas.subjects import Key
-from services.clouds.node_config import CAPACITY, GROUP
+from services.clouds.node_config import NODE_CAPACITY, NODE_GROUP
 from tests.services.clouds.test_topology import told
 from tests.story.kube.factory import factory
 from tests.story.kube.test_cluster_api import KEY, NAME, colony
@@ -133,9 +133,10 @@ async def test_of_a_class_an_autoscaler_sets_the_replicas_and_neither_alate_nor_
     made = await deployment(factory)
     told = made["metadata"]["annotations"]
     assert told.items() >= {
-        f"{GROUP}-min-size": "1", f"{GROUP}-max-size": "3", f"{CAPACITY}/cpu": "4", f"{CAPACITY}/memory": "16384Mi",
-        f"{CAPACITY}/gpu-type": "nvidia.com/gpu", f"{CAPACITY}/gpu-count": "8",
-        f"{CAPACITY}/labels": "alate.dev/pool=md,cluster-api/accelerator=H100",
+        f"{NODE_GROUP}-min-size": "1", f"{NODE_GROUP}-max-size": "3",
+        f"{NODE_CAPACITY}/cpu": "4", f"{NODE_CAPACITY}/memory": "16384Mi",
+        f"{NODE_CAPACITY}/gpu-type": "nvidia.com/gpu", f"{NODE_CAPACITY}/gpu-count": "8",
+        f"{NODE_CAPACITY}/labels": "alate.dev/pool=md,cluster-api/accelerator=H100",
     }.items()  # fmt: skip
     assert "replicas" not in made["spec"]
 
@@ -149,7 +150,7 @@ async def test_of_a_class_an_autoscaler_sets_the_replicas_and_neither_alate_nor_
     await factory.kube.apply(COLONIES, asked, manager="somebody")
 
     async def wider():
-        return (await deployment(factory))["metadata"]["annotations"][f"{GROUP}-max-size"] == "5"
+        return (await deployment(factory))["metadata"]["annotations"][f"{NODE_GROUP}-max-size"] == "5"
 
     await factory.services.until(wider, 60)
     assert (await deployment(factory))["spec"]["replicas"] == 2

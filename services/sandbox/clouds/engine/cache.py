@@ -18,7 +18,7 @@ from events.kube.resources import (
     MACHINES,
     MACHINESETS,
 )
-from services.kubernetes.malformed import MALFORMED, why
+from services.kubernetes.malformed import MALFORMED, describe
 from services.sandbox.clouds.model import faults
 from services.sandbox.clouds.model.annotations import CONTROLPLANES, DEVCLUSTERS
 from services.sandbox.clouds.model.snapshot import ClusterSnapshot
@@ -93,7 +93,7 @@ class Cache:
             return self._seen(resource, of)
         except MALFORMED as error:
             self.objects[resource].pop(at(of), None)
-            _log.warning("sandbox.object.unreadable", kind=resource.kind, of=at(of), reason=why(error))
+            _log.warning("sandbox.object.unreadable", kind=resource.kind, of=at(of), reason=describe(error))
             return False
 
     def _seen(self, resource: Resource, of: Object) -> bool:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from events.kube.client import Object, Resource
 from events.kube.resources import NODES
-from services.kubernetes.malformed import MALFORMED, why
+from services.kubernetes.malformed import MALFORMED, describe
 from services.sandbox.clouds.model.actions import Action
 from services.sandbox.clouds.model.objects import name
 from services.sandbox.clouds.workloads.jobs import jobs
@@ -46,5 +46,5 @@ def _odd(view: Inside, alone: dict[Resource, Sequence[Object]], now: datetime) -
         step(Inside(alone, view.run_seconds), now)
     except MALFORMED as error:
         resource, objects = list(alone.items())[-1]
-        return f"{resource.kind} {name(objects[-1])}: {why(error)}"
+        return f"{resource.kind} {name(objects[-1])}: {describe(error)}"
     return ""

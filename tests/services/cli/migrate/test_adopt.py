@@ -11,14 +11,14 @@ from schemas.crds import InvalidResource, read_colony
 from schemas.inventory import Offer
 from services.cli.migrate.adopt import AdoptRequest, adopt, colony
 from services.cli.migrate.exalsius import kinds
-from services.clouds.existing_cluster import Standing, Stood
+from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.errors import BadInput, Failed
 from tests.services.clouds.conftest import server
 
 __all__ = ["server"]
 
 KNOWN = kinds((Offer(cloud="aws", region="r", instance="x8", accelerator="H100", accelerators=8, price=50.0),))
-THERE = Standing("aws", "r", (Stood("", 4, "x8"),), version="v1.33.1")
+THERE = ExistingCluster("aws", "r", (ExistingPool("", 4, "x8"),), version="v1.33.1")
 THEIRS = AdoptRequest("clusterdeployment/theirs", "acme")
 UNTOLD = (
     "what accelerators the nodes of cluster/theirs have is told neither by itself nor by a catalog: "
@@ -42,7 +42,7 @@ def test_its_pools_are_what_it_tells_with_the_accelerators_a_catalog_knows():
 
 def test_what_it_does_not_tell_is_what_its_owner_says():
     asked = AdoptRequest("cluster/theirs", "acme", "train", "A100", 4, 3, 0.0, "delete")
-    made = cluster(asked, Standing("dev"))
+    made = cluster(asked, ExistingCluster("dev"))
     assert (made.backend, made.adopt.node_price_per_hour, made.adopt.on_release) == ("capi", 0.0, "delete")
     assert [(pool.accelerator, pool.accelerators_per_node, pool.nodes) for pool in made.pools] == [("A100", 4, 3)]
 
@@ -58,10 +58,10 @@ def test_what_it_does_not_tell_is_what_its_owner_says():
         (AdoptRequest("cluster/", "acme"), THERE, "cluster/ names no cluster that stands"),
         (
             AdoptRequest("cluster/theirs", "acme"),
-            Standing("dev"),
+            ExistingCluster("dev"),
             "cluster/theirs does not tell how many nodes it has: give",
         ),
-        (AdoptRequest("cluster/theirs", "acme"), Standing("dev", nodes=2), UNTOLD),
+        (AdoptRequest("cluster/theirs", "acme"), ExistingCluster("dev", nodes=2), UNTOLD),
     ],
 )
 def test_what_nobody_tells_is_asked_for(asked, there, told):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from schemas.crds import InvalidResource, read_colony
 from services.cli.migrate.exalsius import converted
 from services.cli.migrate.places import OR_SAID, UNTOLD, WHY, Accelerators, steps
-from services.clouds.claims import listed
+from services.clouds.claims import machines_offered_as
 from services.market.catalog_parser import parse
 from tests.samples import LOT
 
@@ -110,7 +110,7 @@ def test_what_is_to_be_done_once_is_what_the_back_end_and_the_market_read():
     assert label == "kubectl -n acme label credential rack alate.dev/cloud=rack"
     _, _, config = shlex.split(annotate)[-1].partition("=")
     (bought,) = (msgspec.structs.replace(LOT, instance=offer.instance) for offer in offers[:1])
-    assert listed(yaml.safe_load(config), bought) == [each | {"pool": "research-c0"} for each in MACHINES]
+    assert machines_offered_as(yaml.safe_load(config), bought) == [each | {"pool": "research-c0"} for each in MACHINES]
 
 
 ANY = st.recursive(

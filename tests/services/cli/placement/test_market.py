@@ -9,14 +9,14 @@ from services.errors import BadInput
 
 async def test_a_catalog_alone_is_a_market_and_its_bad_rows_are_told(catalog):
     here = await of_catalogs([catalog])
-    assert [entry.instance for entry in here.market.shelf("H100", 8)["aws", "us-east-1"]] == ["x8", "y8", "x8"]
+    assert [entry.instance for entry in here.market.by_region("H100", 8)["aws", "us-east-1"]] == ["x8", "y8", "x8"]
     assert (here.clouds, here.source) == (None, catalog)
     assert here.troubles == ("aws row 4: Price '-1' must not be negative",)
 
 
 async def test_of_several_catalogs_of_one_cloud_the_first_counts(catalog, tmp_path):
     here = await of_catalogs([catalog, f"aws={tmp_path / 'aws.csv'}"])
-    assert len(here.market.shelf("H100", 8)["aws", "us-east-1"]) == 3
+    assert len(here.market.by_region("H100", 8)["aws", "us-east-1"]) == 3
     assert "another catalog of aws" in here.troubles[0]
 
 
@@ -48,6 +48,6 @@ async def test_with_a_catalog_alone_no_management_cluster_is_asked(catalog):
 
 
 async def test_what_provisioning_knows_is_read_off_the_bus(bus):
-    stall = await heard(bus)
-    assert stall.open
-    assert stall.market.clouds == {"aws"}
+    market_view = await heard(bus)
+    assert market_view.has_offers
+    assert market_view.market.clouds == {"aws"}

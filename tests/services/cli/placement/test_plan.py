@@ -8,24 +8,24 @@ from services.cli.connection import Connection
 from services.cli.placement.market import Stand, of_catalogs
 from services.cli.placement.plan import ASKED, EGRESS, NOT_ASKED, asked, plans, show
 from services.cli.request.colony import from_file
-from services.clouds.existing_cluster import Standing, Stood
+from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 
 POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}
 FITS = {"name": "a", "pools": [POOL], "backend": "capi"}
 TOO_DEAR = {"name": "b", "pools": [POOL], "maxPricePerHour": 1.0}
 ADOPTS = FITS | {"adopt": {"name": "theirs"}, "kubernetesVersion": "v1.33.1"}
-THERE = Standing("aws", "us-east-1", (Stood("gpu", 2, "x8"),), version="v1.33.1")
+THERE = ExistingCluster("aws", "us-east-1", (ExistingPool("gpu", 2, "x8"),), version="v1.33.1")
 HERE = Connection(Path("absent"))
 
 
 class Backend:
     """Founds on these clouds, or says why it cannot; and has one cluster of others, or none."""
 
-    def __init__(self, reach: dict[str, bool] | Denied, there: Standing | None = None) -> None:
+    def __init__(self, reach: dict[str, bool] | Denied, there: ExistingCluster | None = None) -> None:
         self.found_on = reach
         self._there = there
 
-    async def standing(self, tenant, name) -> Standing:
+    async def read_existing(self, tenant, name) -> ExistingCluster:
         if self._there is None:
             raise NotFound(f"there is no Cluster {name} in namespace {tenant}")
         return self._there
@@ -119,17 +119,21 @@ async def test_of_a_cluster_that_adopts_another_it_is_told_what_that_has_and_cos
     (choice,) = made.choices
     assert (choice.price_per_hour, choice.because) == (40.0, "it stands already")
     assert [(lot.instance, lot.nodes) for lot in choice.placement.lots] == [("x8", 2)]
-    assert (made.stands.name, made.stands.kubernetes_version, made.stands.taken_by) == ("theirs", "v1.33.1", "")
+    assert (made.existing.name, made.existing.kubernetes_version, made.existing.adopted_as) == ("theirs", "v1.33.1", "")
 
 
 @pytest.mark.parametrize(
     ("there", "reason", "message"),
     [
         (None, "NothingToAdopt", "there is no Cluster theirs in namespace default: adopt one that is there"),
-        (THERE._replace(pools=(Stood("gpu", 3, "x8"),)), "DoesNotFit", "its pool gpu has 3 nodes, not 2"),
+        (THERE._replace(pools=(ExistingPool("gpu", 3, "x8"),)), "DoesNotFit", "its pool gpu has 3 nodes, not 2"),
         (THERE._replace(version="v1.35.1"), "DoesNotFit", "it has Kubernetes v1.35.1, not v1.33.1: write that version"),
-        (THERE._replace(pools=(Stood("gpu", 2, "w8"),)), "NoPrice", "no catalog has a price for w8 in aws us-east-1"),
-        (THERE._replace(taken_by="other-gpu"), "AlreadyExists", "theirs is taken in already, as other-gpu"),
+        (
+            THERE._replace(pools=(ExistingPool("gpu", 2, "w8"),)),
+            "NoPrice",
+            "no catalog has a price for w8 in aws us-east-1",
+        ),
+        (THERE._replace(adopted_as="other-gpu"), "AlreadyExists", "theirs is adopted already, as other-gpu"),
     ],
     ids=["not there", "another size", "another version", "no price", "another's"],
 )
@@ -140,18 +144,18 @@ async def test_what_cannot_be_taken_in_is_told_with_its_reason(colony, catalog, 
 
 
 async def test_what_it_has_itself_is_no_hindrance(colony, catalog):
-    (made,) = await taken_in(THERE._replace(taken_by="train-a"), catalog, colony(ADOPTS))
+    (made,) = await taken_in(THERE._replace(adopted_as="train-a"), catalog, colony(ADOPTS))
     assert made.choices
 
 
 async def test_of_two_that_adopt_the_same_the_first_gets_it(colony, catalog):
     first, second = await taken_in(THERE, catalog, colony(ADOPTS, ADOPTS | {"name": "b"}))
-    assert (len(first.choices), second.message) == (1, "theirs is taken in already, as train-a")
+    assert (len(first.choices), second.message) == (1, "theirs is adopted already, as train-a")
 
 
 async def test_where_no_management_cluster_is_asked_nobody_says_that_it_stands(colony, catalog):
     good, text = await shown(colony(ADOPTS), catalog)
     (told,) = json.loads(text)["clusters"]
     assert not good
-    assert (told["reason"], told["stands"]) == ("NotAsked", None)
+    assert (told["reason"], told["existing"]) == ("NotAsked", None)
     assert told["message"] == "whether theirs stands was not asked: give --kubeconfig"

@@ -8,7 +8,7 @@ from services.cli.connection import Connection
 from services.cli.placement.plan import asked, show
 from services.cli.placement.tables import accounted, planned
 from services.cli.request.colony import from_file
-from services.clouds.existing_cluster import Standing, Stood
+from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.eventlog.explain import account
 from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.preview import adoption_plan
@@ -54,16 +54,16 @@ async def test_a_plan_without_a_placement_says_why(colony, catalog):
     ("there", "end", "told"),
     [
         (
-            Standing("aws", "r", (Stood("gpu", 2, "x8", spot=True),), version="v1.33.1"),
+            ExistingCluster("aws", "r", (ExistingPool("gpu", 2, "x8", spot=True),), version="v1.33.1"),
             "keep",
             "adopts theirs (kept in the end): 2 x8 spot in pool gpu, aws r, v1.33.1\n",
         ),
         (
-            Standing("dev", nodes=2),
+            ExistingCluster("dev", nodes=2),
             "delete",
             "adopts theirs (deleted in the end): 2 workers, dev\n",
         ),
-        (Standing(), "keep", "adopts theirs (kept in the end): nothing is known of it\n"),
+        (ExistingCluster(), "keep", "adopts theirs (kept in the end): nothing is known of it\n"),
     ],
     ids=["all of it", "little", "nothing"],
 )

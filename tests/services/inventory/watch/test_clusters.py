@@ -10,7 +10,7 @@ from events.kube.resources import NODES
 from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
-from services.clients.workload_clusters import Workloads
+from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.watch.clusters import Clusters
 from services.runtime.level_publisher import LevelPublisher
 
@@ -27,7 +27,7 @@ async def running(stage):
         raise AssertionError("no cluster was founded")
 
     levels = LevelPublisher(stage.bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
-    workloads = Workloads(stage.kube, never)
+    workloads = WorkloadClusters(stage.kube, never)
     clusters = Clusters(
         stage.bus, workloads, levels, clock=clock, meters=Meters(), jitter=lambda: 0.5, management=stage.kube
     )

@@ -5,7 +5,7 @@ import pytest
 
 from schemas.placement import Placement
 from schemas.wish import Adopt, ClusterNetwork, Need, OnRelease, Spot
-from services.kubernetes.version_skew import WAY
+from services.kubernetes.version_skew import OTHER_WAY
 from services.provisioning.lifecycle.immutable import possible_change
 from tests.samples import LOT, POOL
 
@@ -51,7 +51,9 @@ def test_an_adopted_cluster_keeps_the_pools_that_others_gave_it():
     adopted = replace(NEED, adopt=Adopt(name="theirs"))
     for before, after in (((POOL,), (POOL, MORE)), ((POOL, MORE), (POOL,))):
         told = objection(replace(adopted, pools=before), replace(adopted, pools=after), PLACEMENT)
-        assert told == f"an adopted cluster keeps the pools that others gave it, only their nodes can change: {WAY}"
+        assert (
+            told == f"an adopted cluster keeps the pools that others gave it, only their nodes can change: {OTHER_WAY}"
+        )
 
 
 def test_what_becomes_of_an_adopted_cluster_can_change_and_which_it_is_cannot():
@@ -76,9 +78,7 @@ def test_what_becomes_of_an_adopted_cluster_can_change_and_which_it_is_cannot():
     ],
 )  # fmt: skip
 def test_all_else_is_refused_by_name_with_the_way(wanted, named):
-    expected = (
-        f"{named} cannot change while the cluster runs, only its pools, their nodes and kubernetesVersion can: {WAY}"
-    )
+    expected = f"{named} cannot change while the cluster runs, only its pools, their nodes and kubernetesVersion can: {OTHER_WAY}"
     assert objection(NEED, wanted, PLACEMENT) == expected
 
 

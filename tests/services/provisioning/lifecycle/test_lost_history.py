@@ -11,7 +11,7 @@ from schemas.infra import InfraSeen, Remains
 from schemas.inventory import Offer, Offers
 from schemas.teardown import TeardownReleasing
 from schemas.wish import Need, Pool, Wish
-from services.clouds.existing_cluster import Standing, Stood
+from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
 from services.provisioning.placement.adoption import UNPRICED, recall
@@ -23,7 +23,7 @@ WISH = Wish(
     tenant="acme", colony="train", cluster="a", uid="c2", generation=4, need=Need(pools=(POOL,), backend="capi")
 )  # fmt: skip
 OWN = InfraSeen(cluster="train-a", uid="c2.1", attempt=2, backend="capi")
-THERE = Standing("aws", "us-east-1", (Stood("gpu", 3, "p5", "az1"),), version="v1.34.0")
+THERE = ExistingCluster("aws", "us-east-1", (ExistingPool("gpu", 3, "p5", "az1"),), version="v1.34.0")
 
 
 def market(price=40.0, cost=0.0):
@@ -31,7 +31,7 @@ def market(price=40.0, cost=0.0):
     offer = Offer(
         cloud="aws", region="us-east-1", zone="az1", instance="p5", accelerator="H100", accelerators=8, price=price
     )
-    known.hear(Offers(cloud="aws", region="us-east-1", offers=(offer,), control_plane_per_hour=cost))
+    known.update(Offers(cloud="aws", region="us-east-1", offers=(offer,), control_plane_per_hour=cost))
     return known
 
 
@@ -61,19 +61,19 @@ def test_what_is_taken_in_again_is_billed_for_its_control_plane():
 
 
 def test_a_price_that_nobody_tells_any_more_is_said_to_be_unknown():
-    unpriced = after(Standing(nodes=3))
+    unpriced = after(ExistingCluster(nodes=3))
     assert isinstance(unpriced, Launching)
     assert (unpriced.attempt.message, unpriced.attempt.placement.price_per_hour) == (UNPRICED, 0.0)
 
 
 def test_a_size_that_was_asked_for_but_not_there_yet_is_followed():
-    smaller = after(THERE._replace(pools=(Stood("gpu", 1, "p5", "az1"),)))
+    smaller = after(THERE._replace(pools=(ExistingPool("gpu", 1, "p5", "az1"),)))
     assert [lot.nodes for lot in smaller.resizing.before] == [1]
     assert [lot.nodes for lot in smaller.attempt.placement.lots] == [3]
 
 
 def test_one_that_hibernates_is_woken_only_where_that_is_asked_for():
-    asleep = THERE._replace(pools=(Stood("gpu", 0, "p5", "az1"),))
+    asleep = THERE._replace(pools=(ExistingPool("gpu", 0, "p5", "az1"),))
     resting = msgspec.structs.replace(WISH, need=msgspec.structs.replace(WISH.need, hibernate=True))
     state = decide.decide(None, msgspec.structs.replace(resting, remains=Remains(found=(OWN,))), NOW)
     rests = after(asleep, state)
@@ -85,13 +85,13 @@ def test_one_that_hibernates_is_woken_only_where_that_is_asked_for():
 def test_what_pods_had_grown_keeps_its_size():
     elastic = msgspec.structs.replace(WISH.need, pools=(msgspec.structs.replace(POOL, min_nodes=1, max_nodes=9),))
     state = decide.decide(None, msgspec.structs.replace(WISH, need=elastic, remains=Remains(found=(OWN,))), NOW)
-    grown = after(THERE._replace(pools=(Stood("gpu", 7, "p5", "az1"),)), state)
+    grown = after(THERE._replace(pools=(ExistingPool("gpu", 7, "p5", "az1"),)), state)
     assert ([lot.nodes for lot in grown.attempt.placement.lots], grown.resizing) == ([7], None)
 
 
 @pytest.mark.parametrize("told", [AttemptUnrecoverable(2, "there is no Cluster"), None])
 def test_what_tells_too_little_is_let_go_and_the_cluster_is_founded_anew(told):
-    state, foreign = asked(OWN), THERE._replace(pools=(Stood("other", 3),))
+    state, foreign = asked(OWN), THERE._replace(pools=(ExistingPool("other", 3),))
     anew = decide.decide(state, told or recall(WISH, 2, foreign, market()), NOW)
     assert (type(anew), anew.standing) == (Pending, None)
     assert [(stray.number, stray.reason) for stray in anew.strays] == [(2, "Lost")]

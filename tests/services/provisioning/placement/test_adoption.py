@@ -8,21 +8,21 @@ import pytest
 from schemas.inventory import Offer
 from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Adopt, Need, Pool, Wish
-from services.clouds.existing_cluster import Standing, Stood
+from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.provisioning.placement.adoption import rank_existing
 from services.provisioning.placement.offer_index import OfferIndex
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 POOLS = tuple(Pool(name=name, accelerator="H100", accelerators_per_node=8, nodes=2) for name in ("a", "b"))
 NEED = Need(pools=POOLS[:1], adopt=Adopt(name="theirs"))
-MARKET = OfferIndex.of(
+MARKET = OfferIndex.from_offers(
     Offer(
         cloud="aws", region="eu-west-1", zone=zone, instance="x8", accelerator="H100", accelerators=8,
         price=price, spot_price=1.0,
     )
     for zone, price in (("z1", 4.0), ("z2", 3.0))
 )  # fmt: skip
-THERE = Standing("aws", "eu-west-1", (Stood("", 2, "x8"),))
+THERE = ExistingCluster("aws", "eu-west-1", (ExistingPool("", 2, "x8"),))
 OWN = Adopt(name="theirs", node_price_per_hour=0.5)
 
 
@@ -38,7 +38,11 @@ def prices(found):
 
 @pytest.mark.parametrize(
     ("stood", "price"),
-    [(Stood("", 2, "x8"), 3.0), (Stood("", 2, "x8", "z1"), 4.0), (Stood("", 2, "x8", spot=True), 1.0)],
+    [
+        (ExistingPool("", 2, "x8"), 3.0),
+        (ExistingPool("", 2, "x8", "z1"), 4.0),
+        (ExistingPool("", 2, "x8", spot=True), 1.0),
+    ],
     ids=["cheapest zone", "its zone", "spot"],
 )
 def test_its_price_is_what_such_a_machine_costs_now(stood, price):
@@ -55,9 +59,9 @@ def test_what_its_owner_says_it_costs_goes_before_the_market_and_may_be_nothing(
 
 
 def test_where_it_tells_nothing_of_itself_the_colony_is_believed():
-    place = answer(Standing(), adopt=OWN).placements[0]
+    place = answer(ExistingCluster(), adopt=OWN).placements[0]
     assert (place.cloud, place.region, place.nodes, place.accelerators) == ("unknown", "unknown", 2, 16)
-    named = answer(Standing(), adopt=OWN, clouds=("rack",), regions=("cellar",)).placements[0]
+    named = answer(ExistingCluster(), adopt=OWN, clouds=("rack",), regions=("cellar",)).placements[0]
     assert (named.cloud, named.region) == ("rack", "cellar")
 
 
@@ -69,12 +73,12 @@ def test_where_it_tells_nothing_of_itself_the_colony_is_believed():
         (THERE, {"residency": ("US",)}, "it is in aws eu-west-1, which is not known to be in US"),
         (THERE, {"pools": POOLS}, "it has one pool: write these pools"),
         (
-            THERE._replace(pools=(Stood("c", 2), Stood("d", 2))),
+            THERE._replace(pools=(ExistingPool("c", 2), ExistingPool("d", 2))),
             {"pools": POOLS},
             "it has the pools c, d: write these pools",
         ),
         (
-            THERE._replace(pools=(Stood("", 5, "x8"),)),
+            THERE._replace(pools=(ExistingPool("", 5, "x8"),)),
             {},
             "its pool a has 5 nodes, not 2: write so many, and scale it then",
         ),
@@ -83,7 +87,7 @@ def test_where_it_tells_nothing_of_itself_the_colony_is_believed():
             {},
             "it has Kubernetes v1.35.1, not v1.34.0: write that version, and upgrade it then",
         ),
-        (Standing("aws", nodes=5), {"adopt": OWN}, "it has 5 workers, not 2: write pools of so many"),
+        (ExistingCluster("aws", nodes=5), {"adopt": OWN}, "it has 5 workers, not 2: write pools of so many"),
     ],
 )
 def test_what_is_not_what_was_asked_for_is_told_with_what_would_be_right(there, more, told):
@@ -92,7 +96,10 @@ def test_what_is_not_what_was_asked_for_is_told_with_what_would_be_right(there, 
 
 @pytest.mark.parametrize(
     ("there", "machine"),
-    [(THERE._replace(pools=(Stood("", 2, "y4"),)), "y4 in aws eu-west-1"), (Standing("aws"), "its nodes")],
+    [
+        (THERE._replace(pools=(ExistingPool("", 2, "y4"),)), "y4 in aws eu-west-1"),
+        (ExistingCluster("aws"), "its nodes"),
+    ],
 )
 def test_a_price_that_nobody_knows_is_asked_for(there, machine):
     told = f"no catalog has a price for {machine} with these accelerators: say adopt.nodePricePerHour, or mend the pool"
@@ -106,12 +113,12 @@ def test_one_that_costs_more_than_it_may_is_left():
 def test_one_that_failed_is_taken_in_again_once_that_is_forgotten():
     failed = Attempt(number=1, placement=Placement(cloud="aws", region="r", lots=()), reason="TimeOut", failed_at=NOW)
     again = answer(tried=(failed,), now=NOW + timedelta(minutes=59))
-    assert again == Ranked((), "TimeOut", "it could not be taken in: TimeOut")
+    assert again == Ranked((), "TimeOut", "it could not be adopted: TimeOut")
     assert answer(tried=(failed,), now=NOW + timedelta(minutes=61)).placements
 
 
 def test_one_that_belongs_to_another_colony_is_said_to_whatever_else_is_amiss():
-    told = "theirs is taken in already, as other-gpu"
-    for there in (THERE, Standing("aws", nodes=5)):
-        assert answer(there._replace(taken_by="other-gpu")) == Ranked((), "AlreadyExists", told)
-    assert answer(THERE._replace(taken_by="train-gpu")).placements
+    told = "theirs is adopted already, as other-gpu"
+    for there in (THERE, ExistingCluster("aws", nodes=5)):
+        assert answer(there._replace(adopted_as="other-gpu")) == Ranked((), "AlreadyExists", told)
+    assert answer(THERE._replace(adopted_as="train-gpu")).placements

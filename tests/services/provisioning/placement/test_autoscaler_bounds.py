@@ -42,7 +42,9 @@ def wish(generation=1, *, most=5, least=1, cap=None, names=("a",)):
 
 
 def ranked(asked, *offers, held=None):
-    return rank(asked, OfferIndex.of(offers or (OFFER,)), {"aws": True}, known=MarketKnowledge(held=held or {}))
+    return rank(
+        asked, OfferIndex.from_offers(offers or (OFFER,)), {"aws": True}, known=MarketKnowledge(held=held or {})
+    )
 
 
 def seen(*there, **shown):

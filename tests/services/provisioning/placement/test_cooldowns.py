@@ -30,7 +30,7 @@ def offer(cloud, region, zone, instance) -> Offer:
     )  # fmt: skip
 
 
-MARKET = OfferIndex.of(offer(*names) for names in NAMES.values())
+MARKET = OfferIndex.from_offers(offer(*names) for names in NAMES.values())
 
 
 def ask(spot=Spot.ONLY) -> Wish:
@@ -98,7 +98,7 @@ def test_a_failure_is_forgotten_when_its_time_is_over_and_not_before(reason):
 
 
 def test_where_one_failure_can_be_mended_by_time_that_is_what_is_told():
-    only = OfferIndex.of([offer(*NAMES["same"]), offer(*NAMES["cloud"])])
+    only = OfferIndex.from_offers([offer(*NAMES["same"]), offer(*NAMES["cloud"])])
     tried, known = (), MarketKnowledge(now=T0)
     for reason in ("NoCapacity", "BadTemplate"):
         best = rank(ask(), only, REACH, tried, known=known).placements[0]
@@ -111,7 +111,7 @@ def test_of_two_pools_only_the_one_whose_machine_had_no_room_looks_elsewhere():
         Pool(name=n, accelerator=n, accelerators_per_node=8, nodes=1, spot=Spot.NEVER) for n in ("H100", "A100")
     )
     two = Wish(tenant="t", colony="c", cluster="a", uid="u", generation=1, need=Need(pools=pools))
-    market = OfferIndex.of(
+    market = OfferIndex.from_offers(
         Offer(cloud="aws", region="r1", instance=f"{kind}-{n}", accelerator=kind, accelerators=8, price=float(n))
         for kind in ("H100", "A100")
         for n in (1, 2)

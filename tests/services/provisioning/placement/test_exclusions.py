@@ -18,7 +18,7 @@ def offer(cloud, region, instance, price, **more) -> Offer:
     )  # fmt: skip
 
 
-MARKET = OfferIndex.of(
+MARKET = OfferIndex.from_offers(
     [
         offer("azure", "eastus", "nd", 1.0, cpu=96.0),
         offer("aws", "us-east-1", "p5", 20.0, cpu=192.0, spot_price=9.0),

@@ -36,7 +36,7 @@ def heard(news) -> tuple[OfferIndex, list[Offer]]:
     market, last = OfferIndex(), {}
     for place, goods in news:
         last[place] = offers(place, goods)
-        market.hear(Offers(cloud=place[0], region=place[1], offers=last[place]))
+        market.update(Offers(cloud=place[0], region=place[1], offers=last[place]))
     return market, [offer for held in last.values() for offer in held]
 
 
@@ -91,16 +91,16 @@ def test_the_index_answers_as_an_exhaustive_search_does(news, asked, most):
 @given(NEWS)
 def test_a_market_that_changed_is_the_market_that_was_there_from_the_start(news):
     market, listed = heard(news)
-    fresh = OfferIndex.of(listed)
+    fresh = OfferIndex.from_offers(listed)
     for accelerator in ("H100", "A100"):
         for count in (4, 8):
-            assert market.shelf(accelerator, count) == fresh.shelf(accelerator, count)
-    assert market.limited == fresh.limited
+            assert market.by_region(accelerator, count) == fresh.by_region(accelerator, count)
+    assert market.limited_regions == fresh.limited_regions
 
 
 def test_a_region_that_offers_nothing_any_more_is_gone_from_every_shelf():
     market, _ = heard([(("aws", "r1"), [("x", "", "H100", 8, 1.0, None, 0.0)]), (("aws", "r1"), [])])
-    assert market.shelf("H100", 8) == {}
+    assert market.by_region("H100", 8) == {}
 
 
 def test_an_offer_is_found_by_its_name():
@@ -112,8 +112,8 @@ def test_an_offer_is_found_by_its_name():
 
 def test_where_something_is_limited_is_known_and_forgotten():
     limited = Offer(cloud="own", region="r", instance="dgx", accelerator="H100", accelerators=8, price=0.0, limit=4)
-    market = OfferIndex.of((limited,))
-    assert market.limited == {("own", "r")}
+    market = OfferIndex.from_offers((limited,))
+    assert market.limited_regions == {("own", "r")}
     market.replace(("own", "r"), ())
-    assert market.limited == set()
-    assert market.shelf("H100", 8) == {}
+    assert market.limited_regions == set()
+    assert market.by_region("H100", 8) == {}

@@ -58,7 +58,7 @@ OFFERS = st.lists(
 
 @given(OFFERS, REFUSALS)
 def test_its_choices_are_the_rankings_in_the_order_of_what_they_count_as(offers, refusals):
-    market, now = OfferIndex.of(offers), known(*refusals)
+    market, now = OfferIndex.from_offers(offers), known(*refusals)
     made = plan(wish(), market, REACH, now)
     assert (
         tuple(each.placement for each in made.choices)
@@ -75,14 +75,14 @@ def test_its_choices_are_the_rankings_in_the_order_of_what_they_count_as(offers,
 
 
 def test_no_more_than_the_best_ten_are_told():
-    market = OfferIndex.of([offer(region=f"r{number}", price=10.0 + number) for number in range(20)])
+    market = OfferIndex.from_offers([offer(region=f"r{number}", price=10.0 + number) for number in range(20)])
     assert [each.price_per_hour for each in plan(wish(), market, REACH, NOTHING_KNOWN).choices] == [
         2 * (10.0 + number) for number in range(10)
     ]
 
 
 def test_what_makes_a_choice_dearer_than_it_is_is_told():
-    market = OfferIndex.of([offer(spot_price=5.0)])
+    market = OfferIndex.from_offers([offer(spot_price=5.0)])
     now = known(refusal(spot=True), refusal("Interrupted", spot=True))
     by_spot = {each.placement.lots[0].spot: each for each in plan(wish(), market, REACH, now).choices}
     assert by_spot[False].because == ITS_PRICE
@@ -94,12 +94,12 @@ def test_what_makes_a_choice_dearer_than_it_is_is_told():
 
 def test_what_was_refused_lately_is_told_of_the_accelerators_that_are_wanted():
     other = CapacityRefusal(reason="Quota", instance="l4", accelerator="L4", at=NOW, attempt="u/2")
-    made = plan(wish(), OfferIndex.of([offer()]), REACH, known(refusal(), other))
+    made = plan(wish(), OfferIndex.from_offers([offer()]), REACH, known(refusal(), other))
     assert [(each.cloud, each.region, each.refusal) for each in made.refused] == [("aws", "r1", refusal())]
 
 
 def test_what_others_hold_of_limited_machines_is_told():
-    market = OfferIndex.of([offer(instance="own", limit=4), offer(instance="x8")])
+    market = OfferIndex.from_offers([offer(instance="own", limit=4), offer(instance="x8")])
     made = plan(wish(), market, REACH, MarketKnowledge(held={("aws", "r1", "", "own"): 3, ("aws", "r1", "", "x8"): 9}))
     (held,) = made.held
     assert (held.instance, held.held, held.limit) == ("own", 3, 4)
@@ -108,20 +108,23 @@ def test_what_others_hold_of_limited_machines_is_told():
 
 def test_a_cloud_that_refused_the_tenant_is_told():
     made = plan(
-        wish(), OfferIndex.of([offer(), offer("gcp", price=99.0)]), REACH, MarketKnowledge(denied=frozenset({"aws"}))
+        wish(),
+        OfferIndex.from_offers([offer(), offer("gcp", price=99.0)]),
+        REACH,
+        MarketKnowledge(denied=frozenset({"aws"})),
     )
     assert made.denied == ("aws",)
     assert [each.placement.cloud for each in made.choices] == ["gcp"]
 
 
 def test_where_nothing_fits_the_reason_is_the_rankings():
-    made = plan(wish(max_price_per_hour=1.0), OfferIndex.of([offer()]), REACH, NOTHING_KNOWN)
+    made = plan(wish(max_price_per_hour=1.0), OfferIndex.from_offers([offer()]), REACH, NOTHING_KNOWN)
     assert (made.choices, made.reason) == ((), "PriceCap")
     assert made.message == "the cheapest offer costs $20.00 an hour, the cap is $1.00"
 
 
 def test_what_one_cluster_gets_the_next_one_cannot_have():
-    market = OfferIndex.of([offer(instance="own", price=1.0, limit=3), offer(price=10.0)])
+    market = OfferIndex.from_offers([offer(instance="own", price=1.0, limit=3), offer(price=10.0)])
     first = plan(wish("a"), market, REACH, NOTHING_KNOWN)
     second = plan(wish("b"), market, REACH, knowledge_after(NOTHING_KNOWN, [first]))
     assert [each.choices[0].placement.lots[0].instance for each in (first, second)] == ["own", "x8"]

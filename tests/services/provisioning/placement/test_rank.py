@@ -18,7 +18,7 @@ REACH = {"aws": True, "gcp": False}
 
 
 def rank(asked, offers, reach, failed=(), **more):
-    return placement.rank(asked, OfferIndex.of(offers), reach, failed, **more)
+    return placement.rank(asked, OfferIndex.from_offers(offers), reach, failed, **more)
 
 
 def offer(cloud="aws", region="r1", instance="x8", price=10.0, spot=None, **more) -> Offer:

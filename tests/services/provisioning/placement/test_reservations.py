@@ -62,19 +62,21 @@ def test_what_is_held_is_what_the_newest_states_hold(told):
     held = {key: attempt for key, newest in dict(told).items() if (attempt := held_attempt(newest)) is not None}
     assert +holders.taken == total_machines(held.values())
     for key in dict(told):
-        assert +holders.beside(key) == total_machines(attempt for other, attempt in held.items() if other != key)
+        assert +holders.taken_by_others(key) == total_machines(
+            attempt for other, attempt in held.items() if other != key
+        )
     for stock in STOCKS:
         wanted = {key: Reservation("u", attempt) for key, attempt in held.items() if stock in machines_of(attempt)}
-        assert holders.of([stock]) == wanted
+        assert holders.holding([stock]) == wanted
 
 
 def test_what_is_told_of_the_rest_does_not_change_with_the_next_state():
     holders = Reservations()
     holders.note(ONE, state(Ready, LOT))
-    before = holders.beside(TWO)
+    before = holders.taken_by_others(TWO)
     holders.note(ONE, Released(uid="u", wish=WISH, because="Deleted"))
     assert before[STOCKS[0]] == 1
-    assert holders.beside(TWO)[STOCKS[0]] == 0
+    assert holders.taken_by_others(TWO)[STOCKS[0]] == 0
 
 
 def test_there_are_enough_until_more_are_taken_than_there_are():

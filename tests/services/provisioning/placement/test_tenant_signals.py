@@ -64,15 +64,17 @@ def test_what_a_cluster_is_over_with_counts_no_more(neighbours, state):
 def test_who_waits_for_an_accelerator_is_told_when_one_is_offered_or_given_back(neighbours):
     neighbours.note(ONE, waiting())
     neighbours.note(TWO, Pending(uid="u", wish=WISH))
-    assert list(neighbours.moved(["L4", "H100"])) == [(ONE, MarketChanged())]
-    assert list(neighbours.freed(Released(uid="u", wish=WISH, because="Deleted"))) == [(ONE, MarketChanged())]
-    assert list(neighbours.moved(["L4"])) == []
+    assert list(neighbours.market_moved(["L4", "H100"])) == [(ONE, MarketChanged())]
+    assert list(neighbours.machines_released(Released(uid="u", wish=WISH, because="Deleted"))) == [
+        (ONE, MarketChanged())
+    ]
+    assert list(neighbours.market_moved(["L4"])) == []
     neighbours.note(ONE, Pending(uid="u", wish=WISH))
-    assert list(neighbours.moved(["H100"])) == []
+    assert list(neighbours.market_moved(["H100"])) == []
 
 
 def test_a_cloud_that_refused_the_tenant_is_left_out_and_named_where_nothing_else_fits():
-    market = OfferIndex.of(
+    market = OfferIndex.from_offers(
         [Offer(cloud="aws", region="r", instance="x", accelerator="H100", accelerators=8, price=1.0)]
     )
     ranked = rank(WISH, market, {"aws": False}, known=MarketKnowledge(denied=frozenset({"aws"})))

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from events.kube.resources import CLUSTERS, MACHINEHEALTHCHECKS, MACHINES
-from services.clouds.manifests import BROKEN, START_UP, health_check
+from services.clouds.manifests import NOT_READY_TIMEOUT, STARTUP_TIMEOUT, health_check
 from services.sandbox.clouds.model.billing import machines_ever
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
@@ -28,7 +28,7 @@ async def shown(sandbox):
     return status["expectedMachines"], status["currentHealthy"], status["remediationsAllowed"]
 
 
-@pytest.mark.parametrize(("fault", "after"), [("dark", BROKEN), ("preempted", 0)])
+@pytest.mark.parametrize(("fault", "after"), [("dark", NOT_READY_TIMEOUT), ("preempted", 0)])
 async def test_one_of_three_is_replaced_in_its_time(sandbox, fault, after):
     async with sandbox.running():
         await founded(sandbox)
@@ -54,7 +54,7 @@ async def test_a_black_out_replaces_none(sandbox):
         await sandbox.until(CLUSTERS, "c", "Available")
         before = await workers(sandbox)
         await sandbox.faults("dark: {default/c: 2}")
-        await asyncio.sleep(3 * BROKEN)
+        await asyncio.sleep(3 * NOT_READY_TIMEOUT)
         assert await workers(sandbox) == before
         allowed = await sandbox.condition(MACHINEHEALTHCHECKS, "c", "RemediationAllowed")
         assert allowed == ("False", "TooManyUnhealthy", "2 of 3 are unhealthy")
@@ -70,7 +70,7 @@ async def test_one_that_never_joins_is_replaced_after_its_time(sandbox):
         await sandbox.until(CLUSTERS, "c", "Available")
         await sandbox.faults("stockouts: [{cloud: aws}]")
         await sandbox.scale("c-md", 4)
-        await asyncio.sleep(START_UP - 5)
+        await asyncio.sleep(STARTUP_TIMEOUT - 5)
         before = await workers(sandbox)
         await asyncio.sleep(60)
         now = await workers(sandbox)

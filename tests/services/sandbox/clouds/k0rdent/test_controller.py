@@ -7,7 +7,7 @@ import pytest
 
 from events.kube.client import Changed
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
-from services.clouds.conditions import failure
+from services.clouds.conditions import failure_reason
 from services.sandbox.clouds.model.billing import machines_ever
 
 pytestmark = pytest.mark.looptime
@@ -147,7 +147,7 @@ async def test_a_stockout_shows_in_the_summary(sandbox):
         await asyncio.sleep(30)
         status, reason, message = await sandbox.condition(CLUSTERDEPLOYMENTS, "cd", "CAPIClusterSummary")
         assert (status, reason) == ("False", "IssuesReported")
-        assert failure(message) == "NoCapacity"
+        assert failure_reason(message) == "NoCapacity"
         assert current_condition(await sandbox.kube.get(CLUSTERDEPLOYMENTS, "cd", "default"))["Ready"] == (
             "False",
             "Progressing",

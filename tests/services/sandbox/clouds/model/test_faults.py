@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES
-from services.clouds.conditions import failure
+from services.clouds.conditions import failure_reason
 from services.sandbox.clouds.model.billing import machines_ever
 from services.sandbox.clouds.model.faults import Faults, FaultScope, MachineOrder, read
 
@@ -20,10 +20,10 @@ def order(cloud, *, spot=False, zone="zone-1"):
 @pytest.mark.parametrize("cloud", P5)
 def test_our_back_ends_understand_every_providers_refusal(cloud):
     anywhere = (FaultScope(cloud=cloud),)
-    assert failure(Faults(stockouts=anywhere).refusal(order(cloud))) == "NoCapacity"
-    assert failure(Faults(quotas=anywhere).refusal(order(cloud))) == "Quota"
-    assert failure(Faults(quotas=anywhere).refusal(order(cloud, spot=True))) == "Quota"
-    assert failure(Faults(denied=(cloud,)).denial(cloud)) == "Denied"
+    assert failure_reason(Faults(stockouts=anywhere).refusal(order(cloud))) == "NoCapacity"
+    assert failure_reason(Faults(quotas=anywhere).refusal(order(cloud))) == "Quota"
+    assert failure_reason(Faults(quotas=anywhere).refusal(order(cloud, spot=True))) == "Quota"
+    assert failure_reason(Faults(denied=(cloud,)).denial(cloud)) == "Denied"
 
 
 def test_a_stockout_meets_only_what_it_names():
@@ -82,7 +82,7 @@ async def test_a_refused_credential_shows_on_the_infrastructure(sandbox):
         await asyncio.sleep(10)
         status, reason, message = await sandbox.condition(CLUSTERS, "c", "InfrastructureReady")
         assert (status, reason) == ("False", "NotReady")
-        assert failure(message) == "Denied"
+        assert failure_reason(message) == "Denied"
         assert not await sandbox.all(MACHINES)
         await sandbox.faults("")
         await sandbox.until(CLUSTERS, "c", "Available")
