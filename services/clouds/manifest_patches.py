@@ -61,7 +61,7 @@ class VersionPatches(NamedTuple):
 
 
 def version_patches(text: str, wish: Wish, attempt: Attempt) -> VersionPatches:
-    """By rendering a template with another version. Raises Denied where that cannot be changed."""
+    """Found by rendering the template with another version. Raises Denied if the version cannot be changed."""
     other = wish.but(need=wish.need.but(kubernetes_version=NO_VERSION))
     pairs = zip(render(text, wish, attempt), render(text, other, attempt), strict=True)
     found = [(document, patch) for document, without in pairs if (patch := difference(document, without))]

@@ -83,7 +83,7 @@ def _worker_args(pool: Pool) -> Iterator[str]:
 
 
 def cluster_network(network: ClusterNetwork | None) -> dict[str, object]:
-    """What a Cluster's spec and a chart's values call it; nothing where the Colony leaves it to the template."""
+    """The network of a Cluster's spec or a chart's values; empty if the Colony leaves it to the template."""
     if network is None:
         return {}
     return {

@@ -135,7 +135,7 @@ def cost(state: ClusterState, placement: Placement, since: datetime | None, now:
 
 
 def billed_attempt(state: ClusterState) -> tuple[Attempt | None, datetime | None]:
-    """What it has, or may have, and since when that costs what its placement says."""
+    """The attempt that is billed, and since when at the price of its placement."""
     return (state.attempt, state.billed_since) if isinstance(state, Holding) else (None, None)
 
 

@@ -147,7 +147,7 @@ def _existing_need(need: Need, there: ExistingCluster) -> Need:
 
 
 def _existing_pool(need: Need, pool: Pool, stood: ExistingPool) -> Pool:
-    """Of what grows and shrinks by itself the size says nothing of what was asked for."""
+    """The pool in its existing size, unless it scales by itself: then its size says nothing about the need."""
     return pool if pool.elastic or need.autoscaled else pool.but(nodes=stood.nodes)
 
 

@@ -68,7 +68,7 @@ def rank(  # noqa: PLR0913 - the wish, and everything it is held against
 
 
 def on_demand_first(wish: Wish) -> Wish:
-    """The same on machines that the cloud does not take back, where spot is not all that is asked for."""
+    """The wish with on-demand machines only, except in pools that ask for spot only."""
     pools = tuple(pool.but(spot=Spot.NEVER) if pool.spot is Spot.PREFERRED else pool for pool in wish.need.pools)
     return wish.but(need=wish.need.but(pools=pools))
 

@@ -78,7 +78,8 @@ def test_what_becomes_of_an_adopted_cluster_can_change_and_which_it_is_cannot():
     ],
 )  # fmt: skip
 def test_all_else_is_refused_by_name_with_the_way(wanted, named):
-    expected = f"{named} cannot change while the cluster runs, only its pools, their nodes and kubernetesVersion can: {OTHER_WAY}"
+    free = "only its pools, their nodes and kubernetesVersion can"
+    expected = f"{named} cannot change while the cluster runs, {free}: {OTHER_WAY}"
     assert objection(NEED, wanted, PLACEMENT) == expected
 
 
