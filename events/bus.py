@@ -1,6 +1,6 @@
 """The bus as services see it: publish with compare-and-swap, read the last state, listen, be woken."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
@@ -12,6 +12,8 @@ from events.rpc import RpcService
 REDRIVE = "redrive"
 """The first token of what is told once more to one consumer."""
 EPOCH = datetime.fromtimestamp(0, UTC)
+Clock = Callable[[], datetime]
+"""Gives the time now, in UTC."""
 
 
 class Unavailable(Exception):

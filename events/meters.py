@@ -55,7 +55,7 @@ OUTBOUND = "alate.outbound"
 """What became of what was to be told to a target, try by try."""
 
 MetricLabels = Mapping[str, str]
-LabelKey = TypeVar("LabelKey", bound=tuple[tuple[str, str], ...])
+PairKey = TypeVar("PairKey", bound=tuple[tuple[str, str], ...])
 """Names and values of labels."""
 
 
@@ -175,7 +175,7 @@ class Meters:
         self._gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
         self._told_gauges: list[Callable[[str], None]] = []
 
-    def gauge(self, name: str, of: str, series: Mapping[LabelKey, float]) -> None:
+    def gauge(self, name: str, of: str, series: Mapping[PairKey, float]) -> None:
         """All values of `name` whose first label has the value `of`, by their labels; they replace those before.
 
         What comes beyond `SERIES` is left out, never an old one.

@@ -27,7 +27,7 @@ from services.outbound.http_client import posting
 from services.outbound.service import Receivers
 from services.process import logs, telemetry
 from services.process.gc_tuning import settle
-from services.process.health import Health, served
+from services.process.health import ProcessHealth, served
 from services.process.settings import Settings, allowed
 from services.process.signals import until_told
 from services.runtime.token_bucket import Rate
@@ -49,7 +49,7 @@ async def run(names: tuple[str, ...], settings: Settings) -> None:
         stack.callback(telemetry.set_up(settings, title, meters))
         ports = await stack.enter_async_context(_ports(title, settings, meters))
         running = [SERVICES[name](ports) for name in names]
-        health = Health(time.monotonic, trouble=lambda: ports.bus.trouble)
+        health = ProcessHealth(time.monotonic, trouble=lambda: ports.bus.trouble)
         metrics = telemetry.exposition(title, meters) if settings.prometheus else None
         address = await stack.enter_async_context(served(settings.health_address, health, metrics))
         report_catalog(settings, names, meters)
@@ -70,7 +70,7 @@ def report_catalog(settings: Settings, names: Iterable[str], meters: Meters) -> 
         log.warning("catalog.missing", services=sorted(priced), setting="ALATE_CATALOG")
 
 
-async def _all(running: Iterable[Running], health: Health) -> None:
+async def _all(running: Iterable[Running], health: ProcessHealth) -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(health.beat())
         services = [(one, group.create_task(one.run())) for one in running]

@@ -14,7 +14,7 @@ from events.bus import Message, Stored
 from events.cloudevents import CloudEvent, encode
 from events.snapshot import is_tombstone
 from schemas.cluster import Ready, Released, Waiting
-from schemas.generate.jsonschema import schema
+from schemas.generate.pages import schema
 from schemas.registry import declarations
 from services.clients.catalog_sources import sources
 from services.eventlog.filters import is_event

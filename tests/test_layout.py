@@ -14,7 +14,8 @@ TREES = {path: ast.parse((ROOT / path).read_text()) for path in SOURCES}
 
 MOST_OWN_FILES = 5
 MOST_ROOMS = 30
-MOST_SHARED_NAMES = 67
+SMALL = 25
+MOST_SHARED_NAMES = 9
 
 LIBRARIES = {
     "cel": ("services/edge/triggers/", "services/sandbox/api/"),
@@ -48,6 +49,16 @@ def imported(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{each.name}" for each in node.names)
 
 
+def importers() -> dict[str, set[Path]]:
+    """From each module to the files that import it or a name of it."""
+    modules = {".".join(path.with_suffix("").parts) for path in SOURCES}
+    found: dict[str, set[Path]] = defaultdict(set)
+    for path in SOURCES:
+        for name in imported(path):
+            found[name if name in modules else name.rpartition(".")[0]].add(path)
+    return found
+
+
 def test_the_top_of_services_is_a_short_list():
     files = [path for path in SOURCES if path.parts[:-1] == ("services",) and path.name != "__init__.py"]
     folders = {path.parts[1] for path in SOURCES if path.parts[0] == "services" and len(path.parts) > 2}
@@ -73,6 +84,19 @@ def test_nothing_that_runs_in_the_world_imports_the_sandbox():
         if any(name.startswith("services.sandbox") for name in imported(path)) and not str(path).startswith(SANDBOX)
     ]
     assert inside == []
+
+
+def test_a_small_file_with_one_importer_says_in_its_first_line_why_it_stands_alone():
+    by = importers()
+    small = [
+        f"{path} <- {next(iter(by[module]))}"
+        for path, module in ((path, ".".join(path.with_suffix("").parts)) for path in SOURCES)
+        if len((ROOT / path).read_text().splitlines()) < SMALL
+        and len(by[module]) == 1
+        and path.name not in ("__init__.py", "__main__.py")
+        and "so that" not in (ROOT / path).read_text().split("\n")[0]
+    ]
+    assert small == []
 
 
 def public_types() -> dict[str, set[str]]:

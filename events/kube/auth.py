@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from events.bus import Clock
 from events.http.addresses import PLACES, PRIVATE, IpNetwork, Reach
 from events.kube.config_loader import borrow
 from events.kube.http import ANSWER, Access, ApiCredentials, HttpTransport
@@ -27,8 +28,6 @@ from events.kube.kubeconfig import (
     unfolded,
 )
 from events.kube.limits import FOUNDED
-
-Clock = Callable[[], datetime]
 
 REREAD = timedelta(seconds=60)
 """How long a token out of a file or a login is used before it is read again; it is rotated in place."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from events.bus import (
     CaughtUp,
+    Clock,
     Consumer,
     ConsumerLag,
     Delivery,
@@ -21,7 +22,7 @@ from events.bus import (
 from events.dead_letter import dead_letter
 from events.errors import TOO_LARGE, Denied
 from events.memory.consumer import ConsumerQueue, DeliveredMessage
-from events.memory.stream import Bell, Clock, Log
+from events.memory.stream import Bell, Log
 from events.rpc import RpcHandler, RpcService
 from events.streams import STREAMS, StreamSpec
 

@@ -1,15 +1,13 @@
 """A stream in memory: what JetStream promises about storing, without a server."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from events.bus import Conflict, Expect, Message, Stored
+from events.bus import Clock, Conflict, Expect, Message, Stored
 from events.dead_letter import TTL
 from events.streams import StreamSpec
 from schemas.subjects import matcher
-
-Clock = Callable[[], datetime]
 
 
 class Bell:

@@ -1,9 +1,9 @@
-"""What can be said of messages and kinds by looking at their declarations is said by machine."""
+"""Generates files from the declarations of messages and kinds."""
 
 from collections.abc import Iterable
 
 from schemas.crds.manifest import Crd
-from schemas.generate import asyncapi, crd, diagrams, jsonschema, subjects
+from schemas.generate import asyncapi, pages
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration
 
@@ -14,8 +14,8 @@ def files(
     """Every generated file by its path below the output folder; the same declarations give the same bytes."""
     return {
         **asyncapi.files(declarations),
-        **jsonschema.files(declarations),
-        **crd.files(crds),
-        **subjects.files(declarations),
-        **diagrams.files(lifecycles),
+        **pages.json_schemas(declarations),
+        **pages.crd_manifests(crds),
+        **pages.subject_table(declarations),
+        **pages.state_diagrams(lifecycles),
     }

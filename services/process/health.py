@@ -22,7 +22,7 @@ def _none() -> str:
     return ""
 
 
-class Health:
+class ProcessHealth:
     """Whether this process lives (its loop turns) and is ready (it has seen everything once, and goes on seeing it)."""
 
     def __init__(self, clock: Callable[[], float], *, stale: float = STALE, trouble: Callable[[], str] = _none) -> None:
@@ -67,7 +67,7 @@ def _text(metrics: Exposition) -> Handler:
 
 
 @asynccontextmanager
-async def served(address: str, health: Health, metrics: Exposition | None = None) -> AsyncGenerator[str, None]:
+async def served(address: str, health: ProcessHealth, metrics: Exposition | None = None) -> AsyncGenerator[str, None]:
     """``/healthz``, ``/readyz`` and, if given, ``/metrics`` on HOST:PORT; gives the base URL (port 0: the free one).
 
     Raises ``Denied("AddressInUse")`` if the address cannot be had.

@@ -1,14 +1,14 @@
 """The entity store: the last state of every entity of one domain, and the retention that purges ended ones."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 import structlog
 
-from events.bus import Bus, Expect, Message, Stored, Timer, Unavailable
+from events.bus import Bus, Clock, Expect, Message, Stored, Timer, Unavailable
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.meters import UNDECODABLE
 from events.snapshot import tips
@@ -19,8 +19,6 @@ from schemas.registry import Stream, declared
 from schemas.subjects import Key, key_of
 from schemas.unreadable import UNREADABLE
 from services.runtime.subscriptions import Undecodable
-
-Clock = Callable[[], datetime]
 
 log = structlog.get_logger()
 

@@ -11,14 +11,14 @@ from typing import Any
 import structlog
 
 from events.backoff import Backoff
-from events.bus import Bus, Conflict, Consumer, Delivery, Unavailable
+from events.bus import Bus, Clock, Conflict, Consumer, Delivery, Unavailable
 from events.errors import TryLater
 from events.meters import CONFLICTS, IGNORED
 from events.telemetry import NOWHERE, Meters, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
 from schemas.registry import declared
 from schemas.subjects import Key, key_of
-from services.runtime.entity_store import Clock, EntityStore, Retention
+from services.runtime.entity_store import EntityStore, Retention
 from services.runtime.machine import Command, Event, Machine, Todo, Waits
 from services.runtime.subscriptions import Router, Subscription, consumers
 from services.runtime.worker import AFTER_A_FAULT, Resume, SharedAck, Worker, WorkItem

@@ -15,7 +15,7 @@ from schemas.lifecycle import Lifecycle
 
 Event = msgspec.Struct
 Command = msgspec.Struct
-Transition = Callable[..., State | None]
+TransitionFunction = Callable[..., State | None]
 """Takes (state, event) or (state, event, now); the same state back means: nothing happens."""
 StateClass = type[State] | type[None]
 T = TypeVar("T")
@@ -34,12 +34,12 @@ class TransitionRow:
 
     states: tuple[StateClass, ...]
     events: tuple[type[Event], ...]
-    step: Transition
+    step: TransitionFunction
     leads_to: frozenset[type]
 
 
 def on(
-    states: StateClass | tuple[StateClass, ...], events: type[Event] | tuple[type[Event], ...], step: Transition
+    states: StateClass | tuple[StateClass, ...], events: type[Event] | tuple[type[Event], ...], step: TransitionFunction
 ) -> TransitionRow:
     """From any of `states` (NoneType: not yet there), on any of `events`, `step`.
 
@@ -55,7 +55,7 @@ def _listed(one_or_more: T | tuple[T, ...]) -> tuple[T, ...]:
     return one_or_more if isinstance(one_or_more, tuple) else (one_or_more,)
 
 
-def _with_now(step: Transition) -> Transition:
+def _with_now(step: TransitionFunction) -> TransitionFunction:
     if len(inspect.signature(step).parameters) > 2:
         return step
     return lambda state, event, _now: step(state, event)
@@ -69,7 +69,7 @@ class Machine:
 
     def __init__(self, lifecycle: Lifecycle, rows: Iterable[TransitionRow]) -> None:
         self.lifecycle = lifecycle
-        self.table: dict[tuple[type, type], Transition] = {}
+        self.table: dict[tuple[type, type], TransitionFunction] = {}
         ways: set[tuple[type | None, type]] = set()
         for row in rows:
             for state in row.states:

@@ -24,7 +24,7 @@ from services.edge.webhooks.providers.provider import Provider
 from services.edge.webhooks.request import WebhookRequest
 from services.edge.webhooks.secrets import WebhookEndpoint
 from services.eventlog.filters import about
-from services.eventlog.record import WebhookRequest as Shown
+from services.eventlog.record import EventRecord as Shown
 from services.provisioning.service import SUBSCRIPTIONS as PROVISIONING
 from services.runtime.subscriptions import Router, Undecodable
 from services.sandbox.api.server.kubeconfig import kubeconfig

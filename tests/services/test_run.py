@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from events.meters import Meters
-from services.process.health import Health
+from services.process.health import ProcessHealth
 from services.process.settings import Settings
 from services.run import PRICED, _all, report_catalog
 
@@ -25,7 +25,7 @@ class Idle:
 @pytest.fixture
 async def idle():
     thresholds = gc.get_threshold()
-    service, health = Idle(), Health(asyncio.get_running_loop().time)
+    service, health = Idle(), ProcessHealth(asyncio.get_running_loop().time)
     running = asyncio.create_task(_all([service], health))
     await asyncio.sleep(0)
     yield service, health

@@ -1,7 +1,7 @@
 """`alate replay` plays a recorded cluster through the inventory, and counts the same by hand beside it."""
 
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from schemas.inventory import ClusterSeen
 from services.cli.output.render import Form, document
 from services.cli.trace_replay.trace import NodeRow, PodMove, PodRow, RecordedCluster, counted, moves, read
 from services.errors import Failed
+from services.eventlog.scan import ReportProgress
 from services.inventory.watch.cluster_state import ClusterContents
 from services.kubernetes.resources import GPU_MILLI
 from services.sandbox.api.server.app import MANAGEMENT, Api
@@ -23,7 +24,6 @@ from services.sandbox.api.store.journal import MemoryJournal
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 EVERY = 1000
 """Moves between two words of progress."""
-ReportProgress = Callable[[str], object]
 
 
 def _progress(line: str) -> None:

@@ -16,7 +16,7 @@ CelValue = object
 Variables = Any
 """What expressions name, as `bound` gives it."""
 
-Render = Callable[[Variables], CelValue]
+RenderTemplate = Callable[[Variables], CelValue]
 
 _PLACE = re.compile(r"\$\{([^}]*)\}")
 """``${…}``; an expression in a text has no braces of its own."""
@@ -36,7 +36,7 @@ class NoValue(ValueError):
     """The expression has no value for this event; the message says why."""
 
 
-class CelExpression:
+class CompiledExpression:
     """One expression, read. Raises `InvalidResource`."""
 
     def __init__(self, text: str, where: str) -> None:
@@ -71,7 +71,7 @@ def _line(error: Exception) -> str:
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 
-class CelTemplate:
+class CompiledTemplate:
     """A text, a list, a mapping or any other value, in whose texts every ``${…}`` stands for a value."""
 
     def __init__(self, written: object, where: str) -> None:
@@ -83,7 +83,7 @@ class CelTemplate:
         return self._filled(variables)
 
 
-def _reader(written: object, where: str) -> Render:
+def _reader(written: object, where: str) -> RenderTemplate:
     if isinstance(written, str):
         return _text(written, where)
     if isinstance(written, Mapping):
@@ -95,9 +95,9 @@ def _reader(written: object, where: str) -> Render:
     return lambda _: written
 
 
-def _text(written: str, where: str) -> Render:
+def _text(written: str, where: str) -> RenderTemplate:
     parts = _PLACE.split(written)  # texts and expressions by turns
-    expressions = [CelExpression(part, where) for part in parts[1::2]]
+    expressions = [CompiledExpression(part, where) for part in parts[1::2]]
     if len(expressions) == 1 and parts[0] == parts[2] == "":
         return expressions[0].of
     texts = parts[::2]

@@ -7,7 +7,7 @@ from hashlib import sha256
 from schemas.crds import InvalidResource, RuleSpec, Trigger, read_colony
 from schemas.crds.manifest import GROUP, VERSION
 from schemas.wish import ClusterRequest, ReleaseRequest
-from services.edge.triggers.cel import CelExpression, CelTemplate, NoValue, Variables, bound
+from services.edge.triggers.cel import CompiledExpression, CompiledTemplate, NoValue, Variables, bound
 from services.edge.triggers.delivery import WebhookDelivery
 
 LONGEST = 32
@@ -38,9 +38,9 @@ class CompiledRule:
     def __init__(self, spec: RuleSpec, where: str) -> None:
         """Raises Refused."""
         self.spec = spec
-        self.when = CelExpression(spec.when, f"{where}.when")
-        self.once = CelTemplate(spec.once, f"{where}.once") if spec.once else None
-        self.colony = CelTemplate(spec.colony, f"{where}.colony")
+        self.when = CompiledExpression(spec.when, f"{where}.when")
+        self.once = CompiledTemplate(spec.once, f"{where}.once") if spec.once else None
+        self.colony = CompiledTemplate(spec.colony, f"{where}.colony")
 
 
 class CompiledTrigger:
@@ -50,7 +50,7 @@ class CompiledTrigger:
         """Raises Refused, with the place of the first mistake."""
         spec = trigger.spec
         self.name, self.tenant = trigger.metadata.name, trigger.metadata.namespace
-        self._name = CelTemplate(spec.name, "spec.name")
+        self._name = CompiledTemplate(spec.name, "spec.name")
         self._rules = [CompiledRule(rule, f"spec.rules[{place}]") for place, rule in enumerate(spec.rules)]
 
     def judge(self, heard: WebhookDelivery) -> tuple[RuleResult, ...]:

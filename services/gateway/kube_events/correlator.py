@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from services.gateway.read_models import Name
 from services.runtime.token_bucket import Bucket, Rate, take
 
 RATE = Rate(per_second=1 / 30, burst=100)
@@ -11,8 +12,6 @@ KEPT = timedelta(hours=1)
 """How long a Kubernetes API server keeps an Event by default: what happens again after that is a new one."""
 MANY = 4096
 """So many Events and Colonies are remembered before those of more than `KEPT` ago are forgotten."""
-Name = tuple[str, str]
-"""A Colony's namespace and name."""
 
 
 class EventCount(NamedTuple):

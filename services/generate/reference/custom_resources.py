@@ -17,7 +17,7 @@ LIMITS = (
     ("maxItems", "up to {} of them"),
 )
 """Limits of the schema that are worth a word; a pattern is explained by the field's own sentence."""
-Node = Mapping[str, Any]
+SchemaNode = Mapping[str, Any]
 
 
 def colony() -> str:
@@ -45,13 +45,13 @@ def _page(kind: str, what: str) -> str:
     return markdown.page(kind, what, facts, note, *sections, printed)
 
 
-def _wide(column: Node) -> str:
+def _wide(column: SchemaNode) -> str:
     return "with `-o wide`" if column.get("priority") else "always"
 
 
-def _sections(path: str, node: Node) -> Iterator[str]:
+def _sections(path: str, node: SchemaNode) -> Iterator[str]:
     """A section for an object, then one for each object within it."""
-    properties: Mapping[str, Node] = node.get("properties", {})
+    properties: Mapping[str, SchemaNode] = node.get("properties", {})
     required = node.get("required", ())
     rows = [_row(name, each, required=name in required) for name, each in properties.items()]
     yield section(code(path), text(node.get("description", "")), table(HEAD, rows))
@@ -62,7 +62,7 @@ def _sections(path: str, node: Node) -> Iterator[str]:
             yield from _sections(f"{path}.{name}{suffix}", described)
 
 
-def _inner(node: Node) -> tuple[Node, str]:
+def _inner(node: SchemaNode) -> tuple[SchemaNode, str]:
     """What a field holds: itself, each item of a list, or each value of a map; and what its path ends with."""
     if node.get("type") == "array":
         return node["items"], "[]"
@@ -71,11 +71,11 @@ def _inner(node: Node) -> tuple[Node, str]:
     return node, ""
 
 
-def _row(name: str, node: Node, *, required: bool) -> tuple[str, ...]:
+def _row(name: str, node: SchemaNode, *, required: bool) -> tuple[str, ...]:
     return (code(name), _type(node), "required" if required else _default(node), _meaning(node))
 
 
-def _type(node: Node) -> str:
+def _type(node: SchemaNode) -> str:
     inner, suffix = _inner(node)
     kind = str(inner.get("type", "any"))
     if "x-kubernetes-int-or-string" in inner:
@@ -83,12 +83,12 @@ def _type(node: Node) -> str:
     return {"[]": f"list of {kind}", ".*": f"map to {kind}"}.get(suffix, kind)
 
 
-def _default(node: Node) -> str:
+def _default(node: SchemaNode) -> str:
     default = node.get("default")
     return "" if default is None else code(str(default).lower() if isinstance(default, bool) else default)
 
 
-def _meaning(node: Node) -> str:
+def _meaning(node: SchemaNode) -> str:
     inner, _ = _inner(node)
     said = [text(node.get("description", "") or inner.get("description", ""))]
     if choices := (node.get("enum") or inner.get("enum")):

@@ -1,4 +1,4 @@
-"""The states of clusters, add-ons and teardowns, drawn from the tables that the services obey."""
+"""The page of states with their diagrams; a file per page of the reference, so that pages are found by name."""
 
 from collections.abc import Iterator
 

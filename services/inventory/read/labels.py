@@ -26,7 +26,7 @@ _SUFFIX = re.compile(r"(-SHARED)?(?:-MIG-(INVALID|[0-9][0-9a-z.+]*))?(-SHARED)?$
 _MIG_COUNT = re.compile(r"nvidia\.com/mig-([^/]+)\.count")
 _PCI = re.compile(re.escape(NFD) + r"([0-9a-f]{4})_([0-9a-f]{4})(?:_([0-9a-f]{4}))?[^/]*\.present")
 
-LabelMap = Mapping[str, str]
+NodeLabelMap = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class DeviceReport:
     troubles: tuple[Trouble, ...] = ()
 
 
-def report_devices(labels: LabelMap, offered: Mapping[str, int]) -> DeviceReport:
+def report_devices(labels: NodeLabelMap, offered: Mapping[str, int]) -> DeviceReport:
     """The report of the best source; `offered`: pieces by resource, the larger of capacity and allocatable."""
     for source in (_gfd, _amd, _pci):
         found = source(labels, offered)
@@ -55,7 +55,7 @@ def model_of(product: str, vendor: str, pci: str | None = "") -> str:
     return canonical(product) or PCI_MODELS.get(pci or "") or pci or f"{vendor}:{product or 'unknown'}"
 
 
-def _gfd(labels: LabelMap, offered: Mapping[str, int]) -> DeviceReport:
+def _gfd(labels: NodeLabelMap, offered: Mapping[str, int]) -> DeviceReport:
     """NVIDIA's GPU feature discovery: whole GPUs, one MIG profile as if whole (single), or each its own (mixed)."""
     read = _Gfd(labels, sum(pieces for resource, pieces in offered.items() if "amd" not in resource))
     if read.invalid:
@@ -70,7 +70,7 @@ def _gfd(labels: LabelMap, offered: Mapping[str, int]) -> DeviceReport:
 class _Gfd:
     """The labels under ``nvidia.com/``."""
 
-    def __init__(self, labels: LabelMap, offered: int) -> None:
+    def __init__(self, labels: NodeLabelMap, offered: int) -> None:
         """`offered`: how many there must be where no label counts them."""
         self._labels = labels
         self.product = labels.get(f"{NVIDIA}gpu.product", "")
@@ -110,7 +110,7 @@ class _Gfd:
         return full or ".".join(filter(None, parts))
 
 
-def _amd(labels: LabelMap, offered: Mapping[str, int]) -> DeviceReport:
+def _amd(labels: NodeLabelMap, offered: Mapping[str, int]) -> DeviceReport:
     """AMD's node labeller: a value where all devices are alike, counts by value where they are not."""
     products = _by_value(labels, "product-name") or _by_value(labels, "device-id")
     if not products:
@@ -135,7 +135,7 @@ def _amd(labels: LabelMap, offered: Mapping[str, int]) -> DeviceReport:
     return DeviceReport(tuple(devices), "" if uniform else f"{AMD}gpu.product-name", 0 if uniform else len(devices))
 
 
-def _by_value(labels: LabelMap, part: str) -> dict[str, int]:
+def _by_value(labels: NodeLabelMap, part: str) -> dict[str, int]:
     """Each value of one of AMD's labels, with how many devices have it; 0: all."""
     for prefix in (AMD, f"beta.{AMD}"):
         key = f"{prefix}gpu.{part}"
@@ -147,12 +147,12 @@ def _by_value(labels: LabelMap, part: str) -> dict[str, int]:
     return {}
 
 
-def _one(labels: LabelMap, part: str) -> str:
+def _one(labels: NodeLabelMap, part: str) -> str:
     values = _by_value(labels, part)
     return next(iter(values)) if len(values) == 1 else ""
 
 
-def _pci(labels: LabelMap, offered: Mapping[str, int]) -> DeviceReport:
+def _pci(labels: NodeLabelMap, offered: Mapping[str, int]) -> DeviceReport:
     """Node feature discovery reports that there is a device, not how many."""
     for vendor, name in VENDORS.items():
         pci = _pci_id(labels, vendor)
@@ -166,7 +166,7 @@ def _pci(labels: LabelMap, offered: Mapping[str, int]) -> DeviceReport:
     return DeviceReport()
 
 
-def _pci_id(labels: LabelMap, vendor: str) -> str | None:
+def _pci_id(labels: NodeLabelMap, vendor: str) -> str | None:
     """``vendor:device`` if it is known; empty if only the vendor is; None if there is no device."""
     known: str | None = None
     for key in labels:

@@ -1,10 +1,11 @@
 """A kind of which a cluster has nothing is not watched: it is looked at again when the cluster stirs."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import suppress
 
 from events.backoff import Backoff
+from events.kube.client import Sight
 from events.kube.port import Resource
 from services.inventory.read.object_types import BESIDE, BROUGHT
 
@@ -57,3 +58,18 @@ class IdleKinds:
         """Something of a kind has changed."""
         for resource in BROUGHT.get(changed, BESIDE):
             self._of[resource].stir()
+
+
+class Serialized:
+    """One cluster's: whoever has its first sight of a kind lets the next one ask."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+
+    async def taken(self, sights: AsyncGenerator[Sight, None]) -> AsyncIterator[Sight]:
+        """The same sights, of which there is always one more; the first one is asked for when it is its turn."""
+        async with self._turn:
+            first = await anext(sights)
+        yield first
+        async for sight in sights:
+            yield sight

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.documents import documents
-from services.edge.triggers.cel import CelExpression, NoValue
+from services.edge.triggers.cel import CompiledExpression, NoValue
 from tests.services.edge.house import RUN
 from tests.services.edge.test_hostile import paths, put
 from tests.services.edge.test_senders import ALERTS, MERGE, PIPELINE
@@ -52,7 +52,7 @@ LANGUAGE = celpy.Environment()
 
 def ours(text: str, variables: dict) -> object:
     try:
-        return CelExpression(text, "when").of(variables)
+        return CompiledExpression(text, "when").of(variables)
     except NoValue:
         return NOTHING
 

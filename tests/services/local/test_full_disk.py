@@ -14,7 +14,7 @@ from services.local import child as looked_after
 from services.local.child import Child
 from services.local.probe import first_line, unstoring
 from services.local.program import Program
-from services.process.health import Health, served
+from services.process.health import ProcessHealth, served
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ async def test_nats_is_started_again_when_it_stores_nothing_though_there_is_room
     monkeypatch.setattr(looked_after, "LOOK", 0.3)
     port, file = free_port(), tmp_path / "nats.conf"
     file.write_text(config(port, small / "jetstream"))
-    health, why = Health(lambda: 0.0, trouble=lambda: bus.trouble), []
+    health, why = ProcessHealth(lambda: 0.0, trouble=lambda: bus.trouble), []
     health.ready = True
 
     async def ready():

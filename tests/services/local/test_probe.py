@@ -6,7 +6,7 @@ import pytest
 from events.jetstream.credentials import NOBODY
 from events.jetstream.store_health import UNSTORED
 from services.local.probe import HOST, PORTS, Busy, api, free_ports, http, is_free, nats, unstoring
-from services.process.health import Health, served
+from services.process.health import ProcessHealth, served
 
 
 async def answering(words: bytes) -> asyncio.Server:
@@ -77,7 +77,9 @@ def test_a_port_somebody_listens_on_is_not_free():
 
 
 async def test_whether_nats_stores_is_not_judged_by_a_folder_that_cannot_be_read(tmp_path):
-    async with served("127.0.0.1:0", Health(lambda: 0.0, trouble=lambda: f"{UNSTORED} EVENTS: no answer")) as url:
+    async with served(
+        "127.0.0.1:0", ProcessHealth(lambda: 0.0, trouble=lambda: f"{UNSTORED} EVENTS: no answer")
+    ) as url:
         port = int(url.rpartition(":")[2])
         assert await unstoring((port,), tmp_path)() == "stores nothing although there is room"
         assert await unstoring((port,), tmp_path / "not there")() == ""

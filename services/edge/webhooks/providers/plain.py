@@ -1,4 +1,4 @@
-"""Plain JSON with a bearer token, for a script with nothing but curl."""
+"""Plain JSON with a bearer token, as curl sends it; a file per sender, so that adding one is adding a file."""
 
 from events.cloudevents import CloudEvent
 from services.edge.webhooks.providers.provider import Provider

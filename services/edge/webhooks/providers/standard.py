@@ -1,4 +1,4 @@
-"""Standard Webhooks: any sender that signs id, time and body as that specification says."""
+"""Standard Webhooks (id, time and body are signed); a file per sender, so that adding one is adding a file."""
 
 from events.cloudevents import CloudEvent
 from services.edge.webhooks.providers.provider import Provider

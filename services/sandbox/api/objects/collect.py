@@ -14,7 +14,7 @@ from services.sandbox.api.schema.catalog import Catalog
 from services.sandbox.api.schema.custom import DEFINITIONS
 from services.sandbox.api.schema.kinds import builtins
 from services.sandbox.api.status import StatusError
-from services.sandbox.api.store.store import ObjectKey, Store, StoreChange, StoredObject, Topic
+from services.sandbox.api.store.store import EncodedObject, ObjectKey, Store, StoreChange, Topic
 
 _log = structlog.get_logger()
 
@@ -162,7 +162,7 @@ class Collector:
         if change.after is None and change.before:
             self._gone(change.key, change.before.read())
 
-    def _note(self, key: ObjectKey, entry: StoredObject | None) -> None:
+    def _note(self, key: ObjectKey, entry: EncodedObject | None) -> None:
         if entry is None or not (b'"ownerReferences"' in entry.data or b'"deletionTimestamp"' in entry.data):
             return
         for owner in entry.read()["metadata"].get("ownerReferences", ()):

@@ -10,7 +10,7 @@ from services.sandbox.api.schema.custom import DEFINITIONS
 from services.sandbox.api.schema.fields import json_text
 from services.sandbox.api.schema.kinds import ServedKind
 from services.sandbox.api.status import FieldError, conflict, forbidden, invalid, not_found
-from services.sandbox.api.store.store import ObjectKey, Store, StoredObject, encode
+from services.sandbox.api.store.store import EncodedObject, ObjectKey, Store, encode
 from services.sandbox.api.wire import bodies
 from services.sandbox.api.wire.request import ApiRequest, RequestClock, stamp
 
@@ -58,7 +58,7 @@ class Remover:
         self._store = store
         self._clock = clock
 
-    async def delete(self, kind: ServedKind, key: ObjectKey, how: Options) -> tuple[StoredObject, bool]:
+    async def delete(self, kind: ServedKind, key: ObjectKey, how: Options) -> tuple[EncodedObject, bool]:
         """Delete an object; returns its last version and whether it is gone. Raises `Refused`: 404, 403, 409."""
         async with self._store.alone(key):
             entry = self._store.get(key)
@@ -100,13 +100,13 @@ class Remover:
         return bool(self._store.clusters[key.cluster].get((group, plural)))
 
 
-def _last(key: ObjectKey, entry: StoredObject, new: Object) -> StoredObject:
+def _last(key: ObjectKey, entry: EncodedObject, new: Object) -> EncodedObject:
     """The answer for a deleted object: a pod shows a grace period of zero."""
     if key[1:3] != PODS:
         return entry
     shown = entry.object()
     shown["metadata"] |= {name: new["metadata"][name] for name in ("deletionTimestamp", "deletionGracePeriodSeconds")}
-    return StoredObject(entry.revision, encode(shown))
+    return EncodedObject(entry.revision, encode(shown))
 
 
 def _grace(key: ObjectKey, old: Object, how: Options) -> int:

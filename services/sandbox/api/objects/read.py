@@ -11,12 +11,12 @@ from events.kube.client import Object, Response
 from services.sandbox.api.schema.kinds import ServedKind
 from services.sandbox.api.status import JSON, FieldError, bad_request, expired, invalid, not_found
 from services.sandbox.api.store.selectors import Matches, both, fields, labels
-from services.sandbox.api.store.store import Store, StoredObject, encode
+from services.sandbox.api.store.store import EncodedObject, Store, encode
 from services.sandbox.api.store.watch import Hub, ObjectEncoding, OpenWatch, WatchOptions
 from services.sandbox.api.wire import accept
 from services.sandbox.api.wire.request import ApiRequest
 
-ReadResult = list[tuple[tuple[str, str], StoredObject]]
+ReadResult = list[tuple[tuple[str, str], EncodedObject]]
 
 
 class Reader:

@@ -20,7 +20,7 @@ from services.sandbox.api.status import (
     invalid,
     not_found,
 )
-from services.sandbox.api.store.store import ObjectKey, Store, StoredObject, encode
+from services.sandbox.api.store.store import EncodedObject, ObjectKey, Store, encode
 from services.sandbox.api.wire import bodies
 from services.sandbox.api.wire.query import PATCH_OPTIONS, Called, declared, known_mode, own_half, strict
 from services.sandbox.api.wire.request import ApiRequest, RequestClock, stamp
@@ -32,7 +32,7 @@ NewUid = Callable[[], str]
 class WriteResult:
     """The result of a write."""
 
-    entry: StoredObject
+    entry: EncodedObject
     created: bool = False
     warnings: list[str] = field(default_factory=list)
 
@@ -118,12 +118,12 @@ class ObjectWriter:
             managed.updated(old, new, kind.schema, ownership, Hand(by, stamp(self._clock)))
             _written_into(new, ownership)
 
-    async def store(self, key: ObjectKey, new: Object) -> StoredObject:
+    async def store(self, key: ObjectKey, new: Object) -> EncodedObject:
         """Store the object, or remove it if its last finalizer is gone (watchers then see its previous version)."""
         entry = self._store.get(key)
         if gone(new) and entry:
             await self._store.remove(key, _bare(entry))
-            return StoredObject(entry.revision, encode(_with_version(_ordered(new), entry.revision)))
+            return EncodedObject(entry.revision, encode(_with_version(_ordered(new), entry.revision)))
         return await self._store.put(key, new)
 
     async def _apply_new(self, ask: ApiRequest, key: ObjectKey, config: Object, hand: Hand) -> WriteResult:
@@ -169,13 +169,13 @@ class ObjectWriter:
         if ask.kind.namespaced and (meta.get("namespace") or place.namespace) != place.namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
-    def _found(self, ask: ApiRequest, key: ObjectKey) -> tuple[StoredObject, Object]:
+    def _found(self, ask: ApiRequest, key: ObjectKey) -> tuple[EncodedObject, Object]:
         entry = self._store.get(key)
         if entry is None:
             raise not_found(ask.kind, key.name)
         return entry, _bare(entry)
 
-    def _fresh(self, ask: ApiRequest, entry: StoredObject, asked: Object) -> None:
+    def _fresh(self, ask: ApiRequest, entry: EncodedObject, asked: Object) -> None:
         meta = asked["metadata"]
         version = meta.get("resourceVersion") or ""
         if str(version) not in ("", "0", str(entry.revision)):
@@ -226,17 +226,17 @@ class ObjectWriter:
         managed.updated(old, new, ask.kind.schema, ownership, Hand(by, stamp(self._clock)))
         _written_into(new, ownership)
 
-    async def _settle(self, ask: ApiRequest, key: ObjectKey, entry: StoredObject, new: Object) -> StoredObject:
+    async def _settle(self, ask: ApiRequest, key: ObjectKey, entry: EncodedObject, new: Object) -> EncodedObject:
         new = _ordered(new)
         if _same(_bare(entry), new):
             return entry
         if ask.dry:
-            return StoredObject(entry.revision, encode(_with_version(new, entry.revision)))
+            return EncodedObject(entry.revision, encode(_with_version(new, entry.revision)))
         return await self.store(key, new)
 
-    async def _put(self, ask: ApiRequest, key: ObjectKey, new: Object) -> StoredObject:
+    async def _put(self, ask: ApiRequest, key: ObjectKey, new: Object) -> EncodedObject:
         if ask.dry:
-            return StoredObject(0, encode(new))
+            return EncodedObject(0, encode(new))
         return await self._store.put(key, _ordered(new))
 
 
@@ -266,7 +266,7 @@ def patching(ask: ApiRequest) -> Callable[[Object], Object]:
     return lambda old: patch.patched(ask.media, old, body, ask.kind.schema, custom=ask.kind.custom)
 
 
-def _bare(entry: StoredObject) -> Object:
+def _bare(entry: EncodedObject) -> Object:
     # What is below the metadata is shared: whoever changes it puts something else in its place.
     found = entry.read()
     return {**found, "metadata": {k: v for k, v in found["metadata"].items() if k != "resourceVersion"}}

@@ -11,7 +11,7 @@ from services.sandbox.api.objects.patch import APPLY
 from services.sandbox.api.objects.read import Reader, listed, unsaid, versioned
 from services.sandbox.api.objects.write import ObjectWriter, WriteResult, patching
 from services.sandbox.api.status import JSON, StatusError, bad_request, not_allowed, not_found, unknown_path
-from services.sandbox.api.store.store import StoredObject, encode
+from services.sandbox.api.store.store import EncodedObject, encode
 from services.sandbox.api.store.watch import OpenWatch
 from services.sandbox.api.wire import bodies
 from services.sandbox.api.wire.request import ApiRequest
@@ -131,7 +131,7 @@ def _answer(ask: ApiRequest, written: WriteResult) -> Response:
     return Response(201 if written.created else 200, {**JSON, **said}, data)
 
 
-def _gone(ask: ApiRequest, entry: StoredObject) -> Object:
+def _gone(ask: ApiRequest, entry: EncodedObject) -> Object:
     group = {"group": ask.kind.group} if ask.kind.group else {}
     uid = entry.read()["metadata"]["uid"]
     details = {"name": ask.place.name, **group, "kind": ask.kind.plural, "uid": uid}

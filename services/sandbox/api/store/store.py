@@ -58,7 +58,7 @@ class ObjectKey(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class StoredObject:
+class EncodedObject:
     """An object as clients see it: its bytes include its resourceVersion."""
 
     revision: int
@@ -92,13 +92,13 @@ class StoreChange(NamedTuple):
 
     revision: int
     key: ObjectKey
-    before: StoredObject | None
-    after: StoredObject | None
-    last: StoredObject
+    before: EncodedObject | None
+    after: EncodedObject | None
+    last: EncodedObject
     """The newest version, or the last one of a deleted object."""
 
 
-Table = dict[tuple[str, str], StoredObject]
+Table = dict[tuple[str, str], EncodedObject]
 """Objects of one topic by (namespace, name)."""
 
 
@@ -125,17 +125,17 @@ class Store:
     async def load(self) -> None:
         """Read the journal; watches from before cannot be resumed."""
         for subject, revision, data in await self._journal.load():
-            self._put(_key(subject), StoredObject(revision, _with_revision(data, revision)))
+            self._put(_key(subject), EncodedObject(revision, _with_revision(data, revision)))
         self.oldest = self._order.head = await self._journal.head()
 
-    def get(self, key: ObjectKey) -> StoredObject | None:
+    def get(self, key: ObjectKey) -> EncodedObject | None:
         return self.table(key.topic).get(key[3:])
 
     def table(self, topic: Topic) -> Table:
         """Objects of a topic; must not be changed."""
         return self.clusters.get(topic.cluster, {}).get(topic[1:], {})
 
-    def scan(self, topic: Topic, namespace: str = "") -> list[tuple[tuple[str, str], StoredObject]]:
+    def scan(self, topic: Topic, namespace: str = "") -> list[tuple[tuple[str, str], EncodedObject]]:
         """Objects of a topic (and namespace, if given) in the order of their names."""
         found = self.table(topic).items()
         return sorted(item for item in found if not namespace or item[0][0] == namespace)
@@ -164,29 +164,29 @@ class Store:
             async with self.alone(under_way[0]):
                 pass
 
-    async def put(self, key: ObjectKey, new: Object) -> StoredObject:
+    async def put(self, key: ObjectKey, new: Object) -> EncodedObject:
         """Store an object (without a resourceVersion), which must not be changed afterwards. Call it under `alone`."""
         data = _encode(new)
         if len(data) > LARGEST:
             raise StatusError(
                 413, "RequestEntityTooLarge", f"the object is too large: {len(data)} bytes, limit {LARGEST}"
             )
-        done: list[StoredObject] = []
+        done: list[EncodedObject] = []
 
         def show(revision: int) -> None:
-            done.append(StoredObject(revision, _with_revision(data, revision)))
+            done.append(EncodedObject(revision, _with_revision(data, revision)))
             done[0].known({**new, "metadata": {"resourceVersion": str(revision), **new["metadata"]}})
             self._show(key, done[0], done[0])
 
         await self._order.write(self._journal.append(key.subject, data), show)
         return done[0]
 
-    async def remove(self, key: ObjectKey, last: Object) -> StoredObject:
+    async def remove(self, key: ObjectKey, last: Object) -> EncodedObject:
         """Remove an object; watchers see its last version. Call it under `alone`."""
-        done: list[StoredObject] = []
+        done: list[EncodedObject] = []
 
         def show(revision: int) -> None:
-            done.append(StoredObject(revision, _with_revision(_encode(last), revision)))
+            done.append(EncodedObject(revision, _with_revision(_encode(last), revision)))
             self._show(key, None, done[0])
 
         await self._order.write(self._journal.append(key.subject, b""), show)
@@ -198,7 +198,7 @@ class Store:
         await self.settled(lambda key: key.cluster == cluster)
         await self._journal.drop(f"kube.{token(cluster)}")
 
-    def _show(self, key: ObjectKey, entry: StoredObject | None, last: StoredObject) -> None:
+    def _show(self, key: ObjectKey, entry: EncodedObject | None, last: EncodedObject) -> None:
         if key.cluster not in self.clusters:
             return  # dropped meanwhile, and with it what was written
         before = self.get(key)
@@ -219,11 +219,11 @@ class Store:
             self.oldest = forgotten.revision
             self._weight -= len(forgotten.last.data)
 
-    def _put(self, key: ObjectKey, entry: StoredObject) -> None:
+    def _put(self, key: ObjectKey, entry: EncodedObject) -> None:
         self.clusters.setdefault(key.cluster, {}).setdefault(key.topic[1:], {})[key[3:]] = entry
 
 
-_recent: deque[StoredObject] = deque()
+_recent: deque[EncodedObject] = deque()
 """The decoded objects."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from services.sandbox.api.status import expired
 from services.sandbox.api.store.selectors import Matches
-from services.sandbox.api.store.store import Store, StoreChange, StoredObject, Topic, encode
+from services.sandbox.api.store.store import EncodedObject, Store, StoreChange, Topic, encode
 
 LIMIT = 20_000
 """The most lines that wait for a slow reader before its watch ends."""
@@ -32,7 +32,7 @@ class WatchOptions:
     def concerns(self, namespace: str, name: str) -> bool:
         return self.namespace in ("", namespace) and self.name in ("", name)
 
-    def shows(self, entry: StoredObject | None) -> bool:
+    def shows(self, entry: EncodedObject | None) -> bool:
         """Whether the watch selects an object."""
         return entry is not None and (self.selected is None or self.selected(entry.read()))
 

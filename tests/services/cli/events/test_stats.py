@@ -8,7 +8,7 @@ from services.cli.events.stats import lag_of, show, stats
 from services.eventlog.record import EventRecord
 from services.gateway.intake import CONSUMER
 
-LATER = datetime(2026, 11, 22, tzinfo=UTC)
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 async def test_everything_that_was_said_is_counted_once_by_subject_and_type(bus):
@@ -16,7 +16,7 @@ async def test_everything_that_was_said_is_counted_once_by_subject_and_type(bus)
     assert sum(each["count"] for each in found["said"] if each["stream"] == "INTAKE") == await bus.count("INTAKE", ">")
     ready = next(each for each in found["said"] if each["subject"] == "cluster.ready.{tenant}.{name}")
     assert (ready["type"], ready["count"]) == ("dev.alate.cluster.ready", 1)
-    assert 0 < ready["publishLagSeconds"]["p50"] < 1
+    assert 0 <= ready["publishLagSeconds"]["p50"] < 1
     assert found["deadLetters"] == 1
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.crds import InvalidResource
-from services.edge.triggers.cel import CelExpression, CelTemplate, NoValue
+from services.edge.triggers.cel import CompiledExpression, CompiledTemplate, NoValue
 
 VARIABLES = {"event": {"type": "a.b"}, "data": {"id": 7, "tags": ["x"], "on": True, "price": 1.5, "none": None}}
 
@@ -21,7 +21,7 @@ VARIABLES = {"event": {"type": "a.b"}, "data": {"id": 7, "tags": ["x"], "on": Tr
     ],
 )
 def test_an_expression_has_a_value(text, value):
-    assert CelExpression(text, "spec").of(VARIABLES) == value
+    assert CompiledExpression(text, "spec").of(VARIABLES) == value
 
 
 @pytest.mark.parametrize(
@@ -29,13 +29,13 @@ def test_an_expression_has_a_value(text, value):
 )
 def test_what_an_expression_cannot_say_has_its_place_and_its_reason(text):
     with pytest.raises(NoValue, match=r"^spec\.when: \S+"):
-        CelExpression(text, "spec.when").of(VARIABLES)
+        CompiledExpression(text, "spec.when").of(VARIABLES)
 
 
 @pytest.mark.parametrize("text", ["", "a &&", "((((", "a.?b", "'"])
 def test_what_is_no_expression_is_refused_in_one_line(text):
     with pytest.raises(InvalidResource, match=r"^spec\.when is no CEL expression: ") as refused:
-        CelExpression(text, "spec.when")
+        CompiledExpression(text, "spec.when")
     assert "\n" not in str(refused.value)
 
 
@@ -47,7 +47,7 @@ def test_a_text_takes_values_and_a_lone_expression_keeps_its_type():
         "price": "${data.price} USD",
         "count": 3,
     }
-    assert CelTemplate(written, "colony").of(VARIABLES) == {
+    assert CompiledTemplate(written, "colony").of(VARIABLES) == {
         "name": "run-7-true",
         "nodes": 7,
         "tags": [["x"], "plain"],
@@ -57,19 +57,19 @@ def test_a_text_takes_values_and_a_lone_expression_keeps_its_type():
 
 
 def test_a_value_is_never_read_as_an_expression():
-    assert CelTemplate("${data}!", "x").of({"data": "${event}"}) == "${event}!"
+    assert CompiledTemplate("${data}!", "x").of({"data": "${event}"}) == "${event}!"
 
 
 def test_what_cannot_stand_in_a_text_is_said():
     with pytest.raises(NoValue, match="list cannot stand in a text"):
-        CelTemplate("tags: ${data.tags}", "x").of(VARIABLES)
+        CompiledTemplate("tags: ${data.tags}", "x").of(VARIABLES)
 
 
 @given(text=st.text(max_size=40) | st.text("abd.()[]{}'\"?:&|!<>=+-*/% 019", max_size=60))
 @settings(max_examples=400, deadline=None)
 def test_whatever_people_write_is_a_value_or_a_sentence(text):
     try:
-        CelExpression(text, "x").of(VARIABLES)
+        CompiledExpression(text, "x").of(VARIABLES)
     except (InvalidResource, NoValue) as why:
         said = str(why)
     else:

@@ -3,7 +3,7 @@
 import pytest
 
 from schemas.crds import InvalidResource
-from services.edge.triggers.cel import CelExpression
+from services.edge.triggers.cel import CompiledExpression
 from services.edge.triggers.cel_nesting import DEEPEST, nested
 
 COUNTED = {
@@ -36,9 +36,9 @@ def test_an_expression_that_nests_loops_too_deep_is_refused_with_its_place_and_t
     for level in range(20):
         text = f"[0,1,2,3,4,5,6,7,8,9].all(v{level}, {text})"
     with pytest.raises(InvalidResource, match=rf"^spec\.when nests 20 loops .*: must nest at most {DEEPEST}$"):
-        CelExpression(text, "spec.when")
+        CompiledExpression(text, "spec.when")
 
 
 @pytest.mark.parametrize("text", COUNTED, ids=COUNTED)
 def test_what_is_counted_is_what_the_language_reads(text):
-    CelExpression(text, "spec.when")
+    CompiledExpression(text, "spec.when")

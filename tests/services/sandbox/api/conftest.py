@@ -15,7 +15,7 @@ from events.kube.client import Request, Response
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import Journal, MemoryJournal
-from services.sandbox.api.store.store import StoredObject
+from services.sandbox.api.store.store import EncodedObject
 from tests.contracts.api.kinds import SPEC, STATUS
 
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
@@ -183,7 +183,7 @@ class World:
         for entry in self.entries():  # what was decoded, or never encoded, is what its bytes say; nobody changed it
             assert entry.read() == entry.object()
 
-    def entries(self) -> list[StoredObject]:
+    def entries(self) -> list[EncodedObject]:
         tables = [table for each in self.api._store.clusters.values() for table in each.values()]
         return [entry for table in tables for entry in table.values()]
 

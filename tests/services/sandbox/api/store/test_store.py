@@ -3,7 +3,7 @@
 import pytest
 
 from services.sandbox.api.store.journal import MemoryJournal
-from services.sandbox.api.store.store import LARGEST, RECENT, WEIGHT, ObjectKey, Store, StoredObject
+from services.sandbox.api.store.store import LARGEST, RECENT, WEIGHT, EncodedObject, ObjectKey, Store
 
 KEY = ObjectKey("c", "", "configmaps", "default", "big")
 
@@ -42,7 +42,7 @@ async def test_an_object_is_decoded_once_for_all_who_read_it():
 
 async def test_an_object_written_just_now_is_not_decoded_to_be_read(monkeypatch):
     entry = await stored()
-    monkeypatch.setattr(StoredObject, "object", lambda _: pytest.fail("it was decoded"))
+    monkeypatch.setattr(EncodedObject, "object", lambda _: pytest.fail("it was decoded"))
     assert entry.read()["data"] == {"text": "x"}
 
 
@@ -54,7 +54,7 @@ async def test_an_object_of_a_while_ago_is_decoded_anew_and_reads_the_same():
     assert entry.read() is not before
 
 
-async def stored() -> StoredObject:
+async def stored() -> EncodedObject:
     store = Store(MemoryJournal())
     await written(store, 1, 1)
     return store.get(KEY)
