@@ -92,7 +92,7 @@ async def test_an_addon_of_other_contents_is_not_missed(house):
 
 
 async def test_of_very_many_each_is_looked_at_less_often(monkeypatch):
-    monkeypatch.setattr(recheck, "AT_ONCE", 1 / EVERY)
+    monkeypatch.setattr(recheck, "CHECKS_PER_SECOND", 1 / EVERY)
     checks = Rechecks(None, None, lambda *_: False)
     waits = []
     for number in range(4):

@@ -342,15 +342,15 @@ async def test_one_that_grows_waits_until_its_own_new_size_has_come_back(stalls)
     await write(bus, state)
     await asyncio.sleep(1)
     with pytest.raises(TryLater):
-        await market_view.room(resize(grown(state, 2)))
+        await market_view.check_room(resize(grown(state, 2)))
     await write(bus, grown(state, 2))
     await asyncio.sleep(1)
-    await market_view.room(resize(grown(state, 2)))
+    await market_view.check_room(resize(grown(state, 2)))
 
 
 async def test_one_that_shrinks_asks_nobody(stalls):
     _, stand = stalls
-    await (await stand()).room(resize(launching("one"), grows=False))
+    await (await stand()).check_room(resize(launching("one"), grows=False))
 
 
 async def test_what_has_no_limit_is_not_waited_for(stalls):
