@@ -9,7 +9,7 @@ class Rank(WireStruct, frozen=True):
     """Asks for the placements the market offers."""
 
     wish: Wish
-    tried: tuple[Attempt, ...]
+    failed_attempts: tuple[Attempt, ...]
     told: str = ""
     """Why there are none, as it was told already: it is not told again, but asked again."""
     steady: bool = False
@@ -89,7 +89,7 @@ class AttemptBlocked(WireStruct, frozen=True):
 class OrphanCreated(WireStruct, frozen=True):
     """An attempt's objects came to be when it was not the cluster's own any more."""
 
-    stray: Attempt
+    orphan: Attempt
 
 
 class AttemptGone(WireStruct, frozen=True):

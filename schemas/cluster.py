@@ -20,7 +20,7 @@ class ClusterState(State, frozen=True, kw_only=True):
     """What all states of a cluster know."""
 
     wish: Wish
-    tried: tuple[Attempt, ...] = ()
+    failed_attempts: tuple[Attempt, ...] = ()
     """The attempts that failed on what is asked for now, each of them released."""
     attempts: int = 0
     """How many attempts this incarnation has begun; numbers that strays bear are passed over."""
@@ -32,7 +32,7 @@ class ClusterState(State, frozen=True, kw_only=True):
     """
     interruptions: int = 0
     """How often it was whole on spot machines, and then was not."""
-    strays: tuple[Attempt, ...] = ()
+    orphans: tuple[Attempt, ...] = ()
     """Attempts that were made while they were let go, or stand when they are over: released beside all else."""
     short_since: datetime | None = None
     """Since when nothing that fits is to be had; None while there is."""
@@ -42,7 +42,7 @@ class ClusterState(State, frozen=True, kw_only=True):
 class Pending(ClusterState, frozen=True, kw_only=True):
     """Somebody wants it; the market has not been asked yet."""
 
-    standing: Attempt | None = None
+    existing: Attempt | None = None
     """The attempt whose objects stand though its history was lost: it is taken in again, if they tell enough."""
 
 
@@ -53,7 +53,7 @@ class Placing(ClusterState, frozen=True, kw_only=True):
     attempt: Attempt | None = None
     """The failed try that is still being let go."""
     billed_since: datetime | None = None
-    held: str = ""
+    blocked: str = ""
     """Why it cannot be let go now; empty while it can."""
 
 
@@ -124,7 +124,7 @@ class Launching(Placed, frozen=True, kw_only=True):
     """An offer is chosen; its cluster is being made."""
 
     deadline: datetime
-    held: str = ""
+    blocked: str = ""
     """What the management cluster lacks for it now; empty while nothing is lacking."""
 
 
@@ -153,13 +153,13 @@ class Ready(WithApi, frozen=True, kw_only=True):
     `price_per_hour` of each lot times its `nodes` and `extra`, and `control_plane_per_hour`.
     """
 
-    shrinks_at: datetime | None = None
+    scale_down_at: datetime | None = None
     """When pools go to the fewest nodes they may have, unless something is used before."""
-    lulls: dict[str, datetime] = msgspec.field(default_factory=dict)
+    idle_pools: dict[str, datetime] = msgspec.field(default_factory=dict)
     """Which pools those are, and since when nothing of each is used; empty: all of them."""
-    grows_from: datetime | None = None
+    scale_up_from: datetime | None = None
     """What its pods ask for is not followed before: the last time it was refused."""
-    ungrown: UnmetDemand | None = None
+    unmet_demand: UnmetDemand | None = None
     """None: its pods ask for nothing more, or it is on its way."""
 
 
@@ -173,9 +173,9 @@ class Releasing(ClusterState, frozen=True, kw_only=True):
     """It is being given back."""
 
     attempt: Attempt
-    because: str
+    reason: str
     billed_since: datetime
-    held: str = ""
+    blocked: str = ""
     """Why it cannot be given back now; empty while it can."""
 
 
@@ -183,7 +183,7 @@ class Releasing(ClusterState, frozen=True, kw_only=True):
 class Released(ClusterState, frozen=True, kw_only=True):
     """Nothing of it is left at the cloud."""
 
-    because: str
+    reason: str
 
     @property
     def needed(self) -> bool:
@@ -211,7 +211,7 @@ class Stalled(ClusterState, frozen=True, kw_only=True):
 Holding = Placing | Placed | Releasing
 """States that hold an attempt's machines, or may: they have `attempt` and `billed_since`."""
 Blockable = Placing | Launching | Releasing
-"""States that can be blocked by what people have to mend: they have `held`."""
+"""States that can be blocked by what people have to mend: they have `blocked`."""
 
 
 def kubeconfig_of(state: object) -> str:

@@ -18,7 +18,7 @@ class InfraSeen(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     present: bool = True
     reachable: bool = False
     """Its API answers and its kubeconfig is there."""
-    going: bool = False
+    deleting: bool = False
     """It is being deleted."""
     endpoint: str = ""
     """The URL of its API server, where the back end's object tells it."""

@@ -50,20 +50,20 @@ class Armed(TeardownState, frozen=True, kw_only=True):
 class Warned(TeardownState, frozen=True, kw_only=True):
     """A limit is about to be reached: at `until` it goes, unless something changes."""
 
-    why: str
+    reason: str
     until: datetime
 
 
 class Ending(TeardownState, frozen=True, kw_only=True):
     """What is known once the end has begun."""
 
-    why: str
+    reason: str
     """``Deleted``, ``TimeToLive`` or ``Idle``."""
     began: datetime = EPOCH
     """When the end began."""
     deadline: datetime
     """When this step is given up; one that cannot be is stuck then."""
-    unheard: bool = False
+    unreachable: bool = False
     """The cluster's API was asked, and has not answered once since the end began."""
     blocked: str = ""
     """What this step waits for, one sentence for people as last seen; empty while nothing is known to block it."""
@@ -71,7 +71,7 @@ class Ending(TeardownState, frozen=True, kw_only=True):
     @property
     def ends_at(self) -> datetime:
         """When this step ends at the latest: long before its deadline where the cluster's API never answered."""
-        return min(self.deadline, self.began + UNHEARD_LIMIT) if self.unheard else self.deadline
+        return min(self.deadline, self.began + UNHEARD_LIMIT) if self.unreachable else self.deadline
 
 
 @state("teardown", "draining", owner=OWNER)
@@ -103,7 +103,7 @@ class Verifying(Ending, frozen=True, kw_only=True):
 class Gone(TeardownState, frozen=True, kw_only=True):
     """Nothing is left but what `skipped` names, and this is the proof."""
 
-    why: str
+    reason: str
     proof: dict[str, int]
     """What was counted, all of it zero."""
 
@@ -145,7 +145,7 @@ class Blocked(WireStruct, frozen=True):
     step: str
     what: str
     """One sentence for people, the same as long as it waits for the same."""
-    heard: bool = True
+    reachable: bool = True
     """The cluster's API has answered."""
 
 

@@ -203,7 +203,7 @@ class Capi:
         told = [shown[name].message for name in TELLING if name in shown and shown[name].status != "True"]
         message = next(filter(None, told), "")
         return who.but(
-            reachable=bool(initialised) and probe.true and not who.going,
+            reachable=bool(initialised) and probe.true and not who.deleting,
             failure=failure_reason(" ".join(told)),
             message=with_finalizers(seen, message),
             endpoint=_endpoint(seen.get("spec", {}).get("controlPlaneEndpoint") or {}),

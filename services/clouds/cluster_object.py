@@ -150,7 +150,7 @@ def attempt_of(seen: Object) -> InfraSeen | None:
     except (KeyError, ValueError):
         return None
     adopted = "" if meta["name"] == own_name(cluster, number) else meta["name"]
-    return InfraSeen(cluster=cluster, uid=uid, attempt=number, going=going, adopted=adopted)
+    return InfraSeen(cluster=cluster, uid=uid, attempt=number, deleting=going, adopted=adopted)
 
 
 class ObjectCache:

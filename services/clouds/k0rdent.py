@@ -174,7 +174,7 @@ class K0rdent:
         given_up = "Failed" if ready.status == "False" and ready.reason == "Failed" else ""
         failed = "" if beneath.true else failure_reason(message) or given_up
         return who.but(
-            reachable=ready.true and beneath.true and not who.going,
+            reachable=ready.true and beneath.true and not who.deleting,
             failure=failed,
             message=with_finalizers(seen, message),
             kubeconfig=secret,

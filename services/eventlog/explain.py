@@ -76,7 +76,7 @@ class Account(WireStruct, frozen=True, kw_only=True):
     """Why the newest wish cannot be followed."""
     waits_for: str
     """Empty: for nothing."""
-    because: str
+    reason: str
     """Why it goes, or went."""
 
 
@@ -84,9 +84,9 @@ WAITS: Mapping[type[ClusterState], Callable[[Any], str]] = {
     Pending: lambda _: "an answer of the market",
     Placing: lambda s: _going(s.attempt, s) if s.attempt else "an answer of the market",
     Waiting: lambda s: f"the market, asked again at {_clock(s.until)}: {s.reason}: {s.message}",
-    Launching: lambda s: s.held or f"its API to answer, until {_clock(s.deadline)} at the latest",
+    Launching: lambda s: s.blocked or f"its API to answer, until {_clock(s.deadline)} at the latest",
     Hibernated: lambda s: "its machines to be gone" if s.resizing else _version(s.upgrading),
-    Ready: lambda s: BUYS if s.wanted else _size(s) if s.resizing else _version(s.upgrading) or _more(s.ungrown),
+    Ready: lambda s: BUYS if s.wanted else _size(s) if s.resizing else _version(s.upgrading) or _more(s.unmet_demand),
     Provisioned: lambda s: f"all {s.wish.need.accelerators} accelerators, until {_clock(s.deadline)} at the latest",
     Stalled: lambda s: f"another wish, or what is not installed: {s.reason}: {s.message}",
     Releasing: lambda s: _going(s.attempt, s),
@@ -156,7 +156,7 @@ def account(history: Sequence[ClusterState], now: datetime) -> Account:
         interruptions=last.interruptions,
         refused=last.refused if isinstance(last, Placed) else "",
         waits_for=WAITS.get(type(last), lambda _: "")(last),
-        because=last.because if isinstance(last, Releasing | Released) else "",
+        reason=last.reason if isinstance(last, Releasing | Released) else "",
     )
 
 
@@ -173,14 +173,14 @@ def _lives(lived: Iterable[ClusterState]) -> dict[int, _Life]:
         if own is not None and since is not None and own.number in found:
             found[own.number].attempt = own
             found[own.number].sizes[since] = own.placement
-        for attempt in state.tried:
+        for attempt in state.failed_attempts:
             if attempt.number in found:
                 found[attempt.number].attempt = attempt
     return found
 
 
 def _going(attempt: Attempt, state: Placing | Releasing) -> str:
-    return ": ".join(filter(None, (f"attempt {attempt.number} to be gone", state.held)))
+    return ": ".join(filter(None, (f"attempt {attempt.number} to be gone", state.blocked)))
 
 
 def _size(state: Ready) -> str:

@@ -152,7 +152,7 @@ class InfraWatch:
 
     def _note(self, name: ObjectName, seen: InfraSeen) -> None:
         cluster = (name[0], seen.cluster)
-        if seen.present and not seen.going:
+        if seen.present and not seen.deleting:
             self._standing.setdefault(cluster, {})[name[1]] = seen
         elif there := self._standing.get(cluster):
             there.pop(name[1], None)

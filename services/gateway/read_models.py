@@ -184,7 +184,7 @@ def _when(state: State, now: Enqueue, soon: Enqueue) -> Enqueue:
 
 def _is_progress_message(news: ClusterSeen | InfraSeen) -> bool:
     """What a back end tells of a launch that its owner goes on waiting for."""
-    return isinstance(news, InfraSeen) and news.present and not (news.reachable or news.going or news.failure)
+    return isinstance(news, InfraSeen) and news.present and not (news.reachable or news.deleting or news.failure)
 
 
 def _colony(state: msgspec.Struct) -> str:

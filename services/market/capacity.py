@@ -35,7 +35,7 @@ def refusals(state: State) -> Iterator[tuple[RegionKey, CapacityRefusal]]:
     """
     if isinstance(state, Provisioned) and state.was_ready:
         yield from _interruptions(state)
-    failed = (*state.tried, *filter(None, (state.attempt,)))[-1:] if isinstance(state, Placing) else ()
+    failed = (*state.failed_attempts, *filter(None, (state.attempt,)))[-1:] if isinstance(state, Placing) else ()
     for attempt in failed:
         for lot in blamed_lots(attempt) if attempt.reason in MARKET_REASONS else ():
             place = (attempt.placement.cloud, attempt.placement.region)

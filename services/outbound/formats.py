@@ -135,7 +135,7 @@ def _status(target: Target, occasion: Notification) -> tuple[str, str, str, str]
     over = occasion.life.was_ready and (occasion.name in ("releasing", "released") or said.wish.deleting)
     if found is None or over or not occasion.life.newest:
         return None
-    sentence = ": ".join(filter(None, (f"cluster {occasion.name}", said.message or said.reason)))
+    sentence = ": ".join(filter(None, (f"cluster {occasion.name}", said.message)))
     return (*found, stands, sentence if len(sentence) <= LONGEST else f"{sentence[: LONGEST - 1]}…")
 
 

@@ -13,7 +13,6 @@ class ClusterSummary(WireStruct, frozen=True, kw_only=True):
     """What of a cluster's state is told to others."""
 
     wish: Wish
-    reason: str = ""
     message: str = ""
 
 

@@ -81,7 +81,9 @@ class MarketView:
         """The market's offers for a wish now; for a command with `steady`, on-demand machines first."""
         wish, known = command.wish, replace(self.knowledge(command.wish, keeps=keeps), elsewhere=elsewhere or {})
         asks = (on_demand_first(wish), wish) if command.steady else (wish,)
-        answers = [rank(each, self.market, reach, command.tried, known=known, most=MOST_RANKED) for each in asks]
+        answers = [
+            rank(each, self.market, reach, command.failed_attempts, known=known, most=MOST_RANKED) for each in asks
+        ]
         return next((answer for answer in answers if answer.placements), answers[-1])
 
     def price_pools(self, command: PricePool, reach: CloudReach) -> PoolPriced | PoolUnavailable:
@@ -94,7 +96,7 @@ class MarketView:
 
     def rank_existing(self, command: Rank, there: ExistingCluster) -> Ranked:
         """The existing cluster as a placement, if it is what the wish asks for."""
-        return rank_existing(command.wish, there, self.market, command.tried, self._clock())
+        return rank_existing(command.wish, there, self.market, command.failed_attempts, self._clock())
 
     def recall(self, command: RecoverAttempt, there: ExistingCluster) -> AttemptRecovered | AttemptUnrecoverable:
         """What an attempt is whose history was lost."""

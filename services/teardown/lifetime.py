@@ -32,7 +32,7 @@ def arm_successor(
 
 def verify_never_launched(_: None, cluster: Released, now: datetime) -> Verifying:
     """Verify that nothing is left of a cluster that was deleted before anything was created."""
-    return _new_watch(cluster).to(Verifying, why=cluster.because, began=now, deadline=now + STEP_LIMIT)
+    return _new_watch(cluster).to(Verifying, reason=cluster.reason, began=now, deadline=now + STEP_LIMIT)
 
 
 def verify_never_launched_again(state: Gone, cluster: Released, now: datetime) -> Gone | Verifying:
@@ -56,7 +56,7 @@ def on_cluster_warned(
     known = _updated(state, cluster)
     if cluster.wish.deleting:
         return begin(known, "Deleted", now)
-    return known if next_end(known) == (state.until, state.why) else known.to(Armed)
+    return known if next_end(known) == (state.until, state.reason) else known.to(Armed)
 
 
 def verify_released(state: Armed | Warned, cluster: Released, now: datetime) -> Armed | Warned | Verifying:
@@ -64,7 +64,7 @@ def verify_released(state: Armed | Warned, cluster: Released, now: datetime) -> 
     if cluster.uid != state.uid:
         return state
     known = take_deleting(skip_lost(state), cluster)
-    return known.to(Verifying, why=cluster.because, began=now, deadline=now + STEP_LIMIT)
+    return known.to(Verifying, reason=cluster.reason, began=now, deadline=now + STEP_LIMIT)
 
 
 def on_usage_armed(state: Armed, seen: ClusterSeen) -> Armed:
@@ -78,18 +78,18 @@ def on_usage_warned(state: Warned, seen: ClusterSeen) -> Warned | Armed:
     if seen.uid != state.uid or not seen.known or seen.idle_since == state.idle_since:
         return state
     known = state.but(idle_since=seen.idle_since)
-    return known.to(Armed) if state.why == "Idle" else known
+    return known.to(Armed) if state.reason == "Idle" else known
 
 
 def on_due_armed(state: Armed, _: Due, now: datetime) -> Armed | Warned:
     nearest = next_end(state)
     if nearest is None or now < warn_at(state, nearest[0]):
         return state
-    return state.to(Warned, why=nearest[1], until=nearest[0])
+    return state.to(Warned, reason=nearest[1], until=nearest[0])
 
 
 def on_due_warned(state: Warned, _: Due, now: datetime) -> Warned | Draining | TeardownReleasing:
-    return begin(state, state.why, now) if now >= state.until else state
+    return begin(state, state.reason, now) if now >= state.until else state
 
 
 def _new_watch(cluster: ClusterState) -> Armed:

@@ -42,7 +42,9 @@ Going = TypeVar("Going", Draining, Cleaning)
 
 
 def begin(state: Armed | Warned, why: str, now: datetime) -> Draining | TeardownReleasing:
-    draining = state.to(Draining, why=why, began=now, deadline=now + _seconds(state.wish.limits.drain_timeout_seconds))
+    draining = state.to(
+        Draining, reason=why, began=now, deadline=now + _seconds(state.wish.limits.drain_timeout_seconds)
+    )
     return _skip_to_release(draining, "its end was forced", now) if state.wish.force else draining
 
 
@@ -57,7 +59,7 @@ def on_drained(state: Draining, _: Drained, now: datetime) -> Cleaning | Teardow
         return _release(state, now)
     addons = _addons(state)
     deadline = now + _seconds(state.wish.limits.clean_timeout_seconds)
-    return state.to(Cleaning, deadline=deadline, addons=addons, blocked=_addons_pending(addons), unheard=False)
+    return state.to(Cleaning, deadline=deadline, addons=addons, blocked=_addons_pending(addons), unreachable=False)
 
 
 def on_withdrawn(state: Cleaning, addon: Withdrawn, now: datetime) -> Cleaning | TeardownReleasing:
@@ -76,9 +78,9 @@ def on_blocked(state: Draining | Cleaning | Verifying, said: Blocked, now: datet
     """Keep what the step waits for."""
     if said.step != declared(type(state)).phase or now < state.since + REPORT_INTERVAL:
         return state
-    never = isinstance(state, Draining) and (state.unheard or not state.blocked)
-    unheard = never and not said.heard
-    return state.but(blocked=said.what, unheard=unheard)
+    never = isinstance(state, Draining) and (state.unreachable or not state.blocked)
+    unheard = never and not said.reachable
+    return state.but(blocked=said.what, unreachable=unheard)
 
 
 def on_cluster_ending(state: Going, cluster: ClusterState, now: datetime) -> Going | TeardownReleasing:
@@ -95,7 +97,7 @@ def on_due_draining(state: Draining, _: Due, now: datetime) -> Draining | Cleani
     """Give draining up; a cluster that never answered is not asked to clean up either."""
     if now < state.ends_at:
         return state
-    if state.unheard:
+    if state.unreachable:
         return _skip_to_release(state, _unreachable_reason(state), now)
     skipped = _undrained(state, _timeout_reason(state, state.wish.limits.drain_timeout_seconds))
     return on_drained(_with_skipped(state, skipped), Drained(), now)
@@ -120,9 +122,9 @@ def skip_lost(state: E) -> E:
 def on_release_blocked(state: TeardownReleasing | Stuck, cluster: BeingReleased) -> TeardownReleasing | Stuck:
     """Keep why the cluster cannot be released now."""
     past = isinstance(state, Stuck) and state.step != declared(TeardownReleasing).phase
-    if past or cluster.uid != state.uid or cluster.since < state.as_of or cluster.held == state.blocked:
+    if past or cluster.uid != state.uid or cluster.since < state.as_of or cluster.blocked == state.blocked:
         return state
-    return state.but(blocked=cluster.held, as_of=cluster.since)
+    return state.but(blocked=cluster.blocked, as_of=cluster.since)
 
 
 def verify(state: TeardownReleasing, cluster: Released, now: datetime) -> TeardownReleasing | Verifying:
@@ -232,7 +234,7 @@ def _with_new_limits(state: Going, cluster: ClusterState) -> Going:
 def _to_verifying(state: E, cluster: Released, now: datetime) -> E | Verifying:
     if cluster.uid != state.uid:
         return state
-    return take_deleting(state, cluster).to(Verifying, deadline=now + STEP_LIMIT, blocked="", unheard=False)
+    return take_deleting(state, cluster).to(Verifying, deadline=now + STEP_LIMIT, blocked="", unreachable=False)
 
 
 def _release_if_clean(state: Cleaning, now: datetime) -> Cleaning | TeardownReleasing:
@@ -240,7 +242,7 @@ def _release_if_clean(state: Cleaning, now: datetime) -> Cleaning | TeardownRele
 
 
 def _release(state: Ending, now: datetime) -> TeardownReleasing:
-    return state.to(TeardownReleasing, deadline=now + STEP_LIMIT, blocked="", unheard=False)
+    return state.to(TeardownReleasing, deadline=now + STEP_LIMIT, blocked="", unreachable=False)
 
 
 def _seconds(limit: float) -> timedelta:

@@ -81,7 +81,7 @@ def _bar(there: int, wanted: int) -> str:
 def _countdown(story: Story, ending: State, now: datetime) -> str:
     """How long until it goes, if nothing changes."""
     if isinstance(ending, Warned):
-        return f"goes in {max(0.0, (ending.until - now).total_seconds()):.1f} s: {ending.why}"
+        return f"goes in {max(0.0, (ending.until - now).total_seconds()):.1f} s: {ending.reason}"
     if not isinstance(ending, TeardownState) or event_of(ending) != "armed":
         return words(ending)
     seen, limit = story.clusters.get(ending.wish.name), ending.wish.limits.idle_after_seconds

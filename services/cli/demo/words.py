@@ -30,7 +30,7 @@ def price(state: Placed) -> str:
 
 
 def _proof(gone: teardown.Gone) -> str:
-    return f"because {gone.why}; its own proof: no {', no '.join(gone.proof) or 'trace'}"
+    return f"because {gone.reason}; its own proof: no {', no '.join(gone.proof) or 'trace'}"
 
 
 WORDS: Mapping[type, Words] = {
@@ -40,14 +40,14 @@ WORDS: Mapping[type, Words] = {
     cluster.Provisioned: lambda _: "its API answers",
     cluster.Ready: lambda s: f"all {s.wish.need.accelerators} accelerators can be used",
     cluster.Hibernated: lambda _: "its machines are given back until it wakes",
-    cluster.Releasing: lambda s: f"because {s.because}",
+    cluster.Releasing: lambda s: f"because {s.reason}",
     cluster.Released: lambda s: f"cost ${s.cost_usd:.4f}",
     cluster.Waiting: lambda s: f"{s.message}; the market is asked again at {s.until:%H:%M:%S}",
     cluster.Stalled: lambda s: f"{s.reason}: {s.message}",
     addon.Applying: lambda s: s.message,
     addon.Degraded: lambda s: s.message,
-    teardown.Warned: lambda s: f"goes at {s.until:%H:%M:%S}: {s.why}",
-    teardown.Draining: lambda s: f"because {s.why}",
+    teardown.Warned: lambda s: f"goes at {s.until:%H:%M:%S}: {s.reason}",
+    teardown.Draining: lambda s: f"because {s.reason}",
     teardown.Cleaning: lambda s: f"withdrawing {', '.join(s.addons) or 'nothing'}",
     teardown.Stuck: lambda s: s.message,
     teardown.Gone: _proof,

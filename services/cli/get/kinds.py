@@ -92,7 +92,7 @@ def _price(item: Item, _: datetime) -> str:
     return dollars(price(lots, placement.get("controlPlanePerHour", 0.0))) if lots else ""
 
 
-SAID = (field("message"), field("refused"), field("because"), field("ungrown", "message"))
+SAID = (field("message"), field("refused"), field("reason"), field("unmetDemand", "message"))
 
 
 def _said(item: Item, now: datetime) -> str:

@@ -132,7 +132,7 @@ def _account(told: Item) -> Iterator[str]:
         "interruptions": "interruptions: {}",
         "refused": "the newest change is refused: {}",
         "waitsFor": "waits for {}",
-        "because": "released because: {}",
+        "reason": "released because: {}",
     }
     for name, line in lines.items():
         if told.get(name):

@@ -138,9 +138,9 @@ def message(parts: RowParts) -> str:
     teardown, seen = parts.teardown, parts.seen
     if isinstance(teardown, Ending):
         blocked = teardown.message if isinstance(teardown, Stuck) else teardown.blocked
-        return blocked or f"is being deleted: {REASONS.get(teardown.why, teardown.why)}"
+        return blocked or f"is being deleted: {REASONS.get(teardown.reason, teardown.reason)}"
     if isinstance(teardown, Warned):
-        return f"ends at {teardown.until:%H:%M} UTC: {REASONS.get(teardown.why, teardown.why)}"
+        return f"ends at {teardown.until:%H:%M} UTC: {REASONS.get(teardown.reason, teardown.reason)}"
     if seen is not None and not seen.known and isinstance(parts.cluster, Placed):
         why = seen.refusal or seen.unreadable
         return f"its API server cannot be reached{f': {why}' if why else ''}"
@@ -167,12 +167,12 @@ def _counted(state: Provisioned, seen: ClusterSeen | None) -> str:
 MESSAGES: dict[type, Callable[[Any, ClusterSeen | None], str]] = {
     Waiting: lambda state, _: state.message,
     Stalled: lambda state, _: state.message,
-    Launching: lambda state, _: state.held,
-    Placing: lambda state, _: state.held or (state.attempt.message if state.attempt else ""),
+    Launching: lambda state, _: state.blocked,
+    Placing: lambda state, _: state.blocked or (state.attempt.message if state.attempt else ""),
     Provisioned: _counted,
-    Ready: lambda state, _: state.ungrown.message if state.ungrown else "",
+    Ready: lambda state, _: state.unmet_demand.message if state.unmet_demand else "",
     Hibernated: lambda _, __: "hibernates: no machines are billed, only its control plane",
-    Releasing: lambda state, _: state.held or f"its machines are being deleted: {state.because}",
+    Releasing: lambda state, _: state.blocked or f"its machines are being deleted: {state.reason}",
 }
 """What a state alone tells."""
 

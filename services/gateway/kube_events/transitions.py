@@ -60,8 +60,8 @@ def _lasting(state: State) -> Iterator[Occurrence]:
             yield Occurrence("Late", f"resizing to {state.wish.need.nodes} nodes takes long", warning=True)
         if state.upgrading is not None and state.upgrading.late:
             yield Occurrence("Late", f"the upgrade to {state.upgrading.version} takes long", warning=True)
-    if isinstance(state, Ready) and state.ungrown is not None:
-        yield Occurrence(state.ungrown.reason, state.ungrown.message, warning=True)
+    if isinstance(state, Ready) and state.unmet_demand is not None:
+        yield Occurrence(state.unmet_demand.reason, state.unmet_demand.message, warning=True)
     if isinstance(state, Ending):
         yield from (Occurrence("Skipped", told, warning=True) for told in skipped_steps(state))
 
@@ -85,17 +85,17 @@ def _place(attempt: Attempt) -> str:
 
 
 def _warned(state: Warned) -> Iterator[Occurrence]:
-    yield Occurrence("Warned", f"it is deleted at {written_time(state.until)}: {state.why}", warning=True)
+    yield Occurrence("Warned", f"it is deleted at {written_time(state.until)}: {state.reason}", warning=True)
 
 
 def _draining(state: Draining) -> Iterator[Occurrence]:
-    yield Occurrence("Draining", f"{END_REASONS.get(state.why, state.why)}: its workloads are being stopped")
+    yield Occurrence("Draining", f"{END_REASONS.get(state.reason, state.reason)}: its workloads are being stopped")
 
 
 def _gone(state: Gone) -> Iterator[Occurrence]:
     left = skipped_steps(state)
     told = "; ".join(left) if left else "nothing is left"
-    yield Occurrence("Gone", f"{END_REASONS.get(state.why, state.why)}: {told}", warning=bool(left))
+    yield Occurrence("Gone", f"{END_REASONS.get(state.reason, state.reason)}: {told}", warning=bool(left))
 
 
 ENTERED: Mapping[type[State], Callable[[Any], Iterator[Occurrence]]] = {

@@ -67,7 +67,7 @@ def _offer(state: Placed) -> OfferStatus:
 def _failed(state: ClusterState) -> list[AttemptStatus]:
     """The attempts that failed, the newest last."""
     going = (state.attempt,) if isinstance(state, Placing) and state.attempt is not None else ()
-    return [_attempt(attempt) for attempt in (*state.tried, *going)[-SHOWN_ATTEMPTS:]]
+    return [_attempt(attempt) for attempt in (*state.failed_attempts, *going)[-SHOWN_ATTEMPTS:]]
 
 
 def _attempt(attempt: Attempt) -> AttemptStatus:
@@ -93,7 +93,7 @@ def _teardown(state: TeardownState) -> TeardownStatus:
     skipped = state.skipped if isinstance(state, Ending | Gone) else ()
     return TeardownStatus(
         phase=declared(type(state)).phase,
-        reason=state.why if isinstance(state, Warned | Ending | Gone) else None,
+        reason=state.reason if isinstance(state, Warned | Ending | Gone) else None,
         since=without_microseconds(end.began) if end else None,
         at=_at(state),
         message=blocked_message(state) or None,

@@ -162,7 +162,7 @@ def resizing(facts: Facts) -> ConditionState:
     """Its pools are getting another size; it stays ready meanwhile."""
     state = facts.cluster
     if not isinstance(state, Placed) or not (state.resizing or state.wanted or has_newer_wish(facts)):
-        ungrown = state.ungrown if isinstance(state, Ready) else None
+        ungrown = state.unmet_demand if isinstance(state, Ready) else None
         return ConditionState(holds=False, reason=ungrown.reason, message=ungrown.message) if ungrown else AS_REQUESTED
     late = state.resizing is not None and state.resizing.late
     return ConditionState(holds=True, reason="Late" if late else "Resizing", message=message(facts))

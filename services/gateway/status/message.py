@@ -46,7 +46,7 @@ def message(facts: Facts) -> str:
     if phase(facts) == "Deleting":
         return "its deletion is requested"
     if isinstance(teardown, Warned):
-        return f"it is deleted at {without_microseconds(teardown.until):%H:%M:%S}Z: {teardown.why}"
+        return f"it is deleted at {without_microseconds(teardown.until):%H:%M:%S}Z: {teardown.reason}"
     if unreachable(facts) is not None:
         return unreachable_message(facts)
     incomplete = isinstance(state, Ready) and not state.refused and missing_addons(facts)
@@ -84,7 +84,7 @@ def addons_message(facts: Facts) -> str:
 
 
 def _requested_message(state: Pending) -> str:
-    if state.standing is not None:
+    if state.existing is not None:
         return "its history was lost: what is left of it is adopted again"
     return "hibernates, not created yet" if state.wish.need.hibernate else "waiting for the market"
 
@@ -97,10 +97,14 @@ MESSAGES: dict[type, Callable[[Any], str]] = {
     Waiting: lambda s: f"{s.message}; the market is asked again at {without_microseconds(s.until):%H:%M:%S}Z",
     Stalled: lambda s: s.message,
     Ready: lambda s: (
-        upgrade_message(s.upgrading) if s.upgrading else s.ungrown.message if s.ungrown else extra_nodes_message(s)
+        upgrade_message(s.upgrading)
+        if s.upgrading
+        else s.unmet_demand.message
+        if s.unmet_demand
+        else extra_nodes_message(s)
     ),
-    Releasing: lambda s: s.held or f"its machines are being released: {s.because}",
-    Released: lambda s: f"released: {s.because}",
+    Releasing: lambda s: s.blocked or f"its machines are being released: {s.reason}",
+    Released: lambda s: f"released: {s.reason}",
 }
 """The messages of states that have no function of their own."""
 
@@ -122,7 +126,7 @@ def upgrade_message(upgrading: Upgrading) -> str:
 
 
 def _placing_message(state: Placing, failed: Attempt) -> str:
-    return state.held or f"looking for the next offer: {failed.message or failed.reason}"
+    return state.blocked or f"looking for the next offer: {failed.message or failed.reason}"
 
 
 def _state_message(facts: Facts) -> str:
@@ -135,7 +139,7 @@ def _state_message(facts: Facts) -> str:
     if not isinstance(state, Released) or state.wish.deleting or wish.deleting:
         return "; ".join((MESSAGES.get(type(state), lambda _: "")(state), *left))
     again = f"`alate recreate {wish.colony}/{wish.cluster}` does, or a later askedAt"
-    return "; ".join((f"it has ended ({state.because}): no edit creates it again, but {again}", *left))
+    return "; ".join((f"it has ended ({state.reason}): no edit creates it again, but {again}", *left))
 
 
 def _progress_message(facts: Facts, state: Placed) -> str:
@@ -146,8 +150,8 @@ def _progress_message(facts: Facts, state: Placed) -> str:
         there = f"{nodes} of {need.nodes} nodes, {accelerators} of {need.accelerators} accelerators ready"
         there += short_pools(facts) + ignored_nodes(facts, state, seen)
         return f"{there}: {_backend_message(facts, state)}" if _is_late(state) else there
-    if isinstance(state, Launching) and state.held:
-        return state.held
+    if isinstance(state, Launching) and state.blocked:
+        return state.blocked
     if isinstance(state, Provisioned) and facts.infra is not None and facts.infra.reachable:
         return "waiting for its API to answer the inventory"
     return _backend_message(facts, state)
@@ -180,9 +184,8 @@ def teardown_message(facts: Facts) -> str:
     attempt, _ = billed_attempt(facts.cluster) if facts.cluster else (None, None)
     price = attempt.placement.price_per_hour if attempt else 0.0
     costs = f", at ${price:.2f} an hour" if price else ""
-    began = (
-        f"ending since {written_time(end.began)} ({END_REASONS.get(end.why, end.why)}): {phase(facts).lower()}{costs}"
-    )
+    reason = END_REASONS.get(end.reason, end.reason)
+    began = f"ending since {written_time(end.began)} ({reason}): {phase(facts).lower()}{costs}"
     told = ": ".join(filter(None, (began, blocked_message(end), _backend_release_message(facts))))
     return "; ".join((told, *_deadline_messages(facts, end), *skipped_steps(end)))
 
@@ -210,5 +213,5 @@ def _deadline_messages(facts: Facts, end: Ending) -> list[str]:
 def _backend_release_message(facts: Facts) -> str:
     """What its back end says about its release."""
     state = facts.cluster
-    blocked = state.held if isinstance(state, Blockable) else ""
+    blocked = state.blocked if isinstance(state, Blockable) else ""
     return blocked or (facts.infra.message if facts.infra and isinstance(state, Releasing) else "")

@@ -26,36 +26,38 @@ def follow_pods(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
     """Give the cluster the size that its Pods ask for."""
     if not follows_pods(state):
         # On the way back from what was refused, that is still to be told.
-        return state if state.resizing or not state.ungrown else state.but(ungrown=None)
+        return state if state.resizing or not state.unmet_demand else state.but(unmet_demand=None)
     need, lots = state.wish.need, state.attempt.placement.lots
     more = grow_lots(need, lots, seen)
-    if more != lots and state.grows_from is None:
+    if more != lots and state.scale_up_from is None:
         return _resize(state, more, now)
     lulls = {name: since for name in _shrinkable(need, lots) if (since := idle_since(state, seen, name))}
-    ungrown = _price_cap_reason(need, lots, seen) if more == lots else state.ungrown  # else it was refused, and waits
-    return state.but(lulls=lulls, shrinks_at=_shrink_time(state, lulls), ungrown=ungrown)
+    ungrown = (
+        _price_cap_reason(need, lots, seen) if more == lots else state.unmet_demand
+    )  # else it was refused, and waits
+    return state.but(idle_pools=lulls, scale_down_at=_shrink_time(state, lulls), unmet_demand=ungrown)
 
 
 def _shrink_time(state: Ready, lulls: IdlePools) -> datetime | None:
     """When it may shrink: after the pause, and not before a back end that has just refused a size is asked again."""
     first = min(lulls.values(), default=None)
-    return max(first + IDLE_PAUSE, state.grows_from or first) if first else None
+    return max(first + IDLE_PAUSE, state.scale_up_from or first) if first else None
 
 
 def on_due_ready(state: Ready, due: Due, now: datetime) -> Ready:
     """Mark a slow change as late, shrink idle pools, or follow the Pods again after a refused size."""
-    if follows_pods(state) and state.shrinks_at is not None and now >= state.shrinks_at:
+    if follows_pods(state) and state.scale_down_at is not None and now >= state.scale_down_at:
         need, lots = state.wish.need, state.attempt.placement.lots
-        idle = [name for name, since in state.lulls.items() if now >= since + IDLE_PAUSE]
+        idle = [name for name, since in state.idle_pools.items() if now >= since + IDLE_PAUSE]
         return _resize(state, shrink_lots(lots, need, idle or _shrinkable(need, lots)), now)
-    if state.grows_from is not None and now >= state.grows_from:
-        return state.but(grows_from=None)
+    if state.scale_up_from is not None and now >= state.scale_up_from:
+        return state.but(scale_up_from=None)
     return mark_late(state, due, now)
 
 
 def keep_size(state: Ready) -> Ready:
     """Forget that pools are idle: while the cluster cannot be observed, its nodes may be in use."""
-    return state if state.shrinks_at is None else state.but(shrinks_at=None, lulls={})
+    return state if state.scale_down_at is None else state.but(scale_down_at=None, idle_pools={})
 
 
 def follows_pods(state: Ready) -> bool:
@@ -69,7 +71,7 @@ def due_times(state: Ready) -> tuple[datetime, ...]:
     """When the cluster has to be decided on again, the earliest time first."""
     resizing = state.resizing
     late_at = None if resizing is None or resizing.late else resizing.until
-    return tuple(sorted(at for at in (state.shrinks_at, state.grows_from, late_at) if at is not None))
+    return tuple(sorted(at for at in (state.scale_down_at, state.scale_up_from, late_at) if at is not None))
 
 
 def shrink_lots(lots: Lots, need: Need, idle: Collection[str]) -> Lots:
@@ -101,7 +103,7 @@ def _price_cap_reason(need: Need, lots: Lots, seen: ClusterSeen) -> UnmetDemand 
 def _resize(state: Ready, lots: Lots, now: datetime) -> Ready:
     changed = begin_resize(state, lots, now, before=accepted_lots(state))
     resizing = changed.resizing.but(demanded=True) if changed.resizing else None
-    return changed.but(resizing=resizing, shrinks_at=None, lulls={}, ungrown=None)
+    return changed.but(resizing=resizing, scale_down_at=None, idle_pools={}, unmet_demand=None)
 
 
 def rebill_counted(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:

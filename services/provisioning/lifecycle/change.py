@@ -78,7 +78,7 @@ def on_resize_refused(state: Provisioned | Ready, told: ResizeRefused, now: date
     if back is not state and isinstance(back, Ready) and asked is not None and asked.demanded:
         refused_growth = needs_more_machines(asked.before, told.lots)
         ungrown = UnmetDemand(reason=told.reason, message=told.message) if refused_growth else None
-        return back.but(grows_from=now + IDLE_PAUSE, ungrown=ungrown)
+        return back.but(scale_up_from=now + IDLE_PAUSE, unmet_demand=ungrown)
     return _hibernate_if_wished(back)
 
 

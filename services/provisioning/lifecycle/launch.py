@@ -52,7 +52,7 @@ def on_ranked_stalled(state: Stalled, market: Ranked, now: datetime) -> Stalled 
         return state
     if not market.placements:
         return wait_or_stall(state, market, now)
-    return _launch(state.but(tried=()), market, now) if _matches_pools(state, market) else state
+    return _launch(state.but(failed_attempts=()), market, now) if _matches_pools(state, market) else state
 
 
 def on_launch_failed(state: Launching, failure: LaunchFailed, now: datetime) -> Launching | Placing:
@@ -85,8 +85,8 @@ def on_deadline(state: Launching | Provisioned, _: Due, now: datetime) -> Launch
     """Fail an attempt that has taken too long."""
     if now < state.deadline:
         return state
-    if isinstance(state, Launching) and state.held:
-        return _fail(state, NOT_INSTALLED, state.held, now)
+    if isinstance(state, Launching) and state.blocked:
+        return _fail(state, NOT_INSTALLED, state.blocked, now)
     if isinstance(state, Launching):
         return _fail(state, "TimeOut", f"no API after {LAUNCH_LIMIT.total_seconds():.0f} seconds", now)
     reason = "Interrupted" if state.was_ready and _on_spot(state) else "NeverReady"
@@ -145,7 +145,7 @@ def _apply_counts(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
 
 def _has_attempt(state: Pending | Placing) -> bool:
     """Whether an attempt is still being released, or is being recalled."""
-    return (state.attempt if isinstance(state, Placing) else state.standing) is not None
+    return (state.attempt if isinstance(state, Placing) else state.existing) is not None
 
 
 def _matches_pools(state: ClusterState, market: Ranked) -> bool:
@@ -176,7 +176,7 @@ def _fail_refused(state: Placed, seen: InfraSeen, now: datetime) -> Placing:
 
 def _fail(state: Placed, reason: str, message: str, now: datetime) -> Placing:
     failed = state.attempt.but(reason=reason, message=message, failed_at=now)
-    return state.to(Placing, attempt=failed, held="", wish=relaunch_wish(state))
+    return state.to(Placing, attempt=failed, blocked="", wish=relaunch_wish(state))
 
 
 def _on_spot(state: Placed) -> bool:

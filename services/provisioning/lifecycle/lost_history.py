@@ -25,19 +25,19 @@ def request(_: None, wish: Wish, now: datetime) -> Pending | Provisioned | Relea
     uid = newest.uid if newest else f"{wish.uid}.{wish.generation}"
     new = Pending(uid=uid, correlation=wish.uid, wish=asked, attempts=newest.attempt if newest else 0)
     if left.ended and not wish.deleting:
-        return _with_orphans(new, left.found).to(Released, because=left.ended)
+        return _with_orphans(new, left.found).to(Released, reason=left.ended)
     if newest is None:
         known = _with_orphans(new, left.found)
-        return known.to(Released, because="Deleted") if wish.deleting else known
-    known = _with_orphans(new.but(standing=_unpriced_attempt(newest, wish.need)), left.found)
+        return known.to(Released, reason="Deleted") if wish.deleting else known
+    known = _with_orphans(new.but(existing=_unpriced_attempt(newest, wish.need)), left.found)
     return release_recalled(known, newest, now) if wish.deleting else known
 
 
 def release_recalled(state: Pending, seen: InfraSeen, now: datetime) -> Provisioned | Releasing:
     """Release what is left: if its API answers, it is drained and cleaned first like any other cluster."""
-    attempt = state.standing or _unpriced_attempt(seen, state.wish.need)
+    attempt = state.existing or _unpriced_attempt(seen, state.wish.need)
     if not seen.reachable:
-        return state.to(Releasing, attempt=attempt, because="Deleted", billed_since=now)
+        return state.to(Releasing, attempt=attempt, reason="Deleted", billed_since=now)
     secret = seen.kubeconfig or f"{attempt.object_name(state.wish.name)}-kubeconfig"
     return state.to(
         Provisioned,
@@ -51,9 +51,9 @@ def release_recalled(state: Pending, seen: InfraSeen, now: datetime) -> Provisio
 
 def on_recalled(state: Pending, told: AttemptRecovered, now: datetime) -> Pending | Launching:
     """Go on with the recalled attempt and follow the newest wish; what it cost before is unknown."""
-    if state.standing is None or told.attempt != state.standing.number:
+    if state.existing is None or told.attempt != state.existing.number:
         return state
-    attempt = state.standing.but(placement=told.placement, message=told.message)
+    attempt = state.existing.but(placement=told.placement, message=told.message)
     before = state.wish.but(need=told.need, generation=state.wish.generation - 1)
     deadline = now + LAUNCH_LIMIT
     stood = state.to(Launching, wish=before, attempt=attempt, billed_since=now, deadline=deadline)
@@ -62,10 +62,10 @@ def on_recalled(state: Pending, told: AttemptRecovered, now: datetime) -> Pendin
 
 def on_not_recalled(state: Pending, told: AttemptUnrecoverable) -> Pending:
     """Release the attempt as an orphan, and launch a new one."""
-    if state.standing is None or told.attempt != state.standing.number:
+    if state.existing is None or told.attempt != state.existing.number:
         return state
-    stray = state.standing.but(backend=state.wish.need.backend, reason="Lost", message=told.message)
-    return add_orphan(state.but(standing=None), OrphanCreated(stray))
+    stray = state.existing.but(backend=state.wish.need.backend, reason="Lost", message=told.message)
+    return add_orphan(state.but(existing=None), OrphanCreated(stray))
 
 
 def _is_ours(wish: Wish, seen: InfraSeen) -> bool:

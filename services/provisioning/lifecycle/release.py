@@ -45,7 +45,7 @@ def release(state: Launching | Provisioned | Ready | Hibernated, order: Teardown
     """Release the cluster."""
     if order.uid != state.uid:
         return state
-    return state.to(Releasing, because=order.why, held="", wish=_final_wish(order, relaunch_wish(state)))
+    return state.to(Releasing, reason=order.reason, blocked="", wish=_final_wish(order, relaunch_wish(state)))
 
 
 def release_placing(state: Placing, order: TeardownReleasing) -> Placing | Releasing | Released:
@@ -54,15 +54,15 @@ def release_placing(state: Placing, order: TeardownReleasing) -> Placing | Relea
         return state
     wish = _final_wish(order, state.wish)
     if state.attempt is None or state.billed_since is None:
-        return state.to(Released, because=order.why, wish=wish)
-    return state.to(Releasing, because=order.why, wish=wish, attempt=state.attempt, billed_since=state.billed_since)
+        return state.to(Released, reason=order.reason, wish=wish)
+    return state.to(Releasing, reason=order.reason, wish=wish, attempt=state.attempt, billed_since=state.billed_since)
 
 
 def release_unplaced(state: Waiting | Stalled, order: TeardownReleasing) -> Waiting | Stalled | Released:
     """End: nothing was launched."""
     if order.uid != state.uid:
         return state
-    return state.to(Released, because=order.why, wish=_final_wish(order, state.wish))
+    return state.to(Released, reason=order.reason, wish=_final_wish(order, state.wish))
 
 
 def release_requested(state: Pending, order: TeardownReleasing, now: datetime) -> Pending | Releasing | Released:
@@ -70,9 +70,9 @@ def release_requested(state: Pending, order: TeardownReleasing, now: datetime) -
     if order.uid != state.uid:
         return state
     wish = _final_wish(order, state.wish)
-    if state.standing is None:
-        return state.to(Released, because=order.why, wish=wish)
-    return state.to(Releasing, because=order.why, wish=wish, attempt=state.standing, billed_since=now)
+    if state.existing is None:
+        return state.to(Released, reason=order.reason, wish=wish)
+    return state.to(Releasing, reason=order.reason, wish=wish, attempt=state.existing, billed_since=now)
 
 
 def _final_wish(order: TeardownReleasing, wish: Wish) -> Wish:
@@ -84,7 +84,7 @@ def on_attempt_blocked(state: Launching | Placing | Releasing, held: AttemptBloc
     """Keep what people have to mend before the attempt can go on."""
     if state.attempt is None or held.attempt != state.attempt.number:
         return state
-    return state.but(held=held.message)
+    return state.but(blocked=held.message)
 
 
 def finish_release(state: Releasing, gone: AttemptGone, now: datetime) -> ClusterState | Released:
@@ -109,8 +109,8 @@ def place_next(state: Placing, gone: AttemptGone, now: datetime) -> ClusterState
         Placing,
         attempt=None,
         billed_since=None,
-        held="",
-        tried=(*state.tried, state.attempt),
+        blocked="",
+        failed_attempts=(*state.failed_attempts, state.attempt),
         cost_usd=cost(state, state.attempt.placement, state.billed_since, now),
     )
 
@@ -133,10 +133,10 @@ def concerns(state: Placed | Placing | Releasing, seen: InfraSeen) -> bool:
 
 def add_orphan(state: S, late: OrphanCreated) -> S:
     """Add an orphan, even if it seems to be the current attempt: its reporter read a newer state than this one."""
-    if any(_same_attempt(stray, late.stray) for stray in state.strays):
+    if any(_same_attempt(stray, late.orphan) for stray in state.orphans):
         return state
-    stray = late.stray.but(reason=late.stray.reason or LATE)
-    return state.but(strays=(*state.strays, stray))
+    stray = late.orphan.but(reason=late.orphan.reason or LATE)
+    return state.but(orphans=(*state.orphans, stray))
 
 
 def add_seen_orphan(state: S, seen: InfraSeen) -> S:
@@ -147,16 +147,16 @@ def add_seen_orphan(state: S, seen: InfraSeen) -> S:
     an earlier incarnation may have used another back end.
     """
     stray = Attempt(number=seen.attempt, placement=UNKNOWN_PLACEMENT, backend=seen.backend, adopts=seen.adopted)
-    own = state.attempt if isinstance(state, Holding) else state.standing if isinstance(state, Pending) else None
+    own = state.attempt if isinstance(state, Holding) else state.existing if isinstance(state, Pending) else None
     same = own is not None and (own.number, own.adopts) == (seen.attempt, seen.adopted)
     in_the_way = same and (seen.backend in ("", state.wish.need.backend) or seen.uid == state.uid)
-    return state if not seen.present or seen.going or in_the_way else add_orphan(state, OrphanCreated(stray))
+    return state if not seen.present or seen.deleting or in_the_way else add_orphan(state, OrphanCreated(stray))
 
 
 def remove_orphan(state: ClusterState, gone: AttemptGone) -> ClusterState:
     """Forget an orphan that is gone."""
-    left = tuple(stray for stray in state.strays if not is_about(stray, gone))
-    return state if left == state.strays else state.but(strays=left)
+    left = tuple(stray for stray in state.orphans if not is_about(stray, gone))
+    return state if left == state.orphans else state.but(orphans=left)
 
 
 def is_about(attempt: Attempt, gone: AttemptGone) -> bool:
@@ -170,4 +170,4 @@ def _same_attempt(one: Attempt, other: Attempt) -> bool:
 
 def next_number(state: ClusterState) -> int:
     """The number of the next attempt: never an orphan's, whose objects are deleted by name."""
-    return max((state.attempts, *(stray.number for stray in state.strays))) + 1
+    return max((state.attempts, *(stray.number for stray in state.orphans))) + 1

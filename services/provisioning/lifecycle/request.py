@@ -25,7 +25,7 @@ def request_again(state: Released, wish: Wish) -> Released | Pending:
         return state.but(wish=wish) if deleted else state
     if wish.deleting:
         return state
-    return Pending(uid=_incarnation(wish), correlation=wish.uid, wish=wish, strays=state.strays)
+    return Pending(uid=_incarnation(wish), correlation=wish.uid, wish=wish, orphans=state.orphans)
 
 
 def replace_wish(state: Pending | Placing, wish: Wish) -> Pending | Placing:
@@ -46,7 +46,7 @@ def on_wish_unplaced(state: Stalled | Waiting, wish: Wish) -> Stalled | Waiting 
         return state
     if wish.deleting:
         return state.but(wish=wish)
-    return state.to(Pending, wish=wish, tried=())
+    return state.to(Pending, wish=wish, failed_attempts=())
 
 
 def _incarnation(wish: Wish) -> str:
@@ -66,7 +66,9 @@ def place_again(state: Waiting, _: Due, now: datetime) -> Waiting | Placing:
     """Ask the market again; failures from long ago no longer count."""
     if now < state.until or state.wish.deleting:
         return state
-    return state.to(Placing, tried=tuple(attempt for attempt in state.tried if still_counts(attempt, now)))
+    return state.to(
+        Placing, failed_attempts=tuple(attempt for attempt in state.failed_attempts if still_counts(attempt, now))
+    )
 
 
 def on_market_moved(state: Waiting, _: MarketChanged, now: datetime) -> Waiting:

@@ -31,17 +31,17 @@ def rank_offers(state: Pending | Placing) -> tuple[Command, ...]:
     """Ask the market, unless the cluster is to hibernate: then it is launched when it wakes."""
     if state.wish.deleting or state.wish.need.hibernate:
         return ()
-    return (Rank(state.wish, state.tried, steady=state.interruptions >= ENOUGH),)
+    return (Rank(state.wish, state.failed_attempts, steady=state.interruptions >= ENOUGH),)
 
 
 def recall_or_rank(state: Pending) -> tuple[Command, ...]:
     """Recall the attempt that is left of an earlier life, or ask the market."""
-    return rank_offers(state) if state.standing is None else (RecoverAttempt(state.wish, state.standing),)
+    return rank_offers(state) if state.existing is None else (RecoverAttempt(state.wish, state.existing),)
 
 
 def release_or_rank(state: Placing) -> tuple[Command, ...]:
     """Release the failed attempt, then ask the market."""
-    return rank_offers(state) if state.attempt is None else (Release(state.wish, state.attempt, state.held),)
+    return rank_offers(state) if state.attempt is None else (Release(state.wish, state.attempt, state.blocked),)
 
 
 def rank_until_installed(state: Stalled) -> tuple[Command, ...]:
@@ -107,7 +107,7 @@ _todo = asks(
         Placing: release_or_rank,
         Waiting: lambda s: () if s.wish.deleting else (Wake(s.until),),
         Launching: lambda s: (
-            Launch(s.wish, s.attempt, s.uid, s.held),
+            Launch(s.wish, s.attempt, s.uid, s.blocked),
             *order_resize(s),
             Observe(s.wish, s.attempt),
             Wake(s.deadline),
@@ -116,7 +116,7 @@ _todo = asks(
         Ready: observe_ready,
         Hibernated: observe_resize,
         Stalled: rank_until_installed,
-        Releasing: lambda s: (Release(s.wish, s.attempt, s.held),),
+        Releasing: lambda s: (Release(s.wish, s.attempt, s.blocked),),
     }
 )
 
@@ -126,8 +126,8 @@ def todo(state: State) -> tuple[Command, ...]:
     asked = _todo(state)
     if isinstance(state, Placed):
         asked += (*buy_pools(state), *order_upgrade(state))
-    if isinstance(state, ClusterState) and state.strays:
-        asked += tuple(Release(state.wish, stray, told=None) for stray in state.strays)
+    if isinstance(state, ClusterState) and state.orphans:
+        asked += tuple(Release(state.wish, stray, told=None) for stray in state.orphans)
     return (*(each for each in asked if not isinstance(each, Wake)), *_earliest_wake(asked))
 
 

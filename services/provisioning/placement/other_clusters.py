@@ -144,4 +144,4 @@ def _failed_attempts(state: State) -> tuple[Attempt, ...]:
     if not isinstance(state, ClusterState) or isinstance(state, Released):
         return ()
     current = state.attempt if isinstance(state, Placing) else None
-    return (*state.tried, current) if current is not None else state.tried
+    return (*state.failed_attempts, current) if current is not None else state.failed_attempts

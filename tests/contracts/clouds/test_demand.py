@@ -51,7 +51,7 @@ async def test_a_queue_that_may_not_be_paid_for_is_told_with_the_price_and_nothi
         await house.ask(pools=[POOL | {"nodes": 1, "maxNodes": 4}], maxPricePerHour=15)
         await house.until(Ready)
         await house.sandbox.world.kube(FIRST.replace("/", ".")).create(JOBS, job(3, 1800))
-        held = await house.until(Ready, lambda state: state.ungrown)
+        held = await house.until(Ready, lambda state: state.unmet_demand)
         await asyncio.sleep(5)
         (told,) = (each for each in (await house.shown())["conditions"] if each["type"] == "Resizing")
         assert (told["status"], told["reason"], held.attempt.placement.nodes) == ("False", "PriceCap", 1)

@@ -36,7 +36,7 @@ async def test_what_fails_is_named_and_the_next_offer_is_taken(house, fault, rea
         await house.faults(fault)
         await house.ask()
         ready = await house.until(Ready)
-        (attempt,) = ready.tried
+        (attempt,) = ready.failed_attempts
         assert attempt.reason in reasons
         assert attempt.placement.region == "r1"
         assert ready.attempt.placement.region == "r2"
@@ -96,7 +96,7 @@ async def test_one_that_is_deleted_by_hand_while_it_is_made_is_founded_anew_at_o
         await asyncio.sleep(60)
         await house.delete_by_hand("train-gpu-1")
         ready = await house.until(Ready)
-        assert [attempt.reason for attempt in ready.tried] == ["Lost"]
+        assert [attempt.reason for attempt in ready.failed_attempts] == ["Lost"]
         assert ready.billed_since < launching.deadline
         assert await house.objects() == ("train-gpu-2",)
 
@@ -112,5 +112,5 @@ async def test_an_api_server_that_is_away_for_a_quarter_of_an_hour_only_makes_it
         await asyncio.sleep(AWAY)
         house.gate.turn(open_=True)
         ready = await house.until(Ready)
-        assert (ready.attempts, ready.tried) == (1, ())
+        assert (ready.attempts, ready.failed_attempts) == (1, ())
         assert len(await house.paid()) == 2

@@ -52,7 +52,7 @@ async def test_where_there_is_no_room_the_next_offer_is_taken(house, without):
         await house.faults(full(list(REGIONS)[:without]))
         await house.ask()
         ready = await house.until(Ready)
-        assert [attempt.reason for attempt in ready.tried] == ["NoCapacity"] * without
+        assert [attempt.reason for attempt in ready.failed_attempts] == ["NoCapacity"] * without
         assert ready.attempt.placement.region == list(REGIONS)[without]
         assert await house.objects() == (ready.attempt.object_name("train-gpu"),)
 
@@ -65,7 +65,7 @@ async def test_where_a_zone_has_no_room_the_next_is_taken_and_then_the_next_regi
         await house.faults(f"stockouts: [{', '.join(f'{{cloud: aws, zone: {zone}}}' for zone in full_zones)}]")
         await house.ask()
         ready = await house.until(Ready)
-        assert [(attempt.reason, attempt.placement.lots[0].zone) for attempt in ready.tried] == [
+        assert [(attempt.reason, attempt.placement.lots[0].zone) for attempt in ready.failed_attempts] == [
             ("NoCapacity", zone) for zone in full_zones
         ]
         assert ready.attempt.placement.lots[0].zone == ("r1-z2", "r1-z3", "r2-z1")[without - 1]

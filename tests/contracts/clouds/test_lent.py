@@ -124,7 +124,7 @@ async def test_it_is_lent_whole_and_to_the_next_one_as_soon_as_it_is_given_back(
         await house.until(Ready)
         await house.ask(nodes=1, name="other", clouds=["basement"])
         waiting = await house.until(Waiting, name="other")
-        assert [attempt.reason for attempt in waiting.tried] == ["Taken"]
+        assert [attempt.reason for attempt in waiting.failed_attempts] == ["Taken"]
         await house.let_go()
         assert where(await house.until(Ready, name="other")) == ("basement", 0.0)
         await house.let_go("other")
@@ -164,13 +164,13 @@ async def test_a_kubeconfig_that_opens_nothing_is_a_refusal_of_that_cloud_alone(
         await house.ask(nodes=SIZE)
         ready = await house.until(Ready)
         assert where(ready)[0] == "aws"
-        (failed,) = ready.tried
+        (failed,) = ready.failed_attempts
         why = "it holds no mapping: expected clusters, contexts and users"
         told = f"the kubeconfig in Secret {SECRET} does not open its cluster: {why}"
         assert (failed.placement.cloud, failed.reason, failed.message) == ("basement", "Denied", told)
         await house.ask(nodes=SIZE, name="other")
         other = await house.until(Ready, name="other")
-        assert (where(other)[0], other.tried) == ("aws", ())
+        assert (where(other)[0], other.failed_attempts) == ("aws", ())
 
 
 async def test_one_that_lacks_accelerators_is_never_ready(house):
@@ -178,7 +178,7 @@ async def test_one_that_lacks_accelerators_is_never_ready(house):
         await stands(house, gpus=7)
         await house.ask(nodes=SIZE)
         ready = await house.until(Ready)
-        assert [(each.placement.cloud, each.reason) for each in ready.tried] == [("basement", "NeverReady")]
+        assert [(each.placement.cloud, each.reason) for each in ready.failed_attempts] == [("basement", "NeverReady")]
         assert where(ready)[0] == "aws"
         assert len((await house.sandbox.world.kube(PLACE).list(NODES)).items) == SIZE
 
@@ -188,7 +188,7 @@ async def test_one_that_does_not_answer_is_passed_over_when_its_time_is_up(house
         await stands(house, told=kubeconfig("https://sandbox", "elsewhere.nowhere", ""))
         await house.ask(nodes=SIZE)
         ready = await house.until(Ready)
-        assert [(each.placement.cloud, each.reason) for each in ready.tried] == [("basement", "NeverReady")]
+        assert [(each.placement.cloud, each.reason) for each in ready.failed_attempts] == [("basement", "NeverReady")]
         assert where(ready)[0] == "aws"
 
 

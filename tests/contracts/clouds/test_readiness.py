@@ -90,7 +90,7 @@ def test_in_a_recorded_life_ready_is_said_once_all_is_there_and_withdrawn_when_i
                 assert shown["status"]["workers"]["readyReplicas"] == 3
                 assert {each["type"]: each["status"] for each in shown["status"]["conditions"]}["Available"] == "True"
     assert told == [(32, "Provisioned"), (34, "Ready"), (127, "Provisioned"), (127, "Placing")]
-    (lost,) = state.tried
+    (lost,) = state.failed_attempts
     assert (lost.reason, lost.failed_at) == ("Lost", T0 + timedelta(seconds=127.27))
 
 
@@ -138,5 +138,5 @@ def test_a_lost_cluster_is_withdrawn_with_its_time_and_reason(ready):
     now = T0 + timedelta(hours=1)
     lost = decide.decide(ready, _gone(K0rdent.read(k0rdent("True", "True"))), now)
     assert isinstance(lost, Placing)
-    assert [(attempt.reason, attempt.failed_at) for attempt in lost.tried] == [("Lost", now)]
+    assert [(attempt.reason, attempt.failed_at) for attempt in lost.failed_attempts] == [("Lost", now)]
     assert decide.decide(lost, AttemptGone(1), now) == lost

@@ -39,7 +39,7 @@ async def test_one_whose_machines_are_taken_back_is_not_ready_and_is_founded_ane
         await house.faults(f"preempted: {{{FIRST}: {taken}}}")
         assert (await house.until(Provisioned)).was_ready
         ready = await house.until(Ready)
-        assert [attempt.reason for attempt in ready.tried] == ["NeverReady"]
+        assert [attempt.reason for attempt in ready.failed_attempts] == ["NeverReady"]
         assert await house.life() == [*FOUNDED, "Provisioned", "Placing", "Launching", "Provisioned", "Ready"]
         assert len(await house.paid()) == 3
 
@@ -52,7 +52,7 @@ async def test_a_machine_that_is_taken_back_or_falls_silent_is_replaced(house, f
         await house.faults(f"{fault}: {{{FIRST}: 1}}")
         assert (await house.until(Provisioned)).was_ready
         ready = await house.until(Ready)
-        assert (ready.attempts, ready.tried) == (1, ())
+        assert (ready.attempts, ready.failed_attempts) == (1, ())
         assert await house.life() == [*FOUNDED, "Provisioned", "Ready"]
         assert len(await house.paid()) == 3
         await house.let_go()
@@ -84,7 +84,7 @@ async def test_one_that_is_deleted_by_hand_is_founded_anew(house):
     async with running(house):
         await house.delete_by_hand("train-gpu-1")
         ready = await house.until(Ready, lambda state: state.attempts == 2)
-        assert [attempt.reason for attempt in ready.tried] == ["Lost"]
+        assert [attempt.reason for attempt in ready.failed_attempts] == ["Lost"]
         assert await house.objects() == ("train-gpu-2",)
         assert len(await house.paid()) == 3
 
@@ -137,7 +137,7 @@ async def test_one_made_anew_under_the_name_at_once_never_meets_its_predecessor(
         await house.force_away("train")
         await house.ask(nodes=1)
         new = await house.until(Ready, lambda state: state.uid != old)
-        assert (new.attempts, new.tried) == (1, ())
+        assert (new.attempts, new.failed_attempts) == (1, ())
         assert {line.uid for line in await house.paid()} == {new.uid}
         await asyncio.sleep(1800)
         assert (await house.until(Ready)).uid == new.uid

@@ -50,7 +50,7 @@ async def test_one_whose_machines_are_not_to_be_had_any_more_wakes_elsewhere(hou
         await house.faults(full(["r1"]))
         await turn(house, hibernate=False)
         ready = await house.until(Ready)
-        assert (ready.attempt.placement.region, len(ready.tried)) == ("r2", 1)
+        assert (ready.attempt.placement.region, len(ready.failed_attempts)) == ("r2", 1)
         assert await house.objects() == ("train-gpu-2",)
 
 

@@ -54,9 +54,9 @@ async def test_while_some_are_gone_it_is_not_ready_says_why_and_gets_others(hous
         ready = await house.until(Ready)
         assert len(await house.paid()) == 3
         if house.backend in HEALS:
-            assert (ready.attempt.number, ready.tried) == (1, ())
+            assert (ready.attempt.number, ready.failed_attempts) == (1, ())
         else:
-            assert [each.reason for each in ready.tried] == ["Interrupted"]
+            assert [each.reason for each in ready.failed_attempts] == ["Interrupted"]
 
 
 async def test_one_that_lost_all_is_founded_anew_and_the_count_stands_in_its_status(house):

@@ -57,7 +57,7 @@ async def test_a_credential_that_names_anothers_secret_lends_nothing(house, iden
         await house.ask(nodes=SIZE)
         ready = await house.until(Ready)
         assert where(ready)[0] == "aws"
-        (failed,) = ready.tried
+        (failed,) = ready.failed_attempts
         assert (failed.placement.cloud, why in failed.message) == ("basement", True), failed.message
         assert text not in await stolen(house)
         assert "victim.base" not in await stolen(house)

@@ -23,6 +23,6 @@ async def test_a_region_without_room_is_asked_once_for_a_machine(house):
         await house.faults(full(["r1"]))
         await house.ask()
         ready = await house.until(Ready)
-        told = [(each.reason, each.placement.region, each.placement.lots[0].zone) for each in ready.tried]
+        told = [(each.reason, each.placement.region, each.placement.lots[0].zone) for each in ready.failed_attempts]
         assert told == [("NoCapacity", "r1", "")]
         assert ready.attempt.placement.region == "r2"

@@ -34,7 +34,7 @@ def test_what_is_asked_for_is_wanted_and_what_is_asked_for_no_more_is_not():
 
 
 def test_with_the_cluster_all_of_them_are_lost():
-    gone = Released(uid="c1.1", correlation="c1", wish=WISH, since=T0, because="Deleted")
+    gone = Released(uid="c1.1", correlation="c1", wish=WISH, since=T0, reason="Deleted")
     assert {key: event.lost for key, event in addon_events(NAMES, gone)} == {JOBS: True, DRIVER: True}
 
 
@@ -44,7 +44,7 @@ def test_with_the_cluster_all_of_them_are_lost():
 def test_where_the_cluster_ends_all_go_the_last_first_and_heed_others_where_it_goes_on(adopt, lent, stays):
     wish = msgspec.structs.replace(WISH, need=msgspec.structs.replace(NEED, adopt=adopt))
     order = Cleaning(
-        uid="c1.1", correlation="c1", wish=wish, why="Deleted", deadline=T0, addons=("driver", "jobs"), lent=lent
+        uid="c1.1", correlation="c1", wish=wish, reason="Deleted", deadline=T0, addons=("driver", "jobs"), lent=lent
     )
     assert list(cleaning_events(("teardown", "cleaning", "acme", "train-a"), order)) == [
         (JOBS, AddonUnwanted("c1.1", stays=stays)),

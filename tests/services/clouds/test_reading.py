@@ -49,7 +49,7 @@ class TestBoth:
 
     def test_what_is_being_deleted_is_going_and_not_reachable(self, read, shown):
         going = shown | {"metadata": shown["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
-        assert (read(going).reachable, read(going).going) == (False, True)
+        assert (read(going).reachable, read(going).deleting) == (False, True)
 
     def test_what_is_being_deleted_tells_whose_leave_it_waits_for(self, read, shown):
         meta = shown["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a.b/c", "d.e/f"]}

@@ -287,7 +287,7 @@ async def tell(mortal: Any, lives: dict[str, Any]) -> Ending:
 
 async def look(world: World) -> Ending:
     released, gone = await world.last(KEYS[0]), await world.last(KEYS[2])
-    tried = msgspec.json.decode(released.data, type=cluster.Released).tried
+    tried = msgspec.json.decode(released.data, type=cluster.Released).failed_attempts
     proof = msgspec.json.decode(gone.data, type=teardown.Gone).proof
     return Ending(
         histories=tuple([await history(world, key) for key in KEYS]),

@@ -83,9 +83,9 @@ class Theirs:
             self.objects[name] = _with(after, resourceVersion=str(next(self._versions)))
         seen = attempt_of(after) if after is not None else None
         if seen is not None:
-            await self._tell(name, msgspec.structs.replace(seen, reachable=not seen.going))
+            await self._tell(name, msgspec.structs.replace(seen, reachable=not seen.deleting))
         elif before is not None:
-            await self._tell(name, msgspec.structs.replace(before, present=False, going=False))
+            await self._tell(name, msgspec.structs.replace(before, present=False, deleting=False))
 
 
 class Taker:

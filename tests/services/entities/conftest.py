@@ -114,11 +114,11 @@ HEARD_BY_CLUSTER = (
 
         AttemptBlocked(n, "no Cluster API"), AttemptBlocked(n),
         infra(n), infra(n, reachable=True), infra(n, failure="Quota", message="over quota"), infra(n, present=False),
-        infra(n, going=True),
+        infra(n, deleting=True),
     )),
     use(0), use(2, 1), use(2, 2), use(1, known=False), Due(),
     use(2, idle_since=T0), use(2, used={"H100": 2}, demand=(Demand(accelerators=8, pods=1),)),
-    teardown.TeardownReleasing(uid=UID, wish=DELETED, why="Deleted", deadline=T0),
+    teardown.TeardownReleasing(uid=UID, wish=DELETED, reason="Deleted", deadline=T0),
 )  # fmt: skip
 
 
@@ -146,17 +146,17 @@ HEARD_BY_ADOPTED = (
         LaunchFailed(n, "AlreadyExists", "not free"), AttemptGone(n, adopts="theirs"),
         AttemptBlocked(n, "no Cluster API"), AttemptBlocked(n),
         infra(n, adopted="theirs"), infra(n, adopted="theirs", reachable=True),
-        infra(n, adopted="theirs", present=False), infra(n, adopted="theirs", going=True),
+        infra(n, adopted="theirs", present=False), infra(n, adopted="theirs", deleting=True),
     )),
     AttemptGone(1), infra(1), infra(1, present=False), infra(1, adopted="other"), AttemptGone(1, adopts="other"),
     use(0), use(2, 1), use(3, 1), use(1, known=False), Due(),
-    teardown.TeardownReleasing(uid=UID, wish=DELETED, why="Deleted", deadline=T0),
+    teardown.TeardownReleasing(uid=UID, wish=DELETED, reason="Deleted", deadline=T0),
 )  # fmt: skip
 
 
 def as_cluster(kind: type[cluster.ClusterState], minute: int, **fields) -> cluster.ClusterState:
     known = {"uid": UID, "correlation": COLONY, "wish": FIRST, "attempt": TRIED, "billed_since": T0} | {
-        "deadline": T0, "kubeconfig": "train-a-1-kubeconfig", "because": "Deleted", "reason": "r", "message": "m",
+        "deadline": T0, "kubeconfig": "train-a-1-kubeconfig", "reason": "r", "message": "m",
         "since": T0 + timedelta(minutes=minute), "until": T0,
     }  # fmt: skip
     return kind(**{name: value for name, value in (known | fields).items() if name in kind.__struct_fields__})
@@ -170,7 +170,7 @@ CLUSTER_LIFE = (
     as_cluster(cluster.Released, 23, wish=DELETED),
     as_cluster(cluster.Ready, 24, wish=msgspec.structs.replace(DELETED, limits=Limits(drain_timeout_seconds=0.0))),
     as_cluster(cluster.Ready, 25, wish=msgspec.structs.replace(DELETED, force=True)),
-    as_cluster(cluster.Releasing, 26, wish=DELETED, held="its webhook does not answer"),
+    as_cluster(cluster.Releasing, 26, wish=DELETED, blocked="its webhook does not answer"),
 )
 HEARD_BY_TEARDOWN = (
     *CLUSTER_LIFE, Due(), use(2), use(2, known=False), use(2, idle_since=T0), use(2, idle_since=INSTANTS[1]),
@@ -209,12 +209,12 @@ def alike(state: State) -> bytes:
     if not isinstance(state, cluster.ClusterState):
         return msgspec.json.encode(state)
     waits = {"until": T0} if isinstance(state, cluster.Waiting) else {}
-    tried = tuple(msgspec.structs.replace(each, placement=CHEAP, failed_at=T0) for each in state.tried)
+    tried = tuple(msgspec.structs.replace(each, placement=CHEAP, failed_at=T0) for each in state.failed_attempts)
     if getattr(state, "upgrading", None) is not None:
         waits["upgrading"] = msgspec.structs.replace(state.upgrading, until=T0, progress="")
-    waits |= {at: T0 for at in ("shrinks_at", "grows_from") if getattr(state, at, None) is not None}
+    waits |= {at: T0 for at in ("scale_down_at", "scale_up_from") if getattr(state, at, None) is not None}
     return msgspec.json.encode(
-        msgspec.structs.replace(state, short_since=None, strays=(), cost_usd=0.0, tried=tried, **waits)
+        msgspec.structs.replace(state, short_since=None, orphans=(), cost_usd=0.0, failed_attempts=tried, **waits)
     )
 
 
@@ -273,7 +273,7 @@ def at_large(event: Event) -> bool:
 
 def stands(event: Event) -> bool:
     """What stands of an attempt that is over is no echo: it costs money, however late it is seen."""
-    return isinstance(event, InfraSeen) and event.present and not event.going
+    return isinstance(event, InfraSeen) and event.present and not event.deleting
 
 
 def earlier_for_cluster(state: State) -> Iterator[Event]:
@@ -338,7 +338,7 @@ ENTITIES = {
         provisioning.decide, cluster_todo, HEARD_BY_CLUSTER,
         (STRANGER, *(of_another(e) for e in HEARD_BY_CLUSTER if hasattr(e, "uid") and not at_large(e))),
         earlier_for_cluster, cluster_world,
-        lambda s: teardown.TeardownReleasing(uid=s.uid, wish=DELETED, why="Deleted", deadline=T0),
+        lambda s: teardown.TeardownReleasing(uid=s.uid, wish=DELETED, reason="Deleted", deadline=T0),
         AGAIN,
         INSTANTS[::2],  # tens of thousands of states otherwise
     ),
@@ -346,7 +346,7 @@ ENTITIES = {
         provisioning.decide, cluster_todo, HEARD_BY_ADOPTED,
         (STRANGER, *(of_another(e) for e in HEARD_BY_ADOPTED if hasattr(e, "uid") and not at_large(e))),
         earlier_for_adopted, cluster_world,
-        lambda s: teardown.TeardownReleasing(uid=s.uid, wish=DELETED, why="Deleted", deadline=T0),
+        lambda s: teardown.TeardownReleasing(uid=s.uid, wish=DELETED, reason="Deleted", deadline=T0),
         AGAIN,
         INSTANTS[::2],
     ),

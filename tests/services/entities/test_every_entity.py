@@ -144,7 +144,7 @@ def test_an_attempt_that_is_not_current_is_being_released(clusters):
     for state in clusters.reached():
         if isinstance(state, cluster.Placed) or getattr(state, "attempt", None) is None:
             continue
-        assert attempts.Release(state.wish, state.attempt, state.held) in clusters.todo(state)
+        assert attempts.Release(state.wish, state.attempt, state.blocked) in clusters.todo(state)
 
 
 def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
@@ -153,7 +153,7 @@ def test_whatever_stands_of_an_attempt_that_is_over_is_released(clusters):
             seen = InfraSeen(cluster="train-a", uid=uid, attempt=number, adopted=adopted)
             new = clusters.decide.decide(state, seen, clusters.instants[-1])
             known = {one.attempt for one in clusters.todo(new) if isinstance(one, attempts.Release)}
-            held = getattr(new, "attempt", None) or getattr(new, "standing", None)
+            held = getattr(new, "attempt", None) or getattr(new, "existing", None)
             assert (number, adopted) in {(one.number, one.adopts) for one in {held, *known} - {None}}, (state, seen)
 
 

@@ -60,8 +60,8 @@ LIFE = (
     Pending(uid="u", wish=WISH, since=T0),
     launching(attempt(), 0.0, next_best=24.0),
     Placing(uid="u", wish=WISH, since=at(1), attempt=FAILED, attempts=1, billed_since=at(0)),
-    Placing(uid="u", wish=WISH, since=at(2), tried=(FAILED,), attempts=1, cost_usd=40.0),
-    msgspec.structs.replace(launching(attempt(2, 12.0), 2.0, next_best=30.0), tried=(FAILED,), cost_usd=40.0),
+    Placing(uid="u", wish=WISH, since=at(2), failed_attempts=(FAILED,), attempts=1, cost_usd=40.0),
+    msgspec.structs.replace(launching(attempt(2, 12.0), 2.0, next_best=30.0), failed_attempts=(FAILED,), cost_usd=40.0),
     Ready(
         uid="u",
         wish=WISH,
@@ -69,7 +69,7 @@ LIFE = (
         attempt=attempt(2, 12.0),
         attempts=2,
         billed_since=at(2),
-        tried=(FAILED,),
+        failed_attempts=(FAILED,),
         cost_usd=40.0,
         next_best_per_hour=30.0,
         kubeconfig="k",
@@ -82,11 +82,11 @@ LIFE = (
         attempt=attempt(2, 12.0),
         attempts=2,
         billed_since=at(2),
-        tried=(FAILED,),
+        failed_attempts=(FAILED,),
         cost_usd=40.0,
-        because="Idle",
+        reason="Idle",
     ),
-    Released(uid="u", wish=WISH, since=at(5), attempts=2, tried=(FAILED,), cost_usd=112.0, because="Idle"),
+    Released(uid="u", wish=WISH, since=at(5), attempts=2, failed_attempts=(FAILED,), cost_usd=112.0, reason="Idle"),
 )
 
 
@@ -132,7 +132,7 @@ def test_what_it_costs_so_far_is_what_is_over_with_what_still_runs(states, now, 
 
 def test_a_released_cluster_is_told_as_long_as_it_is_kept():
     told = account(LIFE, at(100))
-    assert (told.state, told.because, told.waits_for, told.cost_usd) == ("released", "Idle", "", 112.0)
+    assert (told.state, told.reason, told.waits_for, told.cost_usd) == ("released", "Idle", "", 112.0)
     assert told.attempts[1].ended == at(5)
 
 
@@ -187,7 +187,7 @@ def test_a_new_size_that_takes_long_is_told_as_that():
     assert account((late,), at(5)).waits_for == "its new size of 2 nodes, which takes longer than it should"
 
 
-HELD = msgspec.structs.replace(launching(attempt(), 0.0), held="no ConfigMap capi-aws")
+HELD = msgspec.structs.replace(launching(attempt(), 0.0), blocked="no ConfigMap capi-aws")
 PROVISIONED = Provisioned(uid="u", wish=WISH, attempt=attempt(), billed_since=T0, deadline=at(1), kubeconfig="k")
 
 
@@ -202,11 +202,11 @@ PROVISIONED = Provisioned(uid="u", wish=WISH, attempt=attempt(), billed_since=T0
         (PROVISIONED, "all 16 accelerators, until 2026-01-01 01:00:00 UTC at the latest"),
         (LIFE[5], ""),
         (
-            msgspec.structs.replace(LIFE[5], ungrown=UnmetDemand(reason="Taken", message="others hold them")),
+            msgspec.structs.replace(LIFE[5], unmet_demand=UnmetDemand(reason="Taken", message="others hold them")),
             "more nodes: Taken: others hold them",
         ),
         (LIFE[6], "attempt 2 to be gone"),
-        (msgspec.structs.replace(LIFE[6], held="no kind"), "attempt 2 to be gone: no kind"),
+        (msgspec.structs.replace(LIFE[6], blocked="no kind"), "attempt 2 to be gone: no kind"),
         (
             Waiting(uid="u", wish=WISH, reason="PriceCap", message="too dear", until=at(1)),
             "the market, asked again at 2026-01-01 01:00:00 UTC: PriceCap: too dear",

@@ -25,11 +25,17 @@ PLACEMENT = Placement(cloud="aws", region="us-east-1", lots=(LOT,))
 ATTEMPT = Attempt(number=2, placement=PLACEMENT)
 
 
+def _reason(kind):
+    if issubclass(kind, teardown.TeardownState):
+        return "Idle"
+    return "PriceCap" if kind in (cluster.Waiting, cluster.Stalled) else "Deleted"
+
+
 def is_(kind, **fields):
     known = {
         "uid": "u1", "wish": WISH, "since": THEN.replace(microsecond=5), "attempt": ATTEMPT, "attempts": 2,
         "billed_since": THEN, "deadline": NOW, "kubeconfig": "train-a-2-kubeconfig", "next_best_per_hour": 30.0,
-        "because": "Deleted", "reason": "PriceCap", "message": "too dear", "why": "Idle", "until": NOW,
+        "reason": _reason(kind), "message": "too dear", "until": NOW,
         "ready_since": THEN, "proof": {}, "step": "Releasing", "cost_usd": 1.5, "began": THEN,
     } | fields  # fmt: skip
     return kind(**{name: value for name, value in known.items() if name in kind.__struct_fields__})

@@ -126,7 +126,7 @@ class House:
     async def is_(self, kind, wish, domain="cluster", **fields):
         known = {
             "uid": f"{wish.uid}.{wish.generation}", "wish": wish, "attempt": ATTEMPT, "billed_since": NOW,
-            "kubeconfig": "k", "because": "Deleted", "why": "Deleted", "proof": {},
+            "kubeconfig": "k", "reason": "Deleted", "proof": {},
         } | fields  # fmt: skip
         state = kind(**{n: v for n, v in known.items() if n in kind.__struct_fields__})
         await self.ledgers[domain].write(Key(domain, "acme", wish.name), state, cause="", cancels_timer=False)
@@ -313,7 +313,7 @@ async def test_of_a_release_that_takes_too_long_it_is_told_what_keeps_its_object
     await house.is_(Releasing, wish)
     await house.is_(teardown.Stuck, wish, "teardown", step="Releasing", message="Releasing is late", deadline=NOW)
     shows = InfraSeen(
-        cluster=wish.name, uid=f"{wish.uid}.{wish.generation}", attempt=ATTEMPT.number, backend="capi", going=True,
+        cluster=wish.name, uid=f"{wish.uid}.{wish.generation}", attempt=ATTEMPT.number, backend="capi", deleting=True,
         message="kept by its finalizers x",
     )  # fmt: skip
     await house.levels.publish(shows, "acme", "capi", ATTEMPT.object_name(wish.name))
@@ -377,7 +377,7 @@ async def test_one_that_was_said_too_early_is_said_again(house):
     await house.reconcile()
     bigger, times = await house.said(), await house.times_said()
     old = msgspec.structs.replace(bigger, generation=1, deleting=True)
-    await house.is_(Released, old, because="Deleted")
+    await house.is_(Released, old, reason="Deleted")
     await house.is_(teardown.Gone, old, "teardown")
     await house.reconcile()
     assert await house.times_said() == times + 1
@@ -390,13 +390,13 @@ async def test_what_ended_of_itself_and_is_taken_out_is_asked_for_no_more_so_it_
     house.colony(("a", 1), ("b", 1))
     await house.reconcile()
     wish = await house.said("train-b")
-    await house.is_(Released, wish, uid="c1.1", because="TimeToLive")
+    await house.is_(Released, wish, uid="c1.1", reason="TimeToLive")
     await house.is_(teardown.Gone, wish, "teardown", uid="c1.1")
     house.colony(("a", 1), generation=2)
     await house.reconcile()
     gone = await house.said("train-b")
     assert (gone.deleting, gone.generation) == (True, 2)
-    await house.is_(Released, gone, uid="c1.1", because="TimeToLive")
+    await house.is_(Released, gone, uid="c1.1", reason="TimeToLive")
     house.colony(("a", 1), generation=3)
     await house.reconcile()
     assert await house.said("train-b") == gone
@@ -409,14 +409,14 @@ async def test_what_ended_of_itself_is_asked_for_no_more_once_its_colony_is_not_
     house.colony(("a", 1))
     await house.reconcile()
     wish = await house.said()
-    await house.is_(Released, wish, because="TimeToLive")
+    await house.is_(Released, wish, reason="TimeToLive")
     await house.is_(teardown.Gone, wish, "teardown")
     assert house.books.cluster("acme", "train-a").needed
     assert list(house.books.unfinished_colonies()) == [NAME]
     house.colonies.objects.clear()
     await house.reconcile()
     assert await house.said() == msgspec.structs.replace(wish, deleting=True)
-    await house.is_(Released, await house.said(), uid="c1.1", because="TimeToLive")
+    await house.is_(Released, await house.said(), uid="c1.1", reason="TimeToLive")
     assert list(house.books.unfinished_colonies()) == []
 
 
@@ -424,7 +424,7 @@ async def test_what_ran_out_of_time_is_not_said_again_for_a_change_elsewhere(hou
     house.colony(("a", 1))
     await house.reconcile()
     wish = await house.said()
-    await house.is_(Released, wish, because="TimeToLive")
+    await house.is_(Released, wish, reason="TimeToLive")
     await house.is_(teardown.Gone, wish, "teardown")
     house.colony(("a", 1), ("b", 1), generation=2)
     for _ in range(3):

@@ -87,7 +87,7 @@ class Whole(FakeCloud):
 
     def read(self, item):
         return InfraSeen(
-            cluster="train-a", uid="c1.1", attempt=1, reachable=True, going=True, endpoint="https://10.0.0.1:6443",
+            cluster="train-a", uid="c1.1", attempt=1, reachable=True, deleting=True, endpoint="https://10.0.0.1:6443",
             failure="NoCapacity", message="creating",
         )  # fmt: skip
 

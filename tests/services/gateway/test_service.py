@@ -172,7 +172,7 @@ async def test_words_of_a_back_end_that_nobody_decides_on_are_gathered_for_longe
         assert await house.since(began) == [1000 * SOON * WORDS]
 
 
-@pytest.mark.parametrize("news", [{"reachable": True}, {"present": False}, {"failure": "Quota"}, {"going": True}])
+@pytest.mark.parametrize("news", [{"reachable": True}, {"present": False}, {"failure": "Quota"}, {"deleting": True}])
 async def test_what_a_launch_waits_for_does_not_wait_for_words(news):
     async with at_work() as house:
         await house.launching()

@@ -25,7 +25,7 @@ def wrongs() -> Iterator[str]:
 
 def test_a_drain_that_waits_for_ever_is_found(monkeypatch):
     def wait(state, _, now):
-        return msgspec.structs.replace(state, deadline=now + steps.STEP_LIMIT, unheard=False)
+        return msgspec.structs.replace(state, deadline=now + steps.STEP_LIMIT, unreachable=False)
 
     monkeypatch.setitem(decide.table, (Draining, Due), wait)
     assert any("was Draining until" in wrong for wrong in wrongs())

@@ -90,7 +90,7 @@ class World:
         if seen is None:
             return None
         since, nodes = self.theirs.changed[name], self.theirs.objects[name]["spec"]["nodes"]
-        return Thing(seen.cluster, seen.uid, seen.attempt, since, going=seen.going, nodes=nodes)
+        return Thing(seen.cluster, seen.uid, seen.attempt, since, going=seen.deleting, nodes=nodes)
 
     @property
     def ours(self) -> dict[str, Thing]:
@@ -139,7 +139,7 @@ class World:
                 continue
             state = await self.state(thing.cluster)
             held = None if state is None or state.uid != thing.uid else held_attempt(state)
-            known = (*(state.strays if state is not None else ()), *((held,) if held is not None else ()))
+            known = (*(state.orphans if state is not None else ()), *((held,) if held is not None else ()))
             if not thing.going and (name, thing.number) not in {
                 (one.object_name(thing.cluster), one.number) for one in known
             }:
@@ -164,5 +164,5 @@ class World:
 
     async def all_over(self) -> bool:
         states = [await self.state(name) for name in CLUSTERS]
-        over = (state is None or (isinstance(state, cluster.Released) and not state.strays) for state in states)
+        over = (state is None or (isinstance(state, cluster.Released) and not state.orphans) for state in states)
         return all(over) and not self.ours

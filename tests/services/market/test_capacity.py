@@ -44,7 +44,7 @@ def attempt(*lots, number=1, reason="NoCapacity", message="") -> Attempt:
 
 
 def placing(failed=None, *tried, since=T0, uid="u1") -> Placing:
-    return Placing(uid=uid, wish=WISH, attempt=failed, tried=tried, since=since)
+    return Placing(uid=uid, wish=WISH, attempt=failed, failed_attempts=tried, since=since)
 
 
 def told(state) -> CapacitySeen:

@@ -166,11 +166,11 @@ async def test_a_kind_that_is_away_for_a_moment_is_waited_for_with_the_same_offe
     await house.ask()
     await asyncio.sleep(INSTALL_RECHECK * 4)
     assert names(await house.history()) == ["Pending", "Launching", "Launching"]
-    assert (await house.history())[-1].held == missing(house.resource)
+    assert (await house.history())[-1].blocked == missing(house.resource)
     await house.serve(served=True)
     await asyncio.sleep(INSTALL_RECHECK * 1.2)
     first, *_, last = (await house.history())[1:]
-    assert (last.held, last.attempt) == ("", first.attempt)
+    assert (last.blocked, last.attempt) == ("", first.attempt)
     assert await house.there() == ["train-a-1"]
 
 
@@ -193,10 +193,10 @@ async def test_what_may_not_be_let_go_is_told_once_and_let_go_when_it_may(house)
     await asyncio.sleep(1)
     launching, backend = (await house.history())[-1], house.clouds[house.backend]
     allowed, backend.release = backend.release, forbidden
-    await house.say_state(TeardownReleasing(uid=launching.uid, wish=launching.wish, why="Deleted", deadline=START))
+    await house.say_state(TeardownReleasing(uid=launching.uid, wish=launching.wish, reason="Deleted", deadline=START))
     await asyncio.sleep(600)
     *_, first, last = await house.history()
-    assert (first.held, last.held) == ("", "alate may not delete it")
+    assert (first.blocked, last.blocked) == ("", "alate may not delete it")
     backend.release = allowed
     await asyncio.sleep(60)
     assert isinstance((await house.history())[-1], Released)
@@ -211,15 +211,15 @@ async def test_what_is_there_is_not_taken_for_gone_while_its_kind_is_not_served(
     await asyncio.sleep(1)
     launching = (await house.history())[-1]
     await house.serve(served=False)
-    order = TeardownReleasing(uid=launching.uid, wish=launching.wish, why="Deleted", deadline=START)
+    order = TeardownReleasing(uid=launching.uid, wish=launching.wish, reason="Deleted", deadline=START)
     await house.say_state(order)
     await asyncio.sleep(600)
     assert names(await house.history()) == ["Pending", "Launching", "Releasing", "Releasing"]
-    assert (await house.history())[-1].held == missing(house.resource)
+    assert (await house.history())[-1].blocked == missing(house.resource)
     await house.serve(served=True)
     await asyncio.sleep(60)
     *_, going, released = await house.history()
-    assert (going.held, type(released)) == ("", Released)
+    assert (going.blocked, type(released)) == ("", Released)
     assert await house.there() == []
 
 
@@ -247,7 +247,7 @@ async def test_what_an_earlier_incarnation_left_at_another_back_end_is_released_
     await asyncio.sleep(60)
     left = (await house.kube.list(WATCHED[other], "default")).items
     assert (left, await house.there()) == ((), ["train-a-1"])
-    assert ((await house.history())[-1].attempt, (await house.history())[-1].strays) == (own.attempt, ())
+    assert ((await house.history())[-1].attempt, (await house.history())[-1].orphans) == (own.attempt, ())
 
 
 async def test_what_an_object_of_others_showed_for_an_earlier_attempt_is_not_seen_of_this_one():

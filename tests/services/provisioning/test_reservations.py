@@ -162,7 +162,7 @@ async def test_what_is_released_can_be_had_again(house):
     await house.ask(wish("one"))
     await asyncio.sleep(10)
     first = await house.state("one")
-    released = first.to(cluster.Released, because="Deleted")
+    released = first.to(cluster.Released, reason="Deleted")
     # As the last word of its owner would be, with the machines gone.
     house.cloud.standing.clear()
     await house.bus.publish(Message("cluster.released.acme.one-a", msgspec.json.encode(released)))
@@ -295,7 +295,7 @@ class Slow(Cloud):
 @pytest.mark.parametrize(
     ("becomes", "stands"),
     [
-        (lambda state: state.to(cluster.Released, because="Deleted"), False),
+        (lambda state: state.to(cluster.Released, reason="Deleted"), False),
         (lambda _: launching("one", number=2), False),
         (lambda _: launching("one", uid="another incarnation"), False),
         (lambda state: msgspec.structs.replace(state, refused="amended"), True),

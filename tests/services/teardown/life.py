@@ -26,7 +26,7 @@ def cluster(kind=Ready, second=0.0, *, limits=Limits(), uid="u1", adopt=None, **
         tenant="acme", colony="train", cluster="a", uid="c1", generation=1,
         need=Need(pools=pools, adopt=adopt), limits=limits, **asked,
     )  # fmt: skip
-    known = {"attempt": ATTEMPT, "billed_since": T0, "kubeconfig": "k", "deadline": T0, "because": "Deleted"}
+    known = {"attempt": ATTEMPT, "billed_since": T0, "kubeconfig": "k", "deadline": T0, "reason": "Deleted"}
     fields = {name: value for name, value in known.items() if name in kind.__struct_fields__}
     return kind(uid=uid, since=at(second), wish=wish, **fields)
 

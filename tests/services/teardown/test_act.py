@@ -94,7 +94,7 @@ class Refusing:
 async def test_a_refusal_by_the_management_cluster_is_no_silence_of_the_clusters_api(refusal, heard):
     with pytest.raises(Waits) as waits:
         await act(MemoryBus(), Refusing(refusal), {})(KEY, CleanUp("default", "c-kubeconfig"))
-    assert (waits.value.said.heard, refusal.message in waits.value.said.what) == (heard, True)
+    assert (waits.value.said.reachable, refusal.message in waits.value.said.what) == (heard, True)
 
 
 class Left:

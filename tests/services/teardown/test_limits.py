@@ -53,7 +53,7 @@ def test_it_is_warned_as_early_as_asked_but_never_in_the_first_half(before, warn
     assert todo(state) == (Wake(at(warned)),)
     assert warn_at(state, at(3600)) == at(warned)
     assert tell(state, Due(), warned - 1) is state
-    assert tell(state, Due(), warned) == msgspec.structs.replace(state.to(Warned, why="TimeToLive", until=at(3600)))
+    assert tell(state, Due(), warned) == msgspec.structs.replace(state.to(Warned, reason="TimeToLive", until=at(3600)))
 
 
 def test_it_goes_when_the_warned_time_has_come_and_not_before():
@@ -61,7 +61,7 @@ def test_it_goes_when_the_warned_time_has_come_and_not_before():
     assert todo(state) == (Wake(at(3600)),)
     assert tell(state, Due(), 3599) is state
     gone = tell(state, Due(), 3600)
-    assert (type(gone), gone.why, gone.deadline) == (Draining, "TimeToLive", at(3900))
+    assert (type(gone), gone.reason, gone.deadline) == (Draining, "TimeToLive", at(3900))
 
 
 def test_a_limit_that_was_moved_takes_its_warning_back():
@@ -109,7 +109,7 @@ def test_a_cluster_that_is_not_heard_is_not_taken_for_idle():
 def test_a_deletion_ends_it_at_once_whatever_its_limits():
     for state in (None, armed(time_to_live_seconds=3600.0), tell(armed(time_to_live_seconds=3600.0), Due(), 3500)):
         gone = tell(state, cluster(second=10, deleting=True))
-        assert (type(gone), gone.why) == (Draining, "Deleted")
+        assert (type(gone), gone.reason) == (Draining, "Deleted")
 
 
 def test_an_old_state_of_the_cluster_makes_it_forget_nothing():

@@ -106,8 +106,10 @@ def test_a_limit_that_is_changed_while_the_end_goes_on_counts():
 
 
 def test_an_api_that_never_answers_keeps_its_machines_for_two_minutes_and_no_more():
-    state = tell(draining(), Blocked("Draining", "the cluster's API cannot be reached: refused", heard=False), LATER)
-    assert (state.unheard, wake(state)) == (True, at(120))
+    state = tell(
+        draining(), Blocked("Draining", "the cluster's API cannot be reached: refused", reachable=False), LATER
+    )
+    assert (state.unreachable, wake(state)) == (True, at(120))
     given_up = tell(state, Due(), 120)
     assert isinstance(given_up, TeardownReleasing)
     why = "its API has not answered for 2m: the cluster's API cannot be reached: refused"
@@ -121,7 +123,7 @@ def test_an_api_that_has_answered_once_gets_the_whole_time():
         state = draining()
         for place, heard in enumerate(said, 1):
             state = written(tell(state, Blocked("Draining", f"look {place}", heard), place * LATER), place * LATER)
-        assert (state.unheard, wake(state)) == (False, at(300))
+        assert (state.unreachable, wake(state)) == (False, at(300))
 
 
 def test_what_blocks_is_written_no_more_often_than_every_few_seconds_and_only_if_it_is_another():
@@ -201,7 +203,7 @@ def test_what_an_earlier_release_left_stuck_in_the_cluster_is_given_back(step):
 def test_why_it_cannot_be_given_back_is_told_and_taken_back():
     def being(second, held):
         known = cluster(second=second, deleting=True)
-        return known.to(BeingReleased, because="Deleted", held=held, attempt=ATTEMPT, billed_since=T0)
+        return known.to(BeingReleased, reason="Deleted", blocked=held, attempt=ATTEMPT, billed_since=T0)
 
     held = tell(releasing(), being(5, "no Cluster API"))
     assert held.blocked == "no Cluster API"

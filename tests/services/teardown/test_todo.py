@@ -15,7 +15,13 @@ WISH = Wish(tenant="acme", colony="train", cluster="a", uid="c1", generation=1, 
 def ending(kind, adopt=None, **more):
     wish = msgspec.structs.replace(WISH, need=msgspec.structs.replace(WISH.need, adopt=adopt))
     return kind(
-        uid="c1.1", correlation="c1", wish=wish, kubeconfig="theirs-kubeconfig", why="Deleted", deadline=EPOCH, **more
+        uid="c1.1",
+        correlation="c1",
+        wish=wish,
+        kubeconfig="theirs-kubeconfig",
+        reason="Deleted",
+        deadline=EPOCH,
+        **more,
     )
 
 

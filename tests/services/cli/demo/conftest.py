@@ -52,8 +52,8 @@ def _cluster() -> list[State]:
         cluster.Launching(**founded, revision=2, since=_at(1), deadline=_at(900)),
         cluster.Provisioned(**founded, revision=3, since=_at(3), deadline=_at(900), kubeconfig="k"),
         cluster.Ready(**founded, revision=4, since=_at(4), kubeconfig="k"),
-        cluster.Releasing(**now, attempt=ATTEMPT, billed_since=_at(1), because="Idle", revision=5, since=_at(14)),
-        cluster.Released(**now, because="Idle", cost_usd=0.5, revision=6, since=_at(16)),
+        cluster.Releasing(**now, attempt=ATTEMPT, billed_since=_at(1), reason="Idle", revision=5, since=_at(14)),
+        cluster.Released(**now, reason="Idle", cost_usd=0.5, revision=6, since=_at(16)),
     ]
 
 
@@ -61,9 +61,9 @@ def _teardown() -> list[State]:
     now = {"uid": "c1.1", "wish": WISH, "ready_since": _at(4)}
     return [
         teardown.Armed(**now, revision=1, since=_at(4)),
-        teardown.Warned(**now, why="Idle", until=_at(13), revision=2, since=_at(12)),
-        teardown.Draining(**now, why="Idle", deadline=_at(900), revision=3, since=_at(13)),
-        teardown.Gone(**now, why="Idle", proof={"clusters": 0}, revision=4, since=_at(17)),
+        teardown.Warned(**now, reason="Idle", until=_at(13), revision=2, since=_at(12)),
+        teardown.Draining(**now, reason="Idle", deadline=_at(900), revision=3, since=_at(13)),
+        teardown.Gone(**now, reason="Idle", proof={"clusters": 0}, revision=4, since=_at(17)),
     ]
 
 

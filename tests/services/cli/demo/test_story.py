@@ -25,6 +25,6 @@ async def test_the_time_in_each_state_is_the_time_until_the_next(told):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("subject", ["inventory.unheard.of.us", "x"])
+@pytest.mark.parametrize("subject", ["inventory.unreachable.of.us", "x"])
 def test_what_is_not_declared_is_not_shown(subject):
     assert read(Stored(subject, b"{}")) is None

@@ -23,7 +23,7 @@ READY = is_(cluster.Ready, billed_since=HOUR_AGO)
 APPLIED = put_on(addon.Applied)
 SILENT = msgspec.structs.replace(SEEN, known=False, fresh_since=datetime(2026, 1, 1, 11, tzinfo=UTC))
 LEFT = Skipped(step="Cleaning", reason="its API is unreachable", left="load balancers and volumes of the cluster")
-DRAINING = is_(teardown.Draining, why="TimeToLive", blocked="Job default/train still has 2 pods")
+DRAINING = is_(teardown.Draining, reason="TimeToLive", blocked="Job default/train still has 2 pods")
 
 
 def subject(said):

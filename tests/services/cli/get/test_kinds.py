@@ -110,9 +110,9 @@ def test_a_column_that_is_not_there_is_refused_with_those_that_are():
     ("state", "told"),
     [
         ({"message": "none left"}, "none left"),
-        ({"refused": "pools stay", "ungrown": {"message": "others hold them"}}, "pools stay"),
-        ({"refused": "", "ungrown": {"reason": "Taken", "message": "others hold them"}}, "others hold them"),
-        ({"refused": "", "ungrown": None}, ""),
+        ({"refused": "pools stay", "unmetDemand": {"message": "others hold them"}}, "pools stay"),
+        ({"refused": "", "unmetDemand": {"reason": "Taken", "message": "others hold them"}}, "others hold them"),
+        ({"refused": "", "unmetDemand": None}, ""),
     ],
 )
 def test_a_cluster_tells_what_it_waits_for_even_while_it_is_ready(state, told):

@@ -46,7 +46,7 @@ APPLIED = (("train-a.driver",), put_on(addon.Applied))
 
 
 async def test_one_that_drains_says_so_and_what_it_waits_for():
-    end = is_(teardown.Draining, why="Deleted", blocked="Job default/train still has 2 pods")
+    end = is_(teardown.Draining, reason="Deleted", blocked="Job default/train still has 2 pods")
     text = await explained(READY, APPLIED, (NAMED, end))
     assert text.startswith("train/a in namespace acme is draining; it was ready since 2026-01-01T11:00:00 UTC\n")
     assert "\nnow Draining: ending since 2026-01-01 11:00:00Z (it was deleted): draining" in text

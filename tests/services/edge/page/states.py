@@ -25,12 +25,18 @@ def wish(tenant: str = "acme", colony: str = "train", **fields: object) -> Wish:
     return Wish(tenant=tenant, colony=colony, cluster="gpu", uid="c1", generation=1, **known)
 
 
+def _reason(kind: type) -> str:
+    if issubclass(kind, teardown.TeardownState):
+        return "Idle"
+    return "NoOfferFits" if kind in (cluster.Waiting, cluster.Stalled) else "Deleted"
+
+
 def state(kind: type, asked: Wish | None = None, **fields: object):
     """A state of a cluster or of its teardown; what is not given is made up."""
     known = {
         "uid": "u1", "wish": asked or wish(), "since": BEGAN, "attempt": Attempt(number=1, placement=PLACEMENT),
-        "attempts": 1, "billed_since": BEGAN, "deadline": NOW, "kubeconfig": "k", "because": "Deleted",
-        "reason": "NoOfferFits", "message": "no offer fits", "why": "Idle", "until": NOW, "ready_since": BEGAN,
+        "attempts": 1, "billed_since": BEGAN, "deadline": NOW, "kubeconfig": "k",
+        "reason": _reason(kind), "message": "no offer fits", "until": NOW, "ready_since": BEGAN,
         "proof": {}, "step": "Releasing", "began": BEGAN,
     } | fields  # fmt: skip
     return kind(**{name: value for name, value in known.items() if name in kind.__struct_fields__})

@@ -53,7 +53,7 @@ SILENT = seen(known=False, degraded=(Trouble(reason=REFUSED, message="the token 
     [
         (parts(state(cluster.Waiting)), "waiting", "no offer fits"),
         (parts(state(cluster.Stalled)), "stalled", "no offer fits"),
-        (parts(state(cluster.Launching, held="no class")), "launching", "no class"),
+        (parts(state(cluster.Launching, blocked="no class")), "launching", "no class"),
         (parts(state(cluster.Provisioned), seen=seen(accelerators=8)), "provisioned", "8 of 16 accelerators are ready"),
         (parts(state(cluster.Ready, refused="never down")), "ready", "never down"),
         (parts(teardown=state(teardown.Warned)), "ready", "ends at 12:00 UTC: its accelerators were idle for too long"),
@@ -63,7 +63,7 @@ SILENT = seen(known=False, degraded=(Trouble(reason=REFUSED, message="the token 
             "Job x still has 2 pods",
         ),
         (
-            parts(teardown=state(teardown.Cleaning, why="Deleted", addons=())),
+            parts(teardown=state(teardown.Cleaning, reason="Deleted", addons=())),
             "cleaning",
             "is being deleted: as requested",
         ),

@@ -30,11 +30,11 @@ def told(before, state):
         (is_(cluster.Hibernated), ("Hibernated", "its machines are released until it wakes", False)),
         (is_(teardown.Warned), ("Warned", "it is deleted at 2026-01-01 12:00:00Z: Idle", True)),
         (
-            is_(teardown.Draining, why="TimeToLive"),
+            is_(teardown.Draining, reason="TimeToLive"),
             ("Draining", "its time to live is over: its workloads are being stopped", False),
         ),
         (is_(teardown.Stuck, message="2 machines are left"), ("Stuck", "2 machines are left", True)),
-        (is_(teardown.Gone, why="Deleted"), ("Gone", "it was deleted: nothing is left", False)),
+        (is_(teardown.Gone, reason="Deleted"), ("Gone", "it was deleted: nothing is left", False)),
         (put_on(addon.Applied), ("AddonApplied", "add-on driver is applied and healthy", False)),
         (put_on(addon.Degraded), ("AddonDegraded", "add-on driver: bad manifest", True)),
     ],
@@ -51,9 +51,9 @@ def test_steps_between_two_events_are_no_events(kind):
 
 def test_what_a_running_cluster_is_refused_or_lacks_is_told_when_it_begins():
     ungrown = UnmetDemand(reason="PriceCap", message="too dear")
-    plain, now = is_(cluster.Ready), is_(cluster.Ready, refused="pools stay", ungrown=ungrown)
+    plain, now = is_(cluster.Ready), is_(cluster.Ready, refused="pools stay", unmet_demand=ungrown)
     assert told(plain, now) == [("Refused", "pools stay", True), ("PriceCap", "too dear", True)]
-    assert told(now, msgspec.structs.replace(now, shrinks_at=NOW)) == []
+    assert told(now, msgspec.structs.replace(now, scale_down_at=NOW)) == []
 
 
 def test_taken_spot_machines_are_told_with_how_often_that_was():
@@ -71,7 +71,7 @@ def test_a_step_that_is_given_up_is_told_and_so_is_an_end_that_may_have_left_som
     what = "Draining was given up (pod x does not end): work of pod x may be left"
     before, now = is_(teardown.Draining), is_(teardown.TeardownReleasing, skipped=(skipped,))
     assert told(before, now) == [("Skipped", what, True)]
-    assert told(now, is_(teardown.Gone, why="Deleted", skipped=(skipped,))) == [
+    assert told(now, is_(teardown.Gone, reason="Deleted", skipped=(skipped,))) == [
         ("Gone", f"it was deleted: {what}", True)
     ]
 

@@ -45,6 +45,6 @@ def test_machines_are_paid_for_from_when_they_are_ordered_until_they_are_gone(st
 
 
 def test_what_has_ended_is_neither_wanted_nor_paid_for_and_what_it_cost_is_told():
-    found = fleet([Released(uid="u", wish=WISH, because="Deleted", cost_usd=7.5)], NOW)
+    found = fleet([Released(uid="u", wish=WISH, reason="Deleted", cost_usd=7.5)], NOW)
     assert (found[WANTED], found[READY], found[PRICE]) == ({}, {}, {})
     assert found[COST] == {(CLUSTER, ("state", "released")): 7.5}

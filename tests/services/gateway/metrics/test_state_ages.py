@@ -19,7 +19,7 @@ def requested(minutes: int) -> Pending:
 
 
 def test_of_each_state_the_oldest_counts_and_the_end_does_not():
-    released = Released(uid="c0", wish=WISH, because="done", since=EPOCH - timedelta(days=1))
+    released = Released(uid="c0", wish=WISH, reason="done", since=EPOCH - timedelta(days=1))
     found = ages(LIFECYCLE, [requested(5), requested(1), requested(3), released])
     assert found[OLDEST] == {REQUESTED: (EPOCH + timedelta(minutes=1)).timestamp()}
     assert found[COUNT][REQUESTED] == 3

@@ -47,8 +47,8 @@ def test_the_newest_attempts_that_came_to_nothing_are_shown_with_their_reasons()
     failed = [
         msgspec.structs.replace(ATTEMPT, number=n, reason="NoCapacity", message=f"none in az{n}") for n in range(9)
     ]
-    waits = is_(cluster.Waiting, tried=tuple(failed))
-    going = is_(cluster.Placing, tried=tuple(failed[:-1]), attempt=failed[-1])
+    waits = is_(cluster.Waiting, failed_attempts=tuple(failed))
+    going = is_(cluster.Placing, failed_attempts=tuple(failed[:-1]), attempt=failed[-1])
     for state in (waits, going):
         each = shown(Facts(WISH, cluster=state))["failedAttempts"]
         told = [(one["number"], one["reason"], one["message"]) for one in each]

@@ -167,7 +167,7 @@ def test_one_that_takes_long_to_be_resized_tells_what_the_back_end_says():
 
 def test_nodes_that_pods_asked_for_in_vain_are_told_beside_what_is_on_its_way():
     ungrown = UnmetDemand(reason="PriceCap", message="too dear")
-    held = replace(WHOLE, cluster=is_(cluster.Ready, ungrown=ungrown))
+    held = replace(WHOLE, cluster=is_(cluster.Ready, unmet_demand=ungrown))
     computed = shown(held)
     assert (computed["phase"], computed["message"]) == ("Ready", "a: too dear")
     assert conditions(computed)["Resizing"] == ("False", "PriceCap", "a: too dear")
@@ -248,7 +248,7 @@ def test_time_alone_changes_nothing_but_the_cost():
 
 
 def test_what_is_over_is_pending_once_it_is_asked_for_again():
-    over = is_(cluster.Released, because="Idle")
+    over = is_(cluster.Released, reason="Idle")
     assert shown(Facts(WISH, cluster=over))["phase"] == "Released"
     computed = shown(Facts(msgspec.structs.replace(WISH, asked_at=NOW), cluster=over))
     assert (computed["phase"], computed["message"]) == ("Pending", "a: waiting for provisioning")
@@ -268,12 +268,12 @@ def test_what_is_over_is_pending_once_it_is_asked_for_again():
             "looking for the next offer: none left",
         ),
         (
-            Facts(WISH, cluster=is_(cluster.Placing, held="no Cluster API", attempt=Attempt(
+            Facts(WISH, cluster=is_(cluster.Placing, blocked="no Cluster API", attempt=Attempt(
                 number=1, placement=PLACEMENT, reason="Lost"))),
             "no Cluster API",
         ),
         (Facts(WISH, cluster=is_(cluster.Launching)), "waiting for the back end"),
-        (Facts(WISH, cluster=is_(cluster.Launching, held="no Cluster API")), "no Cluster API"),
+        (Facts(WISH, cluster=is_(cluster.Launching, blocked="no Cluster API")), "no Cluster API"),
         (
             Facts(WISH, cluster=is_(cluster.Launching), infra=InfraSeen(
                 cluster="train-a", uid="u1", attempt=2, message="creating the network")),
@@ -289,9 +289,9 @@ def test_what_is_over_is_pending_once_it_is_asked_for_again():
         (replace(WHOLE, teardown=is_(teardown.Warned)), "it is deleted at 12:00:00Z: Idle"),
         (replace(WHOLE, teardown=is_(teardown.Stuck, message="Draining has taken too long")), "has taken too long"),
         (Facts(WISH, cluster=is_(cluster.Releasing)), "its machines are being released: Deleted"),
-        (Facts(WISH, cluster=is_(cluster.Releasing, held="no Cluster API")), "no Cluster API"),
+        (Facts(WISH, cluster=is_(cluster.Releasing, blocked="no Cluster API")), "no Cluster API"),
         (
-            Facts(WISH, cluster=is_(cluster.Releasing, held="no Cluster API"),
+            Facts(WISH, cluster=is_(cluster.Releasing, blocked="no Cluster API"),
                   teardown=is_(teardown.Stuck, message="Releasing has taken too long")),
             "Releasing has taken too long: no Cluster API",
         ),
@@ -301,9 +301,9 @@ def test_what_is_over_is_pending_once_it_is_asked_for_again():
             "Releasing is late: kept by its finalizers x",
         ),
         (Facts(msgspec.structs.replace(WISH, deleting=True), cluster=is_(cluster.Released)), "released: Deleted"),
-        (Facts(OTHER, cluster=is_(cluster.Released, because="Idle")), ENDED),
+        (Facts(OTHER, cluster=is_(cluster.Released, reason="Idle")), ENDED),
         (
-            Facts(msgspec.structs.replace(WISH, asked_at=NOW), cluster=is_(cluster.Released, because="Idle")),
+            Facts(msgspec.structs.replace(WISH, asked_at=NOW), cluster=is_(cluster.Released, reason="Idle")),
             "waiting for provisioning",
         ),
         (WHOLE, ""),
@@ -386,7 +386,7 @@ GOING = msgspec.structs.replace(WISH, deleting=True)
 
 
 def draining(kind=teardown.Draining, **fields):
-    return replace(WHOLE, wish=GOING, teardown=is_(kind, why="Deleted", addons=(), **fields))
+    return replace(WHOLE, wish=GOING, teardown=is_(kind, reason="Deleted", addons=(), **fields))
 
 
 def test_a_colony_that_drains_is_not_ready_and_says_since_when_why_and_what_it_costs():
@@ -429,7 +429,7 @@ def test_time_that_passes_writes_no_status_of_what_drains():
 
 
 def test_a_colony_whose_time_to_live_is_over_is_shown_as_ending():
-    computed = shown(replace(WHOLE, teardown=is_(teardown.Draining, why="TimeToLive")))
+    computed = shown(replace(WHOLE, teardown=is_(teardown.Draining, reason="TimeToLive")))
     assert (computed["phase"], computed["ready"]) == ("Draining", "0/1")
     assert "(its time to live is over): draining" in computed["message"]
     assert "alate delete" not in computed["message"]  # that would end the other clusters of the Colony, too

@@ -32,7 +32,7 @@ SEENS = (
 INFRAS = (None, InfraSeen(cluster="train-a", uid="u1", attempt=2, message="creating"))
 ADDONS = ((), (put_on(addon.Applied),), (put_on(addon.Degraded),))
 TEARDOWNS = (None, is_(teardown.Armed), is_(teardown.Warned), is_(teardown.Stuck, message="too long"))
-UNGROWN = is_(cluster.Ready, ungrown=UnmetDemand(reason="Taken", message="others hold the rest"))
+UNGROWN = is_(cluster.Ready, unmet_demand=UnmetDemand(reason="Taken", message="others hold the rest"))
 STATES = (None, *(is_(kind) for kind in cluster.LIFECYCLE.states))
 EVERYTHING = [
     Facts(WISH, "its name is taken"),
@@ -165,7 +165,7 @@ STEPS = (teardown.Draining, teardown.Cleaning, teardown.TeardownReleasing, teard
 
 @pytest.mark.parametrize("kind", STEPS)
 def test_what_ends_is_neither_ready_nor_schedulable_and_says_why(kind):
-    found = cluster_conditions(replace(WHOLE, teardown=is_(kind, why="TimeToLive", addons=())))
+    found = cluster_conditions(replace(WHOLE, teardown=is_(kind, reason="TimeToLive", addons=())))
     assert (found["Ending"].holds, found["Ending"].reason) == (True, declared(kind).phase)
     assert "(its time to live is over)" in found["Ending"].message
     for aspect in ("Ready", "Schedulable"):

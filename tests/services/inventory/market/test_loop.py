@@ -214,7 +214,7 @@ async def test_a_failure_that_was_the_clouds_becomes_a_signal_of_its_region(hous
 async def test_a_failure_that_nobody_heard_is_learnt_at_the_next_start(house):
     state = placing()
     await house.be(state)
-    ready = state.to(Ready, attempt=attempt(2, ""), tried=(attempt(),), billed_since=clock(), kubeconfig="k")
+    ready = state.to(Ready, attempt=attempt(2, ""), failed_attempts=(attempt(),), billed_since=clock(), kubeconfig="k")
     await house.be(msgspec.structs.replace(ready, since=clock()))
     await house.start()
     # The second attempt is on the very same machines: it proves the first refusal wrong.

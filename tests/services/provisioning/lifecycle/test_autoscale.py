@@ -159,7 +159,7 @@ def test_what_comes_to_wait_meanwhile_is_added_and_what_a_person_asked_for_comes
 def test_nodes_that_never_come_are_asked_for_no_more_once_nobody_waits():
     growing = tell(READY, seen(2, 2, 8, 8))
     state = tell(growing, Resized(1, growing.attempt.placement.lots), seen(2, idle_since=T0))
-    assert (state.resizing is not None, state.shrinks_at) == (True, T0 + IDLE_PAUSE)
+    assert (state.resizing is not None, state.scale_down_at) == (True, T0 + IDLE_PAUSE)
     assert Wake(T0 + IDLE_PAUSE) in todo(state)
     assert size(tell(state, Due(), now=T0 + IDLE_PAUSE)) == 1
 
@@ -170,25 +170,25 @@ def test_what_comes_to_wait_while_nodes_are_given_back_lets_it_grow_again():
 
 
 def test_nothing_is_given_back_while_anything_is_used_and_all_but_the_least_after_a_pause_without():
-    assert IDLE.shrinks_at == T0 + IDLE_PAUSE
+    assert IDLE.scale_down_at == T0 + IDLE_PAUSE
     assert todo(IDLE) == (Observe(WISH, IDLE.attempt), Wake(T0 + IDLE_PAUSE))
     assert tell(IDLE, Due(), now=T0 + IDLE_PAUSE - timedelta(seconds=1)) is IDLE
     less = tell(IDLE, Due(), now=T0 + IDLE_PAUSE)
     assert (type(less), size(less)) == (Ready, 1)
     again = settled(less, idle_since=T0)
-    assert (again.shrinks_at, again.resizing) == (None, None)
+    assert (again.scale_down_at, again.resizing) == (None, None)
 
 
 @pytest.mark.parametrize("word", [seen(2, 1), seen(2, idle_since=T0, known=False)], ids=["used", "not heard"])
 def test_what_is_used_or_cannot_be_heard_is_not_taken_for_idle(word):
     state = tell(IDLE, word)
-    assert (state.shrinks_at, size(tell(state, Due(), now=T0 + IDLE_PAUSE))) == (None, 2)
+    assert (state.scale_down_at, size(tell(state, Due(), now=T0 + IDLE_PAUSE))) == (None, 2)
 
 
 def test_a_refusal_is_no_fault_of_the_wish_and_it_is_asked_again_after_a_pause():
     growing = tell(READY, seen(2, 2, 8))
     state = tell(growing, ResizeRefused(1, growing.attempt.placement.lots, "others hold the rest"))
-    assert (size(state), state.refused, state.wish.need, state.grows_from) == (2, "", NEED, T0 + IDLE_PAUSE)
+    assert (size(state), state.refused, state.wish.need, state.scale_up_from) == (2, "", NEED, T0 + IDLE_PAUSE)
     state = settled(state)
     assert size(tell(state, seen(2, 2, 8))) == 2
     assert Wake(T0 + IDLE_PAUSE) in todo(state)
@@ -199,42 +199,43 @@ def test_fewer_nodes_that_are_refused_are_asked_for_again_after_a_pause_and_not_
     idle = tell(READY, seen(2, idle_since=T0 - IDLE_PAUSE), Due())
     assert size(idle) == 1
     refused = tell(idle, ResizeRefused(1, idle.attempt.placement.lots, "no such size"))
-    assert refused.ungrown is None  # no pods wait
+    assert refused.unmet_demand is None  # no pods wait
     state = settled(refused, idle_since=T0 - IDLE_PAUSE)
     assert size(tell(state, Due(), seen(2, idle_since=T0 - IDLE_PAUSE))) == 2
     assert [each for each in todo(state) if isinstance(each, Wake)] == [Wake(T0 + IDLE_PAUSE)]
     again = tell(state, Due(), now=T0 + IDLE_PAUSE)
     assert size(again) == 1
-    assert tell(again, Due(), now=T0 + IDLE_PAUSE).grows_from is None
+    assert tell(again, Due(), now=T0 + IDLE_PAUSE).scale_up_from is None
 
 
 def test_a_refusal_is_told_until_it_is_followed_or_nothing_waits_any_more():
     growing = tell(READY, seen(2, 2, 8))
     refused = tell(growing, ResizeRefused(1, growing.attempt.placement.lots, "others hold it", "Taken"), seen(2, 2, 8))
-    assert refused.ungrown == UnmetDemand(reason="Taken", message="others hold it")
+    assert refused.unmet_demand == UnmetDemand(reason="Taken", message="others hold it")
     refused = tell(refused, Resized(1, (LOT,)), seen(2, 2, 8), seen(2, 2, 8, 8))
-    assert (refused.resizing, refused.ungrown.reason) == (None, "Taken")
-    assert tell(refused, Due(), seen(2, 2, 8), now=T0 + IDLE_PAUSE).ungrown is None
-    assert tell(refused, seen(2, 2)).ungrown is None
+    assert (refused.resizing, refused.unmet_demand.reason) == (None, "Taken")
+    assert tell(refused, Due(), seen(2, 2, 8), now=T0 + IDLE_PAUSE).unmet_demand is None
+    assert tell(refused, seen(2, 2)).unmet_demand is None
     assert (
-        tell(refused, wished(2, Need(pools=(replace(POOL, min_nodes=0, max_nodes=0),))), seen(2, 2, 8)).ungrown is None
+        tell(refused, wished(2, Need(pools=(replace(POOL, min_nodes=0, max_nodes=0),))), seen(2, 2, 8)).unmet_demand
+        is None
     )
 
 
 def test_what_may_not_cost_more_says_so_in_the_same_words_however_many_wait():
     capped = tell(READY, wished(2, replace(NEED, max_price_per_hour=2.5)))
     told = tell(capped, seen(2, 2, 8))
-    assert (size(told), told.ungrown.reason) == (2, "PriceCap")
-    assert told.ungrown.message == (
+    assert (size(told), told.unmet_demand.reason) == (2, "PriceCap")
+    assert told.unmet_demand.message == (
         "pods wait for pool gpu: one more node of x8 would make it 3 USD per hour, more than maxPricePerHour 2.5"
     )
     assert tell(told, seen(2, 2, 8, 8, 8)) == told
-    assert tell(told, seen(2, 2)).ungrown is None
+    assert tell(told, seen(2, 2)).unmet_demand is None
 
 
 def test_what_it_may_not_have_at_all_is_no_refusal():
     largest = tell(READY, wished(2, Need(pools=(replace(POOL, nodes=2, max_nodes=2, min_nodes=1),))))
-    assert tell(largest, seen(2, 2, 8)).ungrown is None
+    assert tell(largest, seen(2, 2, 8)).unmet_demand is None
 
 
 def test_what_a_person_says_counts_when_it_is_said_and_what_the_pods_ask_for_afterwards():
@@ -284,12 +285,12 @@ def sizes(state):
 
 def test_a_pool_of_which_nothing_is_used_goes_to_its_least_while_another_is_at_work():
     state = tell(PAIR, two(other=T0))
-    assert (state.lulls, Wake(T0 + IDLE_PAUSE) in todo(state)) == ({"other": T0}, True)
+    assert (state.idle_pools, Wake(T0 + IDLE_PAUSE) in todo(state)) == ({"other": T0}, True)
     assert tell(state, Due(), now=T0 + IDLE_PAUSE - timedelta(seconds=1)) is state
     less = tell(state, Due(), now=T0 + IDLE_PAUSE)
-    assert (type(less), sizes(less), less.lulls) == (Ready, [2, 1], {})
+    assert (type(less), sizes(less), less.idle_pools) == (Ready, [2, 1], {})
     settled = tell(less, Resized(1, less.attempt.placement.lots), two(other=T0, nodes=(2, 1)))
-    assert (settled.resizing, settled.shrinks_at) == (None, None)
+    assert (settled.resizing, settled.scale_down_at) == (None, None)
 
 
 def test_pools_that_fall_idle_one_after_the_other_are_given_back_one_after_the_other():
@@ -297,7 +298,7 @@ def test_pools_that_fall_idle_one_after_the_other_are_given_back_one_after_the_o
     first = tell(PAIR, two(gpu=later, other=T0), Due(), now=T0 + IDLE_PAUSE)
     assert sizes(first) == [2, 1]
     state = tell(first, two(gpu=later, other=T0))
-    assert (state.lulls, state.shrinks_at) == ({"gpu": later}, later + IDLE_PAUSE)
+    assert (state.idle_pools, state.scale_down_at) == ({"gpu": later}, later + IDLE_PAUSE)
     assert sizes(tell(state, Due(), now=later + IDLE_PAUSE)) == [1, 1]
 
 
@@ -305,15 +306,15 @@ def test_pools_that_fall_idle_one_after_the_other_are_given_back_one_after_the_o
                          ids=["used again", "any node may be of it", "not heard"])  # fmt: skip
 def test_a_pool_of_which_anything_may_be_used_keeps_its_nodes(word):
     state = tell(PAIR, two(other=T0), word)
-    assert (state.lulls, state.shrinks_at) == ({}, None)
+    assert (state.idle_pools, state.scale_down_at) == ({}, None)
     assert sizes(tell(state, Due(), now=T0 + IDLE_PAUSE)) == [2, 3]
 
 
 def test_where_nodes_do_not_tell_their_pool_the_whole_cluster_has_to_be_idle():
     state = tell(PAIR, two(untold=1, idle_since=T0))
-    assert state.lulls == {"gpu": T0, "other": T0}
+    assert state.idle_pools == {"gpu": T0, "other": T0}
     assert sizes(tell(state, Due(), now=T0 + IDLE_PAUSE)) == [1, 1]
 
 
 def test_what_an_earlier_release_told_of_a_lull_was_of_every_pool():
-    assert sizes(tell(replace(PAIR, shrinks_at=T0), Due())) == [1, 1]
+    assert sizes(tell(replace(PAIR, scale_down_at=T0), Due())) == [1, 1]

@@ -57,7 +57,7 @@ def counted(state, nodes, attempt=None, **shown) -> ClusterSeen:
 
 
 def order(state) -> TeardownReleasing:
-    return TeardownReleasing(uid=state.uid, wish=WISH, why="Deleted", deadline=T0)
+    return TeardownReleasing(uid=state.uid, wish=WISH, reason="Deleted", deadline=T0)
 
 
 def launching():
@@ -112,7 +112,7 @@ def test_what_failed_is_released_before_the_next_offer_is_asked_for():
     state = tell(state, LaunchFailed(1, "NoCapacity", "none there"))
     assert todo(state) == (Release(WISH, state.attempt),)
     state = tell(state, AttemptGone(1), now=T0 + timedelta(hours=2))
-    assert [(a.number, a.reason) for a in state.tried] == [(1, "NoCapacity")]
+    assert [(a.number, a.reason) for a in state.failed_attempts] == [(1, "NoCapacity")]
     assert state.cost_usd == 6.0
     assert isinstance(tell(state, OFFERS), Launching)
 
@@ -122,9 +122,9 @@ def test_what_is_held_of_a_release_is_known_until_it_is_over_and_no_longer(event
     state = tell(launching(), event, AttemptBlocked(1, "no kind"))
     assert todo(state) == (Release(WISH, state.attempt, told="no kind"),)
     assert tell(state, AttemptBlocked(2, "another's")) is state
-    assert tell(state, AttemptBlocked(1)).held == ""
+    assert tell(state, AttemptBlocked(1)).blocked == ""
     after = tell(state, AttemptGone(1))
-    assert getattr(after, "held", "") == ""
+    assert getattr(after, "blocked", "") == ""
 
 
 def test_a_failure_the_cloud_reports_later_makes_it_fall_back_too():
@@ -236,7 +236,7 @@ def test_a_lost_cluster_is_founded_anew_elsewhere():
     state = ready()
     lost = tell(state, seen(state, present=False))
     assert isinstance(lost, Placing)
-    assert [a.reason for a in lost.tried] == ["Lost"]
+    assert [a.reason for a in lost.failed_attempts] == ["Lost"]
     assert tell(lost, seen(state, present=False)) == lost
 
 
@@ -252,7 +252,7 @@ def test_what_the_lost_cluster_had_does_not_make_its_successor_ready():
 def ended(wish=WISH, heard=WISH):
     """Its time was up; `heard` is what its end was decided on."""
     state = tell(ready(), wish)
-    return tell(state, TeardownReleasing(uid=state.uid, wish=heard, why="TimeToLive", deadline=T0), AttemptGone(1))
+    return tell(state, TeardownReleasing(uid=state.uid, wish=heard, reason="TimeToLive", deadline=T0), AttemptGone(1))
 
 
 LATER = msgspec.structs.replace(WISH, generation=2, asked_at=T0)
@@ -351,7 +351,7 @@ def test_what_failed_long_ago_is_forgotten_when_the_market_is_asked_again():
     state = launching()
     state = tell(state, LaunchFailed(1, "NoCapacity", "none"), AttemptGone(1), NONE)
     at = (state.until, T0 + timedelta(hours=9))
-    assert [len(tell(state, Due(), now=now).tried) for now in at] == [1, 0]
+    assert [len(tell(state, Due(), now=now).failed_attempts) for now in at] == [1, 0]
 
 
 def test_spot_machines_taken_away_are_counted_and_told_apart_from_those_that_never_came():
@@ -365,7 +365,7 @@ def test_spot_machines_taken_away_are_counted_and_told_apart_from_those_that_nev
     lost = tell(state, Due(), now=state.deadline)
     assert lost.attempt.reason == "Interrupted"
     looking = tell(lost, AttemptGone(1))
-    assert todo(looking) == (Rank(WISH, looking.tried, steady=True),)
+    assert todo(looking) == (Rank(WISH, looking.failed_attempts, steady=True),)
 
 
 def test_on_demand_machines_that_fail_are_no_interruption():

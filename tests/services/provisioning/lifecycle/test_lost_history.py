@@ -47,13 +47,13 @@ def after(there, state=None, known=None):
 
 def test_what_stands_of_a_colony_that_stands_is_taken_in_again_under_its_own_marks():
     state = asked(OWN)
-    assert (type(state), state.uid, state.attempts, state.standing.number) == (Pending, "c2.1", 2, 2)
-    assert todo(state) == (RecoverAttempt(state.wish, state.standing),)
+    assert (type(state), state.uid, state.attempts, state.existing.number) == (Pending, "c2.1", 2, 2)
+    assert todo(state) == (RecoverAttempt(state.wish, state.existing),)
     again = after(THERE)
     assert (type(again), again.uid, again.attempts, again.wish) == (Launching, "c2.1", 2, WISH)
     (lot,) = again.attempt.placement.lots
     assert (lot.instance, lot.zone, lot.nodes, lot.price_per_hour, again.attempt.message) == ("p5", "az1", 3, 40.0, "")
-    assert not again.strays
+    assert not again.orphans
 
 
 def test_what_is_taken_in_again_is_billed_for_its_control_plane():
@@ -93,22 +93,22 @@ def test_what_pods_had_grown_keeps_its_size():
 def test_what_tells_too_little_is_let_go_and_the_cluster_is_founded_anew(told):
     state, foreign = asked(OWN), THERE._replace(pools=(ExistingPool("other", 3),))
     anew = decide.decide(state, told or recall(WISH, 2, foreign, market()), NOW)
-    assert (type(anew), anew.standing) == (Pending, None)
-    assert [(stray.number, stray.reason) for stray in anew.strays] == [(2, "Lost")]
+    assert (type(anew), anew.existing) == (Pending, None)
+    assert [(stray.number, stray.reason) for stray in anew.orphans] == [(2, "Lost")]
     assert any(isinstance(each, Release) for each in todo(anew))
 
 
 def test_only_the_newest_attempt_is_taken_in_and_the_others_are_released():
     earlier, other = (msgspec.structs.replace(OWN, **it) for it in ({"attempt": 1}, {"uid": "c1.1", "attempt": 7}))
     state = asked(earlier, OWN, other)
-    assert state.standing.number == 2
-    assert [stray.number for stray in state.strays] == [1, 7]
+    assert state.existing.number == 2
+    assert [stray.number for stray in state.orphans] == [1, 7]
 
 
 def test_a_colony_that_goes_lets_go_of_what_stands_and_never_says_released_before():
     assert isinstance(asked(deleting=True), Released)
     bare = asked(OWN, deleting=True)
-    assert (type(bare), bare.attempt.number, bare.because) == (Releasing, 2, "Deleted")
+    assert (type(bare), bare.attempt.number, bare.reason) == (Releasing, 2, "Deleted")
     assert any(isinstance(each, Release) for each in todo(bare))
     open_ = asked(msgspec.structs.replace(OWN, reachable=True), deleting=True)
     assert (type(open_), open_.wish.deleting, open_.kubeconfig) == (Provisioned, True, "train-a-2-kubeconfig")
@@ -116,20 +116,20 @@ def test_a_colony_that_goes_lets_go_of_what_stands_and_never_says_released_befor
 
 def test_what_is_asked_to_go_while_it_is_taken_in_goes_with_what_stands():
     state = asked(OWN)
-    order = TeardownReleasing(uid=state.uid, wish=state.wish, why="Deleted", deadline=NOW)
+    order = TeardownReleasing(uid=state.uid, wish=state.wish, reason="Deleted", deadline=NOW)
     going = decide.decide(state, order, NOW)
     assert (type(going), going.attempt.number) == (Releasing, 2)
 
 
 def test_what_had_ended_is_not_founded_again_because_its_history_was_lost():
     over = asked(ended="TimeToLive")
-    assert (type(over), over.because) == (Released, "TimeToLive")
+    assert (type(over), over.reason) == (Released, "TimeToLive")
     assert decide.decide(over, WISH, NOW) == over
 
 
 def test_without_anything_left_it_is_asked_for_as_the_first_time():
     state = decide.decide(None, WISH, NOW)
-    assert (type(state), state.uid, state.standing, state.attempts) == (Pending, "c2.4", None, 0)
+    assert (type(state), state.uid, state.existing, state.attempts) == (Pending, "c2.4", None, 0)
 
 
 def test_what_was_recalled_for_another_attempt_changes_nothing():

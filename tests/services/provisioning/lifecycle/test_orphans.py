@@ -37,7 +37,7 @@ def stray(number, backend, adopts=""):
 def test_one_under_the_number_of_the_current_attempt_is_a_stray_only_at_another_back_end():
     assert add_seen_orphan(STATE, seen(1, "capi")) == STATE
     assert add_seen_orphan(STATE, seen(1, "")) == STATE
-    assert add_seen_orphan(STATE, seen(1, "k0rdent")).strays == (stray(1, "k0rdent"),)
+    assert add_seen_orphan(STATE, seen(1, "k0rdent")).orphans == (stray(1, "k0rdent"),)
 
 
 def test_the_cluster_that_k0rdent_makes_beneath_the_current_attempt_is_no_stray():
@@ -47,19 +47,19 @@ def test_the_cluster_that_k0rdent_makes_beneath_the_current_attempt_is_no_stray(
 
 def test_strays_of_one_number_at_two_back_ends_are_two_and_each_is_kept_once():
     state = add_seen_orphan(add_seen_orphan(STATE, seen(3, "capi")), seen(3, "k0rdent"))
-    assert state.strays == (stray(3, "capi"), stray(3, "k0rdent"))
+    assert state.orphans == (stray(3, "capi"), stray(3, "k0rdent"))
     assert add_orphan(state, OrphanCreated(stray(3, "k0rdent"))) == state
     assert next_number(state) == 4
 
 
 def test_that_one_is_gone_says_nothing_of_its_namesake_at_another_back_end():
-    state = msgspec.structs.replace(STATE, strays=(stray(3, "capi"), stray(3, "k0rdent")))
-    assert remove_orphan(state, AttemptGone(3, "k0rdent")).strays == (stray(3, "capi"),)
+    state = msgspec.structs.replace(STATE, orphans=(stray(3, "capi"), stray(3, "k0rdent")))
+    assert remove_orphan(state, AttemptGone(3, "k0rdent")).orphans == (stray(3, "capi"),)
     assert remove_orphan(state, AttemptGone(3)) == state
 
 
 def test_what_others_made_is_a_stray_even_under_the_number_of_the_current_attempt():
     state = add_seen_orphan(add_seen_orphan(STATE, seen(1, "capi", "theirs")), seen(1, "capi", "too"))
-    assert state.strays == (stray(1, "capi", "theirs"), stray(1, "capi", "too"))
+    assert state.orphans == (stray(1, "capi", "theirs"), stray(1, "capi", "too"))
     assert remove_orphan(state, AttemptGone(1, "capi")) == state
-    assert remove_orphan(state, AttemptGone(1, "capi", "theirs")).strays == (stray(1, "capi", "too"),)
+    assert remove_orphan(state, AttemptGone(1, "capi", "theirs")).orphans == (stray(1, "capi", "too"),)

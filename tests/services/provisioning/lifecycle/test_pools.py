@@ -185,7 +185,7 @@ def test_one_that_is_lost_meanwhile_is_founded_anew_with_all_its_pools():
 
 
 def test_one_that_is_let_go_meanwhile_knows_what_was_asked_of_it():
-    order = TeardownReleasing(uid="c1.1", wish=wish(), why="Idle", deadline=T0)
+    order = TeardownReleasing(uid="c1.1", wish=wish(), reason="Idle", deadline=T0)
     going = tell(ready(), wish(), order)
     assert (type(going), going.wish) == (Releasing, wish())
 

@@ -118,7 +118,7 @@ def test_one_that_fails_meanwhile_is_founded_anew_in_the_new_version():
 
 
 def test_one_that_is_let_go_meanwhile_was_asked_for_in_the_new_version():
-    order = TeardownReleasing(uid="c1.1", wish=WISH, why="Deleted", deadline=T0)
+    order = TeardownReleasing(uid="c1.1", wish=WISH, reason="Deleted", deadline=T0)
     gone = tell(tell(ready(), wish()), order)
     assert isinstance(gone, Releasing)
     assert version(gone) == NEW

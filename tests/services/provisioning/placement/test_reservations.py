@@ -37,7 +37,7 @@ lots = st.builds(
 )  # fmt: skip
 states = st.one_of(
     st.just(Pending(uid="u", wish=WISH)),
-    st.just(Released(uid="u", wish=WISH, because="Deleted")),
+    st.just(Released(uid="u", wish=WISH, reason="Deleted")),
     st.builds(
         lambda kind, bought: state(kind, *bought),
         st.sampled_from([Placing, Launching, Ready, Releasing]),
@@ -48,7 +48,7 @@ states = st.one_of(
 
 def state(kind, *bought):
     known = {
-        "uid": "u", "wish": WISH, "because": "Deleted", "billed_since": T0, "kubeconfig": "k", "deadline": T0,
+        "uid": "u", "wish": WISH, "reason": "Deleted", "billed_since": T0, "kubeconfig": "k", "deadline": T0,
         "attempt": Attempt(number=1, placement=Placement(cloud="own", region="r", lots=bought)),
     }  # fmt: skip
     return kind(**{name: value for name, value in known.items() if name in kind.__struct_fields__})
@@ -74,7 +74,7 @@ def test_what_is_told_of_the_rest_does_not_change_with_the_next_state():
     holders = Reservations()
     holders.note(ONE, state(Ready, LOT))
     before = holders.taken_by_others(TWO)
-    holders.note(ONE, Released(uid="u", wish=WISH, because="Deleted"))
+    holders.note(ONE, Released(uid="u", wish=WISH, reason="Deleted"))
     assert before[STOCKS[0]] == 1
     assert holders.taken_by_others(TWO)[STOCKS[0]] == 0
 

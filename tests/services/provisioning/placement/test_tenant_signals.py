@@ -54,7 +54,7 @@ def test_other_failures_are_each_clusters_own(neighbours):
     assert neighbours.denied(TWO, T0) == frozenset()
 
 
-@pytest.mark.parametrize("state", [Pending(uid="u2", wish=WISH), Released(uid="u", wish=WISH, because="Deleted")])
+@pytest.mark.parametrize("state", [Pending(uid="u2", wish=WISH), Released(uid="u", wish=WISH, reason="Deleted")])
 def test_what_a_cluster_is_over_with_counts_no_more(neighbours, state):
     neighbours.note(ONE, placing())
     neighbours.note(ONE, state)
@@ -65,7 +65,7 @@ def test_who_waits_for_an_accelerator_is_told_when_one_is_offered_or_given_back(
     neighbours.note(ONE, waiting())
     neighbours.note(TWO, Pending(uid="u", wish=WISH))
     assert list(neighbours.market_moved(["L4", "H100"])) == [(ONE, MarketChanged())]
-    assert list(neighbours.machines_released(Released(uid="u", wish=WISH, because="Deleted"))) == [
+    assert list(neighbours.machines_released(Released(uid="u", wish=WISH, reason="Deleted"))) == [
         (ONE, MarketChanged())
     ]
     assert list(neighbours.market_moved(["L4"])) == []
