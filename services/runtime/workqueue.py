@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import structlog
 
@@ -77,6 +77,8 @@ class WorkQueue(Generic[T]):
         self._backoffs: Backoffs[T] = Backoffs(jitter)
         self._failures: Failures[T] = Failures(work, jitter)
         self._running = False
+        self._owner: asyncio.Task[Any] | None = None
+        self._fatal: BaseException | None = None
 
     def add(self, item: T) -> None:
         """Handle an item as soon as its lane comes to it."""
@@ -115,12 +117,20 @@ class WorkQueue(Generic[T]):
 
     @contextlib.asynccontextmanager
     async def running(self, grace: float = 0.0) -> AsyncIterator[None]:
-        """Handle what waits and what is added; at the end, finish for `grace` seconds what was added until then."""
-        self._running = True
+        """Handle what waits and what is added; at the end, finish for `grace` seconds what was added until then.
+
+        What ends a process, such as SystemExit, ends the block as well, and is raised there.
+        """
+        self._running, self._owner = True, asyncio.current_task()
         for lane in tuple(self._lanes):
             self._start(lane)
         try:
             yield
+        except asyncio.CancelledError:
+            if self._fatal is None or self._owner is None:
+                raise
+            self._owner.uncancel()
+            raise self._fatal from None
         finally:
             self._cancel(*self._timers)
             with contextlib.suppress(TimeoutError):
@@ -159,8 +169,17 @@ class WorkQueue(Generic[T]):
                     del waiting[item]
                     await self._try(item)
             del self._lanes[lane]
+        except asyncio.CancelledError:
+            raise
+        except BaseException as fatal:  # noqa: BLE001 - it is raised where the queue runs, for nobody awaits a worker
+            self._end(fatal)
         finally:
             self._workers.pop(lane, None)
+
+    def _end(self, fatal: BaseException) -> None:
+        self._fatal = fatal
+        if self._owner is not None:
+            self._owner.cancel()
 
     async def _try(self, item: T) -> None:
         try:

@@ -84,3 +84,22 @@ async def test_what_becomes_due_after_the_end_waits_for_the_next_run(looks):
     assert looks.taken == []
     await looks.within(2)
     assert looks.taken == ["a"]
+
+
+async def test_what_ends_a_process_is_raised_where_the_queue_runs():
+    class Killed(BaseException):
+        """The end of the process."""
+
+    async def handle(_):
+        raise Killed
+
+    queue = WorkQueue(handle)
+    queue.add("a")
+
+    async def run():
+        async with queue.running():
+            await asyncio.sleep(60)
+
+    with pytest.raises(Killed):
+        await run()
+    await asyncio.sleep(1)  # the task that ran it is not cancelled any more

@@ -78,7 +78,7 @@ def test_what_would_be_taken_in_reads_as_a_sentence(there, end, told):
 def test_an_account_reads_as_what_is_asked_each_attempt_and_what_it_costs():
     lines = accounted(msgspec.to_builtins(account(LIFE[:6], at(4)))).splitlines()
     assert lines[0] == "train-a in namespace acme is ready since 2026-01-01T03:00:00 UTC"
-    assert lines[1].startswith("asked for by Colony train at 2026-01-01T00:00:00 UTC: 2 nodes of 8 H100")
+    assert lines[1].startswith("requested at 2026-01-01T00:00:00 UTC: 2 nodes of 8 H100")
     assert lines[4].endswith("NoCapacity at 2026-01-01T01:00:00: none there")
     assert lines[5].split()[6:11] == ["24.00", "30.00", "2026-01-01T02:00:00", "48.00", "12.00"]
     assert lines[-2:] == ["cost so far: $88.00", "the newest wish cannot be followed: pools stay as they are"]
