@@ -1,1 +1,1 @@
-"""What is said: the messages, states and resources of alate, as pure data that imports nothing else of ours."""
+"""Messages, states and custom resources of alate as pure data; imports nothing else of alate."""

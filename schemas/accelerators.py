@@ -1,4 +1,4 @@
-"""One name per accelerator, whatever a cloud, a node label or a person calls it."""
+"""Canonical names of accelerators, read from what clouds, node labels and people call them."""
 
 import re
 from collections.abc import Mapping
@@ -26,10 +26,10 @@ ACCELERATORS: Mapping[str, tuple[str, ...]] = {
     "T4": ("T4-16GB",),
     "V100": ("V100-16GB", "V100-32GB", "V100-SXM2-16GB", "V100-SXM2-32GB"),
 }
-"""Canonical names, each with what else it is called; spelling is compared as `_plain` sees it."""
+"""Canonical names, each with its other names; spelling is compared as `_plain` normalizes it."""
 
 AMD = ("MI300X",)
-"""All others are NVIDIA's."""
+"""Accelerators made by AMD; all others are made by NVIDIA."""
 BETTER: Mapping[str, tuple[str, ...]] = {"A100": ("A100-80GB",), "H100": ("H100-NVL",)}
 """What some markets sell under a plainer name: Azure's NC40ads_H100_v5, listed with an H100, has the NVL."""
 MAKERS: Mapping[str, str] = {"10de": "nvidia", "1002": "amd"}
@@ -52,7 +52,7 @@ def canonical(name: str) -> str | None:
 
 
 def serves(model: str, wanted: str) -> bool:
-    """Whether what a node calls `model` may be what was bought as `wanted`.
+    """Whether a node's `model` can be what was bought as `wanted`.
 
     A model that nobody knows may be any of its maker's; empty: nothing is told, and it may be any at all.
     """
@@ -67,12 +67,12 @@ def _may_be(model: str, wanted: str) -> bool:
 
 
 def resource(name: str) -> str:
-    """Under which name a node's kubelet counts an accelerator, by its canonical name."""
+    """The resource name under which a kubelet counts an accelerator, by its canonical name."""
     return "amd.com/gpu" if name in AMD else "nvidia.com/gpu"
 
 
 def nearest(name: str) -> tuple[str, ...]:
-    """Up to three known names most like this one, best first; all there are if none is alike.
+    """Up to three known names most like this one, best first; all known names if none is alike.
 
     Those that begin with the same letters go first: they are of the same make.
     """

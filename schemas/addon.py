@@ -1,4 +1,4 @@
-"""What is said of an add-on on one cluster."""
+"""States of an add-on on one cluster, and the commands and answers that lead from one to the next."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ def addon_name(cluster: str, addon: str) -> str:
 
 
 class AddonState(State, frozen=True, kw_only=True):
-    """What all states of an add-on know."""
+    """Fields that all states of an add-on have."""
 
     tenant: str
     colony: str
@@ -24,38 +24,38 @@ class AddonState(State, frozen=True, kw_only=True):
     """The cluster entity's name."""
     addon: str
     digest: str
-    """Of the manifests it should be made of."""
+    """Digest of the manifests that it should consist of."""
     kubeconfig: str = ""
-    """Name of the Secret; empty until the cluster's API is up."""
+    """Name of the Secret with the cluster's kubeconfig; empty until the cluster's API answers."""
     as_of: datetime = EPOCH
-    """Since when the cluster is what this follows: what it said before is no news."""
+    """Time of the cluster state that this follows; older states of the cluster are ignored."""
 
 
 @state("addon", "planned", owner=OWNER)
 class Planned(AddonState, frozen=True, kw_only=True):
-    """It waits for its cluster."""
+    """The add-on waits for its cluster."""
 
 
 @state("addon", "applying", owner=OWNER)
 class Applying(AddonState, frozen=True, kw_only=True):
-    """Its objects are being written, then waited for."""
+    """The add-on's objects are being applied and become healthy."""
 
     until: datetime
-    """When it has taken too long."""
+    """When it has taken too long (UTC)."""
     message: str = ""
-    """What it lacks before it can be written, as it is told to people."""
+    """What it still waits for, one sentence for people."""
     overdue: bool = False
-    """It has taken too long: it is asked once more, then it is degraded."""
+    """It has taken too long: it is checked once more, then it is degraded."""
 
 
 @state("addon", "applied", owner=OWNER)
 class Applied(AddonState, frozen=True, kw_only=True):
-    """Its objects are there and healthy."""
+    """The add-on's objects exist and are healthy."""
 
 
 @state("addon", "degraded", owner=OWNER)
 class Degraded(AddonState, frozen=True, kw_only=True):
-    """It could not be made healthy; it is tried again now and then."""
+    """The add-on could not be made healthy; it is retried at `retryAt`."""
 
     message: str
     retry_at: datetime
@@ -63,23 +63,23 @@ class Degraded(AddonState, frozen=True, kw_only=True):
 
 @state("addon", "withdrawing", owner=OWNER)
 class Withdrawing(AddonState, frozen=True, kw_only=True):
-    """Its objects are being taken away."""
+    """The add-on's objects are being deleted."""
 
     dropped: bool = False
-    """The Colony asks for it no more, and may ask for it again."""
+    """The Colony no longer asks for it, and may ask for it again."""
     stays: bool = False
-    """The cluster goes on without it: what others need of it is left."""
+    """The cluster stays without it: objects that others need are left."""
     again: str = ""
-    """The digest that is asked for meanwhile, once it is off."""
+    """The digest to apply once it is withdrawn; empty: none."""
 
 
 @state("addon", "withdrawn", owner=OWNER)
 class Withdrawn(AddonState, frozen=True, kw_only=True):
-    """Nothing of it is left on the cluster but what others need, or the cluster itself is gone."""
+    """The add-on's objects are deleted except those that others need, or the cluster is gone."""
 
     dropped: bool = False
     message: str = ""
-    """What of it was left, and why."""
+    """Which of its objects were left, and why."""
 
 
 LIFECYCLE = Lifecycle(
@@ -98,7 +98,7 @@ LIFECYCLE = Lifecycle(
 
 
 class AddonWanted(WireStruct, frozen=True, kw_only=True):
-    """The cluster is there and shall have this add-on."""
+    """Event: the cluster exists and should have this add-on."""
 
     uid: str
     tenant: str
@@ -112,53 +112,53 @@ class AddonWanted(WireStruct, frozen=True, kw_only=True):
 
 
 class AddonUnwanted(WireStruct, frozen=True):
-    """The cluster shall have this add-on no more; `lost`: there is no cluster to take it from."""
+    """Event: the cluster should no longer have this add-on; `lost`: the cluster is gone."""
 
     uid: str
     lost: bool = False
     dropped: bool = False
-    """The Colony asks for it no more."""
+    """The Colony no longer asks for it."""
     stays: bool = False
-    """The cluster goes on."""
+    """The cluster stays."""
     as_of: datetime = EPOCH
 
 
 class AddonHealthy(WireStruct, frozen=True):
-    """Every object of a digest is there and healthy."""
+    """Answer: every object of a digest exists and is healthy."""
 
     digest: str
 
 
 class AddonFailed(WireStruct, frozen=True):
-    """It cannot be applied as it is written."""
+    """Answer: the add-on cannot be applied as it is written."""
 
     digest: str
     message: str
 
 
 class AddonPending(WireStruct, frozen=True):
-    """It is not there yet: why, or, empty, that there is nothing people would have to mend."""
+    """Answer: the add-on is not healthy yet; `message` says why, empty if nobody has to do anything."""
 
     digest: str
     message: str = ""
 
 
 class AddonLost(WireStruct, frozen=True):
-    """It was applied, and is not there any more, or has not been healthy for some time."""
+    """Answer: an applied add-on no longer exists, or has been unhealthy for some time."""
 
     digest: str
     message: str
 
 
 class AddonRemoved(WireStruct, frozen=True):
-    """Nothing of it is left on the cluster but what others need."""
+    """Answer: the add-on's objects are deleted except those that others need."""
 
     left: str = ""
-    """What that is, and why."""
+    """Which objects are left, and why."""
 
 
 class ApplyAddon(WireStruct, frozen=True):
-    """Asks that every object of the add-on is there and healthy."""
+    """Command: ensure that every object of the add-on exists and is healthy."""
 
     tenant: str
     colony: str
@@ -167,13 +167,13 @@ class ApplyAddon(WireStruct, frozen=True):
     digest: str
     kubeconfig: str
     told: str = ""
-    """What it lacks, as it was told already."""
+    """The message that was reported last; the same message is not reported again."""
     overdue: bool = False
-    """Whatever it still waits for is told, for it is waited for no longer."""
+    """Report whatever it still waits for: the time is over."""
 
 
 class CheckAddon(WireStruct, frozen=True):
-    """Asks whether every object of the add-on is still there and healthy."""
+    """Command: check whether every object of the add-on still exists and is healthy."""
 
     tenant: str
     colony: str
@@ -184,7 +184,7 @@ class CheckAddon(WireStruct, frozen=True):
 
 
 class WithdrawAddon(WireStruct, frozen=True):
-    """Asks that no object of the add-on is there but what others need, where the cluster goes on."""
+    """Command: delete the add-on's objects, except those that others need if the cluster stays."""
 
     tenant: str
     colony: str
@@ -192,5 +192,5 @@ class WithdrawAddon(WireStruct, frozen=True):
     addon: str
     kubeconfig: str
     dropped: bool = False
-    """The Colony's other add-ons stay."""
+    """Only this add-on is withdrawn; the Colony's others stay."""
     stays: bool = False

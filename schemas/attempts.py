@@ -1,4 +1,4 @@
-"""The conversation by which provisioning founds a cluster, knows it, is rid of it: questions first, then answers."""
+"""Commands of provisioning to a back end about one attempt, and the back end's answers."""
 
 from schemas.placement import Attempt, Placement
 from schemas.wire import WireStruct
@@ -6,43 +6,43 @@ from schemas.wish import Need, Wish
 
 
 class Rank(WireStruct, frozen=True):
-    """Asks for the placements the market offers."""
+    """Command: rank the placements that the market offers."""
 
     wish: Wish
     failed_attempts: tuple[Attempt, ...]
     told: str = ""
-    """Why there are none, as it was told already: it is not told again, but asked again."""
+    """The reason that was reported last for having none; the same reason is not reported again."""
     steady: bool = False
-    """It was interrupted often enough: on demand first, where spot is not all that is asked for."""
+    """The cluster was interrupted too often: prefer on-demand machines unless only spot is asked for."""
 
 
 class RecoverAttempt(WireStruct, frozen=True):
-    """Asks what an attempt is like whose objects stand though its history was lost."""
+    """Command: reconstruct an attempt whose objects exist although its history was lost."""
 
     wish: Wish
     attempt: Attempt
 
 
 class AttemptRecovered(WireStruct, frozen=True):
-    """What it is like."""
+    """Answer: the reconstructed attempt."""
 
     attempt: int
     placement: Placement
     need: Need
-    """What it was founded or sized for."""
+    """What it was created or resized for."""
     message: str = ""
-    """What is not known of it, for people."""
+    """What could not be reconstructed, for people."""
 
 
 class AttemptUnrecoverable(WireStruct, frozen=True):
-    """Its objects do not tell enough to go on with it."""
+    """Answer: the objects do not tell enough to continue with the attempt."""
 
     attempt: int
     message: str
 
 
 class Launch(WireStruct, frozen=True):
-    """Asks that an attempt's objects exist."""
+    """Command: ensure that an attempt's objects exist."""
 
     wish: Wish
     attempt: Attempt
@@ -52,27 +52,27 @@ class Launch(WireStruct, frozen=True):
 
 
 class Observe(WireStruct, frozen=True):
-    """Asks what has been seen of an attempt already, lest its message came before anyone waited for it."""
+    """Command: read what was last observed of an attempt, as its message may have come before anyone waited for it."""
 
     wish: Wish
     attempt: Attempt
 
 
 class Release(WireStruct, frozen=True):
-    """Asks that nothing of an attempt exists."""
+    """Command: ensure that no object of an attempt exists."""
 
     wish: Wish
     attempt: Attempt
     told: str | None = ""
-    """What holds it, as it was told already; None: nobody is told."""
+    """The blocking message that was reported last; None: nothing is reported."""
 
 
 class MarketChanged(WireStruct, frozen=True):
-    """Something that may fit is offered, or was given back."""
+    """Event: an offer that may fit appeared, or machines of it were released."""
 
 
 class LaunchFailed(WireStruct, frozen=True):
-    """An attempt will come to nothing."""
+    """Answer: an attempt has failed."""
 
     attempt: int
     reason: str
@@ -80,20 +80,20 @@ class LaunchFailed(WireStruct, frozen=True):
 
 
 class AttemptBlocked(WireStruct, frozen=True):
-    """An attempt can be neither made nor let go before people have mended something; empty: nothing more."""
+    """Answer: people must fix something before an attempt can be launched or released; empty: no longer."""
 
     attempt: int
     message: str = ""
 
 
 class OrphanCreated(WireStruct, frozen=True):
-    """An attempt's objects came to be when it was not the cluster's own any more."""
+    """Event: objects of an attempt were created after it stopped being the cluster's current one."""
 
     orphan: Attempt
 
 
 class AttemptGone(WireStruct, frozen=True):
-    """Nothing of an attempt is left at the cloud."""
+    """Answer: nothing of an attempt is left at the cloud."""
 
     attempt: int
     backend: str = ""

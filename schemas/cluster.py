@@ -1,4 +1,4 @@
-"""What is said of a cluster, from the wish for it to its release."""
+"""States of a cluster, from the request to its release."""
 
 from datetime import datetime
 
@@ -13,17 +13,17 @@ from schemas.wish import Need, Pool, Wish
 
 OWNER = "provisioning"
 NOT_INSTALLED = "NotInstalled"
-"""The reason where the management cluster lacks what a back end needs: that is no offer's fault."""
+"""The reason when the management cluster lacks what a back end needs; no offer is to blame."""
 
 
 class ClusterState(State, frozen=True, kw_only=True):
-    """What all states of a cluster know."""
+    """Fields that all states of a cluster have."""
 
     wish: Wish
     failed_attempts: tuple[Attempt, ...] = ()
-    """The attempts that failed on what is asked for now, each of them released."""
+    """The released attempts that failed for what is asked for now."""
     attempts: int = 0
-    """How many attempts this incarnation has begun; numbers that strays bear are passed over."""
+    """How many attempts this incarnation has begun; numbers of orphans are skipped."""
     cost_usd: float = 0.0
     """What was billed until `billed_since`: the released attempts, and the current one at what it cost before.
 
@@ -31,30 +31,30 @@ class ClusterState(State, frozen=True, kw_only=True):
     since `billed_since` times what its placement costs an hour (`services.colony.accounting.so_far`).
     """
     interruptions: int = 0
-    """How often it was whole on spot machines, and then was not."""
+    """How often it was complete on spot machines and then lost some."""
     orphans: tuple[Attempt, ...] = ()
-    """Attempts that were made while they were let go, or stand when they are over: released beside all else."""
+    """Attempts whose objects exist although the cluster no longer uses them; they are released independently."""
     short_since: datetime | None = None
-    """Since when nothing that fits is to be had; None while there is."""
+    """Since when no fitting offer exists; None while one does."""
 
 
 @state("cluster", "pending", owner=OWNER)
 class Pending(ClusterState, frozen=True, kw_only=True):
-    """Somebody wants it; the market has not been asked yet."""
+    """The cluster was requested; the market has not answered yet."""
 
     existing: Attempt | None = None
-    """The attempt whose objects stand though its history was lost: it is taken in again, if they tell enough."""
+    """The attempt whose objects exist although its history was lost; it is continued if they tell enough."""
 
 
 @state("cluster", "placing", owner=OWNER)
 class Placing(ClusterState, frozen=True, kw_only=True):
-    """A try came to nothing: it is let go, then the next offer is looked for."""
+    """An attempt failed: it is released, then the next offer is chosen."""
 
     attempt: Attempt | None = None
-    """The failed try that is still being let go."""
+    """The failed attempt that is still being released."""
     billed_since: datetime | None = None
     blocked: str = ""
-    """Why it cannot be let go now; empty while it can."""
+    """Why it cannot be released now, for people; empty while it can."""
 
 
 class UnmetDemand(WireStruct, frozen=True, kw_only=True):
@@ -66,70 +66,70 @@ class UnmetDemand(WireStruct, frozen=True, kw_only=True):
 
 
 class Resizing(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
-    """The pools are getting another size."""
+    """The pools are being resized."""
 
     before: tuple[Lot, ...] = ()
-    """What the back end took last; empty: this is the way back to it."""
+    """The lots that the back end accepted last; empty: this goes back to them."""
     pools: tuple[Pool, ...] = ()
-    """What `before` was bought for; empty: the pools it has now."""
+    """The pools that `before` was bought for; empty: the pools it has now."""
     nodes: int
-    """So many are enough meanwhile."""
+    """So many nodes are enough meanwhile."""
     accelerators: int
-    """The same, in accelerators."""
+    """So many accelerators are enough meanwhile."""
     least: dict[str, int] = msgspec.field(default_factory=dict)
-    """The same, in nodes by pool; empty: it was said of all pools together."""
+    """So many nodes are enough meanwhile, by pool; empty: only the sum counts."""
     until: datetime
-    """When people are told that it takes long."""
+    """When it is reported that this takes long (UTC)."""
     ordered: bool = False
-    """The back end has taken the new size."""
+    """The back end has accepted the new size."""
     late: bool = False
-    """It took longer than that."""
+    """It took longer than `until`."""
     demanded: bool = False
-    """Its pods ask for it, not a person."""
+    """Pods need it; no person asked for it."""
 
 
 class Upgrading(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
-    """It is getting another version of Kubernetes, machine by machine; its wish names the one that all of it has."""
+    """Its machines get another Kubernetes version; its wish names the version that all of them run."""
 
     version: str
-    """The one that it gets."""
+    """The new version."""
     until: datetime
-    """When people are told that it takes long."""
+    """When it is reported that this takes long (UTC)."""
     progress: str = ""
-    """How far it is, for people; empty while nothing is known."""
+    """The progress, for people; empty while unknown."""
     late: bool = False
-    """It took longer than that."""
+    """It took longer than `until`."""
 
 
 class Placed(ClusterState, frozen=True, kw_only=True):
-    """What is known from the moment an offer was chosen."""
+    """Fields of states that have a placement: an offer was chosen."""
 
     attempt: Attempt
     billed_since: datetime
-    """Since when it costs what its placement says now: that time is not in `cost_usd` yet."""
+    """Since when it costs what its placement says now; that time is not in `cost_usd` yet."""
     resizing: Resizing | None = None
     upgrading: Upgrading | None = None
     next_best_per_hour: float | None = None
-    """USD, what the next best placement would have cost."""
+    """USD per hour that the next best placement would have cost."""
     refused: str = ""
-    """Why the newest wish cannot be followed while the cluster runs."""
+    """Why the newest wish cannot be followed while the cluster runs; empty: it is followed."""
     wanted: Need | None = None
-    """What it is to become once its new pools are bought; until then it is what its wish says."""
+    """What it should become once its new pools are priced; None: what its wish says."""
     lent: bool = False
-    """It stood before, and stands on when it is let go."""
+    """It is an existing cluster that is kept when it is released."""
 
 
 @state("cluster", "launching", owner=OWNER)
 class Launching(Placed, frozen=True, kw_only=True):
-    """An offer is chosen; its cluster is being made."""
+    """An offer was chosen; the cluster is being created."""
 
     deadline: datetime
     blocked: str = ""
-    """What the management cluster lacks for it now; empty while nothing is lacking."""
+    """What blocks its creation, for people; empty while nothing does."""
 
 
 class WithApi(Placed, frozen=True, kw_only=True):
-    """What is known once its API has answered."""
+    """Fields of states whose API has answered."""
 
     kubeconfig: str
     """Name of the Secret."""
@@ -137,11 +137,11 @@ class WithApi(Placed, frozen=True, kw_only=True):
 
 @state("cluster", "provisioned", owner=OWNER)
 class Provisioned(WithApi, frozen=True, kw_only=True):
-    """Its API answers; not all of its accelerators are there."""
+    """The cluster's API answers; not all of its accelerators are ready."""
 
     deadline: datetime
     was_ready: bool = False
-    """All of its accelerators were there before."""
+    """All of its accelerators were ready before."""
 
 
 @state("cluster", "ready", owner=OWNER)
@@ -154,46 +154,46 @@ class Ready(WithApi, frozen=True, kw_only=True):
     """
 
     scale_down_at: datetime | None = None
-    """When pools go to the fewest nodes they may have, unless something is used before."""
+    """When idle pools shrink to their fewest nodes, unless they are used before."""
     idle_pools: dict[str, datetime] = msgspec.field(default_factory=dict)
-    """Which pools those are, and since when nothing of each is used; empty: all of them."""
+    """Pools that are idle, and since when; empty: all of them."""
     scale_up_from: datetime | None = None
-    """What its pods ask for is not followed before: the last time it was refused."""
+    """Until then it does not grow for its pods, as the last try was refused."""
     unmet_demand: UnmetDemand | None = None
-    """None: its pods ask for nothing more, or it is on its way."""
+    """Why pods wait for nodes; None: none wait, or nodes are on their way."""
 
 
 @state("cluster", "hibernated", owner=OWNER)
 class Hibernated(WithApi, frozen=True, kw_only=True):
-    """Its machines are given back until it is asked to wake; its API stays."""
+    """The cluster's machines are released until it is woken; its API stays."""
 
 
 @state("cluster", "releasing", owner=OWNER)
 class Releasing(ClusterState, frozen=True, kw_only=True):
-    """It is being given back."""
+    """The cluster is being released."""
 
     attempt: Attempt
     reason: str
     billed_since: datetime
     blocked: str = ""
-    """Why it cannot be given back now; empty while it can."""
+    """Why it cannot be released now, for people; empty while it can."""
 
 
 @state("cluster", "released", owner=OWNER)
 class Released(ClusterState, frozen=True, kw_only=True):
-    """Nothing of it is left at the cloud."""
+    """The cluster is released: nothing of it is left at the cloud."""
 
     reason: str
 
     @property
     def needed(self) -> bool:
-        """Its Colony stands: that it has ended is what keeps it from being founded by the next edit."""
+        """Its Colony exists: that it has ended keeps the next edit from creating it again."""
         return not self.wish.deleting
 
 
 @state("cluster", "waiting", owner=OWNER)
 class Waiting(ClusterState, frozen=True, kw_only=True):
-    """Nothing that fits is to be had now: the market is asked again at a time, or soon after it has changed."""
+    """No offer fits now: the market is asked again at `until`, or soon after it changes."""
 
     reason: str
     message: str
@@ -202,7 +202,7 @@ class Waiting(ClusterState, frozen=True, kw_only=True):
 
 @state("cluster", "stalled", owner=OWNER)
 class Stalled(ClusterState, frozen=True, kw_only=True):
-    """It cannot be founded as asked; it waits for another wish, or for what is not installed."""
+    """The cluster cannot be created as requested; it waits for another wish, or for what is not installed."""
 
     reason: str
     message: str

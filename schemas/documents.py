@@ -1,13 +1,13 @@
-"""YAML that others wrote is read here alone, within bounds; what is wrong with it is one error, and one sentence."""
+"""Reads YAML from outside within bounds; every fault is one error with one sentence."""
 
 from typing import Any
 
 import yaml
 
 DEEPEST = 100
-"""Mappings and lists within each other: far more than any Kubernetes object has."""
+"""Nesting of mappings and lists: far more than any Kubernetes object has."""
 LARGEST = 4 << 20
-"""Characters, where nothing less is said: more than any Kubernetes object has."""
+"""Characters, unless a caller allows fewer: more than any Kubernetes object has."""
 MOST_VALUES = 1_000_000
 """Once the aliases are written out."""
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -17,11 +17,11 @@ _SURPRISES = (ValueError, LookupError, ArithmeticError, TypeError, AttributeErro
 
 
 class InvalidYaml(ValueError):
-    """A text is no YAML, or more of it than is taken; its message has no line ends."""
+    """A text is not YAML, or exceeds the bounds; the message is a single line."""
 
 
 def documents(text: str, largest: int = LARGEST) -> list[Any]:
-    """Every document, those that say nothing too, of a text of at most so many characters. Raises Unreadable."""
+    """Every document, empty ones too, of a text of at most `largest` characters. Raises InvalidYaml."""
     if len(text) > largest:
         raise InvalidYaml(f"it has {len(text)} characters: at most {largest} are read")
     try:
@@ -38,7 +38,7 @@ def documents(text: str, largest: int = LARGEST) -> list[Any]:
 
 
 def document(text: str, largest: int = LARGEST) -> Any:  # noqa: ANN401 - whatever somebody wrote
-    """The only document of a text; None where it says nothing. Raises Unreadable."""
+    """The only document of a text; None if it is empty. Raises InvalidYaml."""
     found = documents(text, largest)
     if len(found) > 1:
         raise InvalidYaml(f"it holds {len(found)} documents: one is read")

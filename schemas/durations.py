@@ -1,14 +1,14 @@
-"""Durations are written as Go and Kubernetes write them ("90s", "1h30m"), and read here alone."""
+"""Reads and writes durations as Go and Kubernetes write them ("90s", "1h30m")."""
 
 import re
 from datetime import timedelta
 from decimal import Decimal
 
 PATTERN = r"^([0-9]{1,9}(\.[0-9]{1,6})?(h|m|s|ms))+$"
-"""What `parse` takes, as a regular expression that Go, Python and Rust read alike."""
+"""What `parse` accepts, as a regular expression that Go, Python and Rust read alike."""
 
 LONGEST = timedelta(days=3650)
-"""Ten years: whatever it is added to stays a date."""
+"""Ten years; added to any date it stays a valid date."""
 
 _WHOLE = re.compile(PATTERN.replace("^", r"\A").replace("$", r"\Z"))
 _PART = re.compile(r"([0-9.]+)(h|ms|m|s)")

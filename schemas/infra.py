@@ -1,4 +1,4 @@
-"""What the objects of a back end show of a cluster."""
+"""What a back end's objects show of a cluster."""
 
 from schemas.registry import level
 from schemas.wire import WireStruct
@@ -6,38 +6,38 @@ from schemas.wire import WireStruct
 
 @level("observed.infra.{tenant}.{backend}.{object}", owner="gateway")
 class InfraSeen(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the back end's object for one attempt shows now."""
+    """The current status of the back end's object for one attempt."""
 
     cluster: str
     uid: str
-    """The cluster's incarnation, read off the object's labels."""
+    """The cluster's incarnation, from the object's labels."""
     attempt: int
     backend: str = ""
-    """Whose object it is."""
+    """The back end that owns the object."""
     adopted: str = ""  # the object's name, where it was not made for the attempt
     present: bool = True
     reachable: bool = False
-    """Its API answers and its kubeconfig is there."""
+    """Its API answers and its kubeconfig exists."""
     deleting: bool = False
     """It is being deleted."""
     endpoint: str = ""
-    """The URL of its API server, where the back end's object tells it."""
+    """The URL of its API server, if the back end's object has it."""
     failure: str = ""
-    """A reason, once the attempt can come to nothing."""
+    """The reason once the attempt has failed; empty otherwise."""
     zoneless: bool = False
-    """No zone was asked for: what it fails for is so in all of the region."""
+    """No zone was requested: a failure holds for the whole region."""
     kubeconfig: str = ""
-    """The Secret that opens it, where it stood before and was lent; empty: one of the object's own name."""
+    """The Secret with the kubeconfig of a lent cluster; empty: the Secret named after the object."""
     credential: str = ""
-    """The Credential that must name that Secret; empty: nothing is lent."""
+    """The Credential that must name that Secret; empty: the cluster is not lent."""
     message: str = ""
-    """What the back end says of its progress, for people."""
+    """The back end's message about its progress, for people."""
 
 
 class Remains(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of a cluster that has no history: it was lost, or never was."""
+    """What exists of a cluster without history: the history was lost, or never existed."""
 
     found: tuple[InfraSeen, ...] = ()
-    """The back ends' objects that bear its marks, and are not being deleted."""
+    """The back ends' objects with its labels that are not being deleted."""
     ended: str = ""
-    """Why it is over, as its Colony's status tells; empty: the status shows no end."""
+    """Why it ended, from its Colony's status; empty: the status shows no end."""

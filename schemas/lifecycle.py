@@ -1,4 +1,4 @@
-"""Which state may follow which is said once per entity, so that code, tests and diagrams cannot disagree."""
+"""The lifecycle of an entity: which state may follow which, for code, tests and diagrams."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,23 +12,23 @@ LifecycleState = type[Struct]
 
 @dataclass(frozen=True)
 class Lifecycle:
-    """The life of one kind of entity: its states, in the order they are usually met."""
+    """The lifecycle of one kind of entity: its states in the order they usually occur."""
 
     domain: str
     """The first token of its subjects, e.g. ``cluster``."""
     leads_to: Mapping[LifecycleState | None, tuple[LifecycleState, ...]]
-    """What each state may turn into; ``None`` is an entity that is not yet there."""
+    """The states that may follow each state; ``None``: the entity does not exist yet."""
     ends: tuple[LifecycleState, ...] = ()
-    """Where it ends; not said: what `leads_to` lets one guess, which is too much where a life can begin late."""
+    """Terminal states; empty: derived from `leads_to`, which finds too many if a life can begin late."""
 
     @property
     def first(self) -> tuple[LifecycleState, ...]:
-        """How an entity can begin."""
+        """The states in which an entity can begin."""
         return self.leads_to.get(None, ())
 
     @property
     def states(self) -> tuple[LifecycleState, ...]:
-        """Every state that is named, each once, in the order of the declaration."""
+        """Every state once, in the order of the declaration."""
         followed = (state for following in self.leads_to.values() for state in following)
         return tuple(dict.fromkeys(state for state in (*self.leads_to, *followed) if state))
 

@@ -1,4 +1,4 @@
-"""What is known of the market beyond its offers, so that old prices and sold-out places are seen for what they are."""
+"""Levels about the market beside its offers: price catalogs and recent refusals."""
 
 from datetime import datetime
 
@@ -17,13 +17,13 @@ class CatalogSeen(Level, frozen=True, kw_only=True):
     cloud: str
     offers: int = 0
     refused: int = 0
-    """Rows that were left out."""
+    """Number of invalid rows that were left out."""
     digest: str = ""
-    """Of the text that was read last and could be used."""
+    """Digest of the last usable text."""
 
 
 class CapacityRefusal(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
-    """One kind of machine that a cloud did not give when it was asked for."""
+    """A machine type that a cloud refused when it was requested."""
 
     reason: str
     """NoCapacity, Quota, or Interrupted: spot machines that were taken away."""
@@ -33,12 +33,12 @@ class CapacityRefusal(WireStruct, frozen=True, kw_only=True, omit_defaults=True)
     spot: bool = False
     at: datetime
     attempt: str
-    """Whose: ``<uid of the cluster's incarnation>/<number>`` (``/<interruption>``); told twice, it counts once."""
+    """``<uid of the cluster's incarnation>/<number>`` (``/<interruption>``); duplicates count once."""
 
 
 @level("inventory.capacity.{cloud}.{region}", owner=OWNER)
 class CapacitySeen(WireStruct, frozen=True, kw_only=True):
-    """Where one region had no room lately; what it weighs now is half of that `half_life_seconds` ago."""
+    """Recent refusals of one region; a refusal's weight halves every `halfLifeSeconds`."""
 
     schema_version: int = 1
     cloud: str

@@ -1,4 +1,4 @@
-"""Where a cluster goes: what is offered, what is bought, what is tried."""
+"""Placements: the machines bought for a cluster's pools, and the attempts to launch on them."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,16 +10,16 @@ from schemas.wish import own_name
 
 
 class NodeGroup(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an autoscaler knows of a pool whose size it sets."""
+    """Bounds and node size of a pool that an autoscaler scales."""
 
     least: int
     """Nodes."""
     most: int
     """Nodes."""
     cpu: float = 0.0
-    """vCPUs of a node; 0: not known."""
+    """vCPUs of a node; 0: unknown."""
     memory_gib: float = 0.0
-    """Of a node (GiB); 0: not known."""
+    """Memory of a node (GiB); 0: unknown."""
 
 
 class Lot(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
@@ -35,23 +35,23 @@ class Lot(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """USD, one node."""
     spot: bool
     extra: int = 0
-    """Nodes beside these that somebody else added: they are paid, and nobody here asked for them."""
+    """Further nodes that somebody else added: they cost money, but alate did not request them."""
     group: NodeGroup | None = None
-    """None: it has the nodes that are asked of its back end; else so many as were counted last."""
+    """None: it has the requested nodes; otherwise an autoscaler sets them, and `nodes` is the last count."""
 
     @property
     def least(self) -> int:
-        """So many nodes are enough."""
+        """The fewest nodes that are enough."""
         return self.group.least if self.group else self.nodes
 
     @property
     def most(self) -> int:
-        """So many nodes it may come to without anyone asking us."""
+        """The most nodes that an autoscaler may scale it to."""
         return max(self.nodes, self.group.most) if self.group else self.nodes
 
 
 class Paid(Protocol):
-    """What of a lot its price is made of; see `Lot`."""
+    """The fields of a lot that its price depends on; see `Lot`."""
 
     @property
     def price_per_hour(self) -> float: ...
@@ -62,18 +62,18 @@ class Paid(Protocol):
 
 
 def price(lots: Iterable[Paid], control_plane_per_hour: float) -> float:
-    """USD per hour of a whole cluster: all its nodes, whoever asked for them, and its control plane."""
+    """USD per hour of a whole cluster: all its nodes, requested or not, and its control plane."""
     return round(sum([lot.price_per_hour * (lot.nodes + lot.extra) for lot in lots], control_plane_per_hour), 6)
 
 
 class Placement(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a cluster goes: one cloud, one region, one lot a pool."""
+    """Where a cluster runs: one cloud, one region, one lot per pool."""
 
     cloud: str
     region: str
     lots: tuple[Lot, ...]
     control_plane_per_hour: float = 0.0
-    """USD: it is paid as long as the cluster stands, while it hibernates, too."""
+    """USD per hour; it is paid as long as the cluster exists, also while it hibernates."""
 
     @property
     def nodes(self) -> int:
@@ -87,29 +87,29 @@ class Placement(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def price_per_hour(self) -> float:
-        """USD, the whole cluster."""
+        """USD per hour, the whole cluster."""
         return price(self.lots, self.control_plane_per_hour)
 
     @property
     def most_per_hour(self) -> float:
-        """USD, the whole cluster at the largest size it may come to without anyone asking us."""
+        """USD per hour, the whole cluster at the largest size that an autoscaler may reach."""
         return round(sum([lot.price_per_hour * lot.most for lot in self.lots], self.control_plane_per_hour), 6)
 
 
 class Attempt(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
-    """One try to found the cluster on one placement; numbered from 1, so that its objects have names of their own."""
+    """One try to launch the cluster on one placement; the number, from 1, is part of its objects' names."""
 
     number: int
     placement: Placement
     reason: str = ""
-    """Why it came to nothing; empty while it may come to something."""
+    """Why it failed; empty while it has not."""
     message: str = ""
     failed_at: datetime = EPOCH
-    """When that was known."""
+    """When the failure was known."""
     backend: str = ""
-    """Which back end has its objects; empty: the one that its wish names."""
+    """The back end that has its objects; empty: the one that the wish names."""
     adopts: str = ""
-    """The object that others made, and that is taken in; empty: one is made, under a name of its own."""
+    """The existing object that is adopted; empty: alate creates one."""
 
     def object_name(self, cluster: str) -> str:
         """The name of the back end's object, and the stem of its kubeconfig Secret."""
@@ -117,10 +117,10 @@ class Attempt(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Ranked(WireStruct, frozen=True):
-    """What the market offers now: the placements that satisfy the need, best first; why none, if none."""
+    """Answer: the placements that satisfy the need, best first; if none, why."""
 
     placements: tuple[Placement, ...]
     reason: str = ""
     message: str = ""
     adopts: str = ""
-    """What others made, where that was looked at instead of the market."""
+    """The existing object that was looked at instead of the market; empty: none."""

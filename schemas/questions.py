@@ -1,15 +1,15 @@
-"""What can be asked of the inventory over the bus, and how it answers."""
+"""The inventory's queries over the bus and over HTTP, and their answers."""
 
 import msgspec
 
 from schemas.wire import WireStruct
 
 LIMIT = 1000
-"""Items an answer has at most."""
+"""The most items in one answer."""
 
 
 class InventoryQuery(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A question: JSON with any of these; what is left out leaves nothing out of the answer."""
+    """A query: JSON with any of these fields; a field that is left out filters nothing."""
 
     tenant: str | None = None
     cluster: str | None = None
@@ -21,18 +21,18 @@ class InventoryQuery(WireStruct, frozen=True, kw_only=True, forbid_unknown_field
     max_price: float | None = None
     """USD per hour, one machine; with `spot` it is the spot price that counts."""
     spot: bool = False
-    """Only what can be had as spot."""
+    """Only machines that are offered as spot."""
     offset: int = 0
-    """How many items to pass over: those of earlier answers."""
+    """How many items to skip: those of earlier answers."""
     limit: int = 100
-    """How many items to give, 1 to `LIMIT`; fewer if they are large."""
+    """The most items to return, 1 to 1000; fewer if they are large."""
 
 
 class InventoryAnswer(WireStruct, frozen=True, kw_only=True):
-    """An answer; what `alate get … -o json` shows of each item."""
+    """An answer; its items are what `alate get … -o json` shows."""
 
     items: tuple[msgspec.Raw, ...]
     total: int
-    """How many there are to be had."""
+    """How many items match."""
     remaining: int
-    """How many come after these: ask again with a larger offset."""
+    """How many matching items come after these: ask again with a larger offset."""

@@ -1,4 +1,4 @@
-"""Every message is declared once, here: its subject, its owner, its type; a duplicate fails at import."""
+"""Declares every message once: its subject, its owner, its type; a duplicate fails at import."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ S = TypeVar("S", bound=StructType)
 
 
 class Stream(StrEnum):
-    """The streams a message can live in; what each keeps is in `events.streams`."""
+    """The streams that store messages; `events.streams` has their retention."""
 
     EVENTS = "EVENTS"
     LEVELS = "LEVELS"
@@ -26,7 +26,7 @@ class Stream(StrEnum):
 
 @dataclass(frozen=True)
 class Declaration:
-    """One message: what it is called, where it travels, who alone may say it, and its shape."""
+    """One message: its type, its subject, its only publisher, and its struct."""
 
     type: str
     """CloudEvents type, e.g. ``dev.alate.cluster.ready``."""
@@ -34,7 +34,7 @@ class Declaration:
     """Template, e.g. ``cluster.ready.{tenant}.{cluster}``."""
     stream: Stream
     owner: str
-    """The one service that says it; ``anyone`` for intake."""
+    """The only service that publishes it; ``anyone`` for intake."""
     struct: StructType
     aliases: tuple[str, ...] = ()
     """Further subjects of the same message."""

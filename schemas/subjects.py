@@ -1,4 +1,4 @@
-"""Subjects are written and read here alone, so that every compare-and-swap names the right history."""
+"""Writes and reads subjects, so that every compare-and-swap names the right history."""
 
 import re
 from collections.abc import Callable

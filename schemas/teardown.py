@@ -1,4 +1,4 @@
-"""What is said of a cluster's end: when it is due, how far it is, and the proof that nothing is left."""
+"""States of a cluster's teardown: its limits, its steps, and the proof that nothing is left."""
 
 from datetime import datetime, timedelta
 
@@ -10,11 +10,11 @@ from schemas.wish import Wish
 
 OWNER = "teardown"
 UNHEARD_LIMIT = timedelta(minutes=2)
-"""How long a cluster's API that never answered is waited for: one that is restarted or moved is back by then."""
+"""How long to wait for a cluster's API that never answers: a restarted one is back by then."""
 
 
 class Skipped(WireStruct, frozen=True, kw_only=True):
-    """A step in the cluster that was given up, so that its machines are not paid for any longer."""
+    """A step in the cluster that was skipped, so that its machines do not cost longer."""
 
     step: str
     """``Draining`` or ``Cleaning``."""
@@ -25,48 +25,48 @@ class Skipped(WireStruct, frozen=True, kw_only=True):
 
 
 class TeardownState(State, frozen=True, kw_only=True):
-    """What all states of a teardown know."""
+    """Fields that all states of a teardown have."""
 
     wish: Wish
     kubeconfig: str = ""
-    """Name of the Secret; empty while the cluster's API was never up: nothing in it needs cleaning."""
+    """Name of the Secret with the kubeconfig; empty if the cluster's API never answered: nothing to clean."""
     lent: bool = False
-    """It stands on, with what others have in it."""
+    """The cluster is lent and is kept, with what others have in it."""
     ready_since: datetime | None = None
     """When it was first ready."""
     idle_since: datetime | None = None
     as_of: datetime = EPOCH
-    """Since when the cluster is what this follows: what it said before is no news."""
+    """Time of the cluster state that this follows; older states of the cluster are ignored."""
     skipped: tuple[Skipped, ...] = ()
-    """What was given up, or lost, before it could be cleaned."""
+    """Steps that were skipped, and clusters that were lost before they could be cleaned."""
 
 
 @state("teardown", "armed", owner=OWNER)
 class Armed(TeardownState, frozen=True, kw_only=True):
-    """Its limits are watched."""
+    """The cluster's limits are watched."""
 
 
 @state("teardown", "warned", owner=OWNER)
 class Warned(TeardownState, frozen=True, kw_only=True):
-    """A limit is about to be reached: at `until` it goes, unless something changes."""
+    """A limit is about to be reached: the cluster is deleted at `until`, unless something changes."""
 
     reason: str
     until: datetime
 
 
 class Ending(TeardownState, frozen=True, kw_only=True):
-    """What is known once the end has begun."""
+    """Fields of states once the teardown has begun."""
 
     reason: str
     """``Deleted``, ``TimeToLive`` or ``Idle``."""
     began: datetime = EPOCH
     """When the end began."""
     deadline: datetime
-    """When this step is given up; one that cannot be is stuck then."""
+    """When this step is skipped; a step that cannot be skipped is stuck then."""
     unreachable: bool = False
-    """The cluster's API was asked, and has not answered once since the end began."""
+    """The cluster's API has not answered once since the end began."""
     blocked: str = ""
-    """What this step waits for, one sentence for people as last seen; empty while nothing is known to block it."""
+    """What this step waits for, one sentence for people; empty while nothing is known to block it."""
 
     @property
     def ends_at(self) -> datetime:
@@ -76,32 +76,32 @@ class Ending(TeardownState, frozen=True, kw_only=True):
 
 @state("teardown", "draining", owner=OWNER)
 class Draining(Ending, frozen=True, kw_only=True):
-    """Its workloads are being stopped."""
+    """The cluster's workloads are being stopped."""
 
 
 @state("teardown", "cleaning", owner=OWNER)
 class Cleaning(Ending, frozen=True, kw_only=True):
-    """Its add-ons, load balancers and volumes are being withdrawn."""
+    """The cluster's add-ons, load balancers and volumes are being deleted."""
 
     addons: tuple[str, ...]
-    """Those not yet withdrawn."""
+    """Add-ons that are not withdrawn yet."""
     swept: bool = False
-    """Load balancers and volumes are gone."""
+    """Load balancers and volumes are deleted."""
 
 
 @state("teardown", "releasing", owner=OWNER)
 class TeardownReleasing(Ending, frozen=True, kw_only=True):
-    """Its machines are being given back."""
+    """The cluster's machines are being released."""
 
 
 @state("teardown", "verifying", owner=OWNER)
 class Verifying(Ending, frozen=True, kw_only=True):
-    """It is looked for what may be left."""
+    """The teardown looks for anything that is left."""
 
 
 @state("teardown", "gone", owner=OWNER)
 class Gone(TeardownState, frozen=True, kw_only=True):
-    """Nothing is left but what `skipped` names, and this is the proof."""
+    """Nothing is left but what `skipped` names; `proof` has the counts."""
 
     reason: str
     proof: dict[str, int]
@@ -109,13 +109,13 @@ class Gone(TeardownState, frozen=True, kw_only=True):
 
     @property
     def needed(self) -> bool:
-        """The same proof lets the cluster be founded again as long as its Colony stands."""
+        """The proof is needed as long as its Colony exists: it lets the cluster be created again."""
         return not self.wish.deleting
 
 
 @state("teardown", "stuck", owner=OWNER)
 class Stuck(Ending, frozen=True, kw_only=True):
-    """A step that cannot be skipped has taken too long: people are told, and it is tried again now and then."""
+    """A step that cannot be skipped has taken too long: it is reported, and retried from time to time."""
 
     step: str
     """``TeardownReleasing`` or ``Verifying``."""
@@ -140,25 +140,25 @@ LIFECYCLE = Lifecycle(
 
 
 class Blocked(WireStruct, frozen=True):
-    """A step waits for something."""
+    """Answer: a step waits for something."""
 
     step: str
     what: str
-    """One sentence for people, the same as long as it waits for the same."""
+    """What it waits for, one sentence for people; the same sentence as long as it is the same cause."""
     reachable: bool = True
     """The cluster's API has answered."""
 
 
 class Drained(WireStruct, frozen=True):
-    """Nothing that holds accelerators runs any more."""
+    """Answer: no pod that holds accelerators runs any more."""
 
 
 class CleanedUp(WireStruct, frozen=True):
-    """No load balancer and no volume of the cluster is left at the cloud."""
+    """Answer: no load balancer and no volume of the cluster is left at the cloud."""
 
 
 class Audited(WireStruct, frozen=True):
-    """What was looked for, and how much of it was found."""
+    """Answer: what was looked for, and how much of it was found."""
 
     found: dict[str, int]
 
@@ -169,21 +169,21 @@ class Audited(WireStruct, frozen=True):
 
 
 class Drain(WireStruct, frozen=True):
-    """Asks that nothing that holds accelerators runs in the cluster."""
+    """Command: stop everything that holds accelerators in the cluster."""
 
     tenant: str
     kubeconfig: str
 
 
 class CleanUp(WireStruct, frozen=True):
-    """Asks that the cluster has no load balancers and volumes."""
+    """Command: delete the cluster's load balancers and volumes."""
 
     tenant: str
     kubeconfig: str
 
 
 class CountAddons(WireStruct, frozen=True):
-    """Asks which of the cluster's add-ons are withdrawn already."""
+    """Command: find out which of the cluster's add-ons are withdrawn."""
 
     tenant: str
     cluster: str
@@ -192,7 +192,7 @@ class CountAddons(WireStruct, frozen=True):
 
 
 class AuditCluster(WireStruct, frozen=True):
-    """Asks what is left of the cluster."""
+    """Command: count what is left of the cluster."""
 
     wish: Wish
     uid: str

@@ -20,3 +20,12 @@ class WireStruct(msgspec.Struct, frozen=True, rename=wire_name):
     def but(self, **fields: Any) -> Self:  # noqa: ANN401 - the struct's own fields
         """The same with other values in these fields; TypeError for a field that it does not have."""
         return msgspec.structs.replace(self, **fields)
+
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""No JSON or not what it should be; text that is no UTF-8; brackets without end."""
+
+
+def why(error: Exception) -> str:
+    """What is wrong with the bytes; a decoder only says that it could go no deeper itself."""
+    return "it is nested too deep to be read" if isinstance(error, RecursionError) else str(error)

@@ -1,4 +1,4 @@
-"""What people write, as Kubernetes kinds: one row here is one CustomResourceDefinition."""
+"""The custom resources, Colony and Trigger: one row here is one CustomResourceDefinition."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -97,11 +97,11 @@ TRIGGER = Crd(
 )
 
 CRDS = (COLONY, TRIGGER)
-"""Every kind of ours."""
+"""Every custom resource of alate."""
 
 
 def read_colony(written: Mapping[str, object]) -> Colony:
-    """Read a Colony as a person or the API server gives it. Raises `InvalidResource`, one sentence per mistake."""
+    """Read a Colony from a file or the API server. Raises `InvalidResource`, one sentence per mistake."""
     return read(Colony, written)
 
 
@@ -111,5 +111,5 @@ def manifest() -> dict[str, Any]:
 
 
 def read_trigger(written: Mapping[str, object]) -> Trigger:
-    """Read a Trigger as a person or the API server gives it. Raises `InvalidResource`, one sentence per mistake."""
+    """Read a Trigger from a file or the API server. Raises `InvalidResource`, one sentence per mistake."""
     return read(Trigger, written)

@@ -1,4 +1,4 @@
-"""A Colony is what people write: clusters that belong together, what each may cost, how long it may live."""
+"""The Colony's spec: clusters that belong together, what each may cost, how long it may live."""
 
 from typing import Annotated, Literal
 
@@ -23,7 +23,7 @@ from schemas.crds.status import ColonyStatus
 from schemas.wish import OnRelease, ScaledBy, Spot, cluster_name
 
 LONGEST_NAME = 50
-"""Of Colony and cluster together: objects made for it add a suffix, and a label of Kubernetes has 63."""
+"""The most characters of Colony and cluster together: objects add a suffix, and a Kubernetes label has 63."""
 
 
 class PoolSpec(CrdModel):
@@ -34,31 +34,31 @@ class PoolSpec(CrdModel):
     accelerator: Accelerator
     """Which accelerator, e.g. H100."""
     accelerators_per_node: Annotated[int, Field(ge=1, le=16)]
-    """How many of them each node holds."""
+    """How many accelerators each node has."""
     nodes: Annotated[int, Field(ge=1, le=1024)]
-    """How many nodes; with minNodes or maxNodes, how many at first."""
+    """Number of nodes; with minNodes or maxNodes, the number at first."""
     min_nodes: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """When no accelerator of the cluster was used for ten minutes, so many are left; not said: as many as nodes."""
+    """The fewest nodes, left when no accelerator was used for ten minutes; default: nodes."""
     max_nodes: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """When pods find no node for the accelerators they ask for, up to so many; not said: as many as nodes."""
+    """The most nodes, added when pods find no node for the accelerators they request; default: nodes."""
     spot: Annotated[Spot, Field(strict=False)] = Spot.PREFERRED
-    """Whether machines will do that the cloud may take back."""
+    """Whether to use spot machines, which the cloud may take back: never, preferred or only."""
     cpu: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """At least so many vCPUs a node."""
+    """At least so many vCPUs per node."""
     memory_gib: Annotated[int, Field(ge=1, le=65536)] | None = Field(None, alias="memoryGiB")
-    """At least so much memory a node (GiB)."""
+    """At least so much memory per node (GiB)."""
     pod_cpu: Annotated[float, Field(gt=0, le=1024)] | None = None
-    """At least so many cores of each node for pods: what the system and its daemons leave, as far as can be told."""
+    """At least so many cores of each node for pods, after the system and its daemons, as far as known."""
     pod_memory_gib: Annotated[float, Field(gt=0, le=65536)] | None = Field(None, alias="podMemoryGiB")
     """At least so much memory of each node for pods (GiB)."""
     disk_gib: Annotated[int, Field(ge=1, le=65536)] | None = Field(None, alias="diskGiB")
-    """At least so much disk a node (GiB)."""
+    """At least so much disk per node (GiB)."""
     zones: Distinct = Field(default_factory=list)
-    """Only in these zones; none named: any."""
+    """Only in these zones; default: any."""
     labels: LabelMap = Field(default_factory=dict)
-    """Labels its nodes bear from the start."""
+    """Labels of its nodes from the start."""
     taints: Annotated[list[TaintSpec], Field(max_length=16), ListMap("key")] = Field(default_factory=list)
-    """Taints its nodes bear from the start."""
+    """Taints of its nodes from the start."""
 
     @model_validator(mode="after")
     def _between(self) -> "PoolSpec":
@@ -75,7 +75,7 @@ class PoolSpec(CrdModel):
 
 
 class AddonSpec(CrdModel):
-    """What is put on the cluster before it is handed over."""
+    """An add-on: Kubernetes objects that are applied to the cluster before it is ready."""
 
     name: Label
     """Its name within the cluster."""
@@ -84,59 +84,59 @@ class AddonSpec(CrdModel):
 
 
 class AdoptSpec(CrdModel):
-    """A cluster that stands already."""
+    """An existing cluster that is adopted."""
 
     name: Label
-    """The ClusterDeployment (k0rdent) or Cluster (capi) in the Colony's namespace; it is never made anew."""
+    """The ClusterDeployment (k0rdent) or Cluster (capi) in the Colony's namespace; it is never created again."""
     on_release: Annotated[OnRelease, Field(strict=False)] = OnRelease.KEEP
-    """What becomes of it when it is asked for no more: kept as it is for those who made it, or deleted."""
+    """What happens to it when it is no longer asked for: keep or delete."""
     node_price_per_hour: Annotated[float, Field(ge=0)] | None = None
-    """What a node of it costs (USD per hour); not said: what the catalogs ask for such a machine."""
+    """Price of one node (USD per hour); default: the catalogs' price of such a machine."""
 
 
 class ClusterSpec(CrdModel):
-    """One cluster: what it is made of, where it may be, what it may cost, how long it may live."""
+    """One cluster: its machines, where it may run, what it may cost, how long it may live."""
 
     name: Label
     """Its name within the Colony; with the Colony's name and a hyphen at most 50 characters."""
     pools: Annotated[list[PoolSpec], Field(min_length=1, max_length=10), ListMap()]
-    """What it is made of."""
+    """Its pools of nodes."""
     clouds: Distinct = Field(default_factory=list)
-    """Only these clouds; none named: any."""
+    """Only these clouds; default: any."""
     regions: Distinct = Field(default_factory=list)
-    """Only these regions; none named: any."""
+    """Only these regions; default: any."""
     residency: Places = Field(default_factory=list)
     """Only in these countries (such as DE) or jurisdictions (EU, EEA); a region of an unknown country is in none."""
     max_price_per_hour: Annotated[float, Field(gt=0)] | None = None
     """Wait rather than pay more (USD per hour for the whole cluster)."""
     kubernetes_version: Annotated[str, Field(max_length=63, pattern=r"^v1\.[0-9]+\.[0-9]+$")] = "v1.34.0"
-    """Which Kubernetes, e.g. v1.34.0; k0rdent's templates may differ in the patch, a named one in all of it."""
+    """The Kubernetes version, e.g. v1.34.0; k0rdent's templates may have another patch, a named one any version."""
     network: NetworkSpec | None = None
-    """Which addresses it gives out; not said: those of its template."""
+    """Address ranges of its pods and Services; default: those of its template."""
     backend: Label | None = None
-    """What founds it, such as capi or k0rdent; not said: what this installation uses."""
+    """The back end that creates it, capi or k0rdent; default: the installation's."""
     template: Annotated[str, Field(min_length=1, max_length=253)] | None = None
     """The ClusterTemplate (k0rdent), or the ConfigMap that holds the manifests (capi)."""
     time_to_live: PositiveDuration | None = None
-    """It goes so long after it was first ready."""
+    """Delete it this long after it was first ready; default: never."""
     idle_after: PositiveDuration | None = None
-    """It goes when no accelerator was in use for so long."""
+    """Delete it when no accelerator was in use for this long; default: never."""
     warn_before: Duration = Field("5m", validate_default=True)
-    """How long before its end that is said."""
+    """How long before its end a warning is published."""
     drain_timeout: Duration = Field("5m", validate_default=True)
-    """Once it goes: how long its work may take to end; then its machines are given back all the same."""
+    """How long its workloads may take to end when it is deleted; then its machines are released all the same."""
     clean_timeout: Duration = Field("5m", validate_default=True)
-    """The same, of its add-ons, load balancers and volumes; the status then says what may be left of them."""
+    """How long deleting its add-ons, load balancers and volumes may take; the status then says what may be left."""
     asked_at: Timestamp | None = None
-    """Once its own end has come (timeToLive, idleAfter), another edit founds nothing: a later time here founds it."""
+    """A later time here creates it again after it ended by timeToLive or idleAfter; other edits do not."""
     hibernate: bool = False
-    """Give the machines of all pools back, and keep the rest; they come back when this is false again."""
+    """Release the machines of all pools and keep the rest; false brings them back."""
     scaled_by: Annotated[ScaledBy, Field(strict=False)] = ScaledBy.ALATE
-    """Who sets the nodes between minNodes and maxNodes: alate, or the cluster autoscaler of Cluster API (capi)."""
+    """Who sets the number of nodes between minNodes and maxNodes: alate, or Cluster API's cluster autoscaler (capi)."""
     adopt: AdoptSpec | None = None
-    """Take in a cluster that stands already instead of founding one; its pools are written as they are."""
+    """Adopt an existing cluster instead of creating one; its pools are written as they are."""
     addons: Annotated[list[AddonSpec], Field(max_length=64), ListMap()] = Field(default_factory=list)
-    """What is put on it before it is handed over."""
+    """Add-ons that are applied before it is ready."""
 
     @model_validator(mode="after")
     def _as_it_stands(self) -> "ClusterSpec":
@@ -146,7 +146,7 @@ class ClusterSpec(CrdModel):
 
     @model_validator(mode="after")
     def _one_elastic_of_a_kind(self) -> "ClusterSpec":
-        """Which of two pools of the same accelerator should grow for a pod would be a guess."""
+        """Refuse two elastic pools of one accelerator: which of them should grow for a pod would be a guess."""
         follows = self.scaled_by is ScaledBy.ALATE
         kinds = [pool.accelerator for pool in self.pools if pool.elastic and follows]
         if twice := [kind for kind in dict.fromkeys(kinds) if kinds.count(kind) > 1]:
@@ -155,7 +155,7 @@ class ClusterSpec(CrdModel):
 
     @model_validator(mode="after")
     def _autoscaled(self) -> "ClusterSpec":
-        """What would be undone by the autoscaler, or not be known to it, is not promised."""
+        """Refuse what the autoscaler would undo or would not know."""
         if self.scaled_by is ScaledBy.ALATE:
             return self
         if self.hibernate or self.adopt:
@@ -173,16 +173,16 @@ class ClusterSpec(CrdModel):
 
 
 class ColonySpec(CrdModel):
-    """The clusters that are wanted."""
+    """The desired clusters."""
 
     clusters: Annotated[list[ClusterSpec], Field(min_length=1, max_length=32), ListMap()]
-    """Each comes and goes on its own."""
+    """The clusters; each is created and deleted on its own."""
     commit: Annotated[str, Field(max_length=512, pattern=COMMIT)] | None = None
-    """The commit whose status shall tell how the clusters stand, such as github:acme/models@<its whole hash>."""
+    """The commit whose status shows the clusters' state, such as github:acme/models@<full hash>."""
 
 
 class Metadata(CrdModel):
-    """What of an object's metadata is of interest here."""
+    """The fields of an object's metadata that alate reads."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -196,15 +196,15 @@ class Metadata(CrdModel):
 
 
 class Colony(CrdModel):
-    """Clusters that belong together, founded where accelerators are cheapest, gone when they are done."""
+    """Clusters that belong together, created where accelerators are cheapest and deleted when they are done."""
 
     api_version: Literal["alate.dev/v1alpha1"] = "alate.dev/v1alpha1"
     kind: Literal["Colony"] = "Colony"
     metadata: Metadata
     spec: ColonySpec
-    """What is wanted."""
+    """The desired state."""
     status: ColonyStatus | None = None
-    """What is there."""
+    """The current state."""
 
     @model_validator(mode="after")
     def _short_enough(self) -> "Colony":
@@ -219,7 +219,7 @@ class Colony(CrdModel):
 
     @model_validator(mode="after")
     def _of_others(self) -> "Colony":
-        """What bears the name of a try of ours would be taken for one."""
+        """Refuse adopting an object whose name could be one of alate's own attempts."""
         for place, cluster in enumerate(self.spec.clusters):
             stem, _, number = cluster.adopt.name.rpartition("-") if cluster.adopt else ("", "", "")
             if stem == cluster_name(self.metadata.name, cluster.name) and number.isdigit():

@@ -1,4 +1,4 @@
-"""Bad input gets one clear sentence per mistake: where it is, what it says, what would be right."""
+"""Reads custom resources and says what is invalid: one sentence per mistake with place, value and what is right."""
 
 import json
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from schemas.crds.nodes import QUALIFIED, VALUE
 M = TypeVar("M", bound=BaseModel)
 
 _MOST = 10
-"""More mistakes than this are counted, not told: nobody reads them, and a status has to hold them."""
+"""The most mistakes that are listed; further ones are counted, as a status has to hold them."""
 
 OF_A_KEY = "[key]"
-"""How pydantic marks the place of a mistake in a mapping's key, which names itself."""
+"""Pydantic's mark for a mistake in a mapping's key; the key itself is in the path already."""
 
 _WIDEST = 60
 """Characters of a value that are shown."""
@@ -46,7 +46,7 @@ _RIGHT: Mapping[str, str] = {
     "value_error": "{error}",
     "datetime_from_date_parsing": "must be a time such as 2026-01-31T12:00:00Z",
 }
-"""What would be right, by pydantic's name of the mistake; what is not here is told in pydantic's words."""
+"""What would be right, by pydantic's error type; other errors keep pydantic's message."""
 
 _SHAPES: Mapping[str, str] = {
     LABEL: "must be lower-case letters, digits and hyphens, beginning and ending with a letter or digit",
@@ -56,11 +56,11 @@ _SHAPES: Mapping[str, str] = {
     COMMIT: "must be github: or gitlab:, the repository, @ and the commit's whole hash, such as github:acme/models@…",
     r"^v1\.[0-9]+\.[0-9]+$": "must be a Kubernetes version such as v1.34.0",
 }
-"""What a pattern asks for, in words."""
+"""What a pattern means, in words."""
 
 
 class InvalidResource(ValueError):
-    """What somebody wrote cannot be taken; the message says everything that is wrong with it."""
+    """A custom resource is invalid; the message has a sentence for each mistake."""
 
 
 def read(model: type[M], written: Mapping[str, object]) -> M:

@@ -1,4 +1,4 @@
-"""A CustomResourceDefinition is put together here, from a model with names and columns."""
+"""Builds a CustomResourceDefinition from a model, its names and its printer columns."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,7 @@ class CrdColumn:
 
 @dataclass(frozen=True)
 class Crd:
-    """A kind of ours: namespaced, with a status that only status writers change."""
+    """A custom resource: namespaced, with a status subresource."""
 
     kind: str
     plural: str
@@ -39,7 +39,7 @@ class Crd:
     doc: str
     columns: tuple[CrdColumn, ...]
     rules: tuple[CelRule, ...] = ()
-    """What an API server checks of the whole object, in CEL."""
+    """Validation rules of the whole object, in CEL."""
 
     @property
     def name(self) -> str:

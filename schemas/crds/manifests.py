@@ -1,4 +1,4 @@
-"""Add-ons are YAML that people paste, so what is wrong with it is said before a cluster is paid for."""
+"""Reads and checks the manifests of add-ons, so that mistakes show before a cluster is paid for."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What people write is read strictly, by the rules of the Kubernetes API: the parts all kinds share."""
+"""The base model of custom resources and the types of their fields, strict as the Kubernetes API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class CrdModel(BaseModel):
 
 @dataclass(frozen=True)
 class ListMap:
-    """Marks a list whose items are told apart by one field; two that share it are refused."""
+    """A list whose items have a key field; duplicate keys are refused."""
 
     key: str = "name"
 
@@ -129,7 +129,7 @@ Duration = Annotated[
 """A Go duration."""
 
 PositiveDuration = Annotated[Duration, AfterValidator(_some_time)]
-"""A duration that takes time."""
+"""A duration longer than zero."""
 
 Accelerator = Annotated[str, Field(min_length=1, max_length=63), AfterValidator(_known)]
 """The canonical name of an accelerator, read from any of its names."""

@@ -1,4 +1,4 @@
-"""A cluster's network is written as ranges of addresses, and ranges that no cluster could have are refused here."""
+"""Reads a cluster's address ranges and refuses ranges that no cluster could have."""
 
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated
@@ -32,16 +32,16 @@ Ranges = Annotated[
     Field(min_length=1, max_length=2, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
     AfterValidator(_one_of_a_family),
 ]
-"""One range, or one of each family: the first is what the cluster prefers."""
+"""One range, or one of each IP family: the cluster prefers the first."""
 
 
 class NetworkSpec(CrdModel):
-    """The addresses a cluster gives out."""
+    """A cluster's address ranges."""
 
     pods: Ranges
-    """To its pods, such as 10.244.0.0/16."""
+    """Addresses of its pods, such as 10.244.0.0/16."""
     services: Ranges
-    """To its Services, such as 10.96.0.0/12."""
+    """Addresses of its Services, such as 10.96.0.0/12."""
 
     @model_validator(mode="after")
     def _apart(self) -> "NetworkSpec":

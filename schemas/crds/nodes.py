@@ -1,4 +1,4 @@
-"""What a pool's nodes bear from the start is written as Kubernetes has it: labels, and taints."""
+"""Labels and taints of a pool's nodes, as Kubernetes writes them."""
 
 from typing import Annotated, Literal
 
@@ -25,15 +25,15 @@ LabelKey = Annotated[str, Field(min_length=1, max_length=317, pattern=QUALIFIED)
 LabelValue = Annotated[str, Field(max_length=63, pattern=VALUE)]
 """A label's value."""
 LabelMap = Annotated[dict[Annotated[LabelKey, AfterValidator(_free)], LabelValue], Field(max_length=32)]
-"""Labels that a node can give itself when it joins."""
+"""Labels that a node may set on itself when it joins."""
 
 
 class TaintSpec(CrdModel):
-    """Keeps pods away that do not tolerate it."""
+    """A taint: keeps away pods that do not tolerate it."""
 
     key: LabelKey
-    """Its name, such as example.com/gpu."""
+    """The taint's key, such as example.com/gpu."""
     value: LabelValue = ""
-    """Its value, if it has one."""
+    """The taint's value, if any."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
     """What it keeps away: new pods, new pods if possible, or running ones, too."""

@@ -1,9 +1,9 @@
-"""What of a Colony cannot change while a cluster runs, as rules in CEL that an API server checks before it writes.
+"""CEL rules by which an API server refuses changes of a Colony that a running cluster cannot follow.
 
-They say what `provisioning.lifecycle.immutable` says, as far as CEL can at the cost that an API server allows: each one
+They cover `provisioning.lifecycle.immutable` as far as CEL can at the cost that an API server allows: each rule
 compares two lists of 32 clusters, some of them two lists of 10 pools within. What depends on the market, or would cost
-more, is left to provisioning, which tells it in the condition Accepted. A Colony of which that is told already may be
-changed in any way: it has to be possible to set it back.
+more, is left to provisioning, which reports it in the condition Accepted. A Colony with Accepted=False may be changed
+in any way, so that it can be set back.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a Colony shows of its clusters, for `kubectl get`, `kubectl wait` and everything that reads status."""
+"""The Colony's status: what `kubectl get` and `kubectl wait` read."""
 
 from typing import Annotated, Literal
 
@@ -7,167 +7,167 @@ from pydantic import ConfigDict, Field
 from schemas.crds.model import CrdModel, ListMap, Timestamp
 
 ShortText = Annotated[str, Field(max_length=63)]
-"""What a name or a word has at most: an API server counts what its rules may cost by that."""
+"""A short text; the bound lets an API server limit the cost of validation rules."""
 
 
 class StatusModel(CrdModel):
-    """A part of the status: written by us alone, and read even where a newer release wrote it."""
+    """A part of the status: only alate writes it, and unknown fields are ignored when it is read."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 class ConditionStatus(StatusModel):
-    """One aspect of a Colony or a cluster, as Kubernetes conventions have it."""
+    """A condition of a Colony, a cluster or a Trigger, as Kubernetes conventions have it."""
 
     type: ShortText
-    """CamelCase, e.g. Ready."""
+    """The condition's type, e.g. Ready."""
     status: Literal["True", "False", "Unknown"]
-    """Whether the aspect holds."""
+    """Whether the condition holds."""
     observed_generation: int | None = None
-    """The generation of the spec this was said of."""
+    """The generation of the spec that this refers to."""
     last_transition_time: Timestamp
     """When the status last changed."""
     reason: str
-    """CamelCase, for programs."""
+    """The reason for programs, in CamelCase."""
     message: str
-    """One sentence, for people."""
+    """The message for people, one sentence."""
 
 
 class OfferStatus(StatusModel):
-    """What was bought."""
+    """The machines that were bought."""
 
     cloud: str | None = None
-    """Whose machines they are."""
+    """The cloud."""
     region: str | None = None
-    """Where they are."""
+    """The region."""
     zone: str | None = None
-    """Where in the region."""
+    """The zone."""
     instance: str | None = None
-    """What the cloud calls this kind of machine."""
+    """The cloud's name of the machine type."""
     price_per_hour: float | None = None
     """USD per hour for the whole cluster."""
     spot: bool | None = None
-    """Whether the cloud may take them back."""
+    """Whether they are spot machines."""
 
 
 class AttemptStatus(StatusModel):
-    """A try that came to nothing."""
+    """A failed attempt."""
 
     number: int
     """Counted from 1."""
     cloud: str | None = None
-    """Where it was made."""
+    """The cloud."""
     region: str | None = None
-    """Where in the cloud."""
+    """The region."""
     instance: str | None = None
-    """The kind of machine."""
+    """The machine type."""
     spot: bool | None = None
-    """Whether as spot."""
+    """Whether it used spot machines."""
     reason: str | None = None
     """Why it failed, for programs, e.g. NoCapacity."""
     message: str | None = None
-    """What the back end said."""
+    """The back end's message."""
 
 
 class AddonStatus(StatusModel):
-    """How far one add-on is."""
+    """The state of one add-on."""
 
     name: str
-    """Its name in the spec, now or before."""
+    """The add-on's name."""
     phase: str | None = None
-    """Its state."""
+    """The state."""
     message: str | None = None
-    """What it waits for, what went wrong, or what of it was left and why."""
+    """What it waits for, what went wrong, or which objects were left and why."""
 
 
 class SkippedStatus(StatusModel):
-    """A step of the end that was given up, so that machines are not paid for any longer."""
+    """A step of the teardown that was skipped, so that machines do not cost longer."""
 
     step: str
-    """Draining or Cleaning."""
+    """The step: Draining or Cleaning."""
     reason: str
-    """Why it was given up."""
+    """Why it was skipped."""
     left: str
     """What may be left because of it."""
 
 
 class TeardownStatus(StatusModel):
-    """How far the end is."""
+    """The state of a cluster's teardown."""
 
     phase: str | None = None
-    """Its state."""
+    """The state."""
     reason: str | None = None
-    """Why the cluster goes."""
+    """Why the cluster is deleted: Deleted, TimeToLive or Idle."""
     since: Timestamp | None = None
-    """When the end began."""
+    """When the teardown began."""
     at: Timestamp | None = None
-    """When it goes, or went; while a step is under way, when that is given up at the latest."""
+    """When the cluster is or was deleted; during a step, when the step is skipped at the latest."""
     message: str | None = None
     """What this step waits for."""
     skipped: Annotated[list[SkippedStatus], Field(json_schema_extra={"x-kubernetes-list-type": "atomic"})] | None = None
-    """Steps that were given up: one several times, where the cluster was lost and founded again before."""
+    """Steps that were skipped; a step can occur several times if the cluster was lost and created again."""
 
 
 class PoolStatus(StatusModel):
-    """The nodes of one pool."""
+    """The state of one pool."""
 
     name: str
-    """Its name in the spec."""
+    """The name in the spec."""
     nodes_ready: int | None = None
-    """How many of them are ready; left out where nodes do not tell which pool they are of."""
+    """Number of ready nodes; left out if nodes do not say which pool they belong to."""
     nodes_wanted: int
     """How many there shall be."""
     accelerators_ready: int | None = None
-    """How many accelerators can be used on them; left out likewise."""
+    """Number of ready accelerators; left out likewise."""
     accelerators_wanted: int
     """How many there shall be."""
 
 
 class ClusterStatus(StatusModel):
-    """One cluster of the Colony."""
+    """The state of one cluster."""
 
     name: str
-    """Its name in the spec."""
+    """The name in the spec."""
     phase: str | None = None
-    """Its state."""
+    """The state."""
     since: Timestamp | None = None
-    """When it entered that state."""
+    """Since when it is in that state."""
     offer: OfferStatus | None = None
-    """What it runs on."""
+    """The machines it runs on."""
     next_best_price_per_hour: float | None = None
-    """USD per hour that the next best offer would have cost."""
+    """USD per hour of the next best offer."""
     nodes_ready: int | None = None
-    """How many nodes are ready."""
+    """Number of ready nodes."""
     nodes_wanted: int | None = None
-    """How many nodes the spec asks for."""
+    """Number of nodes in the spec."""
     accelerators_ready: int | None = None
-    """How many accelerators can be used."""
+    """Number of ready accelerators."""
     accelerators_wanted: int | None = None
-    """How many accelerators the spec asks for."""
+    """Number of accelerators in the spec."""
     pools: Annotated[list[PoolStatus], ListMap()] = Field(default_factory=list)
-    """The same, pool by pool."""
+    """The state of each pool."""
     kubeconfig_secret: str | None = None
-    """The Secret whose key `value` is the kubeconfig."""
+    """The Secret with the kubeconfig under the key `value`."""
     endpoint: str | None = None
-    """The URL of its API server, where its back end tells it."""
+    """The URL of its API server, if its back end reports it."""
     kubernetes_version: str | None = None
-    """The version that all of it runs; what it is getting meanwhile is told by the condition Upgrading."""
+    """The version that all its machines run; the condition Upgrading has the version it is getting."""
     conditions: Annotated[list[ConditionStatus], ListMap("type")] = Field(default_factory=list)
-    """How far it is, aspect by aspect, e.g. Reachable, AcceleratorsReady, Ready."""
+    """Conditions, e.g. Reachable, AcceleratorsReady, Ready."""
     addons: Annotated[list[AddonStatus], ListMap()] = Field(default_factory=list)
-    """Its add-ons."""
+    """The state of its add-ons."""
     teardown: TeardownStatus | None = None
-    """Its end, once that is in sight."""
+    """The state of its teardown, once it has one."""
     expires_at: Timestamp | None = None
-    """When its time to live is over."""
+    """When its time to live ends."""
     idle_since: Timestamp | None = None
     """Since when no accelerator is in use."""
     attempts: int | None = None
-    """How many offers were tried."""
+    """Number of attempts."""
     interruptions: int | None = None
-    """How often it was whole on spot machines, and then was not; where it never was, this is left out."""
+    """How often it was complete on spot machines and then lost some; left out if never."""
     failed_attempts: Annotated[list[AttemptStatus], ListMap("number")] | None = None
-    """Those that came to nothing lately, the newest last."""
+    """The last failed attempts, newest last."""
     message: str | None = None
     """What it waits for, or what went wrong."""
 
@@ -178,43 +178,43 @@ class GpuStatus(StatusModel):
     model: str
     """Canonical name, with the MIG profile if it is a part."""
     total: float
-    """How many can be allocated on ready nodes."""
+    """Number that is allocatable on ready nodes."""
     allocated: float
-    """How many of them pods hold."""
+    """Number that pods hold."""
     nodes: int
-    """On how many nodes they are."""
+    """Number of nodes that have them."""
 
 
 class ColonyStatus(StatusModel):
-    """All clusters of the Colony at a glance."""
+    """The state of the Colony and of its clusters."""
 
     phase: str | None = None
     """The state of the Colony as a whole."""
     observed_generation: int | None = None
-    """The generation of the spec this answers to."""
+    """The generation of the spec that this status refers to."""
     ready: str | None = None
-    """Clusters ready of those wanted, e.g. 1/1."""
+    """Ready clusters of the desired ones, e.g. 1/1."""
     accelerators: str | None = None
-    """Accelerators ready of those wanted, e.g. 16/16."""
+    """Ready accelerators of the desired ones, e.g. 16/16."""
     offer: str | None = None
-    """What it runs on, in short."""
+    """The machines it runs on, in short."""
     price_per_hour: float | None = None
     """USD per hour, all clusters."""
     cost_usd: float | None = None
-    """USD spent so far, all clusters."""
+    """USD so far, all clusters."""
     expires_at: Timestamp | None = None
-    """When the first of its clusters has its time to live behind it."""
+    """When the first of its clusters reaches its time to live."""
     message: str | None = None
     """What it waits for, or what went wrong."""
     kubeconfig_secret: str | None = None
-    """The Secret whose key `value` is a kubeconfig with a context for each cluster that can be reached."""
+    """The Secret with a kubeconfig that has a context for each reachable cluster, under the key `value`."""
     running: (
         Annotated[list[ShortText], Field(max_length=32, json_schema_extra={"x-kubernetes-list-type": "set"})] | None
     ) = None
-    """Clusters of the spec that are founded: most of what is written of them cannot change."""
+    """Clusters of the spec that run: most of their fields cannot change."""
     conditions: Annotated[list[ConditionStatus], Field(max_length=32), ListMap("type")] = Field(default_factory=list)
-    """Its aspects, for kubectl wait."""
+    """Conditions, for kubectl wait."""
     gpu_inventory: Annotated[list[GpuStatus], ListMap("model")] | None = None
-    """What its clusters have, by model."""
+    """Accelerators of its clusters, by model."""
     clusters: Annotated[list[ClusterStatus], ListMap()] = Field(default_factory=list)
-    """Cluster by cluster."""
+    """The state of each cluster."""

@@ -1,4 +1,4 @@
-"""A Trigger is a rule that people write: which webhook asks for which Colony, and which one lets it go."""
+"""The Trigger's spec: rules that create or delete a Colony when a webhook arrives."""
 
 from typing import Annotated, Literal
 
@@ -12,33 +12,33 @@ CelExpression = Annotated[str, Field(min_length=1, max_length=2048)]
 """CEL over ``event`` (the CloudEvent's attributes), ``data`` (its payload) and ``hook`` (where it came in)."""
 
 CelTemplate = Annotated[str, Field(min_length=1, max_length=2048)]
-"""Text in which every ``${…}`` is such an expression."""
+"""Text in which every ``${…}`` is a CEL expression."""
 
 
 class LimitSpec(CrdModel):
-    """How many requests at most."""
+    """A rate limit of requests."""
 
     requests: Annotated[int, Field(ge=1, le=10_000)]
-    """So many at once, and on average in the time."""
+    """The most requests at once, and on average per `every`."""
     every: PositiveDuration
-    """The time."""
+    """The period."""
 
 
 class RuleSpec(CrdModel):
-    """One line: when this, then that."""
+    """A rule: an action when a condition holds."""
 
     name: Label
     """Its name within the Trigger."""
     when: CelExpression
-    """CEL; only true is true."""
+    """A CEL expression; the rule holds if it is true."""
     then: Literal["Request", "Release"]
-    """Request makes or amends the Colony, Release lets it go."""
+    """Request creates or changes the Colony, Release deletes it."""
     colony: (
         Annotated[dict[str, object], Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})] | None
     ) = None
-    """A Colony's spec, whose texts may hold ``${…}``; one that is nothing else keeps its value's type."""
+    """A Colony's spec; texts may contain ``${…}``, and a text that is only one ``${…}`` keeps the value's type."""
     once: CelTemplate | None = None
-    """What of the event makes it the same wish: counted once in a week. Not said: the event itself."""
+    """A key; the rule acts once a week for the same key. Default: the event's id."""
 
     @model_validator(mode="after")
     def _whole(self) -> "RuleSpec":
@@ -48,7 +48,7 @@ class RuleSpec(CrdModel):
 
 
 class TriggerSpec(CrdModel):
-    """What is listened to, and what comes of it."""
+    """The webhooks that the Trigger follows, and its rules."""
 
     provider: Label | None = None
     """Only webhooks of this kind, e.g. github."""
@@ -57,25 +57,25 @@ class TriggerSpec(CrdModel):
     name: CelTemplate
     """The Colony's name: the same from every event of the same work, e.g. ``ci-${data.workflow_run.id}``."""
     rules: Annotated[list[RuleSpec], Field(min_length=1, max_length=16), ListMap()]
-    """All that hold are followed."""
+    """The rules; every rule that holds acts."""
     limit: LimitSpec | None = None
-    """Requests beyond it are dead letters, releases are never too many; not said: 20 in an hour."""
+    """A limit of requests, not of releases; requests beyond it become dead letters. Default: 20 per hour."""
 
 
 class TriggerStatus(CrdModel):
-    """Whether the Trigger is followed."""
+    """Whether the Trigger is accepted."""
 
     conditions: Annotated[list[ConditionStatus], ListMap("type")] = Field(default_factory=list)
     """Accepted: its rules are followed; Invalid: they cannot be read; TooCostly: off until the Trigger is changed."""
 
 
 class Trigger(CrdModel):
-    """A webhook asks for a Colony, another one lets it go: rules over what comes in at the edge of its namespace."""
+    """Rules that create and delete Colonies in the Trigger's namespace when webhooks arrive."""
 
     api_version: Literal["alate.dev/v1alpha1"] = "alate.dev/v1alpha1"
     kind: Literal["Trigger"] = "Trigger"
     metadata: Metadata
     spec: TriggerSpec
-    """What is listened to, and what comes of it."""
+    """The webhooks that the Trigger follows, and its rules."""
     status: TriggerStatus | None = None
-    """Whether it is followed."""
+    """Whether the Trigger is accepted."""

@@ -1,4 +1,4 @@
-"""The whole bus as one AsyncAPI 3 document, so that clients can be written without reading our code."""
+"""Writes the AsyncAPI 3 document of the bus, from which clients can be written."""
 
 import re
 from typing import Any
@@ -16,14 +16,14 @@ _SCHEMAS = "#/components/schemas/{name}"
 
 _HEADERS = {
     "ce-specversion": {"const": "1.0"},
-    "ce-id": {"type": "string", "description": "The same message said again has the same id."},
-    "ce-source": {"type": "string", "description": "Who says it."},
-    "ce-type": {"type": "string", "description": "Which message it is."},
-    "ce-time": {"type": "string", "format": "date-time", "description": "When it was decided."},
-    "ce-subject": {"type": "string", "description": "What it is said of."},
+    "ce-id": {"type": "string", "description": "A message that is published again has the same id."},
+    "ce-source": {"type": "string", "description": "The publisher."},
+    "ce-type": {"type": "string", "description": "The type of the message."},
+    "ce-time": {"type": "string", "format": "date-time", "description": "When it was decided (UTC)."},
+    "ce-subject": {"type": "string", "description": "What it is about."},
     "ce-datacontenttype": {"const": "application/json"},
     "ce-dataschema": {"type": "string", "description": "The schema of the payload."},
-    "ce-correlationid": {"type": "string", "description": "The whole flow it belongs to."},
+    "ce-correlationid": {"type": "string", "description": "The id of the whole flow it belongs to."},
     "ce-causationid": {"type": "string", "description": "The id of the message that caused it."},
     "traceparent": {"type": "string", "description": "W3C trace context of this hop."},
 }

@@ -1,4 +1,4 @@
-"""A new noun is a new file in schemas and no line in any list: this finds them all."""
+"""Finds every module in schemas with its lifecycle, so that no list has to name them."""
 
 import pkgutil
 from importlib import import_module

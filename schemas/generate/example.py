@@ -1,4 +1,4 @@
-"""An example of a message is made of its declaration, so that it is one whatever becomes of the declaration."""
+"""Makes an example of a message from its declaration."""
 
 from datetime import UTC, datetime
 from functools import singledispatch
@@ -19,7 +19,7 @@ NAMES = {
     "region": "us-east-1",
     "currency": "USD",
 }
-"""What a text of this name usually says; any other says its own name."""
+"""Example values by field name; any other text field gets its own name."""
 
 
 def example(struct: type[msgspec.Struct]) -> ExampleValue:

@@ -1,4 +1,4 @@
-"""The folder of generated files is exactly what the declarations say, or each difference has a name."""
+"""Writes a folder of generated files, or names every file that differs."""
 
 import os
 import sys

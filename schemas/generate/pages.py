@@ -12,7 +12,7 @@ from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, declared
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SUBJECT_COLUMNS = ("Subject", "Type", "Owner", "Stream", "What it says")
+SUBJECT_COLUMNS = ("Subject", "Type", "Owner", "Stream", "Meaning")
 
 
 def json_schemas(declarations: tuple[Declaration, ...]) -> dict[str, str]:
@@ -53,4 +53,4 @@ def state_diagrams(lifecycles: Iterable[Lifecycle]) -> dict[str, str]:
 def _diagram(lifecycle: Lifecycle) -> str:
     rows = [(f"`{it.event}`", it.doc) for it in map(declared, lifecycle.states)]
     picture = f"```mermaid\n{lifecycle.mermaid()}```"
-    return as_markdown(f"The states of {lifecycle.domain}", picture, table(("State", "What it says"), rows))
+    return as_markdown(f"The states of {lifecycle.domain}", picture, table(("State", "Meaning"), rows))

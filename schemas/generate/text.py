@@ -1,4 +1,4 @@
-"""Generated text has one form, so that the same declarations give the same bytes on every machine."""
+"""Formats generated YAML, JSON and Markdown the same way on every machine."""
 
 import json
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ import msgspec
 from events.bus import REDRIVE
 from events.streams import ENTITIES
 from schemas.subjects import token
-from schemas.unreadable import UNREADABLE
+from schemas.wire import UNREADABLE
 from services.errors import BadInput
 from services.eventlog.record import EventRecord
 from services.queries.item import Item

@@ -10,7 +10,7 @@ from events.cloudevents import PREFIX, STRUCTURED, Malformed, decode, encode, es
 from events.telemetry import template_of
 from schemas.generate.discover import lifecycles
 from schemas.subjects import names_of
-from schemas.unreadable import UNREADABLE
+from schemas.wire import UNREADABLE
 from services.queries.item import Item
 
 LIFECYCLES = lifecycles()

@@ -17,8 +17,8 @@ from events.telemetry import NOWHERE, Meters, Trace, extract, hearing
 from schemas import durations
 from schemas.crds import InvalidResource, read_colony
 from schemas.registry import Stream, declared
+from schemas.requests import ClusterRequest, ExtendRequest, ReleaseRequest, ScaleRequest
 from schemas.subjects import Key, names_of
-from schemas.wish import ClusterRequest, ExtendRequest, ReleaseRequest, ScaleRequest
 from services.clients.colonies import apply_edit
 from services.colony.edits import NoSuchPool, Patch, WrongPhase, extending, scaling
 from services.gateway.annotations import event_annotations, release_annotations

@@ -6,8 +6,7 @@ from datetime import timedelta
 from events.kube.port import Object
 from schemas.crds import AdoptSpec, ClusterSpec, Colony, InvalidResource, NetworkSpec, PoolSpec, read_colony
 from schemas.infra import InfraSeen, Remains
-from schemas.limits import Limits
-from schemas.wish import AddonRef, Adopt, ClusterNetwork, Need, Pool, PoolTaint, Wish, digest
+from schemas.wish import AddonRef, Adopt, ClusterNetwork, Limits, Need, Pool, PoolTaint, Wish, digest
 from services.kubernetes.labels import FORCE
 
 EVENT_ANNOTATION = "alate.dev/event-id"

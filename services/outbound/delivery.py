@@ -14,7 +14,7 @@ from events.meters import OUTBOUND
 from events.telemetry import Meters, hearing, inject
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
-from schemas.unreadable import UNREADABLE
+from schemas.wire import UNREADABLE
 from services.outbound.formats import Notification, OutboundRequest, request
 from services.outbound.http_client import PostRequest
 from services.outbound.milestones import ClusterLife, cluster_life

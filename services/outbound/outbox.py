@@ -10,7 +10,7 @@ from events.bus import Bus, Consumer, Delivery, Message, Stored
 from events.telemetry import Meters, hearing, sending
 from schemas.registry import Stream
 from schemas.subjects import Key, key_of
-from schemas.unreadable import UNREADABLE
+from schemas.wire import UNREADABLE
 from services.outbound.formats import commit_of
 from services.outbound.milestones import ClusterSummary, stayed_ready
 from services.outbound.targets import Target, TargetFile

@@ -19,13 +19,23 @@ from schemas.attempts import (
     RecoverAttempt,
     Release,
 )
+from schemas.changes import (
+    PoolPriced,
+    PoolUnavailable,
+    PricePool,
+    Resize,
+    Resized,
+    ResizeRefused,
+    Rolling,
+    Upgrade,
+    Upgraded,
+    UpgradeRefused,
+)
 from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Ranked
 from schemas.registry import declared
-from schemas.resize import PoolPriced, PoolUnavailable, PricePool, Resize, Resized, ResizeRefused
-from schemas.upgrade import Rolling, Upgrade, Upgraded, UpgradeRefused
 from schemas.wish import Adopt, Need
 from services.clouds import backend_for, reachable_elsewhere
 from services.clouds.cluster_object import not_installed

@@ -12,13 +12,13 @@ from events.errors import Denied, TryLater
 from events.meters import Meters
 from schemas import cluster
 from schemas.attempts import AttemptRecovered, AttemptUnrecoverable, Launch, Rank, RecoverAttempt
+from schemas.changes import PoolPriced, PoolUnavailable, PricePool, Resize
 from schemas.cluster import Launching
 from schemas.entity import State
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen
 from schemas.placement import Attempt, Ranked
 from schemas.registry import Stream, declared
-from schemas.resize import PoolPriced, PoolUnavailable, PricePool, Resize
 from schemas.subjects import Key
 from schemas.wire import WireStruct
 from schemas.wish import Wish

@@ -17,7 +17,7 @@ from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, key_of
-from schemas.unreadable import UNREADABLE
+from schemas.wire import UNREADABLE
 from services.runtime.subscriptions import Undecodable
 
 log = structlog.get_logger()

@@ -15,7 +15,7 @@ from schemas.entity import State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, declared
 from schemas.subjects import Key, key_of
-from schemas.unreadable import UNREADABLE
+from schemas.wire import UNREADABLE
 from services.runtime.subscriptions import Undecodable, wildcard
 
 K = TypeVar("K")

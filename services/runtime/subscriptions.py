@@ -12,7 +12,7 @@ from events.snapshot import is_tombstone
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, Stream, declared
 from schemas.subjects import Key, names_of
-from schemas.unreadable import UNREADABLE
+from schemas.wire import UNREADABLE
 from services.runtime.machine import Event
 
 S = TypeVar("S", bound=msgspec.Struct)

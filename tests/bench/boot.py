@@ -19,11 +19,10 @@ from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
 from events.telemetry import Meters
 from schemas.cluster import LIFECYCLE, ClusterState, Launching, Pending, Placing, Provisioned, Ready
-from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
-from schemas.wish import Need, Wish
+from schemas.wish import Limits, Need, Wish
 from services.provisioning.lifecycle.todo import todo
 from services.runtime.entity_store import EntityStore
 from tests.bench.figure import Figure, Goal, alternate, of_pairs

@@ -8,9 +8,9 @@ import pytest
 from schemas.crds import COLONY
 from schemas.generate.anything import anything
 from schemas.generate.discover import lifecycles
-from schemas.limits import Limits
 from schemas.registry import declarations
 from schemas.wire import WireStruct, wire_name
+from schemas.wish import Limits
 
 lifecycles()
 SCHEMAS = {each.type: msgspec.json.schema(each.struct, schema_hook=anything) for each in declarations()}

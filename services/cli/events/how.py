@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from schemas.registry import declared
-from schemas.wish import ExtendRequest
+from schemas.requests import ExtendRequest
 from services.cli.connection import found
 from services.cli.output.render import Form, TextWriter, document
 from services.errors import BadInput

@@ -7,8 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from schemas.subjects import key_of
-from schemas.unreadable import UNREADABLE
-from schemas.wire import WireStruct
+from schemas.wire import UNREADABLE, WireStruct
 from services.eventlog.record import EventRecord
 from services.queries.item import Item
 

@@ -10,7 +10,7 @@ import yaml
 from events.bus import Message
 from events.cloudevents import STRUCTURED, CloudEvent, Malformed, decode
 from schemas.crds import read_trigger
-from schemas.unreadable import UNREADABLE
+from schemas.wire import UNREADABLE
 from services.cli.documents import documents
 from services.cli.output.render import Form, document
 from services.edge.http.problem import Problem

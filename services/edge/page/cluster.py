@@ -12,7 +12,7 @@ from schemas import addon, cluster, teardown
 from schemas.cluster import ClusterState, Released
 from schemas.questions import InventoryAnswer, InventoryQuery
 from schemas.registry import declared
-from schemas.unreadable import UNREADABLE
+from schemas.wire import UNREADABLE
 from services.colony.accounting import billed_attempt, so_far
 from services.edge.page.causes import Cause, TypedTurn, causes, newest_values
 from services.edge.page.colonies import Colonies, ColonyView

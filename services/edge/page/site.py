@@ -12,7 +12,7 @@ from events.bus import Bus, Unavailable
 from events.jetstream.permissions import Role
 from events.kube.client import Kube
 from events.telemetry import Meters
-from schemas.unreadable import UNREADABLE
+from schemas.wire import UNREADABLE
 from services.edge.http.problem import Problem, not_now
 from services.edge.http.server import HttpHandler, HttpRoute, body_of
 from services.edge.page.cluster import cluster_page

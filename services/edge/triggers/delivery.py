@@ -8,7 +8,7 @@ import msgspec
 from events.bus import Stored
 from events.cloudevents import CloudEvent, Malformed, decode
 from schemas.subjects import names_of
-from schemas.unreadable import UNREADABLE
+from schemas.wire import UNREADABLE
 from services.edge.webhooks.secrets import WebhookEndpoint
 
 

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import msgspec
 
 from schemas.crds import InvalidResource, read_trigger
-from schemas.wish import ClusterRequest, ReleaseRequest
+from schemas.requests import ClusterRequest, ReleaseRequest
 from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.rules import CompiledTrigger, RuleResult
 from services.edge.webhooks.direct import check

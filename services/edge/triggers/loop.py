@@ -14,8 +14,8 @@ from events.errors import TryLater
 from events.meters import TRIGGERS
 from events.telemetry import Meters, hearing
 from schemas.crds import InvalidResource
+from schemas.requests import ClusterRequest
 from schemas.subjects import Key
-from schemas.wish import ClusterRequest
 from services.edge.triggers.delivery import WebhookDelivery, read_delivery
 from services.edge.triggers.evaluator_pool import PATIENCE, TRIES, Evaluator, EvaluatorEnded, TooCostly
 from services.edge.triggers.fair_share import ShareExhausted

@@ -9,8 +9,8 @@ from events.bus import Bus, CaughtUp, Message
 from events.cloudevents import Malformed, decode, encode, msg_id
 from events.telemetry import Meters, sending
 from schemas.registry import Stream, declared
+from schemas.requests import ClusterRequest, ReleaseRequest
 from schemas.subjects import token
-from schemas.wish import ClusterRequest, ReleaseRequest
 from services.edge.triggers.cause import SEQUENCE, caused_event
 from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.rules import IntakeRequest, RuleResult

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from schemas.crds import InvalidResource, RuleSpec, Trigger, read_colony
 from schemas.crds.manifest import GROUP, VERSION
-from schemas.wish import ClusterRequest, ReleaseRequest
+from schemas.requests import ClusterRequest, ReleaseRequest
 from services.edge.triggers.cel import CompiledExpression, CompiledTemplate, NoValue, Variables, bound
 from services.edge.triggers.delivery import WebhookDelivery
 

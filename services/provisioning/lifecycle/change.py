@@ -3,11 +3,10 @@
 from datetime import datetime
 from typing import TypeVar
 
+from schemas.changes import PoolPriced, PoolUnavailable, Resized, ResizeRefused, Rolling, Upgraded, UpgradeRefused
 from schemas.cluster import Hibernated, Launching, Placed, Provisioned, Ready, UnmetDemand
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
-from schemas.resize import PoolPriced, PoolUnavailable, Resized, ResizeRefused
-from schemas.upgrade import Rolling, Upgraded, UpgradeRefused
 from schemas.wish import Wish
 from services.provisioning.lifecycle.autoscale import IDLE_PAUSE, on_due_ready
 from services.provisioning.lifecycle.immutable import price_cap_refusal

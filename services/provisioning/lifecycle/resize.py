@@ -3,11 +3,11 @@
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from schemas.changes import Resized, ResizeRefused
 from schemas.cluster import Placed, Provisioned, Ready, Resizing
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from schemas.placement import Lot
-from schemas.resize import Resized, ResizeRefused
 from schemas.wish import Pool, Wish
 from services.colony.accounting import cost, missing_from, missing_now
 from services.provisioning.lifecycle.immutable import possible_change

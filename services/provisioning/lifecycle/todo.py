@@ -1,6 +1,7 @@
 """What each state of a cluster asks for."""
 
 from schemas.attempts import Launch, Observe, Rank, RecoverAttempt, Release
+from schemas.changes import PricePool, Resize, Upgrade
 from schemas.cluster import (
     NOT_INSTALLED,
     ClusterState,
@@ -16,8 +17,6 @@ from schemas.cluster import (
     Waiting,
 )
 from schemas.entity import State, Wake
-from schemas.resize import PricePool, Resize
-from schemas.upgrade import Upgrade
 from services.provisioning.lifecycle.autoscale import due_times, follows_pods
 from services.provisioning.lifecycle.lots import kept_placement, needs_more_machines
 from services.provisioning.lifecycle.upgrade import full_wish, with_version

@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from schemas.changes import Rolling, Upgraded, UpgradeRefused
 from schemas.cluster import Hibernated, Launching, Placed, Provisioned, Ready, Upgrading
 from schemas.entity import Due
-from schemas.upgrade import Rolling, Upgraded, UpgradeRefused
 from schemas.wish import Need, Wish
 from services.kubernetes.version_skew import upgrade_refusal
 from services.provisioning.lifecycle.lots import rolling_allowance

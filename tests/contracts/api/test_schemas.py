@@ -24,9 +24,8 @@ from events.kube.resources import (
     SECRETS,
 )
 from schemas.crds import manifest
-from schemas.limits import Limits
 from schemas.placement import Attempt, Lot, Placement
-from schemas.wish import Need, Pool, PoolTaint, Wish
+from schemas.wish import Limits, Need, Pool, PoolTaint, Wish
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from services.clouds.manifests import HEALTH_CHECK_SPECS, health_check

@@ -13,11 +13,11 @@ import pytest
 
 from events.kube.client import Object
 from schemas.attempts import AttemptGone
+from schemas.changes import Resized
 from schemas.cluster import Placing, Provisioned, Ready
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Placement, Ranked
-from schemas.resize import Resized
 from schemas.wish import Need, Pool, Wish
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent

@@ -8,8 +8,7 @@ import pytest
 from events.errors import TryLater
 from events.kube.client import Changed, Listed, Lost
 from events.kube.resources import CONFIGMAPS, NAMESPACES
-from schemas.limits import Limits
-from schemas.wish import Need, Wish
+from schemas.wish import Limits, Need, Wish
 from services.clouds.capi import Capi
 from services.clouds.cluster_object import ObjectCache
 from services.clouds.k0rdent import K0rdent

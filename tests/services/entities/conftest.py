@@ -11,7 +11,7 @@ from itertools import product
 import msgspec
 import pytest
 
-from schemas import addon, attempts, cluster, resize, teardown, upgrade
+from schemas import addon, attempts, changes, cluster, teardown
 from schemas.attempts import (
     AttemptBlocked,
     AttemptGone,
@@ -24,9 +24,8 @@ from schemas.attempts import (
 from schemas.entity import Due, State
 from schemas.infra import InfraSeen, Remains
 from schemas.inventory import ClusterSeen, Demand
-from schemas.limits import Limits
 from schemas.placement import Attempt, Lot, Placement, Ranked
-from schemas.wish import AddonRef, Adopt, Need, OnRelease, Pool, Wish
+from schemas.wish import AddonRef, Adopt, Limits, Need, OnRelease, Pool, Wish
 from services.addons import decide as addons
 from services.addons.todo import todo as addon_todo
 from services.provisioning.lifecycle import decide as provisioning
@@ -95,12 +94,12 @@ TRIED = Attempt(number=1, placement=CHEAP)
 LOST = infra(1, backend=FIRST.need.backend)
 HEARD_BY_CLUSTER = (
     FIRST, OTHER_NEED, LARGER, ELASTIC, WIDER, ASLEEP, RISEN, DELETED, ANEW,
-    upgrade.Rolling(1, "v1.35.0", "0 of 2 machines run v1.35.0"),
-    upgrade.Upgraded(1, "v1.35.0"), upgrade.UpgradeRefused(1, "v1.35.0", "no template has it"),
-    resize.PoolPriced(1, WIDER.need, (MORE,)), resize.PoolUnavailable(1, WIDER.need, "no x8 left"),
-    resize.Resized(1, (*CHEAP.lots, MORE)), resize.ResizeRefused(1, (*CHEAP.lots, MORE), "no x8 left"),
-    *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, LEAST, NOTHING)),
-    *(resize.ResizeRefused(1, at.lots, "no x8 left") for at in (CHEAP, GROWN, LEAST, NOTHING)),
+    changes.Rolling(1, "v1.35.0", "0 of 2 machines run v1.35.0"),
+    changes.Upgraded(1, "v1.35.0"), changes.UpgradeRefused(1, "v1.35.0", "no template has it"),
+    changes.PoolPriced(1, WIDER.need, (MORE,)), changes.PoolUnavailable(1, WIDER.need, "no x8 left"),
+    changes.Resized(1, (*CHEAP.lots, MORE)), changes.ResizeRefused(1, (*CHEAP.lots, MORE), "no x8 left"),
+    *(changes.Resized(1, at.lots) for at in (CHEAP, GROWN, LEAST, NOTHING)),
+    *(changes.ResizeRefused(1, at.lots, "no x8 left") for at in (CHEAP, GROWN, LEAST, NOTHING)),
     msgspec.structs.replace(FIRST, remains=Remains(found=(LOST,))), AttemptRecovered(1, CHEAP, FIRST.need),
     msgspec.structs.replace(FIRST, remains=Remains(found=(msgspec.structs.replace(LOST, attempt=2),))),
     msgspec.structs.replace(FIRST, remains=Remains(ended="Idle")), AttemptUnrecoverable(1, "it tells too little"),
@@ -131,12 +130,12 @@ def taking_in(wish: Wish, end: OnRelease = OnRelease.KEEP) -> Wish:
 TAKING = taking_in(FIRST)
 HEARD_BY_ADOPTED = (
     TAKING, taking_in(LARGER), taking_in(ASLEEP), taking_in(RISEN), taking_in(DELETED), taking_in(ANEW),
-    upgrade.Rolling(1, "v1.35.0", "0 of 2 machines run v1.35.0"),
-    upgrade.Upgraded(1, "v1.35.0"), upgrade.UpgradeRefused(1, "v1.35.0", "no topology"),
+    changes.Rolling(1, "v1.35.0", "0 of 2 machines run v1.35.0"),
+    changes.Upgraded(1, "v1.35.0"), changes.UpgradeRefused(1, "v1.35.0", "no topology"),
     taking_in(DELETED, OnRelease.DELETE),
-    resize.PoolPriced(1, WIDER.need, (MORE,)), resize.PoolUnavailable(1, WIDER.need, "no x8 left"),
-    *(resize.Resized(1, at.lots) for at in (CHEAP, GROWN, NOTHING)),
-    *(resize.ResizeRefused(1, at.lots, "no topology") for at in (CHEAP, GROWN, NOTHING)),
+    changes.PoolPriced(1, WIDER.need, (MORE,)), changes.PoolUnavailable(1, WIDER.need, "no x8 left"),
+    *(changes.Resized(1, at.lots) for at in (CHEAP, GROWN, NOTHING)),
+    *(changes.ResizeRefused(1, at.lots, "no topology") for at in (CHEAP, GROWN, NOTHING)),
     msgspec.structs.replace(TAKING, remains=Remains(found=(msgspec.structs.replace(LOST, adopted="theirs"),))),
     AttemptRecovered(1, CHEAP, TAKING.need), AttemptUnrecoverable(1, "it tells too little"),
     Ranked((CHEAP,), adopts="theirs"), Ranked((), "NothingToAdopt", "there is none", "theirs"),

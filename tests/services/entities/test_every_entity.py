@@ -7,7 +7,7 @@ from itertools import product
 
 import msgspec
 
-from schemas import addon, attempts, cluster, resize, teardown, upgrade
+from schemas import addon, attempts, changes, cluster, teardown
 from schemas.attempts import AttemptGone
 from schemas.entity import Due, Wake
 from schemas.infra import InfraSeen
@@ -98,7 +98,7 @@ def test_every_state_is_json_that_any_reader_can_read(entity):
 def test_every_wait_has_an_end(entity):
     """Nothing that is asked of the world is waited for without a deadline; what is retried or known needs none."""
     of_founding = attempts.Rank | attempts.RecoverAttempt | attempts.Observe | attempts.Release
-    polled = of_founding | resize.PricePool | resize.Resize | upgrade.Upgrade | addon.WithdrawAddon | addon.CheckAddon
+    polled = of_founding | changes.PricePool | changes.Resize | changes.Upgrade | addon.WithdrawAddon | addon.CheckAddon
     for state in entity.reached():
         commands = entity.todo(state)
         if commands and not any(isinstance(command, Wake) for command in commands):

@@ -6,9 +6,8 @@ import msgspec
 
 from schemas import addon, cluster, teardown
 from schemas.inventory import ClusterSeen
-from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
-from schemas.wish import AddonRef, Need, Wish
+from schemas.wish import AddonRef, Limits, Need, Wish
 from services.gateway.status.facts import Facts
 from tests import samples
 

@@ -17,10 +17,9 @@ from schemas import cluster
 from schemas.cluster import Launching, Pending, Stalled
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
-from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
 from schemas.subjects import Key
-from schemas.wish import Need, Wish
+from schemas.wish import Limits, Need, Wish
 from services.gateway.metrics.state_ages import COUNT, OLDEST
 from services.gateway.service import LATEST, MEASURE, SOON, WORDS, Gateway
 from services.runtime.entity_store import EntityStore

@@ -7,8 +7,7 @@ import pytest
 
 from events.telemetry import NOWHERE, Trace
 from schemas.crds import InvalidResource, read_colony
-from schemas.limits import Limits
-from schemas.wish import AddonRef, ClusterNetwork, Need, Pool, PoolTaint, Spot, Wish, digest
+from schemas.wish import AddonRef, ClusterNetwork, Limits, Need, Pool, PoolTaint, Spot, Wish, digest
 from services.gateway.annotations import event_annotations, release_annotations, release_trace_of, trace_of
 from services.gateway.wishes import WishReader, released_wish, wishes, with_dropped_addons
 

@@ -8,7 +8,7 @@ import pytest
 from schemas.cluster import Ready
 from schemas.generate.discover import lifecycles
 from schemas.registry import declarations, declared
-from schemas.wish import ClusterRequest
+from schemas.requests import ClusterRequest
 from services.generate import event_pages
 from services.generate.event_pages import OUT, files, hearers, main, page
 

@@ -14,11 +14,10 @@ from events.telemetry import Meters
 from schemas import cluster
 from schemas.cluster import Provisioned
 from schemas.inventory import ClusterSeen, NodeSeen, Offers
-from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
-from schemas.wish import Need, Wish
+from schemas.wish import Limits, Need, Wish
 from services.clients.catalog_sources import CatalogSource
 from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.market.loop import MarketLoop

@@ -10,9 +10,8 @@ from events.errors import Denied
 from events.telemetry import Meters
 from schemas.cluster import LIFECYCLE, Pending
 from schemas.inventory import NodeSeen, Offer, Offers
-from schemas.limits import Limits
 from schemas.subjects import Key
-from schemas.wish import Need, Wish
+from schemas.wish import Limits, Need, Wish
 from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.market.loop import MarketLoop
 from services.inventory.service import Inventory

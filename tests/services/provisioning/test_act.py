@@ -16,6 +16,7 @@ from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas import cluster
 from schemas.attempts import Observe
+from schemas.changes import Rolling, Upgrade
 from schemas.cluster import Launching, Placing, Released
 from schemas.infra import InfraSeen
 from schemas.inventory import Offer, Offers
@@ -23,7 +24,6 @@ from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.teardown import TeardownReleasing
-from schemas.upgrade import Rolling, Upgrade
 from schemas.wish import Need, Pool, Wish
 from services.clouds import backends
 from services.provisioning.act import INSTALL_RECHECK, ROLLOUT_RECHECK, ProvisioningCalls

@@ -9,12 +9,11 @@ from events.errors import TryLater
 from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas.attempts import Rank, RecoverAttempt
+from schemas.changes import PoolUnavailable, PricePool, Resize, Resized, Upgraded
 from schemas.cluster import Hibernated, Ready, Waiting
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offer, Offers
 from schemas.placement import Attempt, Placement
-from schemas.resize import PoolUnavailable, PricePool, Resize, Resized
-from schemas.upgrade import Upgraded
 from schemas.wish import Adopt, Need, Wish
 from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.colony.accounting import so_far

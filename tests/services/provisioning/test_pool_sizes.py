@@ -6,11 +6,11 @@ import msgspec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from schemas.changes import Resized
 from schemas.cluster import Ready
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement, Ranked
-from schemas.resize import Resized
 from schemas.wish import Need, Wish
 from services.provisioning.lifecycle.decide import decide
 from tests.samples import LOT, POOL

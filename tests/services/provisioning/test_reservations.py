@@ -13,13 +13,13 @@ from events.memory.bus import MemoryBus
 from events.meters import Meters
 from schemas import cluster
 from schemas.attempts import AttemptGone, Launch, OrphanCreated
+from schemas.changes import Resize, ResizeRefused
 from schemas.cluster import Launching, Placing, Provisioned
 from schemas.entity import Due
 from schemas.infra import InfraSeen
 from schemas.inventory import Offer, Offers
 from schemas.placement import Attempt, Lot, Placement
 from schemas.registry import declared
-from schemas.resize import Resize, ResizeRefused
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.act import ProvisioningCalls

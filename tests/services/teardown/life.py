@@ -3,9 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from schemas.cluster import Ready
-from schemas.limits import Limits
 from schemas.placement import Attempt, Lot, Placement
-from schemas.wish import Need, Pool, Wish
+from schemas.wish import Limits, Need, Pool, Wish
 from services.teardown.decide import decide
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,8 +6,8 @@ import pytest
 from schemas.cluster import Hibernated, Placing, Provisioned, Released
 from schemas.entity import Due, Wake
 from schemas.inventory import ClusterSeen
-from schemas.limits import Limits
 from schemas.teardown import Armed, Audited, Draining, Gone, Verifying, Warned
+from schemas.wish import Limits
 from services.teardown.decide import decide
 from services.teardown.lifetime import next_end, warn_at
 from services.teardown.steps import RETRY_AFTER, STEP_LIMIT

@@ -7,7 +7,6 @@ from schemas.addon import Withdrawn
 from schemas.cluster import Placing, Ready, Released
 from schemas.cluster import Releasing as BeingReleased
 from schemas.entity import Due, Wake
-from schemas.limits import Limits
 from schemas.teardown import (
     Audited,
     Blocked,
@@ -21,7 +20,7 @@ from schemas.teardown import (
     TeardownReleasing,
     Verifying,
 )
-from schemas.wish import AddonRef, Adopt
+from schemas.wish import AddonRef, Adopt, Limits
 from services.teardown.steps import REPORT_INTERVAL, RETRY_AFTER, STEP_LIMIT
 from services.teardown.todo import todo
 from tests.services.teardown.life import ATTEMPT, T0, armed, at, cluster, tell

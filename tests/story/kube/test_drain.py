@@ -9,8 +9,8 @@ from events.kube.client import Kube
 from events.kube.discovery import find
 from events.kube.resources import DEPLOYMENTS, JOBS, NODES, PODS, PVCS, SERVICES
 from schemas.entity import Due
-from schemas.limits import Limits
 from schemas.teardown import Cleaning, Drained, Draining
+from schemas.wish import Limits
 from services.runtime.machine import Waits
 from services.sandbox.clouds.workloads.view import DAEMONSETS, STATEFULSETS
 from tests.contracts.api.sides import closing

@@ -12,11 +12,10 @@ from events.memory.bus import MemoryBus
 from schemas import addon, cluster, teardown
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen
-from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
-from schemas.wish import AddonRef, Need, Wish
+from schemas.wish import AddonRef, Limits, Need, Wish
 from services.cli.demo.story import DemoEvent, Story
 from tests.samples import LOT, POOL
 

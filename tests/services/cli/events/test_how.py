@@ -6,7 +6,7 @@ import pytest
 
 from events.cloudevents import decode
 from schemas.registry import declared
-from schemas.wish import ExtendRequest
+from schemas.requests import ExtendRequest
 from services.cli.events.how import Stack, show, snippets
 from services.errors import BadInput
 from services.gateway.intake import colony_of

@@ -6,10 +6,9 @@ import msgspec
 
 from schemas import addon, cluster, teardown
 from schemas.inventory import ClusterSeen
-from schemas.limits import Limits
 from schemas.placement import Attempt, Placement
 from schemas.registry import declared
-from schemas.wish import Need, Wish
+from schemas.wish import Limits, Need, Wish
 from tests import samples
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

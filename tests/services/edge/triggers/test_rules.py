@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from events.cloudevents import CloudEvent
 from schemas.crds import InvalidResource, read_trigger
-from schemas.wish import ClusterRequest, ReleaseRequest
+from schemas.requests import ClusterRequest, ReleaseRequest
 from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.rules import LONGEST, CompiledTrigger, label
 from services.edge.triggers.trigger import ActiveTrigger

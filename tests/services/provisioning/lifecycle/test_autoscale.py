@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.attempts import Observe
+from schemas.changes import Resize, Resized, ResizeRefused
 from schemas.cluster import Hibernated, Ready, UnmetDemand
 from schemas.entity import Due, Wake
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Demand, PoolSeen
 from schemas.placement import Lot, Placement, Ranked
-from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.lifecycle.autoscale import IDLE_PAUSE, shrink_lots
 from services.provisioning.lifecycle.bin_packing import grow_lots

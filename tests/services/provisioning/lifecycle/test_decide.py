@@ -13,10 +13,9 @@ from schemas.cluster import Launching, Pending, Placed, Placing, Provisioned, Re
 from schemas.entity import Due, Wake
 from schemas.infra import InfraSeen
 from schemas.inventory import REFUSED, ClusterSeen, Trouble
-from schemas.limits import Limits
 from schemas.placement import Lot, Placement, Ranked
 from schemas.teardown import TeardownReleasing
-from schemas.wish import AddonRef, Adopt, Need, Pool, Wish
+from schemas.wish import AddonRef, Adopt, Limits, Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
 from services.provisioning.lifecycle.request import SETTLE_TIME

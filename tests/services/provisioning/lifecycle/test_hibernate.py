@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from schemas.attempts import Launch, Observe, Rank
+from schemas.changes import Resize, Resized, ResizeRefused
 from schemas.cluster import Hibernated, Launching, Pending, Placing, Provisioned, Ready, Waiting
 from schemas.entity import Due, Wake
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Lot, Placement, Ranked
-from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.launch import JOIN_LIMIT

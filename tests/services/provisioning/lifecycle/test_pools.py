@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from schemas.attempts import AttemptGone, Rank
+from schemas.changes import PoolPriced, PoolUnavailable, PricePool, Resize, Resized, ResizeRefused
 from schemas.cluster import Hibernated, Placing, Provisioned, Ready, Releasing
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Lot, Placement, Ranked
-from schemas.resize import PoolPriced, PoolUnavailable, PricePool, Resize, Resized, ResizeRefused
 from schemas.teardown import TeardownReleasing
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide

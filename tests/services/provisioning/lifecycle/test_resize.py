@@ -8,12 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schemas.attempts import Observe
+from schemas.changes import Resize, Resized, ResizeRefused
 from schemas.cluster import Placing, Provisioned, Ready
 from schemas.entity import Due, Wake
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Lot, Placement, Ranked
-from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.resize import RESIZE_LIMIT

@@ -5,12 +5,11 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from schemas.changes import Resize, Rolling, Upgrade, Upgraded, UpgradeRefused
 from schemas.cluster import Placing, Provisioned, Ready, Releasing
 from schemas.entity import Due, Wake
 from schemas.infra import InfraSeen
-from schemas.resize import Resize
 from schemas.teardown import TeardownReleasing
-from schemas.upgrade import Rolling, Upgrade, Upgraded, UpgradeRefused
 from services.provisioning.lifecycle.todo import todo
 from services.provisioning.lifecycle.upgrade import MACHINE_LIMIT
 from tests.services.provisioning.lifecycle.test_resize import HOUR, T0, WISH, launching, ready, seen, tell

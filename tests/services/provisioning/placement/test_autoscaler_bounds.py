@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.changes import Resize, Resized, ResizeRefused
 from schemas.cluster import Provisioned, Ready
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Demand, Offer, PoolSeen
 from schemas.placement import Attempt, NodeGroup
-from schemas.resize import Resize, Resized, ResizeRefused
 from schemas.wish import Need, ScaledBy, Wish
 from services.colony.accounting import so_far
 from services.provisioning.lifecycle.decide import decide
