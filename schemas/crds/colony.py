@@ -18,7 +18,7 @@ from schemas.crds.model import (
     Timestamp,
 )
 from schemas.crds.network import NetworkSpec
-from schemas.crds.nodes import LabelMap, TaintSpec
+from schemas.crds.nodes import PoolLabels, TaintSpec
 from schemas.crds.status import ColonyStatus
 from schemas.wish import OnRelease, ScaledBy, Spot, cluster_name
 
@@ -55,7 +55,7 @@ class PoolSpec(CrdModel):
     """At least so much disk per node (GiB)."""
     zones: Distinct = Field(default_factory=list)
     """Only in these zones; default: any."""
-    labels: LabelMap = Field(default_factory=dict)
+    labels: PoolLabels = Field(default_factory=dict)
     """Labels of its nodes from the start."""
     taints: Annotated[list[TaintSpec], Field(max_length=16), ListMap("key")] = Field(default_factory=list)
     """Taints of its nodes from the start."""

@@ -24,7 +24,7 @@ LabelKey = Annotated[str, Field(min_length=1, max_length=317, pattern=QUALIFIED)
 """A qualified name, such as ``example.com/team``."""
 LabelValue = Annotated[str, Field(max_length=63, pattern=VALUE)]
 """A label's value."""
-LabelMap = Annotated[dict[Annotated[LabelKey, AfterValidator(_free)], LabelValue], Field(max_length=32)]
+PoolLabels = Annotated[dict[Annotated[LabelKey, AfterValidator(_free)], LabelValue], Field(max_length=32)]
 """Labels that a node may set on itself when it joins."""
 
 

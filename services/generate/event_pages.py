@@ -27,7 +27,7 @@ def files() -> dict[str, str]:
     """Every page, and the index, by name."""
     lifecycles()  # imports every noun, which declares its messages
     rows = [(f"[{each.type}]({each.type}.md)", each.owner, each.doc) for each in declarations()]
-    index = as_markdown("Events", table(("Event", "Said by", "What it says"), rows))
+    index = as_markdown("Events", table(("Event", "Publisher", "Meaning"), rows))
     return {"README.md": index} | {f"{each.type}.md": page(each) for each in declarations()}
 
 

@@ -37,7 +37,7 @@ async def test_a_warning_is_taken_back_by_a_longer_life_which_ends_in_its_time(h
         await asyncio.sleep(HOUR - 300)
         assert (await house.shown())["phase"] == "Ready"
         ended = await house.until(Released)
-        assert (ended.because, ended.attempts) == ("TimeToLive", 1)
+        assert (ended.reason, ended.attempts) == ("TimeToLive", 1)
 
 
 async def test_a_word_that_comes_too_late_founds_nothing_anew(house):

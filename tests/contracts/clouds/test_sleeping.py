@@ -59,7 +59,7 @@ async def test_idleness_does_not_end_it_and_its_time_to_live_does(house):
         await asyncio.sleep(2 * 3600)
         assert isinstance(await house.state(), Hibernated)
         await asyncio.sleep(2 * 3600)
-        assert (await house.state()).because == "TimeToLive"
+        assert (await house.state()).reason == "TimeToLive"
         assert await house.paid() == []
 
 
@@ -71,7 +71,7 @@ async def test_one_that_woke_is_idle_from_then_on(house):
         await asyncio.sleep(500)
         assert isinstance(await house.state(), Ready)
         await asyncio.sleep(1200)
-        assert (await house.state()).because == "Idle"
+        assert (await house.state()).reason == "Idle"
 
 
 async def test_one_that_is_let_go_while_it_sleeps_leaves_nothing(house):

@@ -50,7 +50,7 @@ async def test_twenty_clusters_in_five_colonies_are_founded_scaled_touched_by_ha
         return isinstance(now, Provisioned) and now.attempt.number == 2 and factory.workers(DELETED) == [True]
 
     await factory.services.until(founded_anew, WITHIN)
-    assert [each.reason for each in state(factory, DELETED).tried] == ["Lost"]
+    assert [each.reason for each in state(factory, DELETED).failed_attempts] == ["Lost"]
     assert len(factory.workers()) == 25
 
     await asyncio.gather(*(factory.gone(name, WITHIN) for name in COLONY_NAMES))

@@ -42,4 +42,4 @@ async def test_a_real_cluster_comes_works_and_goes_and_nothing_is_left(stage, tr
         assert max(used)[0] == 16
         assert any(allocated == 0 and finished > 0 for allocated, finished in used)
         (warned,) = [each for each in it.play.story.states[TEARDOWN] if isinstance(each, Warned)]
-        assert "idle" in warned.why.lower()
+        assert "idle" in warned.reason.lower()
