@@ -92,8 +92,8 @@ async def gone(stack, name, *how):
 async def steps(stack, name):
     """The ways of the cluster's teardown, in their order."""
     lines = (await stack.alate("events", "history", f"{name}-gpu")).out.splitlines()
-    told = (line.split() for line in lines if f"teardown/{name}-gpu " in line)
-    return list(dict.fromkeys(words[3] for words in told if len(words) > 3))
+    told = (line.partition(f"{name}/gpu teardown ")[2].split() for line in lines)
+    return list(dict.fromkeys(words[0] for words in told if len(words) > 1))
 
 
 async def test_the_example_deleted_while_its_job_runs_is_gone_in_a_minute(stack):
@@ -115,7 +115,7 @@ async def test_a_dead_api_keeps_no_machines(stack):
     await spoil(stack, "dead", lambda text: text.replace("https://127.0.0.1:", "https://127.0.0.1:9/"))
     await gone(stack, "dead")
     await inside.close()
-    (row,) = [line for line in (await stack.alate("get", "clusters")).out.splitlines() if line.startswith("dead-gpu ")]
+    (row,) = [line for line in (await stack.alate("get", "clusters")).out.splitlines() if line.startswith("dead/gpu ")]
     assert " released " in row
     assert "may be left" in row
 

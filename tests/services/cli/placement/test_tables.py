@@ -81,7 +81,7 @@ def test_an_account_reads_as_what_is_asked_each_attempt_and_what_it_costs():
     assert lines[1].startswith("requested at 2026-01-01T00:00:00 UTC: 2 nodes of 8 H100")
     assert lines[4].endswith("NoCapacity at 2026-01-01T01:00:00: none there")
     assert lines[5].split()[6:11] == ["24.00", "30.00", "2026-01-01T02:00:00", "48.00", "12.00"]
-    assert lines[-2:] == ["cost so far: $88.00", "the newest wish cannot be followed: pools stay as they are"]
+    assert lines[-2:] == ["cost so far: $88.00", "the newest change is refused: pools stay as they are"]
 
 
 def test_where_nothing_was_tried_that_is_said():

@@ -12,7 +12,7 @@ ASK = ColonyFlags("train", gpus=16, accelerator="H100", per_node=8)
 
 
 def test_flags_become_the_colony_they_describe():
-    ask = replace(ASK, spot="preferred", max_price=60.0, ttl="6h", idle_after_seconds="30m", clouds=("aws",))
+    ask = replace(ASK, spot="preferred", max_price=60.0, ttl="6h", idle_after="30m", clouds=("aws",))
     colony = read_colony(from_flags(ask, "team"))
     (cluster,) = colony.spec.clusters
     (pool,) = cluster.pools
