@@ -1,1 +1,1 @@
-"""How it travels: the bus, the Kubernetes API and telemetry, each behind a port."""
+"""Transport: the bus, the Kubernetes API and telemetry, each behind a port."""

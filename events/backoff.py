@@ -1,4 +1,4 @@
-"""Whoever fails again and again asks less and less often, and not at the same time as all others."""
+"""Exponential back-off with jitter."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass

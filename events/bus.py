@@ -1,4 +1,4 @@
-"""The bus as services see it: publish with compare-and-swap, read the last state, listen, be woken."""
+"""The port to the bus: publish with compare-and-swap, read the last state, subscribe, be notified."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The four errors a port may raise: each one says what happens next, none says how it came about."""
+"""The four errors that a port may raise; each says what the caller should do next."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Counting must not cost what is counted: plain dictionaries on the hot path, read by exporters when they like."""
+"""Counters and gauges as plain dictionaries, cheap on the hot path; exporters read them when they like."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping

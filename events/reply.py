@@ -1,4 +1,4 @@
-"""Whoever asks for something on a stream may name an inbox, and is told there what became of it.
+"""Tells the sender of a request what became of it, on the inbox that the request names.
 
 A publish to a stream has its reply subject taken by the stream's own acknowledgement, which says that the message is
 kept, not that it is any good. So the inbox is named in a header, which is kept with the message: whoever works it off

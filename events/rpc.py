@@ -1,4 +1,4 @@
-"""What can be asked over the bus, and who answers, is data: a desk with its questions."""
+"""RPC services over the bus as data: a service and its endpoints."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What each stream keeps, and for how long: the one table both adapters of the bus obey."""
+"""The table of streams: what each keeps and for how long."""
 
 from dataclasses import dataclass
 

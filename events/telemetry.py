@@ -1,4 +1,4 @@
-"""Traces travel with every message, and cost next to nothing while nobody looks at them."""
+"""Trace context that travels with every message, cheap while nobody records it."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""`python -m schemas` writes what is generated, so that it never differs from what is declared."""
+"""`python -m schemas` writes the files that are generated from the declarations."""
 
 import argparse
 import sys

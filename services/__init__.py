@@ -1,1 +1,1 @@
-"""What to do about it: one small service per folder, each two pure functions and the calls they ask for."""
+"""The services: each decides by pure functions and carries out the commands that follow."""

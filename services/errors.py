@@ -1,4 +1,4 @@
-"""What can be wrong with what a person asks for has two names, and costs nothing to import."""
+"""The two errors in what a person asks for; importing them costs nothing."""
 
 
 class BadInput(Exception):

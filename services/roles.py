@@ -1,4 +1,4 @@
-"""Who may what on the bus, a row each: from what is declared in schemas and in every service."""
+"""NATS permissions per role, derived from the declarations in schemas and the services' subscriptions."""
 
 from events.bus import REDRIVE
 from events.jetstream.permissions import Role

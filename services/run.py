@@ -1,4 +1,4 @@
-"""One process: settings in, ports opened, the named services run until somebody says stop."""
+"""Runs services in one process: reads settings, opens ports, runs until stopped."""
 
 import asyncio
 import os

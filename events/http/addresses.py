@@ -1,4 +1,4 @@
-"""Where connections may lead is decided by the address itself, so that no name, redirect or second look-up leads on."""
+"""Decides by the resolved address whether a connection is allowed, so that no name or redirect leads elsewhere."""
 
 from dataclasses import dataclass
 from errno import EACCES

@@ -1,4 +1,4 @@
-"""A text at a URL is fetched whole or not at all, within a time and a size, so that a bad server harms nobody."""
+"""Fetches a text from a URL, whole or not at all, within a time and a size."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Standard Webhooks are signed and checked by one reading of a secret and of what is signed."""
+"""Signs and verifies Standard Webhooks."""
 
 import binascii
 import hmac

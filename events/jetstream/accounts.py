@@ -1,4 +1,4 @@
-"""Who may what, as nats-server reads it: the block of accounts, from roles and their keys, fit to be reviewed."""
+"""The accounts and permissions of nats-server, written from roles and their keys."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The bus on NATS JetStream: `connect` gives one, the files beside this one do the work."""
+"""The bus on NATS JetStream; `connect` opens one."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable

@@ -1,4 +1,4 @@
-"""One NATS connection with an inbox of its own, on which every answer finds its question by number."""
+"""One NATS connection with one inbox: replies find their requests by number."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Who connects proves it with a key that never leaves its file, and is shown in no sentence."""
+"""NKey credentials of a connection; the seed stays in its file and appears in no message."""
 
 import re
 import ssl

@@ -1,4 +1,4 @@
-"""One consumer gives first what a stream keeps, then what comes, so that nothing falls between the two."""
+"""An ordered consumer that delivers what a stream keeps and then what comes, without a gap."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What a role does on the bus is a row of data; what a key must be allowed for that on the wire is worked out here.
+"""The NATS permissions that a role needs, worked out from what it does on the bus.
 
 The server checks the subject of a request and nothing in its body, nor where its answer goes. So a right to read is a
 right to read a whole stream, and a right to make consumers is one to change those of others. Whoever is not of the

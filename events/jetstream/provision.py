@@ -1,4 +1,4 @@
-"""Streams and consumers are made when they are absent, and changed only where we disagree."""
+"""Creates streams and consumers when they are missing, and updates them only where they differ."""
 
 from collections.abc import Mapping
 from typing import TypeVar

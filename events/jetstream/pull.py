@@ -1,4 +1,4 @@
-"""One long pull is always outstanding, for as many messages as may still be out unanswered."""
+"""Pulls messages for a durable consumer with one long request that is always outstanding."""
 
 import asyncio
 from collections.abc import AsyncGenerator

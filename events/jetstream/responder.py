@@ -1,4 +1,4 @@
-"""A desk on NATS is a service as NATS' own tools find it (``$SRV.PING``, ``$SRV.INFO``, ``$SRV.STATS``)."""
+"""Serves an RPC service as a NATS micro service (``$SRV.PING``, ``$SRV.INFO``, ``$SRV.STATS``)."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The laptop and the tests run the real nats-server: this starts it and ends it cleanly."""
+"""Starts and stops a real nats-server for the local stack and the tests."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Whether a server stores what it is given is known by what became of the last publish to each stream.
+"""Whether a server still stores messages, known from the last publish to each stream.
 
 A stream whose write failed once, for want of room, stores nothing more until its server is started again.
 """

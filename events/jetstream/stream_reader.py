@@ -1,4 +1,4 @@
-"""Who lives apart reads a stream page by page, and so needs no consumer: whoever may make some may change any.
+"""Reads a stream page by page by direct get, without the right to create consumers.
 
 A push consumer also takes a literal subject to deliver to, and what it delivers there, a stream of the house keeps.
 """

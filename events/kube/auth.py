@@ -1,4 +1,4 @@
-"""Credentials for an API server come from kubernetes-asyncio, which knows every way there is to log in."""
+"""Credentials for an API server, read by kubernetes-asyncio, which supports every way to log in."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The Kubernetes API as services use it: faults instead of status codes, lists and watches that never lie."""
+"""The Kubernetes API client: errors instead of status codes, lists and watches without gaps."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace

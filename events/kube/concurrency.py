@@ -1,4 +1,4 @@
-"""Questions to one server wait for their turn, however many they are, as long as it answers any of them."""
+"""Limits how many requests one server is sent at a time."""
 
 import asyncio
 from collections import deque

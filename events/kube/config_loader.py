@@ -1,4 +1,4 @@
-"""kubernetes-asyncio reads kubeconfigs without its 1,200 models, which would cost every service 110 MB."""
+"""Loads the kubeconfig reader of kubernetes-asyncio without its 1,200 models, which would cost each service 110 MB."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Answers of an API server become faults here alone, so that one status means one thing everywhere."""
+"""Turns error answers of an API server into the errors of the port."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Requests reach a real API server here, never without a time-out: a silent peer must not stop a service."""
+"""Sends requests to a real API server over HTTP, always with a time-out."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""A kubeconfig is read and checked before anything is asked, so that a mistake is named where it was made."""
+"""Reads and checks a kubeconfig before anything is requested, so that an error names its place."""
 
 import base64
 import binascii

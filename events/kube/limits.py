@@ -1,4 +1,4 @@
-"""What an API server may answer is bounded, so that one that others run fills nobody's memory and holds nobody up."""
+"""Limits what an API server may answer, since others run some of them."""
 
 from dataclasses import dataclass
 

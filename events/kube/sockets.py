@@ -1,4 +1,4 @@
-"""What opened connections closes them: aiohttp forgets a TLS connection that it has only begun to close."""
+"""Closes TLS connections that aiohttp leaves half closed."""
 
 import asyncio
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""A watch outlives its connections, so that what services believe of a cluster is never silently old."""
+"""Watches that outlive their connections: after a break they list again, so that no change is missed."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable

@@ -1,4 +1,4 @@
-"""The bus in one process: the same promises as JetStream, for tests, simulations and a look around."""
+"""The bus in memory: the same promises as JetStream, for tests and simulations."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable

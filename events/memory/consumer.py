@@ -1,4 +1,4 @@
-"""A durable consumer in memory: who got what, how often, and until when it may be answered."""
+"""A durable consumer in memory: deliveries, redeliveries and acknowledgement deadlines."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A stream in memory: what JetStream promises about storing, without a server."""
+"""A stream in memory, with what JetStream promises about storing."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A CRD takes less than JSON Schema has: no references, no unions, every value typed; models are narrowed."""
+"""Converts JSON Schema to the structural schema of a CRD: no references, no unions, every value typed."""
 
 from collections.abc import Mapping
 from typing import Any

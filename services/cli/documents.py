@@ -1,4 +1,4 @@
-"""What people write is read from a YAML file here, whichever kind it is."""
+"""Reads the YAML files that people pass to commands."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A command that runs until it is told to stop cleans up, then ends as Ctrl-C ends a program."""
+"""Runs a command until it is stopped, cleans up, and ends as Ctrl-C ends a program."""
 
 import asyncio
 import logging

@@ -1,1 +1,1 @@
-"""The edge: what comes in by HTTP is verified, kept, and made into wishes by rules that are data."""
+"""The edge: receives HTTP, verifies and stores it, and turns it into requests by rules."""

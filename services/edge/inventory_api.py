@@ -1,4 +1,4 @@
-"""What the inventory answers on the bus is answered over HTTP as well, to whoever has a token."""
+"""Answers inventory queries over HTTP for callers with a token."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""How far everybody is in hearing, and how many dead letters are kept, is told to whoever scrapes."""
+"""Metrics of the lag of every consumer and of the number of dead letters."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The edge's loops: the door, the Triggers, the deliveries that are held against them, what the page follows."""
+"""The edge service: HTTP server, Triggers, stored deliveries and the page's feed."""
 
 import asyncio
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Dead letters of one cause are one matter: they are told apart by who failed on what, and why."""
+"""Groups dead letters by consumer and reason."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A cluster's own history accounts for it: what was asked, what was tried, what it costs, what it waits for."""
+"""Explains a cluster from its history: what was requested, attempted and spent, and what it waits for."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Which of all messages are meant: most is left out by the server, the rest here."""
+"""Filters messages: by subject in the server, by everything else here."""
 
 from dataclasses import dataclass
 from typing import Final

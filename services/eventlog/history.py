@@ -1,4 +1,4 @@
-"""A cluster's life is read back from the stream, with its add-ons, its teardown, and how long each state took."""
+"""Reads the history of a cluster, its add-ons and its teardown, with the time in each state."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""One stored message as people and programs are shown it: the CloudEvent, and where it is kept."""
+"""One stored message as it is shown: its CloudEvent and its place in the stream."""
 
 from datetime import UTC, datetime
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""A dead letter is told once more to who failed on it, by hand: then it is a letter no longer."""
+"""Delivers a dead letter again to the consumer that failed, then deletes it."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What streams keep is read in their order, with a word of progress now and then."""
+"""Reads streams in order and reports progress."""
 
 import sys
 from collections.abc import AsyncGenerator, Callable

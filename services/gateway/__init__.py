@@ -1,1 +1,1 @@
-"""The gateway stands between Kubernetes and the bus: what people wrote goes in, what is true comes out."""
+"""The gateway between Kubernetes and the bus: publishes wishes, writes status."""

@@ -1,4 +1,4 @@
-"""What the back ends' objects show is read off the watch, and said as levels."""
+"""Publishes what the back ends' objects show as levels."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What anyone asks for on the bus becomes a Colony, so that kubectl shows it and can delete it."""
+"""Turns requests on the bus into Colonies, so that kubectl shows and deletes them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""The gateway's books: everything it knows of every Colony's clusters, by Colony."""
+"""The gateway's read models: everything known of every Colony's clusters."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The gateway's loops: Colonies in and out, back ends' objects in, requests in."""
+"""The gateway service: Colonies, back ends' objects and requests."""
 
 import asyncio
 from collections.abc import Callable, Mapping

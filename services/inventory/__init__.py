@@ -1,1 +1,1 @@
-"""Inventory knows the nodes and accelerators of every cluster, and what the market offers."""
+"""The inventory: nodes and accelerators of every cluster, and the market's offers."""

@@ -1,4 +1,4 @@
-"""Other services ask the inventory over the bus; here its levels are put behind the questions."""
+"""Answers inventory queries over the bus."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Inventory joins every cluster while it lives, and says what the market offers."""
+"""The inventory service: watches every cluster while it exists, and publishes the market's offers."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""The local stack is real processes, so that a laptop runs what a data centre runs."""
+"""The local stack: real processes on one machine, started in order and supervised."""

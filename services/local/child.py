@@ -1,4 +1,4 @@
-"""One program is kept running: started again with back-off when it dies, until it is told to stop."""
+"""Keeps one program running: restarts it with back-off until it is stopped."""
 
 import asyncio
 import os

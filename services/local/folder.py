@@ -1,4 +1,4 @@
-"""Everything a local stack keeps is in one folder of its user's own, so that starting again continues."""
+"""The folder of a local stack: everything that the next start needs."""
 
 import fcntl
 import os

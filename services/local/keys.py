@@ -1,4 +1,4 @@
-"""Everybody in the local stack has a key of its own, made at the first start and kept for its owner alone."""
+"""NKeys of the local stack, one per role, made at the first start."""
 
 import re
 from collections.abc import Mapping

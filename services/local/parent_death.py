@@ -1,4 +1,4 @@
-"""No process outlives its supervisor, however the supervisor ends."""
+"""Ends child processes when their supervisor dies."""
 
 import subprocess
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Whether a program answers is asked from outside, as its clients will ask."""
+"""Checks from outside whether a program answers."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""What a supervised process is made of is data, so that the whole stack can be read as a table."""
+"""A supervised program, as data."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

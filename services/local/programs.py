@@ -1,4 +1,4 @@
-"""The local stack as a table: which program, in which order, told what."""
+"""The table of programs of the local stack, in their order."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The stack comes up in order, stays up whatever dies, and goes down in order."""
+"""Starts the stack in stages, keeps it running, and stops it in reverse order."""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -1,1 +1,1 @@
-"""Outbound tells others over HTTP what became of clusters: webhooks, CDEvents, the status of a commit."""
+"""Outbound notifies others over HTTP: webhooks, CDEvents, commit statuses."""

@@ -1,4 +1,4 @@
-"""What lies in the outbox is brought to its target: in order per cluster, again for a day, then a dead letter."""
+"""Delivers outbox messages to their targets: in order per cluster, retried for a day, then a dead letter."""
 
 from collections.abc import Callable
 from datetime import datetime

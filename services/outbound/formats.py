@@ -1,4 +1,4 @@
-"""What a target is sent is a pure function of the event, its place in the cluster's life, and the target's format."""
+"""Renders a notification in the target's format, as a pure function."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""The one way out over HTTP: short, to the address as it is written, and never further."""
+"""The HTTP client for notifications: short time-outs, checked addresses, no redirects."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

@@ -1,4 +1,4 @@
-"""What an event means within its cluster's life is read off the cluster's history, so that it can be told again."""
+"""What an event means in its cluster's history, so that a repeated notification is the same."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Every event becomes one message per target, so that each is tried, delayed and buried on its own."""
+"""Writes one outbox message per event and target."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime

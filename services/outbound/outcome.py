@@ -1,4 +1,4 @@
-"""What a receiver's answer means for what it was sent is one table, as a pure function."""
+"""What a receiver's response means for a notification, as one table."""
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime

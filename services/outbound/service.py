@@ -1,4 +1,4 @@
-"""The outbound service's loops: what is said becomes letters, and the letters are brought."""
+"""The outbound service: writes the outbox and delivers it."""
 
 import asyncio
 from collections.abc import Callable

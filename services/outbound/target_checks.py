@@ -1,4 +1,4 @@
-"""A file of targets that is refused, and a target without a secret, are told when they are saved."""
+"""Reports errors in the targets file when it is saved."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Who is told what is a file that is read anew when it changes; secrets are named in it, never held."""
+"""Targets of notifications from a file, read again when it changes; secrets are named in it, not contained."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase

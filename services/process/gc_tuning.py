@@ -1,4 +1,4 @@
-"""The collector looks seldom, and at nothing a process began with: most of what is kept here is no garbage."""
+"""Makes garbage collection rare and exempts what a process starts with."""
 
 import gc
 

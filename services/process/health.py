@@ -1,4 +1,4 @@
-"""An orchestrator restarts and routes by these answers, so they speak of this process alone, never of clusters."""
+"""Liveness and readiness of this process."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable

@@ -1,4 +1,4 @@
-"""An HTTP server of ours listens where a setting says, or says in one sentence why it cannot."""
+"""Starts an HTTP listener where a setting says, or fails with one sentence."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Logs are events with fields, on one line each, in which no secret ever stands."""
+"""Structured logs: one event with fields per line, secrets redacted."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""The figures of `events.meters` become OpenTelemetry metrics here, read only when an exporter asks."""
+"""Exports the counters and gauges of `events.meters` through OpenTelemetry."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Sampled messages become OpenTelemetry spans here, under the conventions for messaging."""
+"""Exports sampled messages as OpenTelemetry spans, by the conventions for messaging."""
 
 from collections.abc import Callable
 

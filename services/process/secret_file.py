@@ -1,4 +1,4 @@
-"""A secret in a file is its owner's alone from the first byte on, and whole or not there."""
+"""Writes secret files atomically, readable by their owner only."""
 
 import os
 from pathlib import Path

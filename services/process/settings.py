@@ -1,4 +1,4 @@
-"""Everything that can be set is one frozen model, so that there is one place to look and one way to be wrong."""
+"""All settings, as one frozen model read from the environment."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Whatever a process works on is left in order, whichever way it is told to stop."""
+"""Stops a process cleanly on SIGTERM and SIGINT."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""OpenTelemetry's SDK is loaded only once somebody asks for what it gives, because it takes 20 MB."""
+"""Sets OpenTelemetry up when it is configured; its SDK takes 20 MB."""
 
 from collections.abc import Callable
 from importlib import import_module

@@ -1,1 +1,1 @@
-"""What the inventory says is read here into items, one JSON object each, for people and for services alike."""
+"""Inventory queries: levels as JSON items, for people and for services."""

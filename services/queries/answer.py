@@ -1,4 +1,4 @@
-"""A question about the inventory is answered from the levels that are kept, by a pure function and a table."""
+"""Answers an inventory query from the levels, as a pure function and a table."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is not asked for is left out in one place, after everything is known."""
+"""Filters items."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""An item is what JSON would have of one thing."""
+"""The type of an item: a JSON object."""
 
 from events.kube.port import Object
 

@@ -1,4 +1,4 @@
-"""An offer is shown with what was refused lately where it is, the cheapest first."""
+"""Offers with recent refusals in their region, the cheapest first."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime

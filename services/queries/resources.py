@@ -1,4 +1,4 @@
-"""Nodes, devices and storage are told of as the inventory last saw them, with how fresh that is."""
+"""Nodes, devices and storage as the inventory last saw them, with their freshness."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The one loop: hear, decide, publish, do what the new truth asks for, answer."""
+"""The reconcile loop: receive, decide, publish, carry out commands, acknowledge."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""A decision is one row of a table: from this state, on this event, this function says what is true next."""
+"""A state machine as a table: from a state, on an event, a function gives the next state."""
 
 import inspect
 import typing

@@ -1,4 +1,4 @@
-"""A view is what a service needs to know of others: the newest message of each kind, kept in memory."""
+"""Read models: the newest message per subject of other services, kept in memory."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What a service hears is declared as data: which message, and which entities it concerns."""
+"""Subscriptions as data: which messages a service receives, and which entities each concerns."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How much one source may say: a bucket that fills with time, as a pure function."""
+"""A token bucket, as a pure function."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta

@@ -1,1 +1,1 @@
-"""The demo shows the main job to somebody who has nothing but this machine, and then proves what it showed."""
+"""`alate demo`: plays the main job on this machine, then proves that nothing is lost, duplicated or left over."""

@@ -1,4 +1,4 @@
-"""Nothing lost and nothing twice is not believed but counted, from every message the bus keeps."""
+"""Counts lost and duplicate transitions from every message that the bus keeps."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

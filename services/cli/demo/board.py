@@ -1,4 +1,4 @@
-"""The live display is a pure function of the story and the time, drawn again a few times a second."""
+"""The live display, as a pure function of the story and the time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator

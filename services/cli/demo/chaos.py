@@ -1,4 +1,4 @@
-"""Every process dies once, each at the moment in which it is needed most."""
+"""Kills every process once, at the moment when it is needed most."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

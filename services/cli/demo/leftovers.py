@@ -1,4 +1,4 @@
-"""What is left is counted from outside: every object the API serves, every machine ever bought, every timer."""
+"""Counts what is left over: objects of the API, machines ever bought, timers."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""The story itself: a Colony is asked for, its cluster comes, works and goes; then the Colony goes too."""
+"""Plays the story: request a Colony, wait for its cluster, its work and its end, delete the Colony."""
 
 import asyncio
 import re

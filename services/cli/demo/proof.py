@@ -1,4 +1,4 @@
-"""When the story is over, everything that can be counted from outside is counted, until it is zero or time is up."""
+"""Counts everything at the end of the story until it is zero or the time is up."""
 
 import asyncio
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""The end of the demo is one object: what happened, what it cost, and what was found when it was over."""
+"""The report of the demo: what happened, what it cost, and what was left over."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""`alate demo` puts everything together: a stack in a folder of its own, the story, the display, the proof."""
+"""Runs `alate demo`: a stack in a folder of its own, the story, the display, the proof."""
 
 import asyncio
 import sys

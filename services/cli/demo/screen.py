@@ -1,4 +1,4 @@
-"""The demo is shown as a live picture on a terminal, as a line per change in a pipe, or not at all."""
+"""Shows the demo as a live picture on a terminal, as a line per change in a pipe, or not at all."""
 
 import sys
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""What the demo knows is what it heard on the bus: every state of every entity, and what is seen now."""
+"""What the demo knows from the bus: every state of every entity, and the newest levels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Whether every message was answered is asked of nats-server itself, as services could be wrong about themselves."""
+"""Asks nats-server how many messages are not acknowledged."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What each message means to somebody who watches, in a few words; the same for the display and for plain lines."""
+"""Each message in a few words, for the display and for plain lines."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime

@@ -1,1 +1,1 @@
-"""`alate events`: what was said on the bus, told from the streams alone."""
+"""`alate events`: reads the streams."""

@@ -1,4 +1,4 @@
-"""`alate events diff` asks this build to decide once more what is stored, and shows where it says something else."""
+"""`alate events diff` decides stored transitions again with this build and shows differences."""
 
 from collections import Counter
 from collections.abc import Sequence

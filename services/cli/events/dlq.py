@@ -1,4 +1,4 @@
-"""`alate events dlq` lists dead letters by cause, tells them once more to who failed on them, or drops them."""
+"""`alate events dlq` lists dead letters by cause, redelivers them or drops them."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Everything that belongs to one flow is gathered from the streams alone, from any event of it."""
+"""Collects every event of one flow from the streams, starting from any of them."""
 
 from collections.abc import Callable
 

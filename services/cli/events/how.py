@@ -1,4 +1,4 @@
-"""`alate events how` prints what to paste to ask for a cluster, with the addresses of the stack that runs."""
+"""`alate events how` prints snippets that request a cluster, with the addresses of the running stack."""
 
 import shlex
 from pathlib import Path

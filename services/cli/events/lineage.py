@@ -1,4 +1,4 @@
-"""Who caused what is a tree, grown from the ids that messages carry; what is no longer kept is told as that."""
+"""The tree of causes and effects, built from the ids in messages; causes that are no longer kept are shown as such."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""`alate events replay` tells one consumer once more what it was to hear; unless told to, it only says what that is."""
+"""`alate events replay` redelivers messages to one consumer; without --send it only lists them."""
 
 from collections.abc import AsyncGenerator
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Stored histories go through this build's decisions once more, to see where it would say something else.
+"""Decides stored transitions again with this build, and compares the results.
 
 A transition can be made again if its state before and the event that led to it are kept. The event is kept if it was
 another entity's state, or a level that nothing has replaced, or if it is in a recording that is given beside the bus.

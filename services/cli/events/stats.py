@@ -1,4 +1,4 @@
-"""`alate events stats` counts what was said, by subject and type, and how far everybody is in hearing it."""
+"""`alate events stats` counts messages by subject and type, and the lag of every consumer."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

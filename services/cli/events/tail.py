@@ -1,4 +1,4 @@
-"""`alate events tail` shows what is said, as it is said."""
+"""`alate events tail` shows messages as they are published."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""`alate events lineage` draws the tree: effects below their cause, an entity's own next state after its last."""
+"""Draws the tree of `alate events lineage`."""
 
 from datetime import datetime
 

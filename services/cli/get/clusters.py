@@ -1,4 +1,4 @@
-"""`alate get clusters` shows each cluster as its Colony's status does: how it is now, and what it has cost by now."""
+"""`alate get clusters` shows each cluster as its Colony's status does, with its cost up to now."""
 # ruff: noqa: PLC0415 - imports: other kinds than clusters are shown without what a Colony's status needs
 
 import re

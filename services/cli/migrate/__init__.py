@@ -1,1 +1,1 @@
-"""Clusters that somebody else was asked for move in."""
+"""`alate adopt` and `alate import`: takes over clusters that others created."""

@@ -1,4 +1,4 @@
-"""`alate adopt` writes the Colony that takes in a cluster which stands already."""
+"""`alate adopt` writes the Colony that adopts an existing cluster."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

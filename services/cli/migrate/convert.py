@@ -1,4 +1,4 @@
-"""`alate import` writes what became of the Colonies in a file."""
+"""`alate import` converts the Colonies in a file and reports what could not be converted."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

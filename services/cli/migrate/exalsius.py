@@ -1,4 +1,4 @@
-"""An exalsius Colony becomes one of ours; what cannot be carried over is told with its path.
+"""Converts an exalsius Colony; what cannot be converted is reported with its path.
 
 Source: the CRD colonies.infra.exalsius.ai/v1 (operator 0.11.1) and the values of k0rdent's charts (kcm 1.11).
 """

@@ -1,4 +1,4 @@
-"""What exalsius has written is read here without trust: what is missing, or of another type, is empty and no crash."""
+"""Reads exalsius objects without trust: missing or mistyped fields are empty."""
 
 from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Machines and clusters that were there before exalsius become places of ours: a catalog says what they have."""
+"""Describes existing machines and clusters of exalsius as a catalog of alate."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -1,1 +1,1 @@
-"""`alate outbound`: who outside is told what, and what is missing for it."""
+"""`alate outbound`: lists notification targets and what is missing for them."""

@@ -1,4 +1,4 @@
-"""Where a plan gets the market from: the running stack, or catalogs alone."""
+"""The market that a plan uses: of the running stack, or of catalogs alone."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A recorded cluster is read from its two files, and what it had and used is counted from them alone."""
+"""Reads a recorded cluster from its two files and counts its capacity and use from them alone."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator

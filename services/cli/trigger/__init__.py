@@ -1,1 +1,1 @@
-"""`alate trigger`: rules tried out before they are followed."""
+"""`alate trigger`: tests rules without requesting anything."""

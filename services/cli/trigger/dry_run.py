@@ -1,4 +1,4 @@
-"""A dry run goes the way a delivery goes, up to the message that would be said."""
+"""Evaluates a Trigger on a sample delivery, up to the request that it would publish."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""One connection: what is no HTTP never reaches a route, and nobody keeps a connection open by being slow."""
+"""One HTTP connection: rejects what is not HTTP, and closes connections that are too slow."""
 
 import asyncio
 from typing import Any

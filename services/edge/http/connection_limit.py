@@ -1,4 +1,4 @@
-"""How many connections there may be: when there are more, the one that has kept us waiting longest is ended."""
+"""Limits the number of connections; over the limit, the one that has been idle longest is closed."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Who may look at what over HTTP: a caller is a file of bearer tokens in the folder of endpoints.
+"""Callers of the HTTP API and their tenants, known by bearer tokens in files.
 
 ``reader.<tenant>.<name>`` reads what is its tenant's, ``operator.<name>`` all that is of the house.
 """

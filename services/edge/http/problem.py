@@ -1,4 +1,4 @@
-"""What is wrong with a request is said as problem details (RFC 9457), the same way everywhere."""
+"""Errors as problem details (RFC 9457)."""
 
 from dataclasses import dataclass, field
 from http import HTTPStatus

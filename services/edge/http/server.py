@@ -1,4 +1,4 @@
-"""The one HTTP server of the edge: a table of routes, bounds on what may come in, and problem details for the rest."""
+"""The HTTP server of the edge: routes, limits on requests, and problem details for errors."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable

@@ -1,4 +1,4 @@
-"""What a delivery leads to says so, and which delivery it was."""
+"""Marks a request with the delivery that caused it."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Rules are written in CEL, an expression language that always ends and touches nothing; this is where it is met.
+"""Evaluates CEL expressions and templates.
 
 ``common-expression-language`` (bindings to a Rust interpreter) reads an expression once and evaluates it in
 microseconds.

@@ -1,4 +1,4 @@
-"""How deep the loops of a CEL expression are nested, read off its text: each level multiplies what it costs."""
+"""Measures how deep the loops of a CEL expression are nested: each level multiplies its cost."""
 
 import re
 

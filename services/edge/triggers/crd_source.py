@@ -1,4 +1,4 @@
-"""The Triggers there are, read as they change; each is told in its status whether it is followed."""
+"""Watches Trigger objects and writes into their status whether they are active."""
 
 import asyncio
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""A kept delivery as rules look at it: the event, what it carries, where it came in."""
+"""A stored delivery as rules see it: the event, its data, and its endpoint."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

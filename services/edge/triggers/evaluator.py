@@ -1,4 +1,4 @@
-"""A process that reads for the edge what tenants write, within a budget: what takes more ends this process only.
+"""A process that evaluates what tenants write within a budget; what exceeds it ends only this process.
 
 It is spoken to over its standard input and output, one question after another, each with its length before it.
 """

@@ -1,4 +1,4 @@
-"""The edge's evaluators: a few processes, started when they are needed, kept warm, replaced when one is ended."""
+"""A pool of evaluator processes: started on demand, kept warm, replaced when one ends."""
 
 import asyncio
 import os

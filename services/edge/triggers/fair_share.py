@@ -1,4 +1,4 @@
-"""Of the evaluators each tenant has a share, whatever it lets them do: what it writes costs nobody else's time."""
+"""Divides the evaluators' time fairly among tenants."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

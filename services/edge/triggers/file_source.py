@@ -1,4 +1,4 @@
-"""Triggers that stand in files are followed as the files change; of a damaged one what it held when it was good."""
+"""Reads Triggers from files; a damaged file keeps its last good content."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Every kept delivery is held against the Triggers of its tenant, in the order in which it came in."""
+"""Evaluates every stored delivery against the Triggers of its tenant, in order of arrival."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping

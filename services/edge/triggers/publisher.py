@@ -1,4 +1,4 @@
-"""What a rule asks for goes onto the bus once, however often the delivery is worked off."""
+"""Publishes the requests of a rule, once per delivery."""
 
 from collections.abc import Callable, Mapping
 from contextlib import aclosing

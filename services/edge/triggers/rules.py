@@ -1,4 +1,4 @@
-"""What a Trigger says about an event, as a pure function: which rules hold, what each asks for, and why."""
+"""Evaluates a Trigger's rules on an event, as a pure function: which match, what each requests, and why."""
 
 import re
 from dataclasses import dataclass

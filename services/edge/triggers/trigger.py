@@ -1,4 +1,4 @@
-"""A Trigger as the edge keeps it: whom it listens to and how often it may ask; its expressions are read elsewhere."""
+"""A Trigger as the edge keeps it: its endpoints and its rate; evaluators hold its expressions."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Bodies come in their own time, outside the turns: those that are still coming are bounded together, not in number."""
+"""Reads request bodies within a shared limit on the bytes of all that are in progress."""
 
 import asyncio
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""A CloudEvent that is itself a request for clusters needs no Trigger: its endpoint's token is the right to ask."""
+"""CloudEvents that request clusters directly: the endpoint's token is the right to do so, no Trigger is needed."""
 
 from datetime import datetime
 

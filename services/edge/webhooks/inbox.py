@@ -1,4 +1,4 @@
-"""A verified delivery is kept on a subject of its own, so that however often it is sent it counts once.
+"""Stores a verified delivery on a subject of its own, so that repeated deliveries count once.
 
 The subject is the memory: only the first message on it is taken (compare-and-swap against 0), for as long as the
 stream keeps it (14 days, the longest retries end after 4). No restart of ours or of the bus forgets it.

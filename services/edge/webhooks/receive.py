@@ -1,4 +1,4 @@
-"""A webhook's way in: known endpoint, right form, verified, made an event, kept, and only then answered with 202."""
+"""Receives a webhook: checks endpoint and form, verifies, stores, and then answers 202."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A webhook request as providers judge it: bytes as they came, and all that comes in from outside."""
+"""A webhook request with everything that providers need to verify it."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Each endpoint is a file of secrets in one folder, read anew when it changes, so that nothing restarts for a new one.
+"""Secrets of endpoints: one file each in a folder, read again when it changes.
 
 The folder is also what a Kubernetes Secret looks like when it is mounted: one key per endpoint.
 """

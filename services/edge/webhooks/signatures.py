@@ -1,4 +1,4 @@
-"""Whether somebody who knows the secret said this is decided in constant time, on the bytes as they came."""
+"""Verifies signatures and tokens in constant time."""
 
 import hmac
 from collections.abc import Iterable, Sequence

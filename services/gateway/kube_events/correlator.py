@@ -1,4 +1,4 @@
-"""What happens again is counted, and one Colony's Events never flood: how each of them is written is decided here."""
+"""Counts repeated Kubernetes Events and limits how many a Colony gets."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What happens to a Colony's clusters is written down as Kubernetes Events, and no status ever waits for that."""
+"""Records Kubernetes Events about a Colony's clusters; the status never waits for it."""
 
 import asyncio
 from collections.abc import Callable, Iterable

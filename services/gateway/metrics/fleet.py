@@ -1,4 +1,4 @@
-"""How many accelerators there are, and what they cost, is told to whoever scrapes, by model and by cloud."""
+"""Gauges of accelerators and their cost, by model and cloud."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime

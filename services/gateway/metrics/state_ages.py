@@ -1,4 +1,4 @@
-"""How many entities stand in each state, and since when the oldest of them, is told to whoever scrapes."""
+"""Gauges of the entities in each state and the age of the oldest."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

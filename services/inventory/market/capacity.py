@@ -1,4 +1,4 @@
-"""What failed and what worked teaches where there is room: each region's lesson is a level of its own."""
+"""Levels of recent refusals by region, so that offers there count dearer for a while."""
 
 import asyncio
 from collections import Counter

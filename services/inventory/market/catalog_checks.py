@@ -1,4 +1,4 @@
-"""Whether what was read of a catalog may replace what is served is decided here, as a pure function."""
+"""Decides whether a catalog that was read may replace the one in use, as a pure function."""
 
 from collections.abc import Sequence
 from datetime import datetime

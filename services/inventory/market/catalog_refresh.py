@@ -1,4 +1,4 @@
-"""Prices are read again and again, and what was good stays served until something better can be read."""
+"""Reads price catalogs again and again, and keeps the last good one."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

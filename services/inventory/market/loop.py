@@ -1,4 +1,4 @@
-"""The market's two halves share what was said last, so that both go on after a restart as if there had been none."""
+"""Runs catalog refresh and capacity with one publisher, so that a restart publishes nothing new."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

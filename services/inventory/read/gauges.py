@@ -1,4 +1,4 @@
-"""What a cluster has is told to whoever scrapes, by model, health and freshness: never by node."""
+"""Gauges of a cluster's accelerators by model, health and freshness."""
 
 from collections.abc import Iterable, Mapping
 

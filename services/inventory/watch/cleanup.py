@@ -1,4 +1,4 @@
-"""What is said of a cluster that is over, or of which nothing is kept, is told gone: nobody else would ever do it."""
+"""Deletes levels of clusters that have ended."""
 
 import asyncio
 from collections.abc import Callable

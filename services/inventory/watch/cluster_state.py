@@ -1,4 +1,4 @@
-"""Everything one cluster was seen to hold is kept here, and what that comes to is counted anew where it changed."""
+"""The observed state of one cluster; totals are recomputed where something changed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime

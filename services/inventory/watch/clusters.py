@@ -1,4 +1,4 @@
-"""Every cluster that has an API is watched, the management cluster among them; joining and leaving by themselves."""
+"""Watches every cluster that has an API, the management cluster included."""
 
 import asyncio
 from collections.abc import Callable

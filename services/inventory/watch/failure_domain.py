@@ -1,4 +1,4 @@
-"""One cluster is one failure domain: whatever breaks over it is its own condition, and it is watched anew by itself."""
+"""Isolates failures of one cluster: they show in its own level, and it is watched again by itself."""
 
 import asyncio
 from collections.abc import Callable

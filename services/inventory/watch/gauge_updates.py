@@ -1,4 +1,4 @@
-"""A cluster's gauges are counted over all of its nodes, so a moment after a change and not at each."""
+"""Recomputes a cluster's gauges a moment after a change, not at each one."""
 
 import asyncio
 

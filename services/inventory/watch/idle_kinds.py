@@ -1,4 +1,4 @@
-"""A kind of which a cluster has nothing is not watched: it is looked at again when the cluster stirs."""
+"""Stops watching kinds of which a cluster has no objects, and looks for them again when it changes."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""Nodes are given the labels they lack and relieved of those they should not bear, ours alone."""
+"""Adds and removes alate's own node labels."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""One kind's objects are kept here by UID, so that a late, repeated or reordered word never makes the view lie."""
+"""Objects of one kind by UID; late, repeated or reordered events never lead it astray."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar

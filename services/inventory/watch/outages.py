@@ -1,4 +1,4 @@
-"""A source that cannot be heard is given a while, so that a slow answer is not taken for none."""
+"""Marks a source as unreachable only after a grace period."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What differs from what was said last is said with its next revision; everything else is passed over in silence."""
+"""Publishes levels that differ from the last ones, with the next revision."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""One cluster is watched here, from the moment its API answers until it is let go."""
+"""Watches one cluster from the moment its API answers until its release."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable

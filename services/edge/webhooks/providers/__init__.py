@@ -1,4 +1,4 @@
-"""Who sends webhooks, one file each, gathered in one table."""
+"""The table of webhook providers, one file each."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Prometheus' Alertmanager: a group of alerts that fires or is resolved."""
+"""Prometheus Alertmanager: a group of alerts that fires or is resolved."""
 
 from events.cloudevents import CloudEvent
 from services.edge.http.problem import wrong

@@ -1,4 +1,4 @@
-"""CDEvents: what pipelines say in one vocabulary, as CloudEvents or as the bare JSON of the specification."""
+"""CDEvents, as CloudEvents or as the bare JSON of the specification."""
 
 import re
 

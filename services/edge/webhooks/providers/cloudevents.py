@@ -1,4 +1,4 @@
-"""CloudEvents 1.0 over HTTP, in binary or structured mode, from whoever has the endpoint's token."""
+"""CloudEvents 1.0 over HTTP in binary or structured mode, with the endpoint's token."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""GitHub signs the body; it names the delivery and the event in headers, which it does not sign."""
+"""GitHub: signs the body; the headers name delivery and event and are not signed."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""GitLab signs as Standard Webhooks do where it is set up to; before that it showed a token, which can be replayed."""
+"""GitLab: signs as Standard Webhooks where configured; else it sends a token, which can be replayed."""
 
 from events.cloudevents import CloudEvent
 from services.edge.webhooks.providers.provider import Provider

@@ -1,4 +1,4 @@
-"""What one kind of sender is made of: how it proves who it is, and what event its request is."""
+"""A webhook provider: how its requests are verified, and the event that each becomes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
