@@ -9,7 +9,7 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass
 class Backoff:
-    """How long to wait before asking again: doubling, half of it by chance, never over `cap` seconds."""
+    """Delays between retries: doubling, half of each random, at most `cap` seconds."""
 
     random: Callable[[], float]
     """Gives 0 to 1."""
@@ -18,14 +18,14 @@ class Backoff:
     failures: int = 0
 
     def next_delay(self, asked: float = 0.0) -> float:
-        """Count a failure; gives the seconds to wait, no fewer than were `asked` for."""
+        """Count a failure; returns the seconds to wait, at least `asked`."""
         full = min(self.cap, self.base * 2.0 ** min(self.failures, 16))
         self.failures += 1
         return max(asked, full * (0.5 + 0.5 * self.random()))
 
 
 class Backoffs(Generic[K]):
-    """Each of many that may fail waits at its own pace, from one second up to thirty, until it went well once."""
+    """Back-offs by key, each from one second up to thirty until a success."""
 
     def __init__(self, random: Callable[[], float]) -> None:
         """`random` gives 0 to 1."""
@@ -33,9 +33,9 @@ class Backoffs(Generic[K]):
         self._failing: dict[K, Backoff] = {}
 
     def next_delay(self, key: K, asked: float = 0.0) -> float:
-        """Count a failure; gives the seconds to wait, no fewer than were `asked` for."""
+        """Count a failure; returns the seconds to wait, at least `asked`."""
         return self._failing.setdefault(key, Backoff(self._random, base=1.0)).next_delay(asked)
 
     def forget(self, key: K) -> None:
-        """The next failure is a first one."""
+        """Reset the back-off of a key."""
         self._failing.pop(key, None)

@@ -10,10 +10,10 @@ import msgspec
 from events.rpc import RpcService
 
 REDRIVE = "redrive"
-"""The first token of what is told once more to one consumer."""
+"""The first token of subjects on which messages are redelivered to one consumer."""
 EPOCH = datetime.fromtimestamp(0, UTC)
 Clock = Callable[[], datetime]
-"""Gives the time now, in UTC."""
+"""Returns the time now, in UTC."""
 
 
 class Unavailable(Exception):
@@ -54,7 +54,7 @@ class Expect(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A message that the bus delivers on `target` once `at` has come; one per `subject`, a second replaces it."""
+    """A message that the bus delivers on `target` at the time `at`; a second one of the same `subject` replaces it."""
 
     subject: str
     target: str
@@ -63,76 +63,76 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """A durable place in a stream: what it has acknowledged never comes again, what it has not does."""
+    """A durable consumer: acknowledged messages never come again, others do."""
 
     name: str
     stream: str
     filters: tuple[str, ...]
     max_deliver: int = 8
-    """How often a message is tried before it is a dead letter."""
+    """Deliveries of a message before it becomes a dead letter."""
     ack_wait: float = 30.0
-    """Seconds until an unanswered message comes again."""
+    """Seconds until an unacknowledged message is redelivered."""
     in_flight: int = 256
-    """How many messages may be out unanswered."""
+    """The most messages that may be unacknowledged."""
 
     @property
     def heard(self) -> tuple[str, ...]:
-        """Its filters, and where it alone is told something once more: see `events.dead_letter`."""
+        """Its filters, and the subject on which it alone gets redeliveries: see `events.dead_letter`."""
         return (*self.filters, f"{REDRIVE}.{self.stream}.{self.name}.>")
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerLag:
-    """How far a durable consumer has come."""
+    """The lag of a durable consumer."""
 
     consumer: str
     stream: str
     filters: tuple[str, ...]
     pending: int
-    """Messages it has still to be given."""
+    """Messages that are not delivered yet."""
     unanswered: int
-    """Messages that are out, or wait to come again."""
+    """Messages that are delivered and not acknowledged."""
     redelivered: int
-    """Those of them that were given more than once."""
+    """Unacknowledged messages that were delivered more than once."""
 
 
 class CaughtUp:
-    """A feed's word that everything kept at its start has been given; what follows is live."""
+    """Marks that a feed has delivered everything that was stored at its start; what follows is live."""
 
 
 class Relisting:
-    """A feed's word that it begins again: all that is kept follows, then `CaughtUp`; what does not come is gone."""
+    """Marks that a feed starts over: all stored messages follow, then `CaughtUp`; other subjects are deleted."""
 
 
 FeedItem = Stored | CaughtUp | Relisting
-"""What a feed gives."""
+"""What a feed delivers."""
 
 
 class Delivery(Protocol):
-    """One message, handed out until it is answered; exactly one answer is given."""
+    """A delivered message, which must be answered exactly once."""
 
     @property
     def stored(self) -> Stored: ...
     @property
     def attempt(self) -> int:
-        """1 the first time."""
+        """The number of this delivery, from 1."""
         ...
 
     async def ack(self) -> None:
-        """It is done and never comes again."""
+        """Acknowledge the message."""
         ...
 
     async def retry(self, after: float) -> None:
-        """Give it again in `after` seconds; at the consumer's last attempt it becomes a dead letter instead."""
+        """Redeliver the message in `after` seconds; after the consumer's last attempt it becomes a dead letter."""
         ...
 
     async def reject(self, reason: str) -> None:
-        """It can never be done: keep it on ``dlq.<stream>.<consumer>`` with the reason, then never again."""
+        """Move the message to the dead letters, on ``dlq.<stream>.<consumer>``, with the reason."""
         ...
 
 
 class Bus(Protocol):
-    """How it travels. Both adapters pass `tests/contracts/bus`; every call may raise `Unavailable`."""
+    """The bus. Both adapters pass `tests/contracts/bus`; every call may raise `Unavailable`."""
 
     async def publish(
         self,
@@ -173,31 +173,31 @@ class Bus(Protocol):
         ...
 
     def consume(self, consumer: Consumer) -> AsyncGenerator[Delivery, None]:
-        """Messages of a durable consumer (made if it is not there), for ever."""
+        """Messages of a durable consumer, which is created if it is missing, until cancelled."""
         ...
 
     async def wake(self, timer: Timer) -> None:
-        """Set the timer of a subject, replacing the one that is there. Fires once, never early."""
+        """Set the timer of a subject, replacing an earlier one. It fires once, never early."""
         ...
 
     async def purge(self, stream: str, subject_filter: str) -> int:
-        """Forget everything the filter matches; gives how many messages that were."""
+        """Delete every matching message; returns how many."""
         ...
 
     async def count(self, stream: str, subject_filter: str) -> int:
-        """How many messages the stream keeps on matching subjects."""
+        """The number of stored messages on matching subjects."""
         ...
 
     async def read(self, stream: str, subject_filter: str) -> tuple[Stored, ...]:
-        """Every message the stream keeps on matching subjects, oldest first: a history."""
+        """Every stored message on matching subjects, oldest first."""
         ...
 
     async def at(self, stream: str, sequence: int) -> Stored | None:
-        """The message at one place of the stream, if it is still kept."""
+        """The message at one sequence of the stream; None if it is not stored."""
         ...
 
     async def drop(self, stream: str, sequence: int) -> bool:
-        """Forget one message; False if it was not there."""
+        """Delete one message; False if it does not exist."""
         ...
 
     async def consumers(self, stream: str) -> tuple[ConsumerLag, ...]:
@@ -205,28 +205,28 @@ class Bus(Protocol):
         ...
 
     async def unanswered(self, consumer: Consumer) -> int:
-        """How many messages the durable consumer has still to be given or to answer."""
+        """The number of messages that the durable consumer has not acknowledged."""
         ...
 
     async def answer(self, desk: RpcService) -> None:
-        """Answer questions until cancelled."""
+        """Serve an RPC service until cancelled."""
         ...
 
     async def ask(self, subject: str, data: bytes = b"") -> bytes:
-        """Ask whoever answers there, once; `Unavailable` if nobody does in a few seconds, `Denied` if it is refused."""
+        """Send one request; `Unavailable` without a reply in a few seconds, `Denied` if it is refused."""
         ...
 
     async def notify(self, subject: str, data: bytes) -> None:
-        """Say something to whoever listens there now; it is not kept, and nobody need be there."""
+        """Publish a message that is not stored, for current subscribers only."""
         ...
 
     @property
     def trouble(self) -> str:
-        """Why what is followed is not known to be all there is, in one sentence; empty if it is."""
+        """One sentence if subscriptions may be incomplete, else empty."""
         ...
 
     async def close(self) -> None:
-        """Leave: flush what is out, then disconnect."""
+        """Flush and disconnect."""
         ...
 
 
@@ -235,5 +235,5 @@ SCHEDULE = "Nats-Schedule"
 
 
 def schedule(timer: Timer) -> dict[str, str]:
-    """That header, as both adapters keep it."""
+    """The value of that header."""
     return {SCHEDULE: f"@at {timer.at.isoformat()}"}

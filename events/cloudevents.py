@@ -27,7 +27,7 @@ _RESERVED = frozenset({*_NATIVE, "specversion", "time", "data"})
 
 
 class Malformed(ValueError):
-    """What came is no CloudEvent; the message is one clear sentence."""
+    """The input is no CloudEvent; the message is one sentence."""
 
 
 class CloudEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class CloudEvent(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     subject: str | None = None
     time: datetime | None = None
-    """Aware; when it happened."""
+    """When it happened (aware)."""
     datacontenttype: str | None = None
     dataschema: str | None = None
     extensions: dict[str, str] = {}
@@ -90,7 +90,7 @@ def decode(headers: Mapping[str, str], data: bytes) -> CloudEvent:
 
 
 def msg_id(event: CloudEvent) -> str:
-    """What makes the event one of a kind, source and id, as a ``Nats-Msg-Id`` of 32 characters."""
+    """The event's identity (source and id) as a ``Nats-Msg-Id`` of 32 characters."""
     return blake2b(f"{event.source}\0{event.id}".encode(), digest_size=16).hexdigest()
 
 
@@ -216,7 +216,7 @@ def _string(name: str, raw: msgspec.Raw) -> str:
 
 
 def _shown(raw: msgspec.Raw) -> str:
-    """As it was written, as far as it has to be seen to be found."""
+    """The beginning of a value, for an error message."""
     text = bytes(raw).decode(errors="replace")
     return text if len(text) <= 40 else f"{text[:39]}…"
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 TOO_LARGE = "TooLarge"
-"""The reason of a message that the bus does not take for its size."""
+"""The reason for a message that is too large for the bus."""
 
 
 @dataclass(eq=False)
 class Fault(Exception):
-    """What a port could not do; `message` is one clear sentence for people."""
+    """A failure of a port; `message` is one sentence for people."""
 
     message: str
 
@@ -17,16 +17,16 @@ class Fault(Exception):
 
 
 class NoCapacity(Fault):
-    """The market has none of it: take the next offer."""
+    """The market has no room: try the next offer."""
 
 
 class NotFound(Fault):
-    """It is not there: what was to be deleted is gone, what was to be read does not exist."""
+    """The object does not exist."""
 
 
 @dataclass(eq=False)
 class Denied(Fault):
-    """It was refused for good (invalid, forbidden, over quota): wait for another wish."""
+    """Refused for good (invalid, forbidden, over quota): wait for a change."""
 
     reason: str = "Denied"
     """CamelCase, as Kubernetes writes reasons."""
@@ -34,6 +34,6 @@ class Denied(Fault):
 
 @dataclass(eq=False)
 class TryLater(Fault):
-    """It cannot be said yet: ask again after so many seconds."""
+    """A temporary failure: retry after so many seconds."""
 
     after: float = 1.0

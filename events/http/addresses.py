@@ -11,15 +11,15 @@ PLACES = {
     LINK_LOCAL: "the link, where clouds keep their machines' credentials",
     INTERNAL: "the cluster that alate runs in",
 }
-"""What an address may be of beside the open Internet, and how that is said."""
+"""Kinds of addresses besides the open Internet, with their names in messages."""
 NOWHERE = "nowhere"
-"""Multicast, broadcast and reserved: nobody can be there."""
+"""Multicast, broadcast and reserved: no host can have such an address."""
 _METADATA = frozenset(
     map(ip_address, ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
 )
-"""Where Azure, Alibaba, Oracle, AWS and Google keep them beside 169.254.0.0/16, by their documentation."""
+"""Metadata addresses of Azure, Alibaba, Oracle, AWS and Google besides 169.254.0.0/16, from their documentation."""
 _EMBEDDING = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96", "::/96")))
-"""Whose last 32 bits are the address of version 4 that they lead to: RFC 6052, 8215, 2765, 4291."""
+"""IPv6 prefixes that embed an IPv4 address in their last 32 bits: RFC 6052, 8215, 2765, 4291."""
 IpNetwork = IPv4Network | IPv6Network
 _INSIDE = (".svc", ".cluster.local")
 _CLUSTERS_OWN = frozenset({"kubernetes", "kubernetes.default"})
@@ -27,17 +27,17 @@ _CLUSTERS_OWN = frozenset({"kubernetes", "kubernetes.default"})
 
 @dataclass(frozen=True)
 class Reach:
-    """Where connections of one kind may lead."""
+    """The addresses that one kind of connection may reach."""
 
     allowed: frozenset[str] = frozenset()
-    """Of `PLACES`; the open Internet always is."""
+    """Kinds of `PLACES` that are allowed; the open Internet always is."""
     setting: str = ""
-    """What allows more; told in sentences."""
+    """The setting that allows more, for messages."""
     own: frozenset[IpNetwork | str] = frozenset()
-    """Addresses and names of the cluster that alate runs in."""
+    """The addresses and names of the cluster that alate runs in."""
 
     def refusal(self, host: str) -> str:
-        """Why a host, by address or by name, must not be spoken to; empty: it may. A name says no more than itself."""
+        """Why a host (address or name) may not be reached; empty if it may. Names are not resolved here."""
         place = self._place(host)
         if not place or place in self.allowed:
             return ""
@@ -58,7 +58,7 @@ class Reach:
 
 
 class Unreachable(OSError):
-    """A connection was not made, for it would lead where none may."""
+    """A connection was refused because of its address."""
 
     def __init__(self, why: str) -> None:
         super().__init__(EACCES, why)
@@ -68,7 +68,7 @@ class Unreachable(OSError):
 
 
 def check(reach: Reach | None, host: str) -> None:
-    """See that a host may be spoken to; None: any may. Raises Unreachable."""
+    """Check that a host may be reached; None allows any. Raises Unreachable."""
     why = reach.refusal(host) if reach is not None else ""
     if why:
         raise Unreachable(why)
@@ -84,12 +84,12 @@ def own(api: str = "", networks: str = "") -> frozenset[IpNetwork | str]:
 
 
 def ranges(words: str) -> frozenset[IpNetwork]:
-    """Networks as CIDR, with commas between. Raises ValueError."""
+    """Parse networks in CIDR notation, separated by commas. Raises ValueError."""
     return frozenset(ip_network(word.strip()) for word in words.split(",") if word.strip())
 
 
 def place_of(address: IPv4Address | IPv6Address) -> str:
-    """What an address is of, which has none within it; empty: of the open Internet."""
+    """The kind of an address without an embedded one; empty for the open Internet."""
     if address.is_loopback or address.is_unspecified:
         return LOOPBACK
     if address.is_link_local or address in _METADATA:
@@ -100,7 +100,7 @@ def place_of(address: IPv4Address | IPv6Address) -> str:
 
 
 def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | None:
-    """The address of version 4 that one of version 6 leads to."""
+    """The IPv4 address embedded in an IPv6 address."""
     if not isinstance(address, IPv6Address) or address.is_loopback or address.is_unspecified:
         return None
     if any(address in each for each in _EMBEDDING):

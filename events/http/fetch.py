@@ -12,7 +12,7 @@ from events.http.addresses import Reach, check
 from events.kube.sockets import Sockets
 
 PATIENCE = 30.0
-"""Seconds until all of it must be there."""
+"""The time-out of a whole fetch, in seconds."""
 LARGEST = 16 * 1024 * 1024
 """Bytes, unpacked; SkyPilot's largest catalog is a few MB."""
 MOVED = frozenset({301, 302, 303, 307, 308})
@@ -20,11 +20,11 @@ MOVED = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True)
 class Fetched:
-    """What was there."""
+    """The result of a fetch."""
 
     data: bytes
     modified: datetime | None
-    """As the server says; None: it does not say."""
+    """The server's Last-Modified; None without one."""
 
 
 async def fetch(url: str, patience: float = PATIENCE, reach: Reach | None = None) -> Fetched:

@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from hashlib import sha256
 
 PREFIX = b"whsec_"
-"""Before a secret that is written in base64."""
+"""The prefix of a secret in base64."""
 
 
 def key_of(secret: bytes) -> bytes:

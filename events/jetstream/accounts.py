@@ -10,13 +10,13 @@ from events.jetstream.credentials import API
 from events.jetstream.permissions import APART_API, Rights, Role, rights
 
 HOUSE = "ALATE"
-"""The account in which the streams live."""
+"""The account that owns the streams."""
 
 ConfigLines = Iterator[str]
 
 
 Keys = Callable[[Role], tuple[str, ...]]
-"""A role's public NKeys, each quoted or a variable of the configuration; several while one takes the other's place."""
+"""A role's public NKeys, each quoted or a variable of the configuration; several during a rotation."""
 
 
 def accounts(roles: Iterable[Role], keys: Keys) -> str:
@@ -70,7 +70,7 @@ def _strings(name: str, values: Iterable[str]) -> ConfigLines:
 
 
 def _imports(role: Role, its: Rights) -> Iterator[tuple[str, str, str]]:
-    """What an account must be given of the house's: kind, subject there, subject here."""
+    """What an account imports from the main account: kind, subject there, subject here."""
     for here in its.publish:
         yield "service", here.replace(APART_API, API, 1) if here.startswith(APART_API) else here, here
     for here in its.listen:
@@ -98,13 +98,13 @@ def _list(name: str, lines: Iterable[str]) -> ConfigLines:
 
 
 def new_seed() -> str:
-    """The seed of a user's new key, as it is kept in a file."""
+    """The seed of a new user key."""
     seed: bytes = nkeys.encode_seed(token_bytes(32), nkeys.PREFIX_BYTE_USER)
     return seed.decode()
 
 
 def public_key(seed: str) -> str:
-    """The public half, as the server's configuration names it."""
+    """The public key of a seed."""
     pair = nkeys.from_seed(bytearray(seed.encode()))
     name: bytes = pair.public_key
     pair.wipe()

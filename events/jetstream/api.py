@@ -20,7 +20,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ApiError(msgspec.Struct, frozen=True):
-    """What JetStream says when it refuses."""
+    """An error of the JetStream API."""
 
     code: int = 0
     err_code: int = 0
@@ -28,38 +28,38 @@ class ApiError(msgspec.Struct, frozen=True):
 
 
 class Refused(Exception):
-    """JetStream answered, and the answer is no."""
+    """JetStream refused a request."""
 
     def __init__(self, error: ApiError, subject: str) -> None:
         super().__init__(f"JetStream refused {subject}: {error.description}")
         self.error = error
 
     def denied(self) -> Denied:
-        """The same as a fault that nobody needs to know JetStream for."""
+        """The error as the port's `Denied`."""
         return Denied(str(self), reason=f"JetStream{self.error.err_code}")
 
 
 class ApiReply(msgspec.Struct, frozen=True):
-    """What every answer of the API may carry."""
+    """Fields of every API reply."""
 
     error: ApiError | None = None
 
 
 class StreamInfo(ApiReply, frozen=True):
-    """A stream as the server knows it."""
+    """A stream's configuration and state."""
 
     created: str = ""
     config: dict[str, object] = {}
 
 
 class Delivered(msgspec.Struct, frozen=True):
-    """How far a consumer has come in its stream."""
+    """A consumer's position in its stream."""
 
     stream_seq: int = 0
 
 
 class ConsumerInfo(ApiReply, frozen=True):
-    """A consumer as the server knows it."""
+    """A consumer's configuration and state."""
 
     created: str = ""
     config: dict[str, object] = {}
@@ -77,7 +77,7 @@ class Consumers(ApiReply, frozen=True):
 
 
 class Purged(ApiReply, frozen=True):
-    """How much was forgotten."""
+    """The number of purged messages."""
 
     purged: int = 0
 
@@ -122,16 +122,16 @@ def stored_direct(msg: Reply) -> Stored:
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a delivered message stands, as its reply subject says."""
+    """The metadata of a delivered message, from its reply subject."""
 
     attempt: int
     sequence: int
     order: int
-    """Its number among the consumer's deliveries."""
+    """The consumer sequence of the delivery."""
     time: int
     """When it was stored, in nanoseconds since 1970."""
     pending: int
-    """How many more the consumer has."""
+    """Messages that are still pending for the consumer."""
 
 
 def place(reply: str) -> Place:
@@ -148,20 +148,20 @@ def stored_delivered(msg: Reply, where: Place) -> Stored:
 
 
 def _description(msg: Reply) -> str:
-    """What a control message says in words."""
+    """The description in a control message."""
     # Only nats-py's own constant finds it: the key is an enum member whose hash is not that of its text.
     return (msg.headers or {}).get(Header.DESCRIPTION, "").strip()
 
 
 WRONG_LAST_SEQUENCE = frozenset({10071, 10164})
 HEADROOM = 8192
-"""Bytes kept free for headers: the server cuts the connection of whoever exceeds its limit by them."""
+"""Bytes reserved for headers, since the server closes connections that exceed its limit."""
 FIRED_FOR = "24h"
-"""How long a fired timer's message is kept; a service away for longer sets its timers anew at boot."""
+"""How long a fired timer's message is stored; a service that is away longer sets its timers again at start."""
 
 
 class PubAck(msgspec.Struct, frozen=True):
-    """What the stream says to a publish."""
+    """The acknowledgement of a publish."""
 
     stream: str = ""
     seq: int = 0
@@ -206,7 +206,7 @@ async def publish(  # noqa: PLR0913 - the port's own, on a wire
     msg_id: str | None = None,
     within: float | None = None,
 ) -> int:
-    """Store the message and give its sequence; raises `Conflict`, `Denied` or `Unavailable`. See the port."""
+    """Store the message and return its sequence; raises `Conflict`, `Denied` or `Unavailable`. See the port."""
     if len(message.data) + HEADROOM > wire.limit:
         raise too_large(message, wire.limit - HEADROOM)
     own, until = msg_id or wire.unique(), wire.until(within)
@@ -220,7 +220,7 @@ async def publish(  # noqa: PLR0913 - the port's own, on a wire
 
 
 def too_large(message: Message, limit: int) -> Denied:
-    """The fault of a message that no server takes."""
+    """The error for a message that is too large."""
     size = len(message.data)
     return Denied(f"a message of {size} bytes on {message.subject} is too large: at most {limit}", TOO_LARGE)
 
@@ -228,7 +228,7 @@ def too_large(message: Message, limit: int) -> Denied:
 async def _ours(  # noqa: PLR0913 - what was said, where, and by when
     wire: Wire, stream: str, expect: Expect, message: Message, own: str, *, until: float
 ) -> int:
-    """Who took the place after the expected one? If this very message, its acknowledgement was lost."""
+    """Whether this message itself is stored after the expected sequence, so that only its acknowledgement was lost."""
     query = {"seq": expect.sequence + 1, "next_by_subj": expect.history}
     winner = await direct(wire, stream, query, until)
     if winner is None or winner.headers is None or winner.headers.get("Nats-Msg-Id") != own:

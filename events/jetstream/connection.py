@@ -24,13 +24,13 @@ T = TypeVar("T")
 ReplyQueue = Mailbox[Reply]
 
 CONNECT = 3.0
-"""Seconds until a server that does not answer counts as not there."""
+"""Time-out for connecting, in seconds."""
 ANSWER = 3.0
-"""Seconds after which a question is asked again, or `LOOK` later."""
+"""Seconds after which a request is sent again, or `LOOK` later."""
 FIRST, LONGEST = 0.1, 2.0
 """Seconds between two tries of the same question, and between two tries to reconnect, doubled up to the longest."""
 PING = 10
-"""Seconds between pings: a peer that vanished without a word is noticed after three."""
+"""Seconds between pings; a silent peer is detected after three."""
 
 REFUSAL = "nats: '"
 """How nats-py quotes the server's own words, which say more than the reset connection that follows them."""
@@ -39,12 +39,12 @@ _log = logging.getLogger(__name__)
 
 
 class Wire:
-    """Questions and answers over one connection that is renewed for ever."""
+    """Requests and replies over one connection, which reconnects until it is closed."""
 
     def __init__(
         self, url: str, name: str, credentials: NkeyCredentials, patience: float, random: Callable[[], float] = chance
     ) -> None:
-        """`random` (0 to 1) spreads the tries."""
+        """`random` (0 to 1) spreads the retries."""
         self.client = NatsClient()
         self._loop = asyncio.get_running_loop()
         self._questions = PendingRequests(self._loop)
@@ -66,7 +66,7 @@ class Wire:
         self.closed = False
 
     async def start(self) -> None:
-        """Connect and listen; raises `Unavailable` or `Denied` with one clear sentence."""
+        """Connect; raises `Unavailable` or `Denied` with one sentence."""
         self._started_by = self._loop.time() + CONNECT
         try:
             async with asyncio.timeout(CONNECT):
@@ -96,13 +96,13 @@ class Wire:
         )
 
     def until(self, patience: float | None = None) -> float:
-        """When so many seconds are over (None: as many as this wire has), by the loop's time."""
+        """The deadline after so many seconds (None: this connection's own), in the loop's time."""
         return self._loop.time() + (self._patience if patience is None else patience)
 
     async def ask(
         self, subject: str, data: bytes, headers: dict[str, str] | None = None, until: float = math.inf
     ) -> Reply:
-        """One question, one answer; `RequestLost` when there is none in time, `Denied` if it may not be asked."""
+        """Send one request; `RequestLost` without a reply in time, `Denied` without permission."""
         if self._deaf:
             raise self._denied(self._deaf, subject)
         number = self._questions.number()
@@ -165,27 +165,27 @@ class Wire:
         return box
 
     async def shut(self, box: ReplyQueue) -> None:
-        """Listen no more."""
+        """Unsubscribe."""
         subscription = self._boxes.pop(box, None)
         if subscription and not self.closed:
             await self.client.unlisten(subscription)
 
     def tries(self) -> Backoff:
-        """How long to wait between the tries of one thing."""
+        """A new back-off for the retries of one request."""
         return Backoff(self._random, FIRST, LONGEST)
 
     def unique(self) -> str:
-        """A name nobody else has used, for a message that was given none."""
+        """A unique message id."""
         return f"{self._inbox}{self._questions.number()}"
 
     @property
     def place(self) -> str:
-        """The url without what opens the door."""
+        """The url without credentials."""
         return without_secrets(self._url)
 
     @property
     def api(self) -> str:
-        """Where JetStream's own API listens to us."""
+        """The subject prefix of the JetStream API."""
         return self._credentials.api
 
     @property
@@ -198,7 +198,7 @@ class Wire:
         await self._up.wait()
 
     async def close(self) -> None:
-        """Wait for open answers, flush, disconnect; every mailbox learns of it."""
+        """Wait for pending replies, flush, disconnect and close every mailbox."""
         if self.closed:
             return
         if self._up.is_set():
@@ -282,7 +282,7 @@ class Wire:
 
 
 async def dial(url: str, name: str, credentials: NkeyCredentials, patience: float) -> Wire:
-    """A started wire; `patience` is how many seconds a question is repeated."""
+    """A connection that is started; `patience` is how many seconds a request is repeated."""
     wire = Wire(url, name, credentials, patience)
     await wire.start()
     return wire

@@ -9,12 +9,12 @@ from typing import Any
 from events.errors import Denied
 
 API = "$JS.API"
-"""Where JetStream listens to those who live in its own account."""
+"""The API prefix within JetStream's own account."""
 
 
 @dataclass(frozen=True, slots=True)
 class NkeyCredentials:
-    """What to show at the door of a NATS; all empty where there is none."""
+    """Credentials for a NATS server; all empty without any."""
 
     user: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -25,13 +25,13 @@ class NkeyCredentials:
     """A file that holds a user's JWT and seed, as nsc writes it for a NATS in operator mode."""
     tls: ssl.SSLContext | None = None
     inbox: str | None = None
-    """What the inbox begins with; None: ``_INBOX_`` and the name of who connects."""
+    """The inbox prefix; None: ``_INBOX_`` and the client's name."""
     api: str = API
-    """Where JetStream listens to this one: elsewhere for an account that sees only a part of it."""
+    """The API prefix, which differs for an account that imports a part of the API."""
 
     @property
     def anyone(self) -> bool:
-        """Nothing is shown: a server that lets it in lets everyone in."""
+        """Whether there are no credentials."""
         return not (self.user or self.token or self.nkey or self.creds)
 
     def shown(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class NkeyCredentials:
 
 
 NOBODY = NkeyCredentials()
-"""For a server that lets everyone in."""
+"""For a server without authentication."""
 
 
 def trusting(authority: Path | None) -> ssl.SSLContext | None:

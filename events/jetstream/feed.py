@@ -23,22 +23,22 @@ from events.jetstream.provision import nanoseconds
 from events.jetstream.requests import Reply, status
 
 Policy = Mapping[str, object]
-"""Where a consumer begins, in JetStream's words."""
+"""Where a consumer starts, as a JetStream deliver policy."""
 LAST_PER_SUBJECT: Policy = {"deliver_policy": "last_per_subject"}
 ALL: Policy = {"deliver_policy": "all"}
 NEW: Policy = {"deliver_policy": "new"}
 HEARTBEAT = 2.0
-"""Seconds between signs of life from the server; two missed mean that the consumer is lost."""
+"""Seconds between heartbeats of the server; after two missed ones the consumer is lost."""
 LOOK = 20.0
-"""Seconds between two looks whether the consumer still is what was asked for, and gives all that there is."""
+"""Seconds between two checks that the consumer is unchanged and delivers everything."""
 LIST = 3600.0
-"""Seconds after which all is listed again: nobody tells a feed of what was purged."""
+"""Seconds after which everything is listed again, since purges are not announced."""
 
 _log = logging.getLogger(__name__)
 
 
 def stored_since(time: datetime) -> Policy:
-    """Begin with what was stored at that time or later."""
+    """Start with messages stored at that time or later."""
     return {"deliver_policy": "by_start_time", "opt_start_time": time.isoformat()}
 
 
@@ -73,7 +73,7 @@ class Feed:
         """The newest message there was at the last look: by the next one it must have come."""
 
     async def run(self) -> AsyncGenerator[FeedItem, None]:
-        """Everything, for ever; ends when the bus is closed."""
+        """All messages, until the bus is closed."""
         try:
             await self._begin()
             while not self._wire.closed:
@@ -117,7 +117,7 @@ class Feed:
         self._look_at, self._list_at = self._loop.time() + LOOK, self._loop.time() + LIST
 
     async def _begin_again(self, why: str = "") -> None:
-        """Never gives up: whoever listens has nothing better to do than to wait with us."""
+        """Create the consumer again, retrying until it succeeds."""
         if why and not self._wire.closed:
             self.trouble = f"what {self._stream} keeps on {', '.join(self._filters) or '>'} is read anew: {why}"
         if self._lists:
@@ -134,7 +134,7 @@ class Feed:
                 return
 
     async def _look(self) -> None:
-        """Now and then, see that the consumer is what was asked for, and that all came that was there last time."""
+        """Check periodically that the consumer is unchanged and that everything was delivered."""
         if self._loop.time() < self._look_at or not self._caught_up:
             return
         self._look_at = self._loop.time() + LOOK

@@ -14,69 +14,69 @@ from events.bus import Consumer
 from events.jetstream.credentials import API
 
 APART_API = "JS.API"
-"""Where JetStream's API is seen from an account of its own: under its own name the server answers for that account."""
+"""The API prefix in a separate account, whose own prefix would address that account's JetStream."""
 
 
 @dataclass(frozen=True)
 class Role:
-    """Who uses the bus for what."""
+    """What a role does on the bus."""
 
     name: str
     says: tuple[str, ...] = ()
-    """Filters of the subjects it publishes on."""
+    """Subjects it publishes on."""
     works: tuple[Consumer, ...] = ()
-    """Its durable consumers, each with its dead letters."""
+    """Its durable consumers, with their dead letters."""
     reads: tuple[str, ...] = ()
     """Streams it reads, page by page, and in the house's own account by short-lived consumers as well."""
     looks: tuple[str, ...] = ()
-    """Streams of which it looks up single messages only: what a compare-and-swap needs."""
+    """Streams of which it reads single messages only, as a compare-and-swap needs."""
     sees: tuple[tuple[str, str], ...] = ()
     """Streams of which it reads the last message of, and hears live, the subjects of a filter, and no others."""
     asks: tuple[str, ...] = ()
-    """Subjects on which it asks others."""
+    """Subjects on which it sends requests."""
     answers: tuple[str, ...] = ()
     """Subjects on which it answers, to be found as `desk`."""
     desk: str = ""
     told: bool = False
-    """What becomes of its requests is told to the inbox that it names in them: see `events.reply`."""
+    """It gets the outcome of its requests on an inbox that it names in them: see `events.reply`."""
     tells: bool = False
-    """It is who tells."""
+    """It sends those outcomes."""
     lists: tuple[str, ...] = ()
-    """Streams whose consumers it may look at."""
+    """Streams whose consumers it may list."""
     forgets: tuple[str, ...] = ()
     """Streams it purges by subject."""
     drops: tuple[str, ...] = ()
-    """Streams it takes single messages out of."""
+    """Streams it deletes single messages from."""
     makes: tuple[str, ...] = ()
-    """Streams it makes and changes."""
+    """Streams it creates and updates."""
     apart: bool = False
     """It has an account of its own."""
 
     @property
     def inbox(self) -> str:
-        """What its inbox begins with."""
+        """Its inbox prefix."""
         return f"_INBOX_{self.name}"
 
     @property
     def api(self) -> str:
-        """Where JetStream listens to it."""
+        """Its API prefix."""
         return APART_API if self.apart else API
 
 
 @dataclass(frozen=True)
 class Rights:
-    """What a key is allowed; everything else is refused."""
+    """The permissions of a key; everything else is refused."""
 
     publish: tuple[str, ...]
     listen: tuple[str, ...]
     never: tuple[str, ...] = ()
-    """What it must not publish on, although `publish` would allow it."""
+    """Subjects denied although `publish` would allow them."""
     replies: bool = False
-    """It may answer whoever asks it, wherever the answer is wanted."""
+    """It may reply to requests on any inbox."""
 
 
 def rights(role: Role, everybody: Iterable[Role]) -> Rights:
-    """What the role's key needs, and what of it would reach into other roles' durable consumers."""
+    """The permissions that a role needs, without access to other roles' durable consumers."""
     everybody = tuple(everybody)
     durables = [one for each in everybody for one in each.works]
     told = [f"{each.inbox}.>" for each in everybody if role.tells and each.told]
@@ -110,7 +110,7 @@ def _read(role: Role) -> Iterator[str]:
 
 
 def _found(role: Role) -> Iterator[str]:
-    """How NATS' own tools find a service (ADR-32): all of them, those of a name, one of those."""
+    """The subjects by which NATS tools discover a service (ADR-32)."""
     if role.desk:
         yield from (f"$SRV.*{which}" for which in ("", f".{role.desk}", f".{role.desk}.*"))
 

@@ -28,7 +28,7 @@ WAITING_ROOM = 16
 
 
 def nanoseconds(seconds: float) -> int:
-    """JetStream's unit of time."""
+    """Seconds in JetStream's unit of time."""
     return int(seconds * 1_000_000_000)
 
 

@@ -15,19 +15,19 @@ from events.jetstream.requests import Reply, status
 from events.meters import DEAD_LETTERS, EXCEEDED, Meters
 
 EXPIRES = 30.0
-"""Seconds a pull waits at the server."""
+"""Seconds a pull request waits at the server."""
 HEARTBEAT = 2.0
-"""Seconds between signs of life of a waiting pull; two missed mean that it is lost."""
+"""Seconds between heartbeats of a waiting pull request; after two missed ones it is lost."""
 GATHER = 0.002
-"""Seconds in which answers are gathered to one larger pull while most of the room is taken."""
+"""Seconds to gather acknowledgements into one larger pull request while little room is left."""
 
 
 LOOK = 20.0
-"""Seconds between two looks whether the consumer still is what was asked for."""
+"""Seconds between two checks that the consumer is unchanged."""
 
 
 class PulledMessage:
-    """A message that is out; see `events.bus.Delivery`."""
+    """A delivered message; see `events.bus.Delivery`."""
 
     __slots__ = ("_pull", "attempt", "reply", "stored")
 
@@ -55,7 +55,7 @@ class PulledMessage:
 
 
 class Pull:
-    """The loop behind `consume`: what it hands out counts against `in_flight` until it is answered."""
+    """The loop behind `consume`: delivered messages count against `in_flight` until they are answered."""
 
     def __init__(self, wire: Wire, consumer: Consumer, meters: Meters) -> None:
         self.consumer = consumer
@@ -72,7 +72,7 @@ class Pull:
         """Why nothing comes; empty if something would."""
 
     async def run(self) -> AsyncGenerator[PulledMessage, None]:
-        """Messages, for ever; ends when the bus is closed."""
+        """Messages, until the bus is closed."""
         try:
             await self._ensure()
             box = self._box = await self._wire.open(wildcard=True)
@@ -91,21 +91,21 @@ class Pull:
             await self.leave(unanswered=False)
 
     async def answer(self, handed: PulledMessage, word: bytes) -> None:
-        """Say it to the server and make room."""
+        """Send an acknowledgement and free its slot."""
         await self._wire.notify(handed.reply, word)
         self._out.pop(handed.stored.sequence, None)
         if self._room_for and self._free() >= self._room_for[0] and not self._room_for[1].done():
             self._room_for[1].set_result(None)
 
     async def bury(self, handed: PulledMessage, reason: str) -> None:
-        """Keep a copy among the dead letters; a second one within the stream's window is stored once."""
+        """Store a dead letter; a repeat within the stream's window is stored once."""
         stored, name = handed.stored, f"{self.consumer.stream}.{self.consumer.name}"
         letter = dead_letter(stored, self.consumer, reason)
         await publish(self._wire, letter, msg_id=f"{name}.{stored.sequence}")
         self._meters.count(DEAD_LETTERS, self.consumer.name)
 
     async def leave(self, *, unanswered: bool) -> None:
-        """Give back what was not handed out, on demand also what was not answered: others need not wait."""
+        """Release messages not delivered, and on demand those not acknowledged, so that others get them at once."""
         if self._box is None:
             return
         box, self._box = self._box, None
@@ -155,7 +155,7 @@ class Pull:
             await self._recover()
 
     async def _look(self) -> None:
-        """Now and then, set right what somebody changed of the consumer."""
+        """Check periodically, and restore, the consumer's configuration."""
         now = asyncio.get_running_loop().time()
         if now >= self._look_at:
             self._look_at = now + LOOK
@@ -179,7 +179,7 @@ class Pull:
         return self.consumer.in_flight - len(self._out)
 
     async def _room(self) -> int:
-        """Wait until there is room, and a moment longer if it is little."""
+        """Wait until there is room, and a moment longer if there is little."""
         while not self._free():
             (deadline, _), *_ = self._out.values()
             if not await self._room_within(1, deadline - asyncio.get_running_loop().time()):

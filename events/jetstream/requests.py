@@ -13,14 +13,14 @@ from nats.js.api import Header
 from events.errors import Denied
 
 Reply = Msg
-"""A message as it comes from the wire."""
+"""A raw NATS message."""
 
 LOOK = 0.75
-"""Seconds between two looks at whose time is up: one timer for all costs a question next to nothing."""
+"""Seconds between two checks for expired requests; one timer serves all."""
 
 
 class RequestLost(Exception):
-    """A question stayed without an answer; the next try may have one."""
+    """A request got no reply in time."""
 
 
 def status(msg: Reply) -> str:
@@ -29,7 +29,7 @@ def status(msg: Reply) -> str:
 
 
 class PendingRequests:
-    """What one connection has asked."""
+    """The pending requests of one connection."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -41,11 +41,11 @@ class PendingRequests:
         return len(self._out)
 
     def number(self) -> str:
-        """A number nobody had before."""
+        """A new request number."""
         return str(next(self._numbers))
 
     def ask(self, number: str, subject: str, until: float) -> asyncio.Future[Reply]:
-        """What the answer will be, or `RequestLost` soon after the loop's time is `until`; to be `forgotten` then."""
+        """The future reply, or `RequestLost` soon after the deadline `until`; call `forget` afterwards."""
         future: asyncio.Future[Reply] = self._loop.create_future()
         self._out[number] = (until, future, subject)
         if self._looking is None:
@@ -53,11 +53,11 @@ class PendingRequests:
         return future
 
     def forget(self, number: str) -> None:
-        """Nobody waits for it any more."""
+        """Drop a request."""
         self._out.pop(number, None)
 
     def answer(self, number: str, msg: Reply) -> None:
-        """An answer came; one that nobody waits for is dropped."""
+        """Resolve a request; a reply to none is dropped."""
         asked = self._out.get(number)
         if asked is None or asked[1].done():
             return
@@ -67,18 +67,18 @@ class PendingRequests:
             asked[1].set_result(msg)
 
     def fail(self, why: Callable[[str], Exception | None]) -> None:
-        """End each question for which there is a reason, by its subject."""
+        """Fail each request for which `why` gives an error for its subject."""
         for _, future, subject in self._out.values():
             if not future.done() and (error := why(subject)) is not None:
                 future.set_exception(error)
 
     async def rest(self, patience: float) -> None:
-        """Wait until all of them are answered, for so many seconds at most."""
+        """Wait until all requests are answered, at most so many seconds."""
         if self._out:
             await asyncio.wait([future for _, future, _ in self._out.values()], timeout=patience)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop the timer."""
         if self._looking:
             self._looking.cancel()
 
@@ -94,7 +94,7 @@ T = TypeVar("T")
 
 
 class Mailbox(Generic[T]):
-    """What one subscription brought."""
+    """Messages of one subscription."""
 
     def __init__(self, subject: str) -> None:
         self.subject = subject
@@ -105,18 +105,18 @@ class Mailbox(Generic[T]):
         return len(self._letters)
 
     def put(self, letter: T | None) -> None:
-        """Add a letter; None says that the connection is another one now."""
+        """Add a message; None marks a reconnect."""
         self._letters.append(letter)
         self._wake()
 
     async def get(self, patience: float) -> T | None:
-        """The next letter; None if the connection was renewed or nothing came for so many seconds."""
+        """The next message; None after a reconnect or after so many seconds without one."""
         if not self._letters:
             await self._letter(patience)
         return self._letters.popleft() if self._letters else None
 
     def rest(self) -> list[T]:
-        """Everything that is still there, taken out."""
+        """Remove and return all waiting messages."""
         letters = [letter for letter in self._letters if letter is not None]
         self._letters.clear()
         return letters
@@ -141,21 +141,21 @@ REASON = "Permissions"
 
 
 class Refusal(NamedTuple):
-    """What the server does not let this connection do."""
+    """A permission that the server denied to this connection."""
 
     listening: bool
-    """True: it may not listen there; False: it may not publish there."""
+    """True for a subscription, False for a publish."""
     subject: str
-    """In small letters, as nats-py has it."""
+    """In lower case, as nats-py reports it."""
 
     def denied(self, place: str, who: str, subject: str) -> Denied:
-        """The fault, in one sentence; `subject` as it was asked for."""
+        """The error, in one sentence; `subject` as it was requested."""
         act = "listen to" if self.listening else "publish on"
         why = "the key it shows has no such right"
         return Denied(f"NATS at {place} does not allow {who} to {act} {subject}: {why}", REASON)
 
 
 def refusal(error: Exception) -> Refusal | None:
-    """What an error of the connection refuses, if it is a refusal."""
+    """The refusal in a connection error; None if it is another error."""
     found = _VIOLATION.search(str(error))
     return Refusal(found[1].lower() == "subscription", found[2].lower()) if found else None

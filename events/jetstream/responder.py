@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 async def serve(wire: Wire, desk: RpcService) -> None:
-    """Answer until cancelled; a new connection is answered on as well. Raises `Unavailable` if it cannot begin."""
+    """Serve until cancelled, across reconnects. Raises `Unavailable` if it cannot start."""
     try:
         service = await add_service(wire.client, name=desk.name, version=desk.version, description=desk.description)
         for each in desk.questions:
@@ -36,7 +36,7 @@ async def serve(wire: Wire, desk: RpcService) -> None:
 
 
 async def ask(wire: Wire, subject: str, data: bytes) -> bytes:
-    """One question, asked once. Raises `Unavailable` without an answer, `Denied` for a refusal."""
+    """Send one request once. Raises `Unavailable` without a reply, `Denied` for a refusal."""
     try:
         letter = await wire.ask(subject, data)
     except RequestLost as lost:

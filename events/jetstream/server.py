@@ -11,14 +11,14 @@ from types import TracebackType
 from typing import Self
 
 READY = 10.0
-"""Seconds a server may take until it is ready, with whatever its store holds."""
+"""Seconds a server may take to become ready, whatever its store holds."""
 GRACE = 10.0
-"""Seconds a server may take to leave when it is asked to."""
+"""Seconds a server may take to stop."""
 HOST = "127.0.0.1"
 
 
 class ServerNotStarted(Exception):
-    """nats-server is not there, or left again at once."""
+    """nats-server is missing, or ended at once."""
 
 
 def binary() -> Path:
@@ -85,11 +85,11 @@ class NatsServer:
             raise ServerNotStarted(f"nats-server was not ready at {self.url} in {READY:g} s") from late
 
     async def stop(self) -> None:
-        """Ask it to leave, and wait until it has."""
+        """Stop the server gracefully."""
         await self._end(asyncio.subprocess.Process.terminate)
 
     async def kill(self) -> None:
-        """End it with SIGKILL, as a crash would."""
+        """End the server with SIGKILL."""
         await self._end(asyncio.subprocess.Process.kill)
 
     async def __aenter__(self) -> Self:

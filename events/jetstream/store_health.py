@@ -20,11 +20,11 @@ COUNTS = 75.0
 
 
 class StoreFailure(NamedTuple):
-    """A publish that nobody answered."""
+    """A publish without an acknowledgement."""
 
     why: str
     until: float
-    """When it counts no more, unless it was tried again."""
+    """When it no longer counts, unless it was retried."""
     connection: int
     """On which connection that was."""
 

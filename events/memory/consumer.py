@@ -107,7 +107,7 @@ class ConsumerQueue:
 
 
 class DeliveredMessage:
-    """A message that is out; see `events.bus.Delivery`."""
+    """A delivered message; see `events.bus.Delivery`."""
 
     __slots__ = ("_lane", "_out", "_reach", "attempt")
 
