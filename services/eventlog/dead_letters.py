@@ -23,12 +23,12 @@ class DeadLetter(NamedTuple):
 
     @property
     def number(self) -> int:
-        """Its place in the stream of dead letters."""
+        """Its sequence in the stream of dead letters."""
         return self.said.stored.sequence
 
     @property
     def failed(self) -> tuple[str, str]:
-        """Stream and consumer that failed; empty if it was not a consumer that buried it."""
+        """The stream and consumer that failed; empty if no consumer rejected it."""
         match self.said.stored.subject.split("."):
             case ["dlq", stream, consumer]:
                 return stream, consumer
@@ -36,12 +36,12 @@ class DeadLetter(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why."""
+        """The reason."""
         return self.said.stored.headers.get(REASON, "")
 
     @property
     def subject(self) -> str:
-        """What the message was first said on."""
+        """The message's original subject."""
         return self.said.stored.headers.get(SUBJECT, "")
 
     @property
@@ -52,7 +52,7 @@ class DeadLetter(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """Equal for letters that failed alike: names, numbers and ids in the reason do not count."""
+        """A key that is equal for letters with the same cause; names, numbers and ids in the reason do not count."""
         alike = _VARIES.sub("*", self.reason.replace(self.subject, self.template))
         return blake2b("\0".join((*self.failed, self.template, alike)).encode(), digest_size=4).hexdigest()
 
@@ -64,7 +64,7 @@ class DeadLetter(NamedTuple):
 
 
 def grouped(letters: Iterable[DeadLetter]) -> list[Item]:
-    """One item per cause, that with the newest letter last."""
+    """One item per cause, ordered by the newest letter."""
     groups: dict[str, list[DeadLetter]] = {}
     for letter in letters:
         groups[letter.fingerprint] = [*groups.pop(letter.fingerprint, ()), letter]
@@ -87,7 +87,7 @@ def _group(fingerprint: str, letters: list[DeadLetter]) -> Item:
 
 
 def chosen(letters: Iterable[DeadLetter], which: str) -> list[DeadLetter]:
-    """Those of a number, of a fingerprint, or all. Raises BadInput if there are none."""
+    """The letters with a number or a fingerprint, or all. Raises BadInput if there are none."""
     found = [letter for letter in letters if which in (ALL, str(letter.number), letter.fingerprint)]
     if not found and which != ALL:
         raise BadInput(f"no dead letter is {which}: must be a number or a fingerprint of `alate events dlq ls`, or all")

@@ -41,21 +41,21 @@ class Tried(WireStruct, frozen=True, kw_only=True):
     """USD, at its present size."""
     began: datetime
     next_best_per_hour: float | None = None
-    """USD, at the same size by what the next best placement asked when it was chosen; None: there was none."""
+    """USD at the same size, by the price of the next best placement at the time; None without one."""
     reason: str = ""
-    """Why it came to nothing."""
+    """Why it failed."""
     message: str = ""
     failed_at: datetime | None = None
     ended: datetime | None = None
-    """When it was found released; None: its machines are still paid for."""
+    """When its release was confirmed; None: its machines are still billed."""
     cost_usd: float = 0.0
     """So far."""
     saved_usd: float | None = None
-    """Against the next best at the same size, so far; negative: that one counted as dearer than its price."""
+    """Against the next best at the same size, so far; negative if that one counted as dearer than its price."""
 
 
 class Account(WireStruct, frozen=True, kw_only=True):
-    """Why a cluster is where it is."""
+    """The explanation of a cluster."""
 
     tenant: str
     name: str
@@ -63,7 +63,7 @@ class Account(WireStruct, frozen=True, kw_only=True):
     state: str
     since: datetime
     need: Need
-    """What it is made of, or is asked for."""
+    """What it consists of, or what is requested."""
     asked_at: datetime
     """When this incarnation began."""
     before: int
@@ -73,11 +73,11 @@ class Account(WireStruct, frozen=True, kw_only=True):
     """All attempts, so far."""
     interruptions: int
     refused: str
-    """Why the newest wish cannot be followed."""
+    """Why the newest wish is refused."""
     waits_for: str
     """Empty: for nothing."""
     reason: str
-    """Why it goes, or went."""
+    """Why it is being deleted, or was."""
 
 
 WAITS: Mapping[type[ClusterState], Callable[[Any], str]] = {
@@ -91,11 +91,11 @@ WAITS: Mapping[type[ClusterState], Callable[[Any], str]] = {
     Stalled: lambda s: f"another wish, or what is not installed: {s.reason}: {s.message}",
     Releasing: lambda s: _going(s.attempt, s),
 }
-"""What a state waits for; one that is not here waits for nothing."""
+"""What each state waits for; others wait for nothing."""
 
 
 class _Life:
-    """One attempt as state after state tells it."""
+    """One attempt, collected from successive states."""
 
     def __init__(self, begun: Launching) -> None:
         self.begun = begun
@@ -105,7 +105,7 @@ class _Life:
         """By when it began to cost what that says."""
 
     def told(self, now: datetime) -> Tried:
-        """The attempt, as it stands now."""
+        """The attempt up to now."""
         failed, other = self.attempt, self._next_best()
         spent, unspent = self._spent(now)
         return Tried(
@@ -123,12 +123,12 @@ class _Life:
         )
 
     def _next_best(self) -> float | None:
-        """What each node of the next best placement would have cost; what was taken in, asleep or not, had none."""
+        """The price per node of the next best placement; an adopted cluster had none."""
         whole = self.begun.next_best_per_hour
         return None if whole is None else whole / self.begun.attempt.placement.nodes
 
     def _spent(self, now: datetime) -> tuple[float, float]:
-        """What it cost piece by piece, and what the next best would have cost at the same size."""
+        """Its cost so far, and what the next best placement would have cost at the same size."""
         began = [*self.sizes, self.ended or now]
         pieces = [((end - start) / HOUR, self.sizes[start]) for start, end in pairwise(began)]
         each = self._next_best() or 0.0
@@ -139,7 +139,7 @@ class _Life:
 
 
 def account(history: Sequence[ClusterState], now: datetime) -> Account:
-    """Tell the newest incarnation, from all states that are kept, oldest first; at least one."""
+    """Explain the newest incarnation from all stored states (at least one), oldest first."""
     last = history[-1]
     lived = [state for state in history if state.uid == last.uid]
     return Account(
@@ -161,7 +161,7 @@ def account(history: Sequence[ClusterState], now: datetime) -> Account:
 
 
 def _lives(lived: Iterable[ClusterState]) -> dict[int, _Life]:
-    """Every attempt by its number: begun when it was chosen, ended when no state holds it any more."""
+    """Every attempt by its number: from its choice until no state names it."""
     found: dict[int, _Life] = {}
     for state in lived:
         own, since = billed_attempt(state)

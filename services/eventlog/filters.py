@@ -14,32 +14,32 @@ from services.eventlog.record import EventRecord
 from services.queries.item import Item
 
 STREAMS: Final = ("EVENTS", "LEVELS", "INTAKE", "HOOKS", "DLQ")
-"""What holds events; the rest is bookkeeping."""
+"""The streams with events."""
 USUAL: Final = ("EVENTS", "INTAKE", "DLQ")
-"""Without the levels, which are many."""
+"""The streams without levels, which are many."""
 
 
 def is_event(stream: str, subject: str) -> bool:
-    """Whether a message is one: timers, and what is told once more, are not."""
+    """Whether a message is an event; timers and redeliveries are not."""
     first = subject.partition(".")[0]
     return first in ENTITIES if stream == "EVENTS" else first != REDRIVE
 
 
 @dataclass(frozen=True)
 class Which:
-    """What messages must be; what is not given lets everything through."""
+    """A filter of messages; a field that is not set matches everything."""
 
     streams: tuple[str, ...] = USUAL
     subject: str | None = None
     """A filter as NATS writes it, e.g. ``cluster.ready.>``."""
     tenant: str | None = None
     cluster: str | None = None
-    """Name of the cluster; its add-ons, its nodes and its teardown are meant, too."""
+    """Name of the cluster; matches its add-ons, nodes and teardown, too."""
     type: str | None = None
     """CloudEvents type; ``dev.alate.`` may be left out."""
 
     def check(self) -> "Which":
-        """The same; raises BadInput for what there cannot be."""
+        """Check the filter; raises BadInput."""
         if unknown := [stream for stream in self.streams if stream not in STREAMS]:
             raise BadInput(f"there is no stream {unknown[0]}: must be one of {', '.join(STREAMS)}")
         tokens = (">" if self.subject is None else self.subject).split(".")
@@ -50,13 +50,13 @@ class Which:
         return self
 
     def filter(self, stream: str) -> str:
-        """What the server is asked for: always one filter, with several it gives a quarter as many a second."""
+        """The filter for the server: always one, since several make it four times slower."""
         if self.subject is not None:
             return self.subject
         return f"*.*.{token(self.tenant)}.*" if stream == "EVENTS" and self.tenant is not None else ">"
 
     def lets(self, said: EventRecord) -> bool:
-        """Whether it is meant."""
+        """Whether a message matches."""
         if not is_event(said.stream, said.stored.subject):
             return False
         if self.type is not None and said.type not in (self.type, f"dev.alate.{self.type}"):

@@ -27,7 +27,7 @@ class HistoryEntry(NamedTuple):
     event: str
     state: State
     seconds: float | None
-    """Until the entity's next transition; None: it has had none."""
+    """Seconds until the entity's next transition; None without one."""
 
     def item(self) -> Item:
         """As JSON would have it."""
@@ -56,7 +56,7 @@ async def history(bus: Bus, tenant: str, cluster: str) -> list[HistoryEntry]:
 
 
 def timed(messages: Sequence[EventRecord]) -> list[HistoryEntry]:
-    """The same, each with the time until its entity's next one."""
+    """The transitions, each with the time until its entity's next one."""
     following: dict[Key, datetime] = {}
     turns = []
     for said in reversed(messages):
@@ -69,7 +69,7 @@ def timed(messages: Sequence[EventRecord]) -> list[HistoryEntry]:
 
 
 def totals(turns: Iterable[HistoryEntry]) -> dict[str, dict[str, float]]:
-    """Seconds by entity and state, in the order they were first entered; a state that lasts has no time yet."""
+    """Seconds by entity and state, in the order of first entry; the current state has no time yet."""
     found: dict[str, dict[str, float]] = {}
     for turn in turns:
         if turn.seconds is not None:

@@ -14,7 +14,7 @@ from schemas.wire import UNREADABLE
 from services.queries.item import Item
 
 LIFECYCLES = lifecycles()
-"""Of every entity; found, and with it every message is declared."""
+"""The lifecycles of all entities; loading them declares every message."""
 _checked = msgspec.json.Decoder(msgspec.Raw).decode
 _encoded = msgspec.json.Encoder().encode
 
@@ -46,7 +46,7 @@ class EventRecord(NamedTuple):
         return self._attribute("type")
 
     def _attribute(self, name: str) -> str:
-        """A header, or what an event in structured mode says within itself."""
+        """A CloudEvents attribute, from the headers or from a structured event."""
         stored = self.stored
         found = stored.headers.get(f"{PREFIX}{name}", "")
         if found or not stored.headers.get("Content-Type", "").startswith(STRUCTURED):
@@ -58,7 +58,7 @@ class EventRecord(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is kept, as `alate events get` takes it: ``EVENTS/42``."""
+        """Its stream and sequence, as `alate events get` takes them: ``EVENTS/42``."""
         return f"{self.stream}/{self.stored.sequence}"
 
     @property
@@ -77,7 +77,7 @@ class EventRecord(NamedTuple):
         return {**where, "headers": others, "event": {**event, **_data(stored.data)}}
 
     def line(self) -> str:
-        """The same as one line of JSON."""
+        """The event as one line of JSON."""
         return _encoded(self.item()).decode() + "\n"
 
     def words(self) -> str:
@@ -87,7 +87,7 @@ class EventRecord(NamedTuple):
 
 
 class _Kept(msgspec.Struct):
-    """A line of JSON, read back."""
+    """A line of JSON, decoded."""
 
     stream: str
     sequence: int

@@ -18,7 +18,7 @@ async def letters(bus: Bus) -> list[DeadLetter]:
 
 
 async def check(bus: Bus, found: Sequence[DeadLetter]) -> None:
-    """Before anything is told: somebody must be there to hear it."""
+    """Check that the consumer of each letter exists."""
     known = {
         (place.stream, place.consumer)
         for stream in {letter.failed[0] for letter in found} & set(STREAMS)
@@ -31,7 +31,7 @@ async def check(bus: Bus, found: Sequence[DeadLetter]) -> None:
 
 
 async def again(bus: Bus, letter: DeadLetter) -> None:
-    """Tell one, then forget it. Told again after a crash it is told once: the second time the bus knows it."""
+    """Redeliver one letter, then delete it. A repeat after a crash is deduplicated by the bus."""
     stream, consumer = letter.failed
     await publish_once(
         bus, redriven(letter.said.stored, Redrive(stream, consumer, f"dlq-{letter.number}"), letter.subject)

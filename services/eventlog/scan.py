@@ -12,12 +12,12 @@ from services.eventlog.filters import STREAMS, is_event
 from services.eventlog.record import EventRecord
 
 EVERY = 20_000
-"""Messages between two words of progress."""
+"""Messages between two progress reports."""
 ReportProgress = Callable[[str], object]
 
 
 def progress(line: str) -> None:
-    """Says it where it does not mix with what is asked for."""
+    """Report progress on standard error."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 
@@ -30,7 +30,7 @@ async def kept(
     since: datetime = EPOCH,
     tell: ReportProgress = progress,
 ) -> AsyncGenerator[EventRecord, None]:
-    """Every event the stream keeps on the filter, oldest first."""
+    """Every stored event that matches the filter, oldest first."""
     newest = number = 0
     async with aclosing(bus.follow(stream, filter, since=since)) as feed:
         async for stored in feed:

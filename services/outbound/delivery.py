@@ -24,17 +24,17 @@ from services.outbound.targets import Target, TargetFile
 from services.runtime.worker import Worker
 
 CONSUMER = Consumer("outbound-outbound", STREAM, ("outbound.>",), max_deliver=16)
-"""Sixteen tries make about a day."""
+"""The consumer; sixteen attempts take about a day."""
 FIRST, CAP = 5.0, 6 * 3600.0
-"""Seconds before the second try, and at most between two."""
+"""Seconds before the second attempt, and at most between two."""
 AT_ONCE = 128
-"""Requests that are out at the same time: half of all that are handed out, so that none waits long for its turn."""
+"""The most requests at a time: half of all delivered messages, so that none waits long."""
 GRACE = 11.0
-"""Seconds in which what is out may come back when we are told to leave: a little more than a receiver may take."""
+"""Seconds to wait for pending requests at shutdown: a little more than a receiver may take."""
 UNKNOWN = ClusterLife(newest=True, was_ready=False)
 
 QUIET = frozenset({"delivered", "late", "unwanted"})
-"""What is nothing to look into."""
+"""Outcomes that need no attention."""
 EVENTS = {
     "delivered": "outbound.delivered",
     "late": "outbound.late",
@@ -48,17 +48,17 @@ log = structlog.get_logger()
 
 
 class DeliveryResult(NamedTuple):
-    """What came of one try."""
+    """The result of one attempt."""
 
     what: str
     """delivered, again, dead, late or unwanted."""
     why: str
     after: float = 0.0
-    """Seconds until the next try."""
+    """Seconds until the next attempt."""
 
 
 class DeliveryWorker:
-    """Works the outbox off."""
+    """Delivers the outbox."""
 
     def __init__(  # noqa: PLR0913 - its ports, and all that comes in from outside
         self,

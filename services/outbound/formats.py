@@ -15,9 +15,9 @@ from services.outbound.milestones import ClusterLife, ClusterSummary
 from services.outbound.targets import Target
 
 LONGEST = 140
-"""Characters of a status' description that every forge takes."""
+"""The longest status description that every forge accepts."""
 CDEVENTS = "0.5.1"
-"""The specification that is followed (cdevents.dev)."""
+"""The version of the CDEvents specification (cdevents.dev)."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class OutboundRequest:
 
 @dataclass(frozen=True)
 class Notification:
-    """What there is to tell."""
+    """An event to notify of."""
 
     event: CloudEvent
     key: Key
@@ -50,12 +50,15 @@ class Notification:
 
 
 def request(target: Target, occasion: Notification, secrets: tuple[bytes, ...]) -> OutboundRequest | None:
-    """What to send; None: nothing, this late or of this event. Raises msgspec.DecodeError, ValueError for a secret."""
+    """The request to send; None if this event, or one this late, is not sent.
+
+    Raises msgspec.DecodeError, ValueError for a secret.
+    """
     return FORMATS[target.format](target, occasion, secrets)
 
 
 def _webhook(target: Target, event: CloudEvent, now: datetime, secrets: tuple[bytes, ...]) -> OutboundRequest:
-    """Signed after Standard Webhooks, with every secret that is good; the id is the event's, for ever the same."""
+    """A webhook signed as Standard Webhooks with every valid secret; the id is the event's."""
     body, name, stamp = structured(event), msg_id(event), str(int(now.timestamp()))
     signed = b" ".join(signature(secret, name.encode(), stamp.encode(), body) for secret in secrets)
     headers = {
@@ -85,7 +88,7 @@ def _predicate(occasion: Notification) -> str:
 
 
 def cdevent(occasion: Notification, predicate: str) -> CloudEvent:
-    """The environment that a cluster is; attributes are copied from the context, as CDEvents' binding says."""
+    """A CDEvents environment event; attributes are copied from the context, as the binding says."""
     event, kind = occasion.event, f"dev.cdevents.environment.{predicate}.0.3.0"
     name = f"{occasion.key.tenant}/{occasion.key.name}"
     context = {
@@ -111,25 +114,25 @@ def cdevent(occasion: Notification, predicate: str) -> CloudEvent:
 
 PENDING, SUCCESS, FAILURE, OVER = "pending", "success", "failure", "over"
 STANDS = {"pending": PENDING, "waiting": PENDING, "ready": SUCCESS, "stalled": FAILURE, "released": OVER}
-"""How a cluster stands for its commit, by event; what is not here is under way."""
+"""The commit status by event; others are pending."""
 GITHUB = {PENDING: "pending", "": "pending", SUCCESS: "success", FAILURE: "failure", OVER: "error"}
 GITLAB = {PENDING: "pending", "": "running", SUCCESS: "success", FAILURE: "failed", OVER: "canceled"}
 
 
 PART = r"(?![.]{1,2}(/|$))[A-Za-z0-9_.-]+"
 SLUG = {"github": re.compile(f"{PART}/{PART}"), "gitlab": re.compile(f"{PART}(/{PART})+")}
-"""What each forge calls a repository; no part of it leads out of its path."""
+"""The pattern of each forge's repository names; no part of one can leave its path."""
 
 
 def commit_of(said: ClusterSummary, forge: str) -> tuple[str, str] | None:
-    """Repository and hash of the commit that is to be told, if it is one of this forge."""
+    """The repository and hash of the commit to update, if it belongs to this forge."""
     where, _, rest = said.wish.commit.partition(":")
     repository, _, sha = rest.rpartition("@")
     return (repository, sha) if where == forge and SLUG[forge].fullmatch(repository) else None
 
 
 def _status(target: Target, occasion: Notification) -> tuple[str, str, str, str] | None:
-    """Repository, hash, how it stands and a sentence; an old event, and the going of what was ready, say nothing."""
+    """Repository, hash, status and a sentence; None for an old event and for the deletion of a ready cluster."""
     said, stands = occasion.said, STANDS.get(occasion.name, "")
     found = commit_of(said, target.format)
     over = occasion.life.was_ready and (occasion.name in ("releasing", "released") or said.wish.deleting)

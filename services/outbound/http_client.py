@@ -13,9 +13,9 @@ from services.outbound.formats import OutboundRequest
 from services.outbound.outcome import ReceiverResponse
 
 PATIENCE = 10.0
-"""Seconds a receiver may take; Standard Webhooks advises 15 to 30, but a target's others wait for it."""
+"""Time-out of a receiver in seconds; Standard Webhooks advises 15 to 30, but other messages of the target wait."""
 READ = 4096
-"""Bytes of an answer that are looked at."""
+"""Bytes of a response that are read."""
 
 PostRequest = Callable[[OutboundRequest], Awaitable[ReceiverResponse]]
 """Sends one request. Raises TryLater if nobody answers."""
@@ -24,7 +24,10 @@ Opened = Callable[[], AbstractAsyncContextManager[PostRequest]]
 
 @asynccontextmanager
 async def posting(patience: float = PATIENCE, reach: Reach | None = None) -> AsyncIterator[PostRequest]:
-    """Posts over HTTP; keeps connections and no cookies. `reach` says which addresses are allowed; None: any."""
+    """A client that posts over HTTP with kept connections and without cookies.
+
+    `reach` says which addresses are allowed; None: any.
+    """
     timeout = aiohttp.ClientTimeout(total=patience)
     agent = {"User-Agent": "alate"}
     connector = aiohttp.TCPConnector(socket_factory=Sockets(reach).make)
@@ -50,6 +53,6 @@ async def posting(patience: float = PATIENCE, reach: Reach | None = None) -> Asy
 
 
 def _why(wrong: Exception) -> str:
-    """Where it may not go is told; what else went wrong may hold what a receiver said."""
+    """The reason of a failure, without text from the receiver."""
     cause = wrong.os_error if isinstance(wrong, aiohttp.ClientConnectorError) else wrong
     return f"not sent: {cause}" if isinstance(cause, Unreachable) else f"no answer: {type(wrong).__name__}"

@@ -10,7 +10,7 @@ from schemas.wish import Wish
 
 
 class ClusterSummary(WireStruct, frozen=True, kw_only=True):
-    """What of a cluster's state is told to others."""
+    """The parts of a cluster's state that are published to others."""
 
     wish: Wish
     message: str = ""
@@ -18,16 +18,16 @@ class ClusterSummary(WireStruct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class ClusterLife:
-    """Where one event stands."""
+    """The position of an event in its cluster's life."""
 
     newest: bool
-    """Nothing has been said of the cluster since."""
+    """Whether it is the cluster's newest event."""
     was_ready: bool
-    """It was ready before, in this life: since it was asked for, or for the first time since it was released."""
+    """Whether the cluster was ready before in this life."""
 
 
 def cluster_life(history: Iterable[Stored], id: str) -> ClusterLife:  # noqa: A002 - CloudEvents' own word
-    """Of the event with this id; one that is not kept any more is old."""
+    """The position of the event with this id; one that is no longer stored is old."""
     was_ready, found = False, None
     for stored in history:
         if found is not None:
@@ -40,6 +40,6 @@ def cluster_life(history: Iterable[Stored], id: str) -> ClusterLife:  # noqa: A0
 
 
 def stayed_ready(history: Iterable[Stored], sequence: int) -> bool:
-    """Whether what was said with this sequence changes a cluster that was ready just before: counts, or its wish."""
+    """Whether the event with this sequence changes a cluster that was ready just before it."""
     before = [stored for stored in history if stored.sequence < sequence]
     return bool(before) and names_of(before[-1].subject)[1] == "ready"

@@ -18,10 +18,10 @@ from services.runtime.subscriptions import Undecodable
 from services.runtime.worker import Worker
 
 STREAM = "OUTBOUND"
-"""What is still to be told to somebody, and what was."""
+"""The stream with the outbox."""
 CLUSTER = "cluster"
 READY, CHANGED = "ready", "changed"
-"""What receivers of events are told of a cluster once it is ready, and of each change while it stays so."""
+"""What receivers of events get when a cluster becomes ready, and at each change while it stays ready."""
 OUTBOX_CONSUMER = Consumer(
     "outbound-events", Stream.EVENTS, ("cluster.*.*.*", "addon.*.*.*", "teardown.*.*.*"), ack_wait=10.0
 )
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 
 def wanted(target: Target, stored: Stored, key: Key, *, stayed: bool) -> bool:
-    """Whether the target is to be told. Raises msgspec.DecodeError."""
+    """Whether the target wants the event. Raises msgspec.DecodeError."""
     event = stored.subject.split(".", 2)[1]
     if target.format == "cloudevents":
         return target.listens(key.domain, CHANGED if stayed else event, key.tenant)
@@ -43,9 +43,10 @@ def wanted(target: Target, stored: Stored, key: Key, *, stayed: bool) -> bool:
 
 
 def letters(targets: Iterator[Target], stored: Stored, *, stayed: bool = False) -> Iterator[Message]:
-    """What is kept for each: the event as it was said. Raises msgspec.DecodeError, ValueError.
+    """The outbox messages of an event, one per target.
 
-    `stayed`: the cluster was ready before; to receivers of events that is a change, for they begin work at ready.
+    Raises msgspec.DecodeError, ValueError. `stayed`: the cluster was ready before, which receivers of events get as a
+    change, since they start work at ready.
     """
     key = key_of(stored.subject)
     headers = {name: value for name, value in stored.headers.items() if not name.startswith("Nats-")}

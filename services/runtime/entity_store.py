@@ -27,12 +27,12 @@ TICK = timedelta(microseconds=1)
 
 
 class EntityRecord(msgspec.Struct, frozen=True):
-    """One entity's last state, and its place in the stream: what the next compare-and-swap expects."""
+    """An entity's last state and its sequence, which the next compare-and-swap expects."""
 
     state: State | None = None
     sequence: int = 0
     trace: Trace = NOWHERE
-    """The one its life is told in: of what founded it."""
+    """The trace of the entity's whole life, from its first cause."""
 
 
 NOTHING = EntityRecord()
@@ -63,7 +63,7 @@ class EntityStore:
         return len(self._entries)
 
     async def boot(self) -> None:
-        """Read every entity's last state and every timer, and write nothing."""
+        """Read every entity's last state and every timer; writes nothing."""
         newest: dict[Key, Stored] = {}
         filters = (f"{self._domain}.*.*.*", f"timer.{self._domain}.*.*")
         for stored in await tips(self._bus, Stream.EVENTS, *filters):
@@ -94,11 +94,11 @@ class EntityStore:
             raise Undecodable(stored, wrong) from wrong
 
     def entry(self, key: Key) -> EntityRecord:
-        """What is known of an entity; `NOTHING` if it is not there."""
+        """The record of an entity; `NOTHING` if it does not exist."""
         return self._entries.get(key, NOTHING)
 
     async def reload(self, key: Key) -> bool:
-        """Read one entity again, as others may have been faster; says whether one was. Raises Undecodable."""
+        """Read one entity again; returns whether another replica wrote it. Raises Undecodable."""
         known = self.entry(key).sequence
         stored = await self._bus.last(Stream.EVENTS, key.history)
         if stored is None:
@@ -144,9 +144,9 @@ class EntityStore:
         return new.but(revision=revision, since=since)
 
     async def arm(self, key: Key, at: datetime) -> bool:
-        """See that the entity is woken at a time; says nothing if its timer already stands there.
+        """Set the entity's timer, unless it is set to that time already.
 
-        False if that time has come already by the bus's clock, which is ahead then: it would wake it at once.
+        Returns False if the time has passed by the bus's clock, which is ahead then: the timer would fire at once.
         """
         if at <= self._bus_time:
             return False
@@ -156,11 +156,11 @@ class EntityStore:
         return True
 
     def fired(self, key: Key) -> None:
-        """The entity's timer has come: it stands no more."""
+        """Note that the entity's timer has fired."""
         self._timers.pop(key, None)
 
     def heard_at(self, time: datetime) -> None:
-        """The bus's clock was so far when it took a message."""
+        """Note the bus's clock from the time of a message."""
         self._bus_time = max(self._bus_time, time)
 
     async def forget(self, key: Key) -> None:
@@ -177,11 +177,11 @@ def _lineage(state: State, cause: str) -> dict[str, str]:
 
 
 SWEEP = 3600.0
-"""Seconds between two looks for histories that nobody needs any more."""
+"""Seconds between two checks for histories that can be purged."""
 
 
 class Retention:
-    """Forgets the entities of one store that have been at their end for some time."""
+    """Purges entities of one store that ended some time ago."""
 
     def __init__(self, store: EntityStore, lifecycle: Lifecycle, clock: Clock, lasts: timedelta) -> None:
         self._store = store
@@ -190,7 +190,7 @@ class Retention:
         self._lasts = lasts
 
     async def run(self) -> None:
-        """Look again and again, for ever."""
+        """Check periodically, until cancelled."""
         while True:
             for key, _ in self._store:
                 if self._is_old(key):
@@ -198,7 +198,7 @@ class Retention:
             await asyncio.sleep(SWEEP)
 
     async def _forget(self, key: Key) -> None:
-        """Purge one history, unless another replica has carried it on."""
+        """Purge one history, unless another replica has continued it."""
         try:
             await self._store.reload(key)
             if self._is_old(key):

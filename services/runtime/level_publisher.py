@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 
 async def retry_forever(jitter: Callable[[], float], call: Callable[[], Awaitable[T]]) -> T:
-    """Call until the bus answers, less and less often; `jitter` gives 0 to 1."""
+    """Call until the bus answers, with back-off; `jitter` gives 0 to 1."""
     backoff = Backoff(jitter, FIRST, LONGEST)
     while True:
         try:
@@ -38,7 +38,7 @@ async def retry_forever(jitter: Callable[[], float], call: Callable[[], Awaitabl
 
 
 class RetryingBus:
-    """The part of a bus that levels need; its calls end with an answer, however long that takes."""
+    """The part of a bus that levels need; its calls retry until they succeed."""
 
     def __init__(self, bus: Bus, jitter: Callable[[], float]) -> None:
         """`jitter` gives 0 to 1."""
@@ -59,12 +59,12 @@ class RetryingBus:
 
 
 Said = tuple[bytes, int]
-"""The words, and where in the stream they stand."""
+"""The data of a message and its sequence."""
 NOTHING: Said = (b"", 0)
 
 
 class SubjectIndex:
-    """Words by subject."""
+    """The newest messages by subject."""
 
     def __init__(self) -> None:
         self._said: dict[str, Said] = {}
@@ -75,16 +75,16 @@ class SubjectIndex:
         return iter(tuple(self._said))
 
     def get(self, subject: str) -> Said:
-        """What was said last; `NOTHING` if nothing was."""
+        """The newest message; `NOTHING` if there is none."""
         return self._said.get(subject, NOTHING)
 
     def keep(self, subject: str, data: bytes, sequence: int) -> None:
-        """What was said now."""
+        """Keep a message that was published."""
         self._said[subject] = (data, sequence)
         self._below.setdefault(_above(subject), {})[subject] = None
 
     def drop(self, subject: str) -> None:
-        """Nothing was said, as far as anybody knows."""
+        """Drop a subject."""
         if self._said.pop(subject, None) is not None:
             below = self._below[_above(subject)]
             del below[subject]
@@ -92,7 +92,7 @@ class SubjectIndex:
                 del self._below[_above(subject)]
 
     def under(self, subject_filter: str) -> tuple[str, ...]:
-        """The subjects that a filter means whose stars stand at its end; one star is found at once."""
+        """The subjects that match a filter with wildcards at its end; a single one is looked up directly."""
         if not subject_filter.endswith("*"):
             return (subject_filter,) if subject_filter in self._said else ()
         head = subject_filter.rstrip("*.")
@@ -109,12 +109,12 @@ V = TypeVar("V", bound=msgspec.Struct)
 
 
 class LevelPublisher:
-    """Says the levels of some kinds; knows, across restarts, what was said last."""
+    """Publishes levels of some kinds, and knows the last ones across restarts."""
 
     def __init__(
         self, bus: Bus | RetryingBus, clock: Callable[[], datetime], meters: Meters, *kinds: type[msgspec.Struct]
     ) -> None:
-        """Every call raises `Unavailable` where the bus is not a steadfast one."""
+        """Every call raises `Unavailable` unless the bus retries."""
         self._bus = bus
         self._clock = clock
         self._meters = meters
@@ -123,12 +123,12 @@ class LevelPublisher:
         self._encoder = msgspec.json.Encoder()
 
     async def boot(self) -> None:
-        """Read what was said last."""
+        """Read the last levels."""
         for stored in standing(await tips(self._bus, Stream.LEVELS, *self._filters)):
             self._said.keep(stored.subject, stored.data, stored.sequence)
 
     async def refresh(self) -> None:
-        """Read it again: others may have said or forgotten some of it, or a bus that was killed may have."""
+        """Read them again, since others, or a crash of the bus, may have changed them."""
         before = {subject: self._said.get(subject)[1] for subject in self._said}
         found = {each.subject: each for each in standing(await tips(self._bus, Stream.LEVELS, *self._filters))}
         for subject in before.keys() | found.keys():
@@ -140,12 +140,12 @@ class LevelPublisher:
                 self._said.keep(subject, stored.data, stored.sequence)
 
     def last(self, struct: type[V], *names: str) -> V | None:
-        """What was said last under these names."""
+        """The last level under these names."""
         data, _ = self._said.get(declared(struct).at(*names))
         return msgspec.json.decode(data, type=struct) if data else None
 
     def named(self, struct: type[V], *names: str) -> tuple[tuple[tuple[str, ...], V], ...]:
-        """All that was said of one kind under these first names (or any), the last of each, with all its names."""
+        """The last levels of one kind under these first names (or all), each with all its names."""
         skip = declared(struct).subject.split("{", maxsplit=1)[0].count(".")
         return tuple(
             (names_of(kept.subject)[skip:], msgspec.json.decode(kept.data, type=struct))
@@ -153,7 +153,7 @@ class LevelPublisher:
         )
 
     def kept(self, struct: type[msgspec.Struct], *names: str) -> tuple[Stored, ...]:
-        """The same as it was said."""
+        """The last level as it was published, undecoded."""
         subjects = self._said.under(declared(struct).under(*names))
         found = ((subject, *self._said.get(subject)) for subject in subjects)
         return tuple(Stored(subject, data, sequence=sequence) for subject, data, sequence in found if data)
@@ -161,9 +161,9 @@ class LevelPublisher:
     async def publish(
         self, level: msgspec.Struct, *names: str, cause: str = "", trace: Trace = NOWHERE, force: bool = False
     ) -> bool:
-        """Publish a level under its names; False if it equals the last one (`force` publishes it all the same).
+        """Publish a level under its names; returns False if it equals the last one (unless `force`).
 
-        `cause` is the id of the event that it goes back to, `trace` that event's.
+        `cause` is the id of the event that caused it, `trace` that event's trace.
         """
         declaration = declared(type(level))
         subject = declaration.at(*names)
@@ -200,9 +200,9 @@ class LevelPublisher:
             self._said.keep(subject, b"" if is_tombstone(stored) else stored.data, stored.sequence)
 
     async def forget(self, struct: type[msgspec.Struct], *names: str) -> None:
-        """What was said under these names (the first of the subject's, or all of them) is gone for good.
+        """Delete the levels under these names (the first of the subject's, or all).
 
-        A tombstone tells that to everybody; what somebody else said anew meanwhile stays.
+        A tombstone announces it; a newer level by somebody else stays.
         """
         subjects = self._said.under(declared(struct).under(*names))
         await asyncio.gather(*map(self._bury, subjects))

@@ -25,22 +25,25 @@ from services.runtime.worker import AFTER_A_FAULT, Resume, SharedAck, Worker, Wo
 from services.runtime.workqueue import FAILURES, WorkQueue
 
 Act = Callable[[Key, Command], Awaitable[Iterable[Event]]]
-"""Turns one command into a call on a port, and its outcome into events. The only place that meets the world."""
+"""Carries out one command by calls on ports, and returns the resulting events.
+
+Only here does a service act on the world.
+"""
 
 log = structlog.get_logger()
 
 GRACE = 5.0
-"""Seconds a service may take to finish what it has begun when it is told to leave."""
+"""Seconds a service may take to finish its work when it stops."""
 AT_ONCE = 256
-"""How many entities of one service are worked on at the same time."""
+"""The most entities of one service that are handled at once."""
 SOONEST = 0.9
-"""The least part of a wait: retries are spread from there over a fifth of it."""
+"""The smallest factor of a wait, so that retries are spread over a fifth of it."""
 TRIES = 8
-"""How often a transition is decided anew while others are faster, before the entity is put off."""
+"""How often a transition is decided again after a conflict before the entity is retried later."""
 RESUME = "resume"
-"""Names in traces what no message caused."""
+"""The name in traces for work that no message caused."""
 BREATH = 0.005
-"""Seconds, doubled each time, in which whoever was faster may get ahead."""
+"""Seconds to wait after a conflict, doubled each time."""
 
 
 def acts(table: Mapping[type[Command], Callable[[Any], Awaitable[Iterable[Event]]]]) -> Act:
@@ -58,7 +61,7 @@ def _event(state: State) -> str:
 
 @dataclass(frozen=True)
 class Service:
-    """A service is what it owns, what it hears, two pure functions, and one that acts."""
+    """A service: the entities it owns, its subscriptions, two pure functions, and one that acts."""
 
     name: str
     machine: Machine
@@ -96,7 +99,7 @@ class Runtime:
         )
 
     async def run(self) -> None:
-        """Boot, do what unsettled states ask for, then listen for ever; at the end, finish what has been begun."""
+        """Read all states, carry out what they ask for, then receive until cancelled; finishes work in progress."""
         await self.store.boot()
         for key, entry in self.store:
             if entry.state is not None and self.service.todo(entry.state):
@@ -161,7 +164,7 @@ class Runtime:
         return (self._clock() - time).total_seconds()
 
     async def _put_off(self, item: WorkItem | Resume, least: float = 0.0) -> None:
-        """Handle it again later; and do again what the state asks for, for the event may be part of it."""
+        """Handle the item again later, and carry out again what the state asks for."""
         after = self._queue.add_rate_limited(Resume(item.key), least)
         if isinstance(item, WorkItem):
             with contextlib.suppress(Unavailable):  # unanswered, it comes again as well
@@ -179,7 +182,7 @@ class Runtime:
         await item.ack.done()
 
     async def _advance(self, key: Key, first: Iterable[Event], cause: str = "", received: Event | None = None) -> None:
-        """Decide on events and do what the new states ask for, until nothing comes of it."""
+        """Decide on events and carry out what the new states ask for, until nothing changes."""
         events = deque(first)
         while events:
             event = events.popleft()
@@ -191,7 +194,7 @@ class Runtime:
                 await self._rearm(key)
 
     async def _step(self, key: Key, event: Event, cause: str) -> bool:
-        """Decide, then publish; whoever loses the compare-and-swap reads, then decides again. Raises Conflict."""
+        """Decide, then publish; after a conflict read the state and decide again. Raises Conflict."""
         backoff = Backoff(self._jitter, base=BREATH)
         while True:
             state = self.store.entry(key).state
@@ -230,7 +233,10 @@ class Runtime:
         return state is not None and any(isinstance(command, Wake) for command in self.service.todo(state))
 
     async def _do(self, key: Key) -> list[Event]:
-        """Do all that the state asks for; gives what came of it. Its timers come first, whatever fails after them."""
+        """Carry out all that the state asks for; returns the resulting events.
+
+        Timers are set first, in case the rest fails.
+        """
         state = self.store.entry(key).state
         outcomes: list[Event] = []
         commands = self.service.todo(state) if state else ()
@@ -255,12 +261,12 @@ class Runtime:
         return ()
 
     async def _rearm(self, key: Key) -> None:
-        """It is not time yet: the timer was an earlier state's, or the bus's clock is ahead of ours."""
+        """Set the timer again: it was an earlier state's, or the bus's clock is ahead of ours."""
         state = self.store.entry(key).state
         for command in self.service.todo(state) if state else ():
             if isinstance(command, Wake) and await self._wake(key, command):
                 self._later(key, 0.0)  # it has become time meanwhile
 
     def _later(self, key: Key, after: float) -> None:
-        """Do again in a while what the state asks for; a crash until then is no loss: boot does it too."""
+        """Carry out again later what the state asks for; after a crash the next start does it."""
         self._queue.add_after(Resume(key), after * (SOONEST + 0.2 * self._jitter()))

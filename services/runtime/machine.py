@@ -16,21 +16,21 @@ from schemas.lifecycle import Lifecycle
 Event = msgspec.Struct
 Command = msgspec.Struct
 TransitionFunction = Callable[..., State | None]
-"""Takes (state, event) or (state, event, now); the same state back means: nothing happens."""
+"""Takes (state, event) or (state, event, now); returning the same state means no transition."""
 StateClass = type[State] | type[None]
 T = TypeVar("T")
 
 
 @dataclass(eq=False)
 class Waits(TryLater):
-    """It cannot be done yet: ask again, and tell the entity what it waits for."""
+    """A command cannot be carried out yet: retry, and tell the entity what it waits for."""
 
     said: Event = field(kw_only=True)
 
 
 @dataclass(frozen=True)
 class TransitionRow:
-    """One line of the table, as `on` writes it."""
+    """One row of the table."""
 
     states: tuple[StateClass, ...]
     events: tuple[type[Event], ...]
@@ -109,7 +109,7 @@ Todo = Callable[[State], tuple[Command, ...]]
 
 
 def asks(table: dict[type[State], Callable[[Any], tuple[Command | None, ...]]]) -> Todo:
-    """What each state asks for; a state without a line asks for nothing. A None among the commands is left out."""
+    """The commands of each state; a state without a row has none, and None among them is ignored."""
 
     def todo(state: State) -> tuple[Command, ...]:
         line = table.get(type(state))

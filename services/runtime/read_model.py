@@ -27,9 +27,9 @@ log = structlog.get_logger()
 
 
 class ReadModel(Generic[K, V]):
-    """Newest message per key; follows the stream as long as `run` runs, and forgets what the stream forgot.
+    """The newest message per key, followed while `run` runs.
 
-    That is told by a tombstone, or by the next listing of all that is kept.
+    A key is dropped by a tombstone, or when the next listing lacks it.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ReadModel(Generic[K, V]):
         """Set whenever all that is kept was listed, for whoever waits for it to clear."""
 
     def get(self, key: K) -> V | None:
-        """The newest under a key, if there is one."""
+        """The newest message of a key; None without one."""
         kept = self._kept.get(key)
         return kept[1] if kept else None
 
@@ -68,16 +68,13 @@ class ReadModel(Generic[K, V]):
         return ((key, value) for key, (_, value) in tuple(self._kept.items()))
 
     def listen(self, changed: OnChanged[K, V], gone: OnForgotten[K] | None = None) -> None:
-        """Call `changed` at every news from now on, `gone` with every key of which nothing is kept any more.
-
-        What is known already is not told again.
-        """
+        """Call `changed` with every new message from now on, and `gone` with every key that is dropped."""
         self._listeners.append(changed)
         if gone is not None:
             self._mourners.append(gone)
 
     async def run(self) -> None:
-        """Follow the stream, for ever."""
+        """Follow the stream until cancelled."""
         async with aclosing(self._bus.feed(self._stream, *self._filters)) as feed:
             async for fed in feed:
                 match fed:
@@ -91,7 +88,7 @@ class ReadModel(Generic[K, V]):
                         self._hear(fed)
 
     def _replace(self) -> None:
-        """A listing is complete: what is not in it is gone, and whatever it shows holds, whichever its sequence."""
+        """Take a complete listing: keys not in it are dropped, and its messages hold whatever their sequence."""
         listed, self._listed = self._listed, None
         if listed is None:
             return
@@ -102,7 +99,7 @@ class ReadModel(Generic[K, V]):
                 self._keep(key, sequence, value)
 
     def _hear(self, stored: Stored) -> None:
-        """Take a message in; of one that cannot be read, what was kept before it stays, and the next one goes on."""
+        """Take a message; after one that cannot be decoded the last good one stays."""
         try:
             self._take(stored)
         except Undecodable as wrong:

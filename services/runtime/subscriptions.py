@@ -22,7 +22,7 @@ MessageRoute = Callable[[tuple[str, ...], Any], EntityTargets]
 
 
 class Undecodable(ValueError):
-    """The message is none of those its subject can hold; the text says what was found where."""
+    """The message does not fit its subject; the text says what was found where."""
 
     def __init__(self, stored: Stored, wrong: object) -> None:
         super().__init__(f"{stored.subject} #{stored.sequence}: {wrong}")
@@ -30,7 +30,7 @@ class Undecodable(ValueError):
 
 @dataclass(frozen=True)
 class Subscription:
-    """One line: these messages, on this filter of this stream, concern those entities."""
+    """Which messages, on a filter of a stream, concern which entities."""
 
     stream: Stream
     filter: str
@@ -39,13 +39,13 @@ class Subscription:
 
 
 def subscribe(struct: type[S], route: Callable[[tuple[str, ...], S], EntityTargets]) -> Subscription:
-    """Hear one declared message on every subject it can have."""
+    """Subscribe to one declared message on all of its subjects."""
     declaration = declared(struct)
     return Subscription(declaration.stream, wildcard(declaration.subject), (declaration,), route)
 
 
 def subscribe_all(lifecycle: Lifecycle, route: MessageRoute) -> Subscription:
-    """Hear every state of another service's entities."""
+    """Subscribe to every state of another service's entities."""
     states = tuple(declared(state) for state in lifecycle.states)
     return Subscription(Stream.EVENTS, f"{lifecycle.domain}.*.*.*", states, route)
 
@@ -56,7 +56,7 @@ def wildcard(subject: str) -> str:
 
 
 def consumers(service: str, domain: str, lines: Iterable[Subscription]) -> tuple[Consumer, ...]:
-    """One durable place per stream a service hears; the timers of its own entities among them."""
+    """The durable consumers of a service, one per stream, including the timers of its own entities."""
     heard = [(Stream.EVENTS, f"due.{domain}.*.*"), *((line.stream, line.filter) for line in lines)]
     streams = groupby(sorted(heard), key=lambda line: line[0])
     return tuple(
@@ -65,7 +65,7 @@ def consumers(service: str, domain: str, lines: Iterable[Subscription]) -> tuple
 
 
 class Router:
-    """Reads stored messages into (entity, event) pairs, by the lines of one service."""
+    """Turns stored messages into (entity, event) pairs, by the subscriptions of one service."""
 
     def __init__(self, lines: Iterable[Subscription]) -> None:
         self._by_head = {

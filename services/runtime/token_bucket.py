@@ -6,27 +6,27 @@ from typing import NamedTuple
 
 
 class Rate(NamedTuple):
-    """So many a second, on average."""
+    """A rate per second, with a burst."""
 
     per_second: float
     burst: int
-    """So many at once."""
+    """The most at once."""
 
     @property
     def memory(self) -> timedelta:
-        """What came longer ago than this makes no difference: since then the bucket would be full again."""
+        """The time after which the bucket is full again."""
         return timedelta(seconds=self.burst / self.per_second)
 
 
 class Bucket(NamedTuple):
-    """How many may still come at a moment."""
+    """The tokens left at a moment."""
 
     left: float
     at: datetime
 
 
 def taken(rate: Rate, times: Iterable[datetime]) -> Bucket | None:
-    """The bucket of which one was taken at each of these times, in their order."""
+    """The bucket after one token was taken at each of these times, in order."""
     bucket: Bucket | None = None
     for time in times:
         bucket, _ = take(bucket, rate, time)
@@ -34,7 +34,7 @@ def taken(rate: Rate, times: Iterable[datetime]) -> Bucket | None:
 
 
 def take(bucket: Bucket | None, rate: Rate, now: datetime) -> tuple[Bucket, float]:
-    """One more: the bucket afterwards, and 0, or how many seconds it is too early."""
+    """Take a token: the bucket afterwards, and 0 or the seconds to wait."""
     if bucket is None:
         return Bucket(rate.burst - 1.0, now), 0.0
     there = left(bucket, rate, now)
@@ -44,7 +44,7 @@ def take(bucket: Bucket | None, rate: Rate, now: datetime) -> tuple[Bucket, floa
 
 
 def left(bucket: Bucket | None, rate: Rate, now: datetime) -> float:
-    """How much there is to take."""
+    """The tokens available."""
     if bucket is None:
         return float(rate.burst)
     since = max(0.0, (now - bucket.at).total_seconds())
@@ -52,5 +52,5 @@ def left(bucket: Bucket | None, rate: Rate, now: datetime) -> float:
 
 
 def spent(bucket: Bucket | None, rate: Rate, now: datetime, much: float) -> Bucket:
-    """The bucket after so much was taken of it, which is known only afterwards: it may be less than empty."""
+    """The bucket after a cost that is known only afterwards; it may become negative."""
     return Bucket(left(bucket, rate, now) - much, now)
