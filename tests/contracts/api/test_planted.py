@@ -35,7 +35,7 @@ def _lost_owner(_: Api, patch: pytest.MonkeyPatch) -> None:
 def _skipped_event(_: Api, patch: pytest.MonkeyPatch) -> None:
     right = watch._written
 
-    def written(view: watch.WatchOptions, change: watch.Change, known: watch.EncodedLines) -> bytes | None:
+    def written(view: watch.WatchOptions, change: watch.StoreChange, known: watch.EncodedLines) -> bytes | None:
         return None if change.after is None else right(view, change, known)
 
     patch.setattr(watch, "_written", written)

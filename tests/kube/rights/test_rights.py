@@ -98,8 +98,7 @@ OF_ONE = {
         ("GET", f"{CORE}/secrets/x"),
         ("GET", f"{CORE}/secrets"),
         ("POST", COLONIES),
-        ("PATCH", f"{COLONIES}/x"),
-        ("DELETE", f"{COLONIES}/x"),
+        ("PATCH", f"{COLONIES}/x/status"),
     ),
     "outbound": (
         ("PATCH", f"{CLUSTERS}/x"),
