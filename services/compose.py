@@ -3,12 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Protocol
 
-from events.bus import Bus
 from events.kube.client import Kube
-from events.telemetry import Meters
 from services.addons.service import service as addons_service
 from services.clients.catalog_sources import CatalogSource
 from services.clients.workload_clusters import WorkloadClusters
@@ -22,6 +20,7 @@ from services.inventory.service import Inventory
 from services.outbound.service import NOBODY, Outbound, Receivers
 from services.provisioning.service import service as provisioning_service
 from services.roles import SERVICES as ROLES
+from services.runtime.context import Context
 from services.runtime.loop import Runtime, Service
 from services.runtime.read_model import ReadModel
 from services.teardown.service import service as teardown_service
@@ -44,15 +43,11 @@ class Running(Protocol):
 class Ports:
     """Everything a service meets the world through, and everything that comes in from outside."""
 
-    bus: Bus
+    context: Context
     management: Kube
     open_cluster: Callable[[str], Awaitable[Kube]]
     """From a kubeconfig's text to a client."""
     clouds: Mapping[str, Cloud]
-    clock: Callable[[], datetime]
-    jitter: Callable[[], float]
-    """0 to 1, to spread retries."""
-    meters: Meters
     sources: tuple[CatalogSource, ...]
     """Of prices."""
     backend: str
@@ -93,10 +88,10 @@ class Machinery:
     ) -> None:
         self.runtime = Runtime(
             service,
-            ports.bus,
-            clock=ports.clock,
-            meters=ports.meters,
-            jitter=ports.jitter,
+            ports.context.bus,
+            clock=ports.context.clock,
+            meters=ports.context.meters,
+            jitter=ports.context.jitter,
             retention=ports.retention,
         )
         self._views = views
@@ -128,12 +123,12 @@ class Machinery:
 
 def gateway(ports: Ports) -> Running:
     return Gateway(
-        ports.bus,
+        ports.context.bus,
         ports.management,
         ports.clouds,
-        clock=ports.clock,
-        meters=ports.meters,
-        jitter=ports.jitter,
+        clock=ports.context.clock,
+        meters=ports.context.meters,
+        jitter=ports.context.jitter,
         backend=ports.backend,
         cost_every=ports.cost_every,
     )
@@ -141,25 +136,25 @@ def gateway(ports: Ports) -> Running:
 
 def _market(ports: Ports) -> MarketLoop:
     return MarketLoop(
-        ports.bus,
+        ports.context.bus,
         ports.sources,
         control_planes=ports.control_planes,
         refresh=ports.refresh,
         half_life=ports.half_life,
-        clock=ports.clock,
-        meters=ports.meters,
-        jitter=ports.jitter,
+        clock=ports.context.clock,
+        meters=ports.context.meters,
+        jitter=ports.context.jitter,
     )
 
 
 def inventory(ports: Ports) -> Running:
     return Inventory(
-        ports.bus,
+        ports.context.bus,
         ports.workloads(),
         _market(ports),
-        clock=ports.clock,
-        meters=ports.meters,
-        jitter=ports.jitter,
+        clock=ports.context.clock,
+        meters=ports.context.meters,
+        jitter=ports.context.jitter,
         management=ports.management,
         labels=labels_of if ports.label_nodes else no_labels,
     )
@@ -167,30 +162,42 @@ def inventory(ports: Ports) -> Running:
 
 def provisioning(ports: Ports) -> Running:
     kept = tuple(each for cloud in ports.clouds.values() for each in cloud.caches)
-    clock, meters, priced = ports.clock, ports.meters, ports.priced
-    service, views = provisioning_service(ports.bus, ports.clouds, clock, meters, priced=priced)
+    clock, meters, priced = ports.context.clock, ports.context.meters, ports.priced
+    service, views = provisioning_service(ports.context.bus, ports.clouds, clock, meters, priced=priced)
     return Machinery(ports, service, views, kept)
 
 
 def addons(ports: Ports) -> Running:
     workloads = ports.workloads()
-    service, views = addons_service(ports.bus, ports.management, workloads, ports.meters)
+    service, views = addons_service(ports.context.bus, ports.management, workloads, ports.context.meters)
     return Machinery(ports, service, views, workloads=workloads)
 
 
 def teardown(ports: Ports) -> Running:
     workloads = ports.workloads()
-    return Machinery(ports, teardown_service(ports.bus, workloads, ports.clouds), workloads=workloads)
+    return Machinery(ports, teardown_service(ports.context.bus, workloads, ports.clouds), workloads=workloads)
 
 
 def edge(ports: Ports) -> Running:
     return EdgeService(
-        ports.bus, ports.management, ports.door, ROLES, clock=ports.clock, meters=ports.meters, jitter=ports.jitter
+        ports.context.bus,
+        ports.management,
+        ports.door,
+        ROLES,
+        clock=ports.context.clock,
+        meters=ports.context.meters,
+        jitter=ports.context.jitter,
     )
 
 
 def outbound(ports: Ports) -> Running:
-    return Outbound(ports.bus, ports.receivers, clock=ports.clock, jitter=ports.jitter, meters=ports.meters)
+    return Outbound(
+        ports.context.bus,
+        ports.receivers,
+        clock=ports.context.clock,
+        jitter=ports.context.jitter,
+        meters=ports.context.meters,
+    )
 
 
 SERVICES: Mapping[str, Callable[[Ports], Running]] = {

@@ -30,6 +30,7 @@ from services.process.gc_tuning import settle
 from services.process.health import ProcessHealth, served
 from services.process.settings import Settings, allowed
 from services.process.signals import until_told
+from services.runtime.context import Context
 from services.runtime.token_bucket import Rate
 
 SETUP = "setup"
@@ -49,7 +50,7 @@ async def run(names: tuple[str, ...], settings: Settings) -> None:
         stack.callback(telemetry.set_up(settings, title, meters))
         ports = await stack.enter_async_context(_ports(title, settings, meters))
         running = [SERVICES[name](ports) for name in names]
-        health = ProcessHealth(time.monotonic, trouble=lambda: ports.bus.trouble)
+        health = ProcessHealth(time.monotonic, trouble=lambda: ports.context.bus.trouble)
         metrics = telemetry.exposition(title, meters) if settings.prometheus else None
         address = await stack.enter_async_context(served(settings.health_address, health, metrics))
         report_catalog(settings, names, meters)
@@ -87,13 +88,10 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
     network = own(os.environ.get("KUBERNETES_SERVICE_HOST", ""), settings.own_ranges)
     try:
         yield Ports(
-            bus=bus,
+            context=Context(bus, lambda: datetime.now(UTC), random.random, meters),
             management=kube,
             open_cluster=partial(_open_cluster, allowed(settings.clusters_allow), network),
             clouds=backends(kube),
-            clock=lambda: datetime.now(UTC),
-            jitter=random.random,
-            meters=meters,
             sources=sources(settings.catalog, Reach(allowed(settings.catalog_allow), "ALATE_CATALOG_ALLOW", network)),
             priced=bool(settings.catalog),
             control_planes=settings.control_planes,

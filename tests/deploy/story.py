@@ -23,6 +23,7 @@ from services.compose import SERVICES, Ports
 from services.edge.page.colonies import ActionOptions
 from services.market.catalog_parser import read_folder
 from services.outbound.service import Receivers
+from services.runtime.context import Context
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.api.server.local import LocalTransport
@@ -81,13 +82,10 @@ class Stage:
     def ports(self, service: str) -> Ports:
         kube = self.kubes[service]
         return Ports(
-            bus=self.bus(),
+            context=Context(self.bus(), self.clock, random.random, Meters()),
             management=kube,
             open_cluster=self.inside.open,
             clouds=backends(kube),
-            clock=self.clock,
-            jitter=random.random,
-            meters=Meters(),
             sources=sources(str(SAMPLE)),
             backend="capi",
             receivers=Receivers(TARGETS / "targets.yaml", TARGETS, Fake().opened),

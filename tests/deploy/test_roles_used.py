@@ -79,7 +79,8 @@ class Noted(Stage):
     """Each service on a bus that notes what it does."""
 
     def ports(self, service: str) -> Ports:
-        return replace(super().ports(service), bus=self.recorders[service])
+        ports = super().ports(service)
+        return replace(ports, context=replace(ports.context, bus=self.recorders[service]))
 
 
 async def recorded() -> dict[str, Recorder]:

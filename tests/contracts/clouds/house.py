@@ -22,6 +22,7 @@ from schemas.registry import declared
 from schemas.subjects import Key
 from services.clouds import backends
 from services.compose import SERVICES, Ports
+from services.runtime.context import Context
 from services.sandbox.clouds.model.billing import Billed, machines_ever
 from services.sandbox.seeds.plant import plant
 from tests.samples import cluster_class
@@ -95,9 +96,13 @@ class House:
         self.ways: list[Gate] = []
         """Every way into a founded cluster that a service ever opened."""
         self.ports = Ports(
-            bus=self.bus, management=self._ours, open_cluster=self._inside, clouds=backends(self._ours),
-            clock=clock, jitter=lambda: 0.5, meters=Meters(), sources=(), backend=backend,
-        )  # fmt: skip
+            context=Context(self.bus, clock, lambda: 0.5, Meters()),
+            management=self._ours,
+            open_cluster=self._inside,
+            clouds=backends(self._ours),
+            sources=(),
+            backend=backend,
+        )
 
     async def _inside(self, kubeconfig: str) -> Kube:
         place = chosen(parsed(kubeconfig, "it"), "it").cluster["server"].rpartition("/")[2]

@@ -16,6 +16,7 @@ from events.telemetry import Meters
 from services.clients.catalog_sources import CatalogSource
 from services.clouds import backends
 from services.compose import SERVICES, Ports
+from services.runtime.context import Context
 
 T = TypeVar("T")
 LOOK = 0.2
@@ -73,9 +74,13 @@ class Services:
             return opened[-1]
 
         ports = Ports(
-            bus=bus, management=kube, open_cluster=open_cluster, clouds=backends(kube), clock=lambda: now() + self.skew,
-            jitter=random.random, meters=Meters(), sources=self.sources, backend=self.backend,
-        )  # fmt: skip
+            context=Context(bus, lambda: now() + self.skew, random.random, Meters()),
+            management=kube,
+            open_cluster=open_cluster,
+            clouds=backends(kube),
+            sources=self.sources,
+            backend=self.backend,
+        )
         self.running[name] = Running(asyncio.create_task(SERVICES[name](ports).run()), bus, kube, opened)
 
     async def stop(self, name: str) -> None:
