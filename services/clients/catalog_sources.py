@@ -12,6 +12,7 @@ from events.errors import TryLater
 from events.http.addresses import Reach
 from events.http.fetch import fetch
 from services.market.catalog_parser import LARGEST, CatalogReading, CatalogText, UnreadCatalog, files
+from services.runtime.watched_file import read_start, version_of
 
 SAMPLE = Path(__file__).parent / "sample_prices"
 """The sample prices that are shipped, for a laptop."""
@@ -42,10 +43,9 @@ class CatalogFiles:
 
     def mark(self) -> object:
         try:
-            seen = [(path, path.stat()) for path in self._listed()]
+            return [(path, version_of(path)) for path in self._listed()]
         except OSError as gone:
             return str(gone)
-        return [(path, stat.st_mtime_ns, stat.st_size, stat.st_ino) for path, stat in seen]
 
     def _read(self) -> tuple[CatalogReading, ...]:
         try:
@@ -60,7 +60,7 @@ class CatalogFiles:
         cloud = self.cloud or _cloud(path)
         try:
             written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-            return CatalogText(cloud, str(path), _bytes(path), path.suffix, written)
+            return CatalogText(cloud, str(path), read_start(path, LARGEST + 1), path.suffix, written)
         except OSError as gone:
             return UnreadCatalog(cloud, str(path), f"{path} cannot be read: {gone.strerror}")
 
@@ -102,12 +102,6 @@ def _source(entry: str, reach: Reach | None) -> CatalogSource:
         if place.startswith(("http://", "https://"))
         else CatalogFiles(Path(place), cloud)
     )
-
-
-def _bytes(path: Path) -> bytes:
-    """The file up to the size limit and one byte, so that a larger one is reported."""
-    with path.open("rb") as file:
-        return file.read(LARGEST + 1)
 
 
 def _cloud(path: Path | PurePosixPath) -> str:

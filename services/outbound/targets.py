@@ -13,6 +13,7 @@ from events.jetstream.credentials import without_secrets
 from schemas.crds.errors import InvalidResource, read
 from schemas.crds.model import CrdModel, Label, ListMap
 from schemas.documents import InvalidYaml, document
+from services.runtime.watched_file import WatchedFile
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 LARGEST = 1 << 20
@@ -79,33 +80,29 @@ class TargetFile:
 
     def __init__(self, file: Path | None, secrets: Path | None) -> None:
         """None: nobody is told anything. Raises Refused, OSError for a file that cannot be read from the start."""
-        self._file = file
         self._secrets = secrets
-        self._version = self._look()
-        self._known = read_targets(file.read_text()) if file else {}
-        self.wrong = ""
-        """Why the file is not followed as it is now."""
+        self._file: WatchedFile[Mapping[str, Target]] | None = WatchedFile(file, {}) if file else None
+        if self._file is not None and self._file.changed():
+            self._file.accept(read_targets(self._file.path.read_text()))
+
+    @property
+    def wrong(self) -> str:
+        """Why the file is not followed as it is now; empty: it is."""
+        return self._file.problem if self._file else ""
 
     def now(self) -> Mapping[str, Target]:
-        """Those there are, by name; a file that has become damaged changes nothing, and is told once."""
-        if self._file is None:
-            return self._known
+        """The targets by name; a file that has become damaged changes nothing, and is logged once."""
+        if (file := self._file) is None:
+            return {}
         try:
-            if (version := self._look()) != self._version:
-                self._version = version
-                self._known = read_targets(self._file.read_text())
-                self._tell("")
+            if file.changed():
+                file.accept(read_targets(file.path.read_text()))
+                log.info("outbound.targets_read", targets=len(file.content))
         except (InvalidResource, OSError, UnicodeDecodeError) as wrong:
-            self._version = None if isinstance(wrong, OSError) else self._version
-            self._tell(str(wrong))
-        return self._known
-
-    def _tell(self, wrong: str) -> None:
-        if wrong and wrong != self.wrong:
-            log.warning("outbound.targets_refused", reason=wrong, told="those of before", targets=sorted(self._known))
-        elif not wrong:
-            log.info("outbound.targets_read", targets=len(self._known))
-        self.wrong = wrong
+            if file.refuse(str(wrong), again=isinstance(wrong, OSError)):
+                names = sorted(file.content)
+                log.warning("outbound.targets_refused", reason=str(wrong), told="those of before", targets=names)
+        return file.content
 
     def secrets(self, target: Target) -> tuple[bytes, ...]:
         """The lines of its file, of which webhooks are signed with every one, so that two can overlap; may be none."""
@@ -116,9 +113,3 @@ class TargetFile:
         except OSError:  # `services.outbound.target_checks` tells it
             return ()
         return tuple(line.strip() for line in lines if line.strip())
-
-    def _look(self) -> tuple[int, int, int] | None:
-        if self._file is None:
-            return None
-        stat = self._file.stat()
-        return (stat.st_ino, stat.st_size, stat.st_mtime_ns)

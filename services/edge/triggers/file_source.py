@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import Iterator
-from os import stat_result
 from pathlib import Path
-from typing import NamedTuple
+from stat import S_ISDIR
 
 import structlog
 
@@ -15,6 +14,7 @@ from schemas.documents import InvalidYaml, documents
 from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.evaluator_pool import Evaluator, EvaluatorEnded, TooCostly
 from services.edge.triggers.trigger import ActiveTrigger
+from services.runtime.watched_file import WatchedFile, read_start
 
 LOOK = 2.0
 """Seconds between two looks at the files."""
@@ -23,21 +23,9 @@ LARGEST = 1_000_000
 DAMAGED = "alate.triggers.damaged"
 """Files of Triggers that cannot be read as they are now."""
 FILES = "files"
-UNREAD = (0, 0, 0)
-"""The version of what is to be read again at the next look."""
 WRONG = (InvalidResource, TooCostly, EvaluatorEnded, OSError, UnicodeDecodeError, InvalidYaml)
 
 log = structlog.get_logger()
-
-
-class FileVersion(NamedTuple):
-    """A file as it was at the last look."""
-
-    version: tuple[int, int, int]
-    rules: tuple[ActiveTrigger, ...]
-    """Of when it was good last; none, if it never was."""
-    wrong: str = ""
-    """Why it is not good now."""
 
 
 class FileTriggers:
@@ -50,94 +38,87 @@ class FileTriggers:
         self._place = place
         self._evaluators = evaluators
         self._meters = meters
-        self._known: dict[Path, FileVersion] = {}
+        self._known: dict[Path, WatchedFile[tuple[ActiveTrigger, ...]]] = {}
         self._absent = ""
 
     def about(self, heard: WebhookDelivery) -> Iterator[ActiveTrigger]:
         """Those that listen to where it came in, by file."""
-        every = (rules for _, known in sorted(self._known.items()) for rules in known.rules)
+        every = (rules for _, known in sorted(self._known.items()) for rules in known.content)
         return (rules for rules in every if rules.listens(heard))
 
     async def switch_off(self, trigger: ActiveTrigger, why: str) -> None:
         """Follow it no more until its file is changed."""
-        for file, known in self._known.items():
-            if trigger in known.rules:
+        for known in self._known.values():
+            if trigger in known.content:
                 log.warning("trigger.refused", tenant=trigger.tenant, name=trigger.name, reason=why)
-                others = tuple(each for each in known.rules if each is not trigger)
-                self._known[file] = FileVersion(known.version, others, f"Trigger {trigger.name}: {why}")
+                known.accept(tuple(each for each in known.content if each is not trigger))
+                known.refuse(f"Trigger {trigger.name}: {why}")
                 return
 
     async def run(self) -> None:
         """Follow them for ever."""
         while True:
-            if self._place is not None:
-                await self._look(self._place)
-            if all(known.version != UNREAD for known in self._known.values()):
+            if self._place is None or await self._look(self._place):
                 self.listed.set()
             await asyncio.sleep(LOOK)
 
-    async def _look(self, place: Path) -> None:
+    async def _look(self, place: Path) -> bool:
+        """Whether every file that was to be read has been judged."""
+        judged = True
         try:
-            found = {file: file.stat() for file in _files(place)}
+            found = _files(place)
             self._absent = ""
         except OSError as error:  # which files are gone is not known: all are followed as they were
             self._miss(f"{place} cannot be read ({error.strerror}): must be a file of Triggers or a folder of such")
         else:
-            for gone in self._known.keys() - found.keys():
-                del self._known[gone]
-            for file, stat in found.items():
-                self._known[file] = await self._now(file, stat)
-        damaged = sum(bool(known.wrong) for known in self._known.values()) + bool(self._absent)
+            self._known = {path: self._known.get(path) or WatchedFile(path, ()) for path in found}
+            judged = all([await self._refresh(known) for known in self._known.values()])
+        damaged = sum(bool(known.problem) for known in self._known.values()) + bool(self._absent)
         self._meters.gauge(DAMAGED, FILES, {(("source", FILES),): float(damaged)})
+        return judged
 
     def _miss(self, why: str) -> None:
         if why != self._absent:
             log.warning("trigger.files_unread", reason=why)
         self._absent = why
 
-    async def _now(self, file: Path, stat: stat_result) -> FileVersion:
-        version = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-        known = self._known.get(file)
-        if known is not None and known.version == version:
-            return known
+    async def _refresh(self, known: WatchedFile[tuple[ActiveTrigger, ...]]) -> bool:
+        """Read the file if it has changed. Returns whether it has been judged: False if the evaluator ended."""
         try:
-            read = FileVersion(version, await self._read(file, stat.st_size))
-            log.info("trigger.file_read", file=file.name, triggers=len(read.rules))
+            if known.changed():
+                known.accept(await self._read(known.path))
+                log.info("trigger.file_read", file=known.path.name, triggers=len(known.content))
         except WRONG as error:
             why = " ".join(str(error).split())
-            log.warning("trigger.file_damaged", file=file.name, reason=why, followed="as it was before")
-            return FileVersion(
-                UNREAD if isinstance(error, EvaluatorEnded) else version, known.rules if known else (), why
-            )
-        return read
+            if known.refuse(why, again=isinstance(error, EvaluatorEnded | OSError)):
+                log.warning("trigger.file_damaged", file=known.path.name, reason=why, followed="as it was before")
+            return not isinstance(error, EvaluatorEnded)
+        return True
 
-    async def _read(self, file: Path, size: int) -> tuple[ActiveTrigger, ...]:
+    async def _read(self, file: Path) -> tuple[ActiveTrigger, ...]:
         """Raises what `WRONG` names."""
-        every = _written(file, size)
+        every = _written(file)
         for each in every:
             await self._evaluators.read(each)
         return every
 
 
 def _files(place: Path) -> list[Path]:
-    if not place.is_dir():
+    """Raises OSError."""
+    if not S_ISDIR(place.stat().st_mode):
         return [place]
     return sorted(file for file in place.iterdir() if file.suffix in {".yaml", ".yml"} and file.name[0] != ".")
 
 
-def _written(file: Path, size: int) -> tuple[ActiveTrigger, ...]:
+def _written(file: Path) -> tuple[ActiveTrigger, ...]:
     """Raises what `WRONG` names."""
-    if size > LARGEST:
+    if (size := file.stat().st_size) > LARGEST:
         raise InvalidResource(f"the file has {size} bytes: at most {LARGEST} are read")
     return tuple(
-        ActiveTrigger(read_trigger(_of_kind(each))) for each in documents(_text(file), LARGEST) if each is not None
+        ActiveTrigger(read_trigger(_of_kind(each)))
+        for each in documents(read_start(file, LARGEST + 1).decode(), LARGEST)
+        if each is not None
     )
-
-
-def _text(file: Path) -> str:
-    """Never more of it than is taken, though it grow while it is read."""
-    with file.open("rb") as opened:
-        return opened.read(LARGEST + 1).decode()
 
 
 def _of_kind(document: object) -> dict[str, object]:

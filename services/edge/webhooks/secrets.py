@@ -10,6 +10,7 @@ from typing import NamedTuple
 import structlog
 
 from events.http.standard_webhooks import key_of
+from services.runtime.watched_file import WatchedFile, read_start
 
 LARGEST = 64 * 1024
 """Bytes of a file of secrets."""
@@ -35,21 +36,13 @@ class WebhookEndpoint(NamedTuple):
         return "/".join(("", "hooks", *self))
 
 
-class CachedSecrets(NamedTuple):
-    """A file as it was read last."""
-
-    file: Path
-    version: tuple[int, int, int]
-    secrets: tuple[bytes, ...]
-
-
 class WebhookSecrets:
     """The folder. A line of a file is one secret; every one of them is good, so that two can overlap."""
 
     def __init__(self, folder: Path | None) -> None:
         """None: there are no endpoints."""
         self._folder = folder
-        self._known: dict[str, CachedSecrets] = {}
+        self._known: dict[str, WatchedFile[tuple[bytes, ...]]] = {}
 
     def of(self, endpoint: WebhookEndpoint) -> tuple[bytes, ...]:
         """What is good now; empty: there is no such endpoint."""
@@ -67,16 +60,14 @@ class WebhookSecrets:
         """What is good now by a file's name, which holds no slash; empty: there is no such file."""
         if self._folder is None:
             return ()
-        known = self._known.get(name)
-        file = known.file if known else self._folder / name  # joining them is most of what a look costs
+        file = self._known.get(name) or WatchedFile(self._folder / name, ())
         try:
-            stat = file.stat()
-            version = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-            if known is None or known.version != version:
-                known = self._known[name] = CachedSecrets(file, version, _read(file))
+            if file.changed():
+                file.accept(_read(file.path))
+                self._known[name] = file
         except OSError as error:
             return self._unread(name, error)
-        return known.secrets
+        return file.content
 
     def _unread(self, name: str, error: OSError) -> tuple[bytes, ...]:
         self._known.pop(name, None)
@@ -86,8 +77,7 @@ class WebhookSecrets:
 
 
 def _read(file: Path) -> tuple[bytes, ...]:
-    with file.open("rb") as opened:
-        lines = opened.read(LARGEST).splitlines()
+    lines = read_start(file, LARGEST).splitlines()
     return tuple(line.strip() for line in lines if line.strip() and _good(file, line.strip()))
 
 

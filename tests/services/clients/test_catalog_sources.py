@@ -28,21 +28,6 @@ async def test_a_folder_holds_a_catalog_per_file_and_other_files_are_none(tmp_pa
     assert (own.cloud, own.ending) == ("own", ".yaml")
 
 
-async def test_a_configmap_whose_links_are_swapped_is_another_catalog_and_never_none(tmp_path):
-    """As kubelets do it: the file is a link into `..data`, which is itself a link that is replaced in one stroke."""
-    for version in ("old", "new"):
-        (tmp_path / version).mkdir()
-        (tmp_path / version / "aws.csv").write_text(version)
-    (tmp_path / "..data").symlink_to("old")
-    (tmp_path / "aws.csv").symlink_to("..data/aws.csv")
-    source = CatalogFiles(tmp_path / "aws.csv")
-    before = source.mark()
-    (tmp_path / "..next").symlink_to("new")
-    (tmp_path / "..next").replace(tmp_path / "..data")
-    (found,) = await source.read()
-    assert (source.mark() != before, found.data) == (True, b"new")
-
-
 async def test_a_file_that_is_not_there_is_told_with_whose_it_is(tmp_path):
     (found,) = await CatalogFiles(tmp_path / "aws.csv").read()
     assert found == UnreadCatalog(

@@ -72,13 +72,6 @@ def test_a_file_that_is_damaged_from_the_start_is_refused(tmp_path):
         TargetFile(tmp_path / "targets.yaml", tmp_path)
 
 
-def test_a_file_that_is_away_for_a_moment_changes_nothing(tmp_path):
-    folder = Folder(tmp_path)
-    targets = TargetFile(folder.write(GOOD), tmp_path)
-    folder.file.rename(tmp_path / "away")
-    assert list(targets.now()) == ["ci"]
-
-
 def test_two_secrets_are_good_at_once_and_none_is_none(tmp_path):
     folder = Folder(tmp_path)
     targets = TargetFile(folder.write(GOOD), tmp_path)
