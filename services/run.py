@@ -20,7 +20,7 @@ from events.kube.limits import FOUNDED
 from events.streams import STREAMS
 from events.telemetry import Meters
 from services.clients.catalog_sources import sources
-from services.clouds import backends
+from services.clouds.port import backends
 from services.compose import SERVICES, Ports, Running
 from services.edge.service import EdgeAddress
 from services.outbound.http_client import posting

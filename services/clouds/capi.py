@@ -15,10 +15,14 @@ from schemas.placement import Attempt
 from schemas.wish import Wish
 from services.clouds import adoption
 from services.clouds.cluster_object import (
+    ABSENT,
     attempt_of,
     check_installed,
+    conditions,
     ensure,
     ensure_exactly,
+    failure_reason,
+    merged,
     newest_served,
     not_installed,
     patch_as_read,
@@ -27,16 +31,24 @@ from services.clouds.cluster_object import (
     served,
     with_finalizers,
 )
-from services.clouds.cluster_templates import CLOUD_LABEL, KEY, PREFIX, TemplateSource, TemplateSources, cloud_of
-from services.clouds.conditions import ABSENT, conditions, failure_reason
+from services.clouds.cluster_templates import (
+    CLOUD_LABEL,
+    KEY,
+    PREFIX,
+    TemplateSource,
+    TemplateSources,
+    cloud_of,
+    declares_health_check,
+    health_check,
+    render,
+    render_with_pools,
+)
 from services.clouds.existing_cluster import ExistingCluster, read_cluster
 from services.clouds.leftovers import CLUSTER_NAME, leftovers
 from services.clouds.manifest_patches import Render, size_patches, version_patches
-from services.clouds.manifests import declares_health_check, health_check, render, render_with_pools
 from services.clouds.node_config import cluster_network, minimum_replicas
 from services.clouds.port import labels, owner
 from services.clouds.rollout import control_plane_progress, running_version, worker_progress
-from services.clouds.template_values import merged
 from services.clouds.topology import class_of, infrastructure_cloud, resize_patch, topology, upgrade_patch
 from services.kubernetes.labels import GROUP
 

@@ -1,7 +1,8 @@
-"""What both back ends do with the one object whose life is the attempt's life, and a cache of objects."""
+"""Creates, changes and reads the object of each attempt and its conditions, and caches such objects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource
@@ -132,6 +133,15 @@ def is_applied(there: object, wanted: object) -> bool:
     return there == wanted
 
 
+def merged(there: Mapping[str, object], patch: Mapping[str, object]) -> Object:
+    """A mapping with a patch merged into it; nested mappings are merged, too."""
+    return {**there, **{key: _merged(there.get(key), value) for key, value in patch.items()}}
+
+
+def _merged(there: object, value: object) -> object:
+    return merged(there, value) if isinstance(there, Mapping) and isinstance(value, dict) else value
+
+
 def with_finalizers(seen: Object, message: str) -> str:
     """The status message; while the object is being deleted, prefixed with the finalizers that block that."""
     meta = seen["metadata"]
@@ -193,3 +203,71 @@ class ObjectCache:
             there.pop(meta["name"], None)
         else:
             there[meta["name"]] = item
+
+
+CAPACITY = (
+    "InsufficientInstanceCapacity",  # EC2 RunInstances error code
+    "InsufficientReservedInstanceCapacity",
+    "ZONE_RESOURCE_POOL_EXHAUSTED",  # Compute Engine operation error code
+    "SkuNotAvailable",  # Azure Resource Manager error code
+    "AllocationFailed",
+    "ZonalAllocationFailed",
+    "OverconstrainedAllocationRequest",
+)
+QUOTA = (
+    "VcpuLimitExceeded",
+    "InstanceLimitExceeded",
+    "MaxSpotInstanceCountExceeded",
+    "QUOTA_EXCEEDED",
+    "QuotaExceeded",
+)
+DENIED = ("UnauthorizedOperation", "AuthFailure", "InvalidClientTokenId", "PERMISSION_DENIED", "AuthorizationFailed")
+FAILURES = (
+    *((code, "NoCapacity") for code in CAPACITY),
+    *((code, "Quota") for code in QUOTA),
+    *((code, "Denied") for code in DENIED),
+)
+"""Error codes of clouds that Cluster API passes on in messages, each with the reason it stands for."""
+
+
+@dataclass(frozen=True)
+class ObjectCondition:
+    """One condition of an object."""
+
+    status: str = "Unknown"
+    reason: str = ""
+    message: str = ""
+    current: bool = False
+    """It refers to the object's newest generation."""
+
+    @property
+    def true(self) -> bool:
+        """Whether it is true and current: Unknown or outdated is not true."""
+        return self.status == "True" and self.current
+
+
+ABSENT = ObjectCondition()
+
+
+def conditions(seen: Object) -> dict[str, ObjectCondition]:
+    """Every condition by type; one without observedGeneration counts as of the object's own.
+
+    Cluster API's v1beta1 has today's conditions under ``status.v1beta2``, beside its own.
+    """
+    generation = seen["metadata"].get("generation", 0)
+    status = seen.get("status", {})
+    observed = status.get("observedGeneration", 0)
+    return {
+        raw["type"]: ObjectCondition(
+            raw.get("status", "Unknown"),
+            raw.get("reason", ""),
+            raw.get("message", ""),
+            min(raw.get("observedGeneration", observed), observed) >= generation,
+        )
+        for raw in status.get("v1beta2", status).get("conditions", ())
+    }
+
+
+def failure_reason(message: str) -> str:
+    """The reason that a cloud's error code in a message stands for; empty if there is none."""
+    return next((reason for code, reason in FAILURES if code in message), "")

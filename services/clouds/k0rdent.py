@@ -12,16 +12,19 @@ from schemas.wish import Wish
 from services.clouds.adoption import adopt, adopted_as, read_existing, release_adopted
 from services.clouds.claims import claim_machines, machines_offered_as
 from services.clouds.cluster_object import (
+    ABSENT,
     ObjectCache,
     attempt_of,
     check_installed,
+    conditions,
     ensure,
+    failure_reason,
+    merged,
     newest_served,
     patch_own,
     read_own,
     with_finalizers,
 )
-from services.clouds.conditions import ABSENT, conditions, failure_reason
 from services.clouds.existing_cluster import INSTANCE, ExistingCluster, read_deployment
 from services.clouds.leftovers import leftovers
 from services.clouds.lent_clusters import KUBECONFIG, check_suitable, fixed_size_reason, lend, secret_of
@@ -44,7 +47,6 @@ from services.clouds.template_values import (
     can_buy_spot,
     checked_config,
     config,
-    merged,
     named_version,
     names_zone,
 )

@@ -7,7 +7,7 @@ from events.errors import Denied
 from events.kube.port import Object
 from schemas.placement import Attempt, Lot
 from schemas.wish import Wish
-from services.clouds.manifests import MACHINE_DEPLOYMENT, render
+from services.clouds.cluster_templates import MACHINE_DEPLOYMENT, render
 
 VERSION_PLACEHOLDER = "${KUBERNETES_VERSION}"
 NO_VERSION = "v0.0.0"

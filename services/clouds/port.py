@@ -1,8 +1,13 @@
-"""The interface of a back end: nine calls and one pure function, with four named errors."""
+"""The interface of a back end, and the back ends that the files of this folder declare."""
 
-from types import ModuleType
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import ClassVar, Protocol
 
+import services.clouds
+from events.errors import Denied, TryLater
 from events.kube.client import Kube, Object, Resource
 from events.kube.resources import COLONIES
 from schemas.infra import InfraSeen
@@ -14,7 +19,10 @@ from services.kubernetes.labels import ATTEMPT, CLUSTER, MANAGER, UID
 
 
 class Cloud(Protocol):
-    """One back end. Every call is an ensure: idempotent, with deterministic names, safe to repeat."""
+    """One back end: nine calls and one pure function, with four named errors.
+
+    Every call is an ensure: idempotent, with deterministic names, safe to repeat.
+    """
 
     name: ClassVar[str]
     """The name a Colony uses."""
@@ -84,9 +92,38 @@ class Cloud(Protocol):
         ...
 
 
-def backend_of(module: ModuleType) -> type[Cloud] | None:
-    """The back end that a file declares as ``BACKEND``, if it does."""
-    found: type[Cloud] | None = getattr(module, "BACKEND", None)
+def backend_types() -> dict[str, type[Cloud]]:
+    """Every back end that a file of this folder declares as ``BACKEND``, by the name a Colony uses."""
+    names = (info.name for info in pkgutil.iter_modules(services.clouds.__path__))
+    modules = (importlib.import_module(f"{services.clouds.__name__}.{name}") for name in names)
+    declared: Iterator[type[Cloud] | None] = (getattr(module, "BACKEND", None) for module in modules)
+    return {backend.name: backend for backend in declared if backend is not None}
+
+
+def backends(kube: Kube) -> dict[str, Cloud]:
+    """Every back end on one management cluster."""
+    return {name: backend(kube) for name, backend in backend_types().items()}
+
+
+def backend_for(wish: Wish, clouds: Mapping[str, Cloud], named: str = "") -> Cloud:
+    """The back end that is named, or that the wish names. Raises Denied("UnknownBackend")."""
+    name = named or wish.need.backend
+    cloud = clouds.get(name)
+    if cloud is None:
+        known = ", ".join(sorted(clouds))
+        raise Denied(f"there is no back end {name!r}: use one of {known}", "UnknownBackend")
+    return cloud
+
+
+async def reachable_elsewhere(wish: Wish, clouds: Mapping[str, Cloud]) -> dict[str, str]:
+    """The clouds that other back ends could serve the wish on, each with the first such back end by name.
+
+    A back end that cannot answer now is skipped: this is advice, and delays nothing.
+    """
+    found: dict[str, str] = {}
+    for name in sorted(clouds.keys() - {wish.need.backend}):
+        with suppress(Denied, TryLater):
+            found = dict.fromkeys(await clouds[name].reach(wish), name) | found
     return found
 
 

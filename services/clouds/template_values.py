@@ -102,12 +102,3 @@ def _value_at(path: str, config: object) -> object:
     for name in path.split("."):
         config = config.get(name) if isinstance(config, Mapping) else None
     return config
-
-
-def merged(beneath: Mapping[str, object], config: Config) -> Config:
-    """A config merged over another one."""
-    return {**beneath, **{key: _merged(beneath.get(key), value) for key, value in config.items()}}
-
-
-def _merged(beneath: object, value: object) -> object:
-    return merged(beneath, value) if isinstance(beneath, Mapping) and isinstance(value, dict) else value

@@ -18,7 +18,7 @@ from schemas.registry import declared
 from schemas.subjects import Key, names_of
 from schemas.teardown import Armed, Gone, TeardownState
 from schemas.wish import Wish, own_name
-from services.clouds import backend_types
+from services.clouds.port import backend_types
 from services.gateway.status.facts import Facts
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import ReadModel, entities, levels

@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from events.http.addresses import PLACES, PRIVATE, ranges
 from events.jetstream.credentials import API, NkeyCredentials, trusting, without_secrets
 from events.kube.kubeconfig import INSECURE, PROXY
-from services.clouds import backend_types
+from services.clouds.port import backend_types
 
 PREFIX = "ALATE_"
 NONE = "none"

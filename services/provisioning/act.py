@@ -37,9 +37,8 @@ from schemas.inventory import ClusterSeen
 from schemas.placement import Ranked
 from schemas.registry import declared
 from schemas.wish import Adopt, Need
-from services.clouds import backend_for, reachable_elsewhere
 from services.clouds.cluster_object import not_installed
-from services.clouds.port import Cloud
+from services.clouds.port import Cloud, backend_for, reachable_elsewhere
 from services.provisioning.market_view import MarketView
 from services.provisioning.placement.adoption import nothing_to_adopt
 from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT

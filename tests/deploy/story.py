@@ -18,7 +18,7 @@ from events.kube.kubeconfig import parsed
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, MACHINES, SECRETS, TRIGGERS
 from events.meters import Meters
 from services.clients.catalog_sources import SAMPLE, sources
-from services.clouds import backends
+from services.clouds.port import backends
 from services.compose import SERVICES, Ports
 from services.edge.page.colonies import ActionOptions
 from services.market.catalog_parser import read_folder

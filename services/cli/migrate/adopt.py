@@ -17,8 +17,8 @@ from services.cli.output.render import Form, TextWriter, document
 from services.cli.placement.market import offered
 from services.cli.request.submit import MANAGER
 from services.clients.catalog_sources import SAMPLE
-from services.clouds import backends
 from services.clouds.existing_cluster import ExistingCluster, ExistingPool
+from services.clouds.port import backends
 from services.errors import BadInput, Failed
 
 BACKENDS = {"clusterdeployment": "k0rdent", "cluster": "capi"}

@@ -13,8 +13,7 @@ from schemas.market import CatalogSeen
 from schemas.wish import Wish
 from services.cli.connection import Connection
 from services.clients.catalog_sources import sources
-from services.clouds import backends
-from services.clouds.port import Cloud
+from services.clouds.port import Cloud, backends
 from services.errors import BadInput, Failed
 from services.inventory.market.catalog_checks import judge
 from services.market.catalog_parser import CatalogReading, UnreadCatalog

@@ -13,7 +13,7 @@ from services.cli.connection import Connection
 from services.cli.output.render import Form, TextWriter, document
 from services.cli.placement.market import Stand, stand
 from services.cli.placement.tables import planned
-from services.clouds import backend_for, reachable_elsewhere
+from services.clouds.port import backend_for, reachable_elsewhere
 from services.errors import BadInput
 from services.gateway.wishes import wishes
 from services.process.settings import BadSetting, load

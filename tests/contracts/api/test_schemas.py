@@ -27,8 +27,8 @@ from schemas.crds import manifest
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Limits, Need, Pool, PoolTaint, Wish
 from services.clouds.capi import Capi
+from services.clouds.cluster_templates import HEALTH_CHECK_SPECS, health_check
 from services.clouds.k0rdent import K0rdent
-from services.clouds.manifests import HEALTH_CHECK_SPECS, health_check
 from services.clouds.port import Cloud
 from services.clouds.topology import topology
 from services.gateway.kubeconfig.controller import Kubeconfigs

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.clouds import backend_types
+from services.clouds.port import backend_types
 from tests.contracts.clouds.house import House
 from tests.services.sandbox.clouds.conftest import sandbox
 

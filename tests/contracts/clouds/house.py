@@ -20,7 +20,7 @@ from schemas.cluster import LIFECYCLE, ClusterState
 from schemas.inventory import Offer, Offers
 from schemas.registry import declared
 from schemas.subjects import Key
-from services.clouds import backends
+from services.clouds.port import backends
 from services.compose import SERVICES, Ports
 from services.runtime.context import Context
 from services.sandbox.clouds.model.billing import Billed, machines_ever

@@ -9,7 +9,7 @@ from events.kube.resources import COLONIES, NODES, PVCS
 from schemas.cluster import Ready, Released, Stalled, Waiting
 from schemas.crds import read_colony
 from schemas.placement import Attempt, Placement
-from services.clouds import backend_types
+from services.clouds.port import backend_types
 from services.gateway.wishes import wishes
 from services.kubernetes.labels import ATTEMPT, CLUSTER, UID
 from tests.contracts.clouds.house import INSTANCE

@@ -6,7 +6,7 @@ import pytest
 
 import services.clouds
 from schemas.cluster import Ready
-from services.clouds import backend_types
+from services.clouds.port import backend_types
 from tests.contracts.clouds.house import House
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

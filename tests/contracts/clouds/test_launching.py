@@ -9,7 +9,7 @@ from events.kube.client import Kube, Request, Response
 from events.kube.resources import COLONIES
 from schemas.crds import read_colony
 from schemas.placement import Attempt, Placement
-from services.clouds import backend_types
+from services.clouds.port import backend_types
 from services.gateway.wishes import wishes
 from services.sandbox.seeds.kinds import KINDS
 from tests.contracts.clouds.house import House

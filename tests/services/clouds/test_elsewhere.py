@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from events.errors import Denied, TryLater
-from services.clouds import reachable_elsewhere
+from services.clouds.port import reachable_elsewhere
 
 
 class Backend:

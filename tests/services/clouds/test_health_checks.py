@@ -8,7 +8,7 @@ import pytest
 from events.kube.resources import CLUSTERCLASSES, CONFIGMAPS, CRDS, MACHINEHEALTHCHECKS
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
-from services.clouds.manifests import (
+from services.clouds.cluster_templates import (
     HEALTH_CHECK_SPECS,
     NOT_READY_TIMEOUT,
     STARTUP_TIMEOUT,

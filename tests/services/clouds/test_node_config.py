@@ -11,8 +11,8 @@ from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERTEMPLATES, CONFIGMA
 from schemas.placement import Attempt, Placement
 from schemas.wish import Need, PoolTaint
 from services.clouds.capi import Capi
+from services.clouds.cluster_templates import render
 from services.clouds.k0rdent import K0rdent
-from services.clouds.manifests import render
 from services.clouds.node_config import labels, pool_name, taint_list, taints, worker_args
 from tests.samples import LOT, POOL
 

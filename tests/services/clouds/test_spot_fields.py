@@ -7,7 +7,7 @@ import yaml
 from events.kube.resources import CONFIGMAPS
 from schemas.placement import Attempt, Placement
 from services.clouds.capi import Capi
-from services.clouds.manifests import MACHINE_TEMPLATES, render, template_can_buy_spot, with_spot
+from services.clouds.cluster_templates import MACHINE_TEMPLATES, render, template_can_buy_spot, with_spot
 from tests.samples import LOT
 
 FIELDS = {

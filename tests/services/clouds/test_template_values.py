@@ -6,7 +6,7 @@ import pytest
 from events.errors import Denied
 from schemas.placement import Attempt, Placement
 from schemas.wish import ClusterNetwork, Need, Wish
-from services.clouds.template_values import CHARTS, can_buy_spot, config, merged
+from services.clouds.template_values import CHARTS, can_buy_spot, config
 from services.sandbox.seeds.templates import K0RDENT
 from tests.samples import LOT, POOL
 
@@ -89,10 +89,3 @@ def test_a_template_that_cannot_be_told_what_makes_the_cluster_is_refused(lost):
     with pytest.raises(Denied, match=f"has no value {lost}") as denied:
         told("aws", values)
     assert denied.value.reason == "BadTemplate"
-
-
-def test_what_lies_beneath_shows_where_the_config_says_nothing():
-    beneath = {"project": "acme-ml", "worker": {"image": "mine", "instanceType": "small"}}
-    assert merged(beneath, {"region": "r", "worker": {"instanceType": "large"}}) == {
-        "project": "acme-ml", "region": "r", "worker": {"image": "mine", "instanceType": "large"},
-    }  # fmt: skip

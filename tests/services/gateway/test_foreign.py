@@ -16,7 +16,7 @@ from events.telemetry import Meters
 from schemas.infra import InfraSeen
 from schemas.registry import declared
 from schemas.wish import Wish
-from services.clouds import backends
+from services.clouds.port import backends
 from services.gateway.service import Gateway
 from tests.foreign import Foreign, at_work
 from tests.fuzz.odd import bent

@@ -25,7 +25,7 @@ from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.teardown import TeardownReleasing
 from schemas.wish import Need, Pool, Wish
-from services.clouds import backends
+from services.clouds.port import backends
 from services.provisioning.act import INSTALL_RECHECK, ROLLOUT_RECHECK, ProvisioningCalls
 from services.provisioning.lifecycle.launch import LAUNCH_LIMIT
 from services.provisioning.service import service

@@ -14,7 +14,7 @@ from events.kube.auth import TRUSTED, transport_of
 from events.kube.client import Kube, Transport
 from events.telemetry import Meters
 from services.clients.catalog_sources import CatalogSource
-from services.clouds import backends
+from services.clouds.port import backends
 from services.compose import SERVICES, Ports
 from services.runtime.context import Context
 

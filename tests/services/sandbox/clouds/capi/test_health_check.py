@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from events.kube.resources import CLUSTERS, MACHINEHEALTHCHECKS, MACHINES
-from services.clouds.manifests import NOT_READY_TIMEOUT, STARTUP_TIMEOUT, health_check
+from services.clouds.cluster_templates import NOT_READY_TIMEOUT, STARTUP_TIMEOUT, health_check
 from services.sandbox.clouds.model.billing import machines_ever
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

@@ -7,7 +7,7 @@ import pytest
 
 from events.kube.client import Changed
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, CREDENTIALS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
-from services.clouds.conditions import failure_reason
+from services.clouds.cluster_object import failure_reason
 from services.sandbox.clouds.model.billing import machines_ever
 
 pytestmark = pytest.mark.looptime

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from events.kube.resources import CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, NODES
-from services.clouds.conditions import failure_reason
+from services.clouds.cluster_object import failure_reason
 from services.sandbox.clouds.model.billing import machines_ever
 from services.sandbox.clouds.model.faults import Faults, FaultScope, MachineOrder, read
 
