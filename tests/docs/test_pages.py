@@ -1,4 +1,7 @@
-"""Every command on README, tutorial and how-to guides is run in order, and prints what the page shows."""
+"""Every command on README, tutorial and how-to guides is run in order, and prints what the page shows.
+
+The guides are for `make test-slow`: README and tutorial show every day that what is printed is what pages show.
+"""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +17,17 @@ UNRUN = 8
 """How many blocks cannot be run in a test; each says why on its page."""
 
 
+FIRST, GUIDES = PAGES[:2], PAGES[2:]
+
+
 @pytest.mark.stack
+@pytest.mark.parametrize(
+    "pages", [FIRST, pytest.param(GUIDES, marks=pytest.mark.slow)], ids=["README and tutorial", "guides"]
+)
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="the pages use kubectl")
-def test_every_command_prints_what_its_page_shows(tmp_path):
+def test_every_command_prints_what_its_page_shows(tmp_path, pages):
     with stack(tmp_path) as up, ThreadPoolExecutor(AT_ONCE) as terminals:
-        wrong = [each for page in terminals.map(lambda page: play(page, tmp_path, up), PAGES) for each in page]
+        wrong = [each for page in terminals.map(lambda page: play(page, tmp_path, up), pages) for each in page]
     assert not wrong, "\n\n".join(wrong)
 
 

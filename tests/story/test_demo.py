@@ -1,4 +1,8 @@
-"""The demo is the main job, and its word for how it went is held to what it counted."""
+"""The demo is the main job, and its word for how it went is held to what it counted.
+
+Every day `tests/contracts/clouds` holds k0rdent to what Cluster API is held to, and `tests/services/crash` shows what a
+killed service does.
+"""
 
 import pytest
 
@@ -21,7 +25,7 @@ def assert_all_is_well(told: dict) -> None:
     assert told["offer"]["pricePerHour"] <= 60
 
 
-@pytest.mark.parametrize("backend", ["capi", "k0rdent"])
+@pytest.mark.parametrize("backend", ["capi", pytest.param("k0rdent", marks=pytest.mark.slow)])
 async def test_a_cluster_comes_works_and_goes_and_nothing_is_left(alate, backend):
     done = await alate("demo", "-o", "json", "--backend", backend, within=200)
 
@@ -34,6 +38,7 @@ async def test_a_cluster_comes_works_and_goes_and_nothing_is_left(alate, backend
     }  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_it_comes_to_pass_while_every_process_is_killed_and_a_job_runs_on_at_the_end(alate):
     done = await alate("demo", "--chaos", "-o", "json", within=350)
 

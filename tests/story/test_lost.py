@@ -1,4 +1,7 @@
-"""What a stack keeps is lost in parts: it goes on with what stands, or says in one sentence what is wrong."""
+"""What a stack keeps is lost in parts: it goes on with what stands, or says in one sentence what is wrong.
+
+Every day `tests/services/crash/test_taken_in.py` shows that what stands without a history is taken over.
+"""
 
 import asyncio
 import shutil
@@ -9,7 +12,7 @@ from events.kube.auth import transport
 from events.kube.client import Kube
 from events.kube.resources import CLUSTERS
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.stack, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 async def clusters(stack):

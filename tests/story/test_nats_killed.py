@@ -1,4 +1,8 @@
-"""NATS is killed again and again while Colonies come and go; in the end all that tell of them agree."""
+"""NATS is killed again and again while Colonies come and go; in the end all that tell of them agree.
+
+Every day `tests/events/jetstream` shows what a connection does meanwhile, and `tests/services/crash` what a service
+does.
+"""
 
 import asyncio
 import os
@@ -8,7 +12,7 @@ import pytest
 
 from tests.story.house import House, agreed, at_work, colony, ended, until_ready
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.stack, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 KILLS = int(os.environ.get("ALATE_TEST_NATS_KILLS", "3"))
 COLONIES_ASKED = int(os.environ.get("ALATE_TEST_NATS_COLONIES", "6"))

@@ -1,4 +1,7 @@
-"""The shipped example is deleted at any moment of its life, its job at work or not: a minute later nothing is left."""
+"""The shipped example is deleted at any moment of its life, its job at work or not: a minute later nothing is left.
+
+Every day `tests/services/leaks` shows it of random histories, and `tests/story/test_ends.py` of the moment at work.
+"""
 
 import asyncio
 import os
@@ -11,7 +14,7 @@ import yaml
 from services.cli.demo.play import endless
 from tests.story.house import House, at_work
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.stack, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 ENDS = int(os.environ.get("ALATE_TEST_ENDS", "6"))
 SEED = int(os.environ.get("ALATE_TEST_ENDS_SEED", "21"))

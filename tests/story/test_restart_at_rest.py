@@ -1,4 +1,8 @@
-"""A stack of ready clusters, a hundred or as many as are asked for, is stopped and started, and nobody writes."""
+"""A stack of ready clusters, a hundred or as many as are asked for, is stopped and started, and nobody writes.
+
+Every day `tests/contracts/clouds/test_opening.py` and `test_autoscaled.py` and
+`tests/services/inventory/market/test_loop.py` show it of one service each.
+"""
 
 import asyncio
 import json
@@ -27,7 +31,7 @@ from services.local.programs import Wiring, stages
 from services.local.supervisor import Supervisor
 from services.sandbox.state import seal, token
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.stack, pytest.mark.slow, pytest.mark.timeout(600)]
 
 FOUNDED = 25
 """Clusters that are founded for real, by one Colony."""

@@ -1,4 +1,7 @@
-"""Each process is stopped for a while, as by a debugger or a machine that stands still; then all goes on."""
+"""Each process is stopped for a while, as by a debugger or a machine that stands still; then all goes on.
+
+Every day `tests/services/local/test_supervisor.py` shows the same of one process.
+"""
 
 import asyncio
 import os
@@ -11,7 +14,7 @@ from services.local.probe import PATIENCE
 from services.local.programs import NATS, SANDBOX
 from tests.story.house import House, agreed, at_work, colony, ended, until_ready
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.stack, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 SECONDS = float(os.environ.get("ALATE_TEST_STOPPED_SECONDS", "5"))
 HANGS = LOOK + MISSES * (PATIENCE + BETWEEN)

@@ -1,4 +1,7 @@
-"""A cluster that a signed webhook asks for is one trace, from the delivery to the last transition, and one lineage."""
+"""A cluster that a signed webhook asks for is one trace, from the delivery to the last transition, and one lineage.
+
+Every day `tests/events/test_telemetry.py` shows it of each step, and `tests/story/test_events.py` shows a lineage.
+"""
 
 from collections.abc import Iterator
 from random import random
@@ -14,7 +17,7 @@ from tests.services.edge.house import RUN, SECRET
 from tests.story.collector import Collector, collecting
 from tests.story.test_edge import TRIGGER, accepted, sent, until
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.stack, pytest.mark.slow, pytest.mark.timeout(300)]
 
 NOTE = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: note\ndata:\n  a: b\n"
 LIVES = "${data.workflow_run.run_attempt == 1 ? '2s' : '6h'}"
