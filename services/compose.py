@@ -191,13 +191,7 @@ def edge(ports: Ports) -> Running:
 
 
 def outbound(ports: Ports) -> Running:
-    return Outbound(
-        ports.context.bus,
-        ports.receivers,
-        clock=ports.context.clock,
-        jitter=ports.context.jitter,
-        meters=ports.context.meters,
-    )
+    return Outbound(ports.context, ports.receivers)
 
 
 SERVICES: Mapping[str, Callable[[Ports], Running]] = {

@@ -12,7 +12,7 @@ from services.edge.webhooks.inbox import CONSUMER as HOOKS
 from services.eventlog.filters import STREAMS as SHOWN
 from services.gateway.intake import CONSUMER as INTAKE
 from services.inventory.responder import NAME as INVENTORY_DESK
-from services.outbound.delivery import CONSUMER as TARGETS
+from services.outbound.outbox import DELIVERY_CONSUMER as TARGETS
 from services.outbound.outbox import OUTBOX_CONSUMER
 from services.outbound.outbox import STREAM as OUTBOUND
 from services.provisioning.service import SUBSCRIPTIONS as PROVISIONING_SUBSCRIPTIONS

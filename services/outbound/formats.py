@@ -1,18 +1,51 @@
 """Renders a notification in the target's format, as a pure function."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
 import msgspec
 
+from events.bus import Stored
 from events.cloudevents import CloudEvent, msg_id, structured
 from events.http.standard_webhooks import signature
-from schemas.subjects import Key
-from services.outbound.milestones import ClusterLife, ClusterSummary
+from schemas.subjects import Key, names_of
+from schemas.wire import WireStruct
+from schemas.wish import Wish
 from services.outbound.targets import Target
+
+
+class ClusterSummary(WireStruct, frozen=True, kw_only=True):
+    """The parts of a cluster's state that are published to others."""
+
+    wish: Wish
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class ClusterLife:
+    """The position of an event in its cluster's life."""
+
+    newest: bool
+    """Whether it is the cluster's newest event."""
+    was_ready: bool
+    """Whether the cluster was ready before in this life."""
+
+
+def cluster_life(history: Iterable[Stored], id: str) -> ClusterLife:  # noqa: A002 - CloudEvents' own word
+    """The position of the event with this id; one that is no longer stored is old."""
+    was_ready, found = False, None
+    for stored in history:
+        if found is not None:
+            return ClusterLife(newest=False, was_ready=found.was_ready)
+        if stored.headers.get("ce-id") == id:
+            found = ClusterLife(newest=True, was_ready=was_ready)
+        event = names_of(stored.subject)[1]
+        was_ready = event == "ready" or (was_ready and event != "released")
+    return found or ClusterLife(newest=False, was_ready=was_ready)
+
 
 LONGEST = 140
 """The longest status description that every forge accepts."""

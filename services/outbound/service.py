@@ -1,27 +1,22 @@
 """The outbound service: writes the outbox and delivers it."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import structlog
 
-from events.bus import Bus
-from events.telemetry import Meters
-from services.outbound.delivery import DeliveryWorker
 from services.outbound.http_client import Opened, posting
-from services.outbound.outbox import Outbox
-from services.outbound.target_checks import watch
-from services.outbound.targets import TargetFile
+from services.outbound.outbox import DeliveryWorker, Outbox
+from services.outbound.targets import TargetFile, watch
+from services.runtime.context import Context
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class Receivers:
-    """Who is told, and how they are reached."""
+    """The targets of notifications, and how they are reached."""
 
     file: Path | None = None
     """The file of targets; None: there are none."""
@@ -36,33 +31,18 @@ NOBODY = Receivers()
 class Outbound:
     """The service."""
 
-    def __init__(
-        self,
-        bus: Bus,
-        receivers: Receivers,
-        *,
-        clock: Callable[[], datetime],
-        jitter: Callable[[], float],
-        meters: Meters,
-    ) -> None:
-        """Raises Refused, OSError for a file of targets that cannot be read."""
+    def __init__(self, context: Context, receivers: Receivers) -> None:
+        """Raises InvalidResource, OSError for a file of targets that cannot be read."""
         self.ready = asyncio.Event()
-        self._bus = bus
+        self._context = context
         self._opened = receivers.opened
         self._targets = TargetFile(receivers.file, receivers.secrets)
-        self._clock = clock
-        self._jitter = jitter
-        self._meters = meters
 
     async def run(self) -> None:
         """Run until cancelled."""
         async with self._opened() as post, asyncio.TaskGroup() as group:
-            outbox = Outbox(self._bus, self._targets, clock=self._clock, jitter=self._jitter, meters=self._meters)
-            courier = DeliveryWorker(
-                self._bus, self._targets, post, clock=self._clock, jitter=self._jitter, meters=self._meters
-            )
-            group.create_task(outbox.run())
-            group.create_task(courier.run())
-            group.create_task(watch(self._targets, self._meters))
+            group.create_task(Outbox(self._context, self._targets).run())
+            group.create_task(DeliveryWorker(self._context, self._targets, post).run())
+            group.create_task(watch(self._targets, self._context.meters))
             self.ready.set()
             log.info("service.ready", targets=len(self._targets.now()))

@@ -1,5 +1,6 @@
 """Targets of notifications from a file, read again when it changes; secrets are named in it, not contained."""
 
+import asyncio
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,6 +11,7 @@ import structlog
 from pydantic import AfterValidator, Field
 
 from events.jetstream.credentials import without_secrets
+from events.telemetry import Meters
 from schemas.crds.errors import InvalidResource, read
 from schemas.crds.model import CrdModel, Label, ListMap
 from schemas.documents import InvalidYaml, document
@@ -19,12 +21,17 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 LARGEST = 1 << 20
 """Characters of the file."""
 EVENT = r"^([a-z]+|\*)\.([a-z]+|\*)$"
+LOOK = 2.0
+"""Seconds between two looks at the file."""
+TARGETS = "alate.outbound.targets"
+"""Targets by state: notified or without a secret; and whether the file is refused as it is now."""
+SOURCE = "targets"
 
 log = structlog.get_logger()
 
 
 def _address(text: str) -> str:
-    """A token that goes along must not be read on the way."""
+    """The URL of a receiver: encrypted, since a token is sent with each request, and without a secret in it."""
     url = urlsplit(text)
     if not (url.hostname and (url.scheme == "https" or (url.scheme == "http" and url.hostname in LOOPBACK))):
         raise ValueError("must be an https:// URL; http:// is for this host alone")
@@ -39,35 +46,35 @@ class Target(CrdModel):
     name: Label
     """Its own name among all; also the name of its file of secrets."""
     tenant: Label | None = None
-    """Whose clusters; not said: everybody's."""
+    """The tenant whose clusters it is notified of; left out: every tenant's."""
     format: Literal["cloudevents", "cdevents", "github", "gitlab"]
-    """What is sent: the events themselves, CDEvents of environments, or the status of the commit a Colony names."""
+    """The content: the events themselves, CDEvents of environments, or the status of the commit that a Colony names."""
     url: Annotated[str, Field(max_length=2048), AfterValidator(_address)]
-    """Where to; of a forge the base of its API, such as https://api.github.com or https://gitlab.com/api/v4."""
+    """The receiver; for a forge the base of its API, such as https://api.github.com or https://gitlab.com/api/v4."""
     events: Annotated[list[Annotated[str, Field(pattern=EVENT)]], Field(max_length=64)] = Field(
         default_factory=lambda: ["*.*"]
     )
-    """With format cloudevents: which ones, such as cluster.ready or teardown.*; not said: all."""
+    """With format cloudevents: the events to send, such as cluster.ready or teardown.*; left out: all."""
 
     def listens(self, domain: str, event: str, tenant: str) -> bool:
-        """Whether it is told of such an event of a tenant."""
+        """Whether it wants such an event of a tenant."""
         wanted = self.events if self.format == "cloudevents" else ["cluster.*"]
         return self.tenant in (None, tenant) and any(fnmatchcase(f"{domain}.{event}", each) for each in wanted)
 
 
 class TargetsFile(CrdModel):
-    """All of them."""
+    """The content of the file."""
 
     targets: Annotated[list[Target], Field(max_length=256), ListMap()] = Field(default_factory=list)
-    """Each is told on its own: one that is away holds up no other."""
+    """The receivers; each is notified independently: one that is unreachable delays no other."""
 
 
 def read_targets(text: str) -> Mapping[str, Target]:
-    """By name. Raises Refused, one sentence per mistake."""
+    """The targets by name. Raises InvalidResource, one sentence per mistake."""
     try:
         written = document(text, LARGEST)
         if not isinstance(written, dict):
-            raise InvalidResource("the file of targets must be a mapping with the key targets")  # noqa: TRY301 - told as all else
+            raise InvalidResource("the file of targets must be a mapping with the key targets")  # noqa: TRY301 - reported as every other mistake
         return {each.name: each for each in read(TargetsFile, written).targets}
     except InvalidYaml as error:
         raise InvalidResource(f"the file of targets is no YAML: {error}") from error
@@ -76,10 +83,10 @@ def read_targets(text: str) -> Mapping[str, Target]:
 
 
 class TargetFile:
-    """The file and the folder of secrets."""
+    """The file of targets and the folder of their secrets."""
 
     def __init__(self, file: Path | None, secrets: Path | None) -> None:
-        """None: nobody is told anything. Raises Refused, OSError for a file that cannot be read from the start."""
+        """No file: no targets. Raises InvalidResource, OSError if the file cannot be read at the start."""
         self._secrets = secrets
         self._file: WatchedFile[Mapping[str, Target]] | None = WatchedFile(file, {}) if file else None
         if self._file is not None and self._file.changed():
@@ -87,7 +94,7 @@ class TargetFile:
 
     @property
     def wrong(self) -> str:
-        """Why the file is not followed as it is now; empty: it is."""
+        """Why the file is refused as it is now; empty: it is not."""
         return self._file.problem if self._file else ""
 
     def now(self) -> Mapping[str, Target]:
@@ -105,11 +112,27 @@ class TargetFile:
         return file.content
 
     def secrets(self, target: Target) -> tuple[bytes, ...]:
-        """The lines of its file, of which webhooks are signed with every one, so that two can overlap; may be none."""
+        """The secrets of a target, one per line of its file; webhooks are signed with each, so that two can overlap."""
         if self._secrets is None:
             return ()
         try:
             lines = (self._secrets / target.name).read_bytes().splitlines()
-        except OSError:  # `services.outbound.target_checks` tells it
+        except OSError:  # `watch` logs it
             return ()
         return tuple(line.strip() for line in lines if line.strip())
+
+
+async def watch(targets: TargetFile, meters: Meters) -> None:
+    """Read the file when it changes, and report errors in it and missing secrets; until cancelled."""
+    before: frozenset[str] = frozenset()
+    while True:
+        known = targets.now()
+        bare = frozenset(name for name, target in known.items() if not targets.secrets(target))
+        for name in sorted(bare - before):
+            log.warning("outbound.secret_missing", target=name, why="its file among the secrets is absent or empty")
+        for name in sorted((before - bare) & known.keys()):
+            log.info("outbound.secret_found", target=name)
+        before = bare
+        states = {"told": len(known) - len(bare), "secretless": len(bare), "refused": bool(targets.wrong)}
+        meters.gauge(TARGETS, SOURCE, {(("state", name),): float(count) for name, count in states.items()})
+        await asyncio.sleep(LOOK)

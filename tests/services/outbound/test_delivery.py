@@ -15,9 +15,10 @@ from events.errors import TryLater
 from events.memory.bus import MemoryBus
 from events.meters import OUTBOUND
 from events.telemetry import Meters
-from services.outbound.delivery import CONSUMER, DeliveryWorker
+from services.outbound.outbox import DELIVERY_CONSUMER, DeliveryWorker
 from services.outbound.outcome import ReceiverResponse
 from services.outbound.targets import TargetFile
+from services.runtime.context import Context
 from tests.services.outbound.world import EPOCH, SECRET, SHA, Fake, Folder, event, say
 
 pytestmark = pytest.mark.looptime
@@ -40,10 +41,8 @@ class Works:
 
     @asynccontextmanager
     async def running(self):
-        courier = DeliveryWorker(
-            self.bus, self.targets, self.fake.post, clock=clock, jitter=lambda: 1.0, meters=self.meters
-        )  # fmt: skip
-        task = asyncio.create_task(courier.run())
+        context = Context(self.bus, clock, lambda: 1.0, self.meters)
+        task = asyncio.create_task(DeliveryWorker(context, self.targets, self.fake.post).run())
         try:
             yield
         finally:
@@ -56,7 +55,7 @@ class Works:
         await self.bus.publish(Message(f"outbound.{target}.cluster.{name}.acme.{cluster}", data, headers))
 
     async def brought(self) -> None:
-        while await self.bus.unanswered(CONSUMER):  # noqa: ASYNC110 - as others look at it, from outside
+        while await self.bus.unanswered(DELIVERY_CONSUMER):  # noqa: ASYNC110 - as others look at it, from outside
             await asyncio.sleep(10)
 
     async def reasons(self) -> list[str]:
@@ -105,7 +104,7 @@ async def test_what_is_never_taken_is_a_dead_letter_after_about_a_day(tmp_path):
     async with works.running():
         await works.give("ready")
         await works.brought()
-    assert len(works.fake.got) == CONSUMER.max_deliver
+    assert len(works.fake.got) == DELIVERY_CONSUMER.max_deliver
     assert timedelta(hours=18) < clock() - EPOCH < timedelta(hours=30)
     assert await works.reasons() == ["target ci: answered 503, and so 16 times"]
     assert works.outcomes() == {"ci.again": 15, "ci.dead": 1}
@@ -128,7 +127,7 @@ async def test_a_dead_letter_that_is_redriven_is_brought_under_its_own_id(tmp_pa
         await works.give("ready")
         await works.brought()
         (letter,) = await works.bus.read("DLQ", ">")
-        to = Redrive(CONSUMER.stream, CONSUMER.name, "1")
+        to = Redrive(DELIVERY_CONSUMER.stream, DELIVERY_CONSUMER.name, "1")
         await publish_once(works.bus, redriven(letter, to, letter.headers[SUBJECT]))
         await works.brought()
     first, second = works.fake.got

@@ -8,10 +8,10 @@ from base64 import b64decode, b64encode
 import msgspec
 import pytest
 
+from events.bus import Stored
 from events.cloudevents import decode
 from schemas.subjects import Key
-from services.outbound.formats import LONGEST, Notification, request
-from services.outbound.milestones import ClusterLife
+from services.outbound.formats import LONGEST, ClusterLife, Notification, cluster_life, request
 from services.outbound.targets import Target
 from tests.services.outbound.world import EPOCH, SECRET, SHA, event, wish
 
@@ -132,3 +132,24 @@ def test_a_long_reason_is_cut():
 )
 def test_no_repository_leads_to_another_address_of_the_forge(slug):
     assert sent("github", "ready", wish=wish(f"github:{slug}@{'0' * 40}")) is None
+
+
+def history(*events: str) -> list[Stored]:
+    return [Stored(f"cluster.{each}.acme.train-gpu", b"", {"ce-id": str(n)}) for n, each in enumerate(events)]
+
+
+@pytest.mark.parametrize(
+    ("events", "asked", "expected"),
+    [
+        (("pending", "ready"), 1, ClusterLife(newest=True, was_ready=False)),
+        (("pending", "ready", "provisioned"), 1, ClusterLife(newest=False, was_ready=False)),
+        (("ready", "provisioned", "ready"), 2, ClusterLife(newest=True, was_ready=True)),
+        (("ready", "releasing", "released"), 2, ClusterLife(newest=True, was_ready=True)),
+        (("ready", "released", "pending", "ready"), 3, ClusterLife(newest=True, was_ready=False)),
+        (("pending", "released"), 1, ClusterLife(newest=True, was_ready=False)),
+        (("pending",), 7, ClusterLife(newest=False, was_ready=False)),
+        ((), 0, ClusterLife(newest=False, was_ready=False)),
+    ],
+)
+def test_an_event_is_new_or_old_and_comes_after_readiness_or_before(events, asked, expected):
+    assert cluster_life(history(*events), str(asked)) == expected

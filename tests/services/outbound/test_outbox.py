@@ -11,6 +11,7 @@ from events.memory.bus import MemoryBus, wall_clock
 from events.telemetry import Meters
 from services.outbound.outbox import OUTBOX_CONSUMER, Outbox
 from services.outbound.targets import TargetFile
+from services.runtime.context import Context
 from tests.services.outbound.world import SHA, Folder, event, say, wish
 
 pytestmark = pytest.mark.looptime
@@ -21,9 +22,8 @@ CDE = {"name": "cde", "format": "cdevents", "url": "https://cde.example.com"}
 
 @asynccontextmanager
 async def filled(bus: MemoryBus, folder: Folder):
-    task = asyncio.create_task(
-        Outbox(bus, TargetFile(folder.file, folder.root), meters=Meters(), jitter=lambda: 0.0, clock=wall_clock).run()
-    )
+    context = Context(bus, wall_clock, lambda: 0.0, Meters())
+    task = asyncio.create_task(Outbox(context, TargetFile(folder.file, folder.root)).run())
     try:
         yield
         while await bus.unanswered(OUTBOX_CONSUMER):  # noqa: ASYNC110 - as others look at it, from outside

@@ -13,9 +13,9 @@ from events.dead_letter import REASON
 from events.jetstream.bus import connect
 from events.telemetry import Meters
 from schemas.crds import InvalidResource
-from services.outbound.delivery import CONSUMER
-from services.outbound.outbox import OUTBOX_CONSUMER
+from services.outbound.outbox import DELIVERY_CONSUMER, OUTBOX_CONSUMER
 from services.outbound.service import Outbound, Receivers
+from services.runtime.context import Context
 from tests.services.outbound import test_formats
 from tests.services.outbound.receiver import receiving
 from tests.services.outbound.world import SECRET, SHA, Folder, event, say
@@ -24,7 +24,7 @@ from tests.services.outbound.world import SECRET, SHA, Folder, event, say
 @asynccontextmanager
 async def serving(bus: Bus, folder: Folder):
     receivers = Receivers(folder.file, folder.root)
-    service = Outbound(bus, receivers, clock=lambda: datetime.now(UTC), jitter=random.random, meters=Meters())
+    service = Outbound(Context(bus, lambda: datetime.now(UTC), random.random, Meters()), receivers)
     task = asyncio.create_task(service.run())
     try:
         await service.ready.wait()
@@ -38,7 +38,7 @@ async def serving(bus: Bus, folder: Folder):
 async def settled(bus: Bus) -> None:
     """Until nothing is left to be told."""
     async with asyncio.timeout(40):
-        while await bus.unanswered(OUTBOX_CONSUMER) or await bus.unanswered(CONSUMER):  # noqa: ASYNC110 - looked at from outside
+        while await bus.unanswered(OUTBOX_CONSUMER) or await bus.unanswered(DELIVERY_CONSUMER):  # noqa: ASYNC110 - looked at from outside
             await asyncio.sleep(0.05)
 
 
@@ -119,4 +119,4 @@ async def test_a_bus_that_is_killed_and_a_service_that_is_killed_lose_nothing(na
 async def test_a_damaged_file_of_targets_is_refused_at_the_start(tmp_path):
     (tmp_path / "targets.yaml").write_text("targets: 1")
     with pytest.raises(InvalidResource, match="targets is 1: must be a list"):
-        Outbound(None, Receivers(tmp_path / "targets.yaml"), clock=None, jitter=None, meters=Meters())
+        Outbound(Context(None, None, None, Meters()), Receivers(tmp_path / "targets.yaml"))
