@@ -1,22 +1,26 @@
-"""The table of streams: what each keeps and for how long."""
+"""The streams: what each stores and for how long, the newest message per subject, and tombstones."""
 
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Protocol
 
-from events.bus import REDRIVE
+from events.bus import REDRIVE, CaughtUp, FeedItem, Message, Relisting, Stored
+from events.dead_letter import TTL
 
 DAY = 86_400.0
 
 
 @dataclass(frozen=True)
 class StreamSpec:
-    """A stream's subjects and what it forgets."""
+    """A stream's subjects and what it stores of them."""
 
     name: str
     subjects: tuple[str, ...]
     max_age: float = 0.0
-    """Seconds a message is kept; 0: until it is purged."""
+    """Seconds until a message is deleted; 0: it is stored until it is purged."""
     per_subject: int = -1
-    """How many messages are kept per subject; -1: all."""
+    """How many messages are stored per subject; -1: all."""
     schedules: bool = False
     """Holds timers: a schedule's target must be in the same stream."""
     duplicate_window: float = 120.0
@@ -24,21 +28,21 @@ class StreamSpec:
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """Its subjects, and those on which its consumers are told something once more: see `events.dead_letter`."""
+        """Its subjects, and those of redeliveries to its consumers: see `events.dead_letter`."""
         return (*self.subjects, f"{REDRIVE}.{self.name}.>")
 
 
 HOOK = "hook.{provider}.{tenant}.{endpoint}.{delivery}"
 """Subjects of webhook deliveries."""
-TOLD = "outbound.{target}.{domain}.{event}.{tenant}.{name}"
-"""Subjects of what is to be told to others."""
+NOTIFICATION = "outbound.{target}.{domain}.{event}.{tenant}.{name}"
+"""Subjects of notifications for targets outside."""
 ENTITIES = ("cluster", "addon", "teardown")
 
 STREAMS = (
     # No age limit: an expired terminal message would bring an older state back. Purged by subject instead.
     StreamSpec("EVENTS", (*(f"{e}.*.*.*" for e in ENTITIES), "timer.>", "due.>"), schedules=True),
     StreamSpec("LEVELS", ("inventory.>", "observed.>"), per_subject=1),
-    # What is asked for is little, and asked for twice it would be founded twice: so a week, not minutes.
+    # Requests are few, and one that is stored twice would launch two clusters: so a week, not minutes.
     StreamSpec(
         "INTAKE",
         (
@@ -52,7 +56,7 @@ STREAMS = (
         duplicate_window=7 * DAY,
     ),
     StreamSpec("HOOKS", ("hook.>",), max_age=14 * DAY),
-    # Longer than the last try; what was told stands here, too.
+    # Longer than the last attempt; delivered messages are stored, too.
     StreamSpec("OUTBOUND", ("outbound.>",), max_age=7 * DAY),
     StreamSpec("DLQ", ("dlq.>",), max_age=90 * DAY),
     StreamSpec(
@@ -61,3 +65,52 @@ STREAMS = (
         max_age=30 * DAY,
     ),
 )
+
+
+class Feeds(Protocol):
+    """The part of a bus that gives feeds."""
+
+    def feed(self, stream: str, *filters: str) -> AsyncGenerator[FeedItem, None]:
+        """See `events.bus.Bus`."""
+        ...
+
+
+async def tips(bus: Feeds, stream: str, *filters: str) -> list[Stored]:
+    """The newest message of every subject that matches, in stream order. Raises Unavailable."""
+    found: dict[str, Stored] = {}
+    async with aclosing(bus.feed(stream, *filters)) as feed:
+        async for fed in feed:
+            match fed:
+                case Relisting():
+                    found.clear()
+                case CaughtUp():
+                    break
+                case Stored():
+                    found.pop(
+                        fed.subject, None
+                    )  # more may be published while these are read: the last in order is the newest
+                    found[fed.subject] = fed
+    return list(found.values())
+
+
+GONE = "Alate-Gone"
+"""The header that tells a tombstone from an empty message."""
+TOMBSTONE_KEPT_FOR = 7 * 86_400
+"""Seconds until the tombstone is deleted as well: a reader that was disconnected for a long weekend resumes where it
+was and must still find it; meanwhile it costs one small message per subject.
+"""
+
+
+def tombstone(subject: str) -> Message:
+    """The message that replaces the last one of a subject that was deleted."""
+    return Message(subject, b"", {GONE: "true", TTL: str(TOMBSTONE_KEPT_FOR)})
+
+
+def is_tombstone(stored: Stored) -> bool:
+    """Whether it says only that the subject was deleted."""
+    return GONE in stored.headers
+
+
+def standing(kept: Iterable[Stored]) -> tuple[Stored, ...]:
+    """The messages that are not tombstones."""
+    return tuple(stored for stored in kept if not is_tombstone(stored))

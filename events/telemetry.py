@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from events.bus import Stored
 from events.meters import OTHER, Meters
-from events.streams import HOOK, TOLD
+from events.streams import HOOK, NOTIFICATION
 from schemas.registry import declarations
 from schemas.subjects import Key
 
@@ -34,7 +34,7 @@ __all__ = [
 TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
 ID = "ce-id"
-LOGS = {"hook": HOOK, "outbound": TOLD}
+LOGS = {"hook": HOOK, "outbound": NOTIFICATION}
 """Templates of what no service declares, by first token: it is kept as it came."""
 
 # W3C Trace Context: version ff and ids of zeros only are invalid; a version above 00 may say more behind a dash.

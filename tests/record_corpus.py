@@ -12,7 +12,7 @@ import looptime
 
 from events.bus import Message, Stored
 from events.cloudevents import CloudEvent, encode
-from events.snapshot import is_tombstone
+from events.streams import is_tombstone
 from schemas.cluster import Ready, Released, Waiting
 from schemas.generate.pages import schema
 from schemas.registry import declarations

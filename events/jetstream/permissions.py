@@ -38,7 +38,7 @@ class Role:
     """Subjects on which it answers, to be found as `desk`."""
     desk: str = ""
     told: bool = False
-    """It gets the outcome of its requests on an inbox that it names in them: see `events.reply`."""
+    """It gets the outcome of its requests on an inbox that it names in them: see `services.gateway.intake`."""
     tells: bool = False
     """It sends those outcomes."""
     lists: tuple[str, ...] = ()

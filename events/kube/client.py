@@ -9,10 +9,23 @@ import msgspec
 
 from events.backoff import Backoff
 from events.errors import TryLater
-from events.kube.errors import UNREADABLE, Expired, fault_of
 from events.kube.limits import MANAGEMENT, Bounds, Tally
-from events.kube.port import Changed, Listed, Lost, Object, Request, Resource, Response, Sight, Transport, is_named
+from events.kube.port import (
+    Changed,
+    Expired,
+    Listed,
+    Lost,
+    Object,
+    Request,
+    Resource,
+    Response,
+    Sight,
+    Transport,
+    fault_of,
+    is_named,
+)
 from events.kube.watch import Watch
+from schemas.wire import UNREADABLE
 
 __all__ = [
     "Changed",

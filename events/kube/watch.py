@@ -9,8 +9,21 @@ import msgspec
 
 from events.backoff import Backoff
 from events.errors import Denied, Fault, TryLater
-from events.kube.errors import UNREADABLE, Expired, fault_in, fault_of
-from events.kube.port import Changed, Listed, Lost, Object, Request, Response, Sight, Transport, named
+from events.kube.port import (
+    Changed,
+    Expired,
+    Listed,
+    Lost,
+    Object,
+    Request,
+    Response,
+    Sight,
+    Transport,
+    fault_in,
+    fault_of,
+    named,
+)
+from schemas.wire import UNREADABLE
 
 LIFETIME = 300
 """Seconds after which the server is asked to end a watch; up to a tenth less, so that not all end at once."""

@@ -1,11 +1,10 @@
 """The custom resources, Colony and Trigger: one row here is one CustomResourceDefinition."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from schemas.crds.colony import AddonSpec, AdoptSpec, ClusterSpec, Colony, ColonySpec, Metadata, PoolSpec
-from schemas.crds.errors import InvalidResource, read
+from schemas.crds.colony import AddonSpec, AdoptSpec, ClusterSpec, Colony, ColonySpec, Metadata, PoolSpec, read_colony
 from schemas.crds.manifest import GROUP, VERSION, Crd, CrdColumn
+from schemas.crds.model import InvalidResource
 from schemas.crds.network import NetworkSpec
 from schemas.crds.rules import colony_rules
 from schemas.crds.status import (
@@ -21,7 +20,7 @@ from schemas.crds.status import (
     TeardownStatus,
 )
 from schemas.crds.structural import structural
-from schemas.crds.trigger import LimitSpec, RuleSpec, Trigger, TriggerSpec, TriggerStatus
+from schemas.crds.trigger import LimitSpec, RuleSpec, Trigger, TriggerSpec, TriggerStatus, read_trigger
 
 __all__ = [
     "COLONY",
@@ -100,16 +99,6 @@ CRDS = (COLONY, TRIGGER)
 """Every custom resource of alate."""
 
 
-def read_colony(written: Mapping[str, object]) -> Colony:
-    """Read a Colony from a file or the API server. Raises `InvalidResource`, one sentence per mistake."""
-    return read(Colony, written)
-
-
 def manifest() -> dict[str, Any]:
     """The Colony's CustomResourceDefinition."""
     return COLONY.manifest()
-
-
-def read_trigger(written: Mapping[str, object]) -> Trigger:
-    """Read a Trigger from a file or the API server. Raises `InvalidResource`, one sentence per mistake."""
-    return read(Trigger, written)

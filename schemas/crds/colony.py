@@ -1,5 +1,6 @@
 """The Colony's spec: clusters that belong together, what each may cost, how long it may live."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
@@ -16,6 +17,7 @@ from schemas.crds.model import (
     Places,
     PositiveDuration,
     Timestamp,
+    read,
 )
 from schemas.crds.network import NetworkSpec
 from schemas.crds.nodes import PoolLabels, TaintSpec
@@ -228,3 +230,8 @@ class Colony(CrdModel):
                     "cluster: must be another, so call the Colony or its cluster otherwise"
                 )
         return self
+
+
+def read_colony(written: Mapping[str, object]) -> Colony:
+    """Read a Colony from a file or the API server. Raises `InvalidResource`, one sentence per mistake."""
+    return read(Colony, written)

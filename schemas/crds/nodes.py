@@ -4,10 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from schemas.crds.model import CrdModel
+from schemas.crds.model import QUALIFIED, VALUE, CrdModel
 
-QUALIFIED = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
-VALUE = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
 RESERVED = ("kubernetes.io", "k8s.io")
 OWN = "node.kubernetes.io"
 

@@ -1,11 +1,12 @@
 """The Trigger's spec: rules that create or delete a Colony when a webhook arrives."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from schemas.crds.colony import Metadata
-from schemas.crds.model import CrdModel, Label, ListMap, PositiveDuration
+from schemas.crds.model import CrdModel, Label, ListMap, PositiveDuration, read
 from schemas.crds.status import ConditionStatus
 
 CelExpression = Annotated[str, Field(min_length=1, max_length=2048)]
@@ -79,3 +80,8 @@ class Trigger(CrdModel):
     """The webhooks that the Trigger follows, and its rules."""
     status: TriggerStatus | None = None
     """Whether the Trigger is accepted."""
+
+
+def read_trigger(written: Mapping[str, object]) -> Trigger:
+    """Read a Trigger from a file or the API server. Raises `InvalidResource`, one sentence per mistake."""
+    return read(Trigger, written)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from events.errors import Denied, NotFound
 from events.kube.client import Kube, Object, Resource
-from events.kube.errors import NotServed
+from events.kube.port import NotServed
 from schemas.placement import Attempt
 from schemas.wish import Adopt, OnRelease, Wish
 from services.clouds.cluster_object import not_installed, patch_as_read, read_own

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource
 from events.kube.discovery import find
-from events.kube.errors import NotServed
+from events.kube.port import NotServed
 from schemas.cluster import NOT_INSTALLED
 from schemas.infra import InfraSeen
 from schemas.wish import own_name

@@ -2,8 +2,7 @@
 
 from events.errors import NotFound, TryLater
 from events.kube.client import Kube, Object, Resource
-from events.kube.errors import NotServed
-from events.kube.port import part
+from events.kube.port import NotServed, part
 from events.kube.resources import CAPI, CLUSTERS, MACHINEDEPLOYMENTS, MACHINES, SECRETS
 from services.clouds.cluster_object import newest_served
 from services.kubernetes.labels import CLUSTER

@@ -1,5 +1,6 @@
-"""Turns requests on the bus into Colonies, so that kubectl shows and deletes them."""
+"""Turns requests on the bus into Colonies, so that kubectl shows and deletes them, and answers their senders."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -12,7 +13,6 @@ from events.cloudevents import CloudEvent, Malformed, decode
 from events.errors import Denied, NotFound
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
-from events.reply import RequestOutcome, reply_to
 from events.telemetry import NOWHERE, Meters, Trace, extract, hearing
 from schemas import durations
 from schemas.crds import InvalidResource, read_colony
@@ -41,8 +41,38 @@ CONSUMER = Consumer(
 )
 INVALID = (Malformed, InvalidResource, NoSuchPool, WrongPhase, msgspec.DecodeError, Denied, NotFound)
 """What a request raises that can never be done."""
+REPLY_TO = "Alate-Reply-To"
+"""The header with the sender's inbox.
+
+The reply subject of a publish to a stream is used by the stream's own acknowledgement, which says only that the message
+is stored. A header is stored with the message, so that the worker can answer however much later.
+"""
+_INBOX = re.compile(r"_INBOX(?:_[A-Za-z0-9_-]+)?(?:\.[A-Za-z0-9_-]+){1,8}")
+"""Nothing but an inbox, so that a request cannot have us publish where its sender may not."""
 
 log = structlog.get_logger()
+
+
+class RequestOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to the sender of a request."""
+
+    id: str
+    """The request's ``ce-id``."""
+    accepted: bool
+    colony: str = ""
+    """The name of its Colony, if it was accepted."""
+    reason: str = ""
+    """If it was not accepted: what is wrong with it, and what would be right. It is a dead letter then."""
+
+    def encoded(self) -> bytes:
+        """As JSON."""
+        return msgspec.json.encode(self)
+
+
+def reply_to(headers: Mapping[str, str]) -> str:
+    """The inbox that a message names; empty if it names none."""
+    named = headers.get(REPLY_TO, "")
+    return named if _INBOX.fullmatch(named) else ""
 
 
 class IntakeWorker:

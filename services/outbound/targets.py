@@ -12,8 +12,7 @@ from pydantic import AfterValidator, Field
 
 from events.jetstream.credentials import without_secrets
 from events.telemetry import Meters
-from schemas.crds.errors import InvalidResource, read
-from schemas.crds.model import CrdModel, Label, ListMap
+from schemas.crds.model import CrdModel, InvalidResource, Label, ListMap, read
 from schemas.documents import InvalidYaml, document
 from services.runtime.watched_file import WatchedFile
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from events.backoff import Backoffs
 from events.errors import Denied, NoCapacity, NotFound, TryLater
-from events.kube.errors import NotServed
+from events.kube.port import NotServed
 from schemas.attempts import (
     AttemptBlocked,
     AttemptGone,

@@ -11,7 +11,7 @@ import structlog
 from events.bus import Bus, Clock, Expect, Message, Stored, Timer, Unavailable
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.meters import UNDECODABLE
-from events.snapshot import tips
+from events.streams import tips
 from events.telemetry import NOWHERE, Meters, Trace, extract, sending
 from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle

@@ -12,7 +12,7 @@ import structlog
 from events.backoff import Backoff
 from events.bus import Bus, Conflict, Expect, FeedItem, Message, Stored, Unavailable
 from events.cloudevents import CloudEvent, encode, msg_id
-from events.snapshot import is_tombstone, standing, tips, tombstone
+from events.streams import is_tombstone, standing, tips, tombstone
 from events.telemetry import NOWHERE, Meters, Trace, sending
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of

@@ -10,7 +10,7 @@ import structlog
 
 from events.bus import Bus, CaughtUp, Relisting, Stored
 from events.meters import UNDECODABLE, Meters
-from events.snapshot import is_tombstone
+from events.streams import is_tombstone
 from schemas.entity import State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, declared

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from events.bus import Consumer, Stored
-from events.snapshot import is_tombstone
+from events.streams import is_tombstone
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, Stream, declared
 from schemas.subjects import Key, names_of

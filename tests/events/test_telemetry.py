@@ -10,7 +10,7 @@ import schemas.cluster  # noqa: F401 - declares its messages
 from events import telemetry
 from events.bus import Stored
 from events.meters import CONSUMED, LAG, OPERATION, PROCESS, SENT, SETTLED, Meters
-from events.streams import HOOK, TOLD
+from events.streams import HOOK, NOTIFICATION
 from events.telemetry import (
     NOWHERE,
     Trace,
@@ -201,5 +201,5 @@ def test_templates_are_those_of_the_registry():
     assert template_of("cluster.requested.acme") == "cluster.requested.{tenant}"
     assert template_of("due.cluster.acme.train") == "due.cluster.{tenant}.{name}"
     assert template_of("hook.github.acme.ci.d-1") == HOOK
-    assert template_of("outbound.ci.cluster.ready.acme.train") == TOLD
+    assert template_of("outbound.ci.cluster.ready.acme.train") == NOTIFICATION
     assert template_of("somebody.elses") == "other"

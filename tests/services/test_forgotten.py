@@ -11,7 +11,7 @@ from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
 from events.memory.bus import wall_clock
 from events.meters import Meters
-from events.snapshot import is_tombstone, standing, tips
+from events.streams import is_tombstone, standing, tips
 from schemas import cluster
 from schemas.cluster import Pending
 from schemas.infra import InfraSeen

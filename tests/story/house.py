@@ -13,7 +13,7 @@ from events.bus import Bus, Unavailable
 from events.errors import NotFound, TryLater
 from events.kube.client import Kube
 from events.kube.resources import CLUSTERS, COLONIES, MACHINES
-from events.snapshot import standing, tips
+from events.streams import standing, tips
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key, key_of, names_of
 from services.cli.connection import joined, management, operator

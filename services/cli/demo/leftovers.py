@@ -11,7 +11,7 @@ from events.kube import discovery
 from events.kube.auth import TRUSTED, transport_of
 from events.kube.client import Kube, Object, Request
 from events.kube.resources import CAPI, CLUSTERDEPLOYMENTS, COLONIES, CONFIGMAPS, SECRETS
-from events.snapshot import standing
+from events.streams import standing
 from schemas.registry import Stream
 
 MUST_NAME = (COLONIES, CLUSTERDEPLOYMENTS, *CAPI, SECRETS)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from events.bus import Stored
-from events.snapshot import is_tombstone
+from events.streams import is_tombstone
 from schemas import addon, cluster, inventory, teardown
 from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen, Offer, Offers

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from events.bus import CaughtUp, FeedItem, Stored
 from events.kube.client import Changed, Kube, Listed, Lost
 from events.kube.resources import COLONIES
-from events.snapshot import is_tombstone
+from events.streams import is_tombstone
 from schemas.registry import Stream
 from schemas.subjects import token
 from services.cli.connection import Connection

@@ -10,7 +10,7 @@ from events.bus import Unavailable
 from events.errors import Denied, NotFound
 from events.memory.bus import MemoryBus
 from events.meters import Meters
-from events.snapshot import is_tombstone
+from events.streams import is_tombstone
 from schemas import cluster, teardown
 from schemas.cluster import Pending, Ready, Released, Releasing
 from schemas.infra import InfraSeen

@@ -7,7 +7,7 @@ import pytest
 
 from events.bus import CaughtUp, Message, Relisting, Stored
 from events.meters import UNDECODABLE, Meters
-from events.snapshot import tombstone
+from events.streams import tombstone
 from schemas import cluster
 from schemas.cluster import Pending
 from schemas.infra import InfraSeen

@@ -4,8 +4,7 @@ from itertools import count
 from typing import Protocol
 
 from events.bus import Bus, Message
-from events.snapshot import tips, tombstone
-from events.streams import StreamSpec
+from events.streams import StreamSpec, tips, tombstone
 
 KUBE = StreamSpec("KUBE", ("kube.>",), per_subject=1)
 """The stream of `BusJournal`: the last version of every object, and for a while the tombstones of deleted ones."""
@@ -91,7 +90,7 @@ class BusJournal:
         return newest.sequence if newest else 0
 
     async def drop(self, cluster: str) -> None:
-        # First the word that it is gone: a purge alone would not outlive a server that is killed (`events.snapshot`).
+        # First the word that it is gone: a purge alone would not outlive a server that is killed (`events.streams`).
         await self.append(cluster, b"")
         await self._bus.purge("KUBE", f"{cluster}.>")
 

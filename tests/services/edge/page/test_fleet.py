@@ -7,7 +7,7 @@ import msgspec
 
 from events.bus import Message
 from events.memory.bus import MemoryBus
-from events.snapshot import tombstone
+from events.streams import tombstone
 from events.telemetry import Meters
 from schemas import addon, cluster, teardown
 from services.edge.page.fleet import Fleet

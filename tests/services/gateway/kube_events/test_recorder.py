@@ -13,7 +13,7 @@ from events.kube.client import Kube
 from events.kube.resources import EVENTS
 from events.memory.bus import MemoryBus
 from events.meters import Meters
-from events.snapshot import tombstone
+from events.streams import tombstone
 from schemas import addon, cluster, teardown
 from schemas.inventory import ClusterSeen
 from schemas.subjects import Key

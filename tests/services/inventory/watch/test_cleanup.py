@@ -10,7 +10,7 @@ from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
 from events.memory.bus import MemoryBus, wall_clock
 from events.meters import Meters
-from events.snapshot import standing, tips
+from events.streams import standing, tips
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from schemas.subjects import Key

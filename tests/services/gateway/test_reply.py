@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from events.reply import REPLY_TO, RequestOutcome, reply_to
+from services.gateway.intake import REPLY_TO, RequestOutcome, reply_to
 
 
 @pytest.mark.parametrize("inbox", ["_INBOX.abc", "_INBOX.abc.1", "_INBOX_ci.x-y.2", "_INBOX_alate-cli.Q"])

@@ -3,7 +3,7 @@
 import pytest
 
 from events.bus import CaughtUp, Relisting, Stored
-from events.snapshot import standing, tips, tombstone
+from events.streams import standing, tips, tombstone
 
 
 class Scripted:
