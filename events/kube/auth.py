@@ -1,10 +1,11 @@
-"""Credentials for an API server, read by kubernetes-asyncio, which supports every way to log in."""
+"""Credentials for an API server; kubernetes-asyncio reads those that a program or a login service gives."""
 
 import asyncio
 import os
 import ssl
 import tempfile
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -37,12 +38,12 @@ PLUGIN = 30.0
 """Seconds an exec plugin may take."""
 FOREIGN = frozenset({PRIVATE})
 """Where a kubeconfig out of a Secret may lead beside the Internet: clusters on premises have private addresses."""
+INLINE = frozenset({"client-certificate", "client-key", "token"})
+"""What a user has that is read here; kubernetes-asyncio costs a short command 0.05 s."""
 TRUSTED = frozenset((*PLACES, PROXY, INSECURE))
 """What one may lead to that its user keeps: anywhere that it says."""
 # What kubernetes-asyncio raises for contents it did not expect, besides its own ConfigException.
 _SURPRISES = (ValueError, KeyError, TypeError, AttributeError, AssertionError, OSError)
-
-_config, _configuration = borrow()
 
 
 class _Settings(Protocol):
@@ -56,6 +57,20 @@ class _Settings(Protocol):
     key_file: str | None
     tls_server_name: str | None
     proxy: str | None
+
+
+@dataclass
+class _InlineSettings:
+    """The settings of a kubeconfig whose user has a token or a certificate in it."""
+
+    host: str
+    api_key: dict[str, str] = field(default_factory=dict)
+    verify_ssl: bool = True
+    ssl_ca_cert: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    tls_server_name: str | None = None
+    proxy: str | None = None
 
 
 def _now() -> datetime:
@@ -116,11 +131,12 @@ async def _opened(load: Callable[[], Awaitable[Access]], clock: Clock, answer: f
 
 
 async def _in_cluster(looked_for: tuple[Path, ...], clock: Clock) -> Access:
-    settings = _configuration()
+    config, configuration = borrow()
+    settings: _Settings = configuration()
     try:
-        _config.load_incluster_config(client_configuration=settings, try_refresh_token=False)
+        config.load_incluster_config(client_configuration=settings, try_refresh_token=False)
         tls = _trust(settings)
-    except (_config.ConfigException, OSError) as error:
+    except (config.ConfigException, OSError) as error:
         raise bad(
             f"kubeconfig {', '.join(map(str, looked_for))} does not exist, and this is no pod "
             f"with a service account ({error}): name a kubeconfig that exists"
@@ -129,19 +145,43 @@ async def _in_cluster(looked_for: tuple[Path, ...], clock: Clock) -> Access:
 
 
 async def _access(choice: Chosen, clock: Clock) -> Access:
-    settings = _configuration()
     # Files of ours, gone at once: kubernetes-asyncio would keep its own until exit, each with a descriptor.
     with tempfile.TemporaryDirectory(prefix="alate-") as folder:
-        document = unfolded(choice, Path(folder)).document
+        files = unfolded(choice, Path(folder))
+        settings, expiry = (_inline(files), None) if INLINE.issuperset(files.user) else await _login(files)
         try:
-            async with asyncio.timeout(PLUGIN):
-                login = await _config.load_kube_config_from_dict(document, client_configuration=settings)
             tls = _trust(settings) if settings.host.startswith("https") else None
-        except TimeoutError as error:
-            raise bad(f"the exec plugin of {choice.source} gave no credentials in {PLUGIN:g} s") from error
-        except (_config.ConfigException, *_SURPRISES) as error:
+        except _SURPRISES as error:
             raise bad(f"{choice.source} cannot be used: {error}") from error
-    return _reached(settings, tls, _fresh_until(choice, getattr(login, "exec_plugin_expiry", None), clock()))
+    return _reached(settings, tls, _fresh_until(choice, expiry, clock()))
+
+
+def _inline(choice: Chosen) -> _Settings:
+    cluster, user = choice.cluster, choice.user
+    return _InlineSettings(
+        host=cluster["server"].rstrip("/"),
+        api_key={"BearerToken": f"Bearer {user['token']}"} if user.get("token") else {},
+        verify_ssl=not cluster.get("insecure-skip-tls-verify"),
+        ssl_ca_cert=cluster.get("certificate-authority"),
+        cert_file=user.get("client-certificate"),
+        key_file=user.get("client-key"),
+        tls_server_name=cluster.get("tls-server-name"),
+        proxy=cluster.get("proxy-url"),
+    )
+
+
+async def _login(choice: Chosen) -> tuple[_Settings, datetime | None]:
+    """What a plugin, a login service, a file or a password gives, and when a plugin's token ends."""
+    config, configuration = borrow()
+    settings: _Settings = configuration()
+    try:
+        async with asyncio.timeout(PLUGIN):
+            login = await config.load_kube_config_from_dict(choice.document, client_configuration=settings)
+    except TimeoutError as error:
+        raise bad(f"the exec plugin of {choice.source} gave no credentials in {PLUGIN:g} s") from error
+    except (config.ConfigException, *_SURPRISES) as error:
+        raise bad(f"{choice.source} cannot be used: {error}") from error
+    return settings, getattr(login, "exec_plugin_expiry", None)
 
 
 def _fresh_until(choice: Chosen, expiry: datetime | None, now: datetime) -> datetime | None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -47,6 +48,7 @@ def _stand_ins() -> Iterator[ModuleType]:
             del sys.modules[name]
 
 
+@cache
 def borrow() -> tuple[ModuleType, type]:
     """``kubernetes_asyncio.config`` and its ``Configuration``: the package's own if it is already loaded."""
     if _PACKAGE in sys.modules:

@@ -17,8 +17,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from events.errors import Denied, TryLater
-from events.kube.auth import TRUSTED, _config, transport, transport_of
+from events.kube.auth import TRUSTED, transport, transport_of
 from events.kube.client import Kube
+from events.kube.config_loader import borrow
 
 NOW = dt.datetime.now(dt.UTC)
 
@@ -124,7 +125,7 @@ async def test_a_client_certificate_is_shown_and_leaves_no_file(secure, authorit
     user = {"client-certificate-data": b64(cert), "client-key-data": b64(key)}
     document = config(secure, user, **{"certificate-authority-data": b64(authority.pem)})
     assert (await ask(await transport(written(document))))["cn"] == "alate"
-    assert _config.kube_config._temp_files == {}
+    assert borrow()[0].kube_config._temp_files == {}
 
 
 async def test_files_are_named_relative_to_the_kubeconfig(secure, written):
@@ -188,8 +189,8 @@ async def test_a_pod_uses_its_service_account_and_its_rotated_token(secure, tmp_
     for key, value in {"HOST": host, "PORT": port}.items():
         monkeypatch.setenv(f"KUBERNETES_SERVICE_{key}", value)
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    monkeypatch.setattr(_config.incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
-    monkeypatch.setattr(_config.incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
+    monkeypatch.setattr(borrow()[0].incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(borrow()[0].incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
     clock = [NOW]
     kube = Kube(await transport(None, clock=lambda: clock[0]), random=lambda: 0.0)
     assert (await kube.read("/version"))["token"] == "Bearer sa1"  # noqa: S105 - not one

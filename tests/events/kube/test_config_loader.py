@@ -17,7 +17,8 @@ def run(code):
 def test_no_model_is_loaded_and_no_half_package_is_left():
     left = run("""
         import sys
-        from events.kube.auth import transport
+        from events.kube.config_loader import borrow
+        borrow()
         print(*[m for m in sys.modules if m.startswith("kubernetes_asyncio")])
         print(len(sys.modules) < 700)
     """)
@@ -32,17 +33,34 @@ def test_a_borrowed_configuration_still_reads_kubeconfigs():
         current-context: c
         contexts: [{name: c, context: {cluster: k, user: u}}]
         clusters: [{name: k, cluster: {server: "http://127.0.0.1:1/clusters/x"}}]
-        users: [{name: u, user: {token: t}}]
+        users: [{name: u, user: {username: ann, password: secret}}]
         '''
         access = asyncio.run(transport_of(text)).credentials
         print(access._access.server, access._access.token)
+    """)
+    assert said == ["http://127.0.0.1:1/clusters/x", "Basic", "YW5uOnNlY3JldA=="]
+
+
+def test_a_kubeconfig_with_a_token_is_read_without_it():
+    said = run("""
+        import asyncio, sys
+        from events.kube.auth import transport_of
+        text = '''
+        current-context: c
+        contexts: [{name: c, context: {cluster: k, user: u}}]
+        clusters: [{name: k, cluster: {server: "http://127.0.0.1:1/clusters/x/"}}]
+        users: [{name: u, user: {token: t}}]
+        '''
+        access = asyncio.run(transport_of(text)).credentials
+        print(access._access.server, access._access.token, *{"urllib3", "kubernetes_asyncio"} & set(sys.modules))
     """)
     assert said == ["http://127.0.0.1:1/clusters/x", "Bearer", "t"]
 
 
 def test_whoever_imports_the_package_afterwards_gets_the_whole_of_it():
     assert run("""
-        import events.kube.auth
+        from events.kube.config_loader import borrow
+        borrow()
         import kubernetes_asyncio
         print(kubernetes_asyncio.client.CoreV1Api.__name__, kubernetes_asyncio.client.ApiClient.__module__)
     """) == ["CoreV1Api", "kubernetes_asyncio.client.api_client"]
@@ -51,16 +69,16 @@ def test_whoever_imports_the_package_afterwards_gets_the_whole_of_it():
 def test_a_package_that_is_there_already_is_used_as_it_is():
     assert run("""
         import kubernetes_asyncio.config
-        import events.kube.auth as ours
-        print(ours._config is kubernetes_asyncio.config)
+        from events.kube.config_loader import borrow
+        print(borrow()[0] is kubernetes_asyncio.config)
     """) == ["True"]
 
 
 def test_making_a_client_of_the_borrowed_one_says_what_to_use():
     (said,) = run("""
-        from events.kube.auth import _config
+        from events.kube.config_loader import borrow
         try:
-            _config.kube_config.ApiClient()
+            borrow()[0].kube_config.ApiClient()
         except RuntimeError as error:
             print(str(error).split()[-1])
     """)
