@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from schemas.crds import CRDS
+from schemas.discover import lifecycles
 from schemas.generate import files, folder
-from schemas.generate.discover import lifecycles
 from schemas.registry import declarations
 
 GENERATED = Path(__file__).parent / "generated"

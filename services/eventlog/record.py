@@ -8,7 +8,7 @@ import msgspec
 from events.bus import Stored
 from events.cloudevents import PREFIX, STRUCTURED, Malformed, decode, encode, escape, unescape
 from events.telemetry import template_of
-from schemas.generate.discover import lifecycles
+from schemas.discover import lifecycles
 from schemas.subjects import names_of
 from schemas.wire import UNREADABLE
 from services.queries.item import Item

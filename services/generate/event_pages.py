@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from events.streams import DAY, STREAMS, StreamSpec
+from schemas.discover import lifecycles
 from schemas.generate import folder
-from schemas.generate.discover import lifecycles
 from schemas.generate.example import example
 from schemas.generate.text import as_markdown, table
 from schemas.registry import Declaration, declarations

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from msgspec import inspect
 
-from schemas.generate.discover import lifecycles
+from schemas.discover import lifecycles
 from schemas.generate.example import example
 from schemas.registry import named
 from tests.corpus import RELEASES

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from events.cloudevents import decode
-from schemas.generate.discover import lifecycles
+from schemas.discover import lifecycles
 from schemas.registry import named
 from tests.corpus import RELEASES, corpus
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from schemas.generate.discover import lifecycles
+from schemas.discover import lifecycles
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Stream, declarations, declared
 

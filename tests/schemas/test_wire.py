@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from schemas.crds import COLONY
+from schemas.discover import lifecycles
 from schemas.generate.anything import anything
-from schemas.generate.discover import lifecycles
 from schemas.registry import declarations
 from schemas.wire import WireStruct, wire_name
 from schemas.wish import Limits

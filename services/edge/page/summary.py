@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 from events.bus import Stored
-from schemas.generate.discover import lifecycles
+from schemas.discover import lifecycles
 from schemas.registry import Stream, declarations
 from services.eventlog.filters import about
 from services.eventlog.record import EventRecord

@@ -8,8 +8,7 @@ from events.errors import Denied
 from events.kube.port import Object
 from schemas.cluster import kubeconfig_of
 from schemas.crds.manifest import GROUP, VERSION
-from services.gateway.status.facts import Facts, KubeconfigStatus
-from services.gateway.status.previous import ConditionState
+from services.gateway.status.facts import ConditionState, Facts, KubeconfigStatus
 from services.kubernetes.kubeconfig import context_name
 from services.kubernetes.labels import MANAGER
 

@@ -11,9 +11,17 @@ from schemas.registry import declared
 from services.colony.accounting import so_far
 from services.gateway.status.cluster import cluster_status
 from services.gateway.status.conditions import KUBECONFIG_WRITTEN, colony_conditions, condition_generation
-from services.gateway.status.facts import PHASES, STUCK, Facts, KubeconfigStatus, current_inventory, phase
+from services.gateway.status.facts import (
+    PHASES,
+    STUCK,
+    ConditionState,
+    Facts,
+    KubeconfigStatus,
+    current_inventory,
+    phase,
+)
 from services.gateway.status.pools import gpu_inventory
-from services.gateway.status.previous import ConditionState, PreviousConditions
+from services.gateway.status.previous import PreviousConditions
 
 NO_KUBECONFIG = KubeconfigStatus()
 MESSAGE_CONDITIONS = ("Accepted", "Ready", "Ending", "Resizing", "Upgrading", KUBECONFIG_WRITTEN)

@@ -17,6 +17,7 @@ from services.gateway.status.facts import (
     PHASES,
     UNKNOWN,
     WITHOUT_ADDONS,
+    ConditionState,
     Facts,
     KubeconfigStatus,
     current_inventory,
@@ -26,7 +27,6 @@ from services.gateway.status.facts import (
     unreachable,
 )
 from services.gateway.status.message import addons_message, message, unreachable_message, upgrade_message
-from services.gateway.status.previous import ConditionState
 from services.market.capacity import INTERRUPTED
 
 REASONS = {UNKNOWN: "Unreachable", WITHOUT_ADDONS: "AddonsNotApplied", ADDONS_DEGRADED: "AddonsNotApplied"}

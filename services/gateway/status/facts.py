@@ -11,7 +11,6 @@ from schemas.placement import Placement
 from schemas.registry import declared
 from schemas.teardown import Ending, TeardownState
 from schemas.wish import Need, Wish
-from services.gateway.status.previous import ConditionState
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,18 @@ class Facts:
     """The Colony stays, and its spec names this cluster no longer."""
     unseen: str = ""
     """Why it is not known which of its objects exist, if it has no history."""
+
+
+@dataclass(frozen=True)
+class ConditionState:
+    """A condition without its time: whether it holds, and why."""
+
+    holds: bool | None
+    """None: unknown."""
+    reason: str
+    """CamelCase, for programs."""
+    message: str = ""
+    """One sentence, for people."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import msgspec
 from events.kube.port import Object
 from schemas.crds import ConditionStatus
 from schemas.entity import EPOCH
+from services.gateway.status.facts import ConditionState
 from services.kubernetes.object_types import KubeStruct
 
 COST = "costUsd"
@@ -56,18 +57,6 @@ class StatusCosts:
     def forget(self, name: ColonyName) -> None:
         """Drop what is known of a Colony that is gone."""
         self._shown.pop(name, None)
-
-
-@dataclass(frozen=True)
-class ConditionState:
-    """A condition without its time: whether it holds, and why."""
-
-    holds: bool | None
-    """None: unknown."""
-    reason: str
-    """CamelCase, for programs."""
-    message: str = ""
-    """One sentence, for people."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from schemas.generate.discover import lifecycles
+from schemas.discover import lifecycles
 from schemas.generate.example import example
 from schemas.generate.text import table
 from schemas.registry import Declaration, declarations

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from schemas.generate.discover import lifecycles
+from schemas.discover import lifecycles
 from schemas.generate.text import table
 from schemas.lifecycle import Lifecycle
 from schemas.registry import declared

@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
+from schemas.discover import lifecycles
 from schemas.generate.asyncapi import document, files
-from schemas.generate.discover import lifecycles
 from schemas.registry import declarations
 
 

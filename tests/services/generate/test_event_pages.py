@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from schemas.cluster import Ready
-from schemas.generate.discover import lifecycles
+from schemas.discover import lifecycles
 from schemas.registry import declarations, declared
 from schemas.requests import ClusterRequest
 from services.generate import event_pages

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.gateway.status.previous import ConditionState, PreviousConditions, without_foreign_status
+from services.gateway.status.facts import ConditionState
+from services.gateway.status.previous import PreviousConditions, without_foreign_status
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 BEFORE = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T11:00:00Z", "reason": "A"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from schemas.generate.discover import lifecycles
+from schemas.discover import lifecycles
 from schemas.registry import declarations
 from services.cli.app import app
 from services.generate.reference import __main__ as reference

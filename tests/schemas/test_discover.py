@@ -3,7 +3,7 @@
 import sys
 
 import schemas
-from schemas.generate.discover import lifecycles
+from schemas.discover import lifecycles
 from schemas.registry import declarations
 
 NOUN = '''"""A noun for the test."""
