@@ -179,15 +179,7 @@ def teardown(ports: Ports) -> Running:
 
 
 def edge(ports: Ports) -> Running:
-    return EdgeService(
-        ports.context.bus,
-        ports.management,
-        ports.door,
-        ROLES,
-        clock=ports.context.clock,
-        meters=ports.context.meters,
-        jitter=ports.context.jitter,
-    )
+    return EdgeService(ports.context, ports.management, ports.door, ROLES)
 
 
 def outbound(ports: Ports) -> Running:

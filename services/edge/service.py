@@ -1,18 +1,15 @@
 """The edge service: HTTP server, Triggers, stored deliveries and the page's feed."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import structlog
 
-from events.bus import Bus
 from events.jetstream.permissions import Role
 from events.kube.client import Kube
-from events.telemetry import Meters
 from services.edge.http.principals import Callers
 from services.edge.http.server import opened
 from services.edge.inventory_api import InventoryApi
@@ -26,6 +23,7 @@ from services.edge.triggers.file_source import FileTriggers
 from services.edge.triggers.loop import TriggerLoop
 from services.edge.webhooks.receive import WebhookReceiver
 from services.edge.webhooks.secrets import WebhookSecrets
+from services.runtime.context import Context
 from services.runtime.token_bucket import Rate
 
 USUAL = Rate(50.0, 200)
@@ -58,18 +56,9 @@ CLOSED = EdgeAddress()
 class EdgeService:
     """The service."""
 
-    def __init__(  # noqa: PLR0913 - what it meets the world through
-        self,
-        bus: Bus,
-        kube: Kube,
-        door: EdgeAddress,
-        roles: Iterable[Role] = (),
-        *,
-        clock: Callable[[], datetime],
-        meters: Meters,
-        jitter: Callable[[], float],
-    ) -> None:
-        """The roles are whom the page shows as talking to each other."""
+    def __init__(self, context: Context, kube: Kube, door: EdgeAddress, roles: Iterable[Role] = ()) -> None:
+        """The page shows the messages between the roles."""
+        bus, clock, meters = context.bus, context.clock, context.meters
         self.ready = asyncio.Event()
         self.url = ""
         """Where it is open, once it is ready."""
@@ -77,17 +66,15 @@ class EdgeService:
         secrets = WebhookSecrets(door.secrets)
         self._processes = EvaluatorPool()
         evaluators = FairShare(self._processes, clock)
-        self._hooks = WebhookReceiver(bus, secrets, door.rate, evaluators=evaluators, clock=clock, meters=meters)
+        self._hooks = WebhookReceiver(context, secrets, door.rate, evaluators)
         callers = Callers(secrets)
         self._questions = InventoryApi(bus, callers)
         visitors = Visitors(callers, clock=clock, is_open=door.is_open)
-        self._site = Site(bus, kube, visitors, roles, clock=clock, meters=meters, jitter=jitter)
+        self._site = Site(context, kube, visitors, roles)
         self._lag = LagMetrics(bus, CONSUMED, meters)
         self._book = CrdTriggers(kube, evaluators, clock)
         self._files = FileTriggers(door.triggers, self._processes, meters)
-        self._triggers = TriggerLoop(
-            bus, evaluators, self._book, self._files, clock=clock, meters=meters, jitter=jitter
-        )
+        self._triggers = TriggerLoop(context, evaluators, self._book, self._files)
 
     async def run(self) -> None:
         """Be open until cancelled. Raises ``Denied("AddressInUse")``."""

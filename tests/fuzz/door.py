@@ -26,6 +26,7 @@ from services.edge.webhooks.receive import WebhookReceiver
 from services.edge.webhooks.secrets import WebhookSecrets
 from services.process import logs
 from services.roles import SERVICES
+from services.runtime.context import Context
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, SECRET, WHSEC
@@ -38,9 +39,10 @@ def routes_of(bus: Bus, folder: Path) -> tuple[Site, tuple[HttpRoute, ...]]:
     for name in (*(f"{provider}.acme.ci" for provider in PROVIDERS), "operator.jo"):
         (folder / name).write_text(f"{TOKEN}\n" if name.startswith("operator") else f"{SECRET}\n{WHSEC}\n")
     secrets = WebhookSecrets(folder)
-    hooks = WebhookReceiver(bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=lambda: NOW, meters=Meters())
+    context = Context(bus, lambda: NOW, lambda: 0.0, Meters())
+    hooks = WebhookReceiver(context, secrets, Rate(1e6, 10**6), Here())
     visitors = Visitors(Callers(secrets), clock=lambda: NOW, is_open=True)
-    site = Site(bus, Colonies(), visitors, SERVICES, clock=lambda: NOW, meters=Meters(), jitter=lambda: 0.0)
+    site = Site(context, Colonies(), visitors, SERVICES)
     routes = (*hooks.routes(), *InventoryApi(bus, Callers(secrets)).routes(), *site.routes())
     return site, tuple(route for route in routes if not route.lasts)
 

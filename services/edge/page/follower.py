@@ -1,17 +1,17 @@
 """All streams are read once, for all open pages, and only while a page is open."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
 
 import msgspec
 
-from events.bus import Bus, CaughtUp, Stored
+from events.bus import CaughtUp, Stored
 from services.edge.page.rates import Rates
 from services.edge.page.replay_buffer import BufferedMessage, ReplayBuffer
 from services.edge.page.summary import summarize
 from services.eventlog.filters import STREAMS, is_event
+from services.runtime.context import Context
 from services.runtime.level_publisher import retry_forever
 
 MEMORY = 20_000
@@ -28,16 +28,15 @@ PROMPT = 2.0
 class Follower:
     """Reads the streams into the replay buffer."""
 
-    def __init__(self, bus: Bus, *, clock: Callable[[], datetime], jitter: Callable[[], float]) -> None:
-        """`jitter` gives 0 to 1."""
+    def __init__(self, context: Context) -> None:
         self.buffer = ReplayBuffer(MEMORY)
         self.rates = Rates()
         self.changed = asyncio.Event()
         """Set at the next message; then replaced by another one."""
         self.closed = False
-        self._bus = bus
-        self._clock = clock
-        self._jitter = jitter
+        self._bus = context.bus
+        self._clock = context.clock
+        self._jitter = context.jitter
         self._wanted = asyncio.Event()
         self._until = 0.0
         self._behind = set(STREAMS)

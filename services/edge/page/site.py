@@ -1,17 +1,15 @@
 """The HTTP routes of the page: what it shows, to whom, and what operators may change."""
 
 import asyncio
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Iterable
 
 import msgspec
 import structlog
 from aiohttp import web
 
-from events.bus import Bus, Unavailable
+from events.bus import Unavailable
 from events.jetstream.permissions import Role
 from events.kube.client import Kube
-from events.telemetry import Meters
 from schemas.wire import UNREADABLE
 from services.edge.http.problem import Problem, not_now
 from services.edge.http.server import HttpHandler, HttpRoute, body_of
@@ -27,6 +25,7 @@ from services.edge.page.visitors import LARGEST, SLOWEST, Visitors, json_respons
 from services.errors import BadInput, Failed
 from services.eventlog.dead_letters import chosen, grouped
 from services.eventlog.redrive import again, check, letters
+from services.runtime.context import Context
 
 log = structlog.get_logger()
 
@@ -34,24 +33,14 @@ log = structlog.get_logger()
 class Site:
     """The page and what it requests."""
 
-    def __init__(  # noqa: PLR0913 - what it meets the world through
-        self,
-        bus: Bus,
-        kube: Kube,
-        visitors: Visitors,
-        roles: Iterable[Role],
-        *,
-        clock: Callable[[], datetime],
-        meters: Meters,
-        jitter: Callable[[], float],
-    ) -> None:
-        self._bus = bus
+    def __init__(self, context: Context, kube: Kube, visitors: Visitors, roles: Iterable[Role]) -> None:
+        self._bus = context.bus
         self._visitors = visitors
         self._roles = tuple(roles)
-        self._clock = clock
-        self._colonies = Colonies(kube, clock)
-        self._follower = Follower(bus, clock=clock, jitter=jitter)
-        self._fleet = Fleet(bus, meters, self._follower.notify)
+        self._clock = context.clock
+        self._colonies = Colonies(kube, context.clock)
+        self._follower = Follower(context)
+        self._fleet = Fleet(context.bus, context.meters, self._follower.notify)
         self._live = Live(self._follower, self._fleet)
         self._files = Files()
 

@@ -1,18 +1,18 @@
 """Evaluates every stored delivery against the Triggers of its tenant, in order of arrival."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Protocol
 
 import structlog
 
 from events.backoff import Backoff
-from events.bus import Bus, Delivery, Message, Unavailable
+from events.bus import Delivery, Message, Unavailable
 from events.cloudevents import Malformed
 from events.errors import TryLater
 from events.meters import TRIGGERS
-from events.telemetry import Meters, hearing
+from events.telemetry import hearing
 from schemas.crds import InvalidResource
 from schemas.requests import ClusterRequest
 from schemas.subjects import Key
@@ -24,6 +24,7 @@ from services.edge.triggers.rules import IntakeRequest, RuleResult
 from services.edge.triggers.trigger import ActiveTrigger
 from services.edge.webhooks.direct import asks, direct, requested
 from services.edge.webhooks.inbox import CONSUMER
+from services.runtime.context import Context
 from services.runtime.token_bucket import Bucket, take, taken
 from services.runtime.worker import Worker
 
@@ -60,23 +61,14 @@ class TriggerSource(Protocol):
 class TriggerLoop:
     """Works off the deliveries: of one tenant one after another, so that no tenant waits for another."""
 
-    def __init__(
-        self,
-        bus: Bus,
-        evaluators: Evaluator,
-        *books: TriggerSource,
-        clock: Callable[[], datetime],
-        meters: Meters,
-        jitter: Callable[[], float],
-    ) -> None:
-        """Of a Trigger that is in several books the first one's is followed."""
-        self._bus = bus
+    def __init__(self, context: Context, evaluators: Evaluator, *books: TriggerSource) -> None:
+        """A Trigger that is in several books is taken from the first."""
         self._evaluators = evaluators
         self._books = books
-        self._wishes = IntakePublisher(bus, clock, meters)
-        self._clock = clock
-        self._meters = meters
-        self._jitter = jitter
+        self._wishes = IntakePublisher(context)
+        self._clock = context.clock
+        self._meters = context.meters
+        self._jitter = context.jitter
         self._buckets: dict[tuple[str, str], Bucket | None] = {}
         self._before: dict[tuple[str, str], Mapping[str, datetime]] = {}
         """By delivery, what each Trigger had asked for when it was first followed here."""
@@ -84,7 +76,7 @@ class TriggerLoop:
         self._ended: dict[tuple[str, str, int], int] = {}
         """How often an evaluator went away over a Trigger and a delivery, which may come again for other reasons."""
         self._worker = Worker(
-            bus, CONSUMER, self._take, jitter=jitter, meters=meters, invalid=(Malformed,),
+            context.bus, CONSUMER, self._take, jitter=context.jitter, meters=context.meters, invalid=(Malformed,),
             lane=lambda delivery: _tenant(delivery.stored.subject), takes=PATIENCE,
         )  # fmt: skip
 

@@ -1,19 +1,20 @@
 """Publishes the requests of a rule, once per delivery."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import aclosing
 from datetime import datetime
 from hashlib import blake2b
 
-from events.bus import Bus, CaughtUp, Message
+from events.bus import CaughtUp, Message
 from events.cloudevents import Malformed, decode, encode, msg_id
-from events.telemetry import Meters, sending
+from events.telemetry import sending
 from schemas.registry import Stream, declared
 from schemas.requests import ClusterRequest, ReleaseRequest
 from schemas.subjects import token
 from services.edge.triggers.cause import SEQUENCE, caused_event
 from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.rules import IntakeRequest, RuleResult
+from services.runtime.context import Context
 
 
 def wish(verdict: RuleResult, intake: IntakeRequest, heard: WebhookDelivery, now: datetime) -> tuple[Message, str]:
@@ -38,10 +39,10 @@ def _subject(intake: IntakeRequest) -> str:
 class IntakePublisher:
     """Says them. Raises Unavailable."""
 
-    def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters) -> None:
-        self._bus = bus
-        self._clock = clock
-        self._meters = meters
+    def __init__(self, context: Context) -> None:
+        self._bus = context.bus
+        self._clock = context.clock
+        self._meters = context.meters
 
     async def publish(self, message: Message, once: str) -> None:
         """Store it, unless it is there."""

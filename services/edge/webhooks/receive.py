@@ -1,7 +1,6 @@
 """Receives a webhook: checks endpoint and form, verifies, stores, and then answers 202."""
 
 import re
-from collections.abc import Callable
 from datetime import datetime
 from email.message import Message as Parameters
 from functools import lru_cache
@@ -10,11 +9,10 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from events.bus import Bus
 from events.cloudevents import CloudEvent
 from events.meters import HOOKS
 from events.streams import HOOK
-from events.telemetry import Meters, extract, working_on
+from events.telemetry import extract, working_on
 from schemas.crds import InvalidResource
 from schemas.subjects import Key
 from services.edge.http.problem import Problem, not_now, wrong
@@ -29,6 +27,7 @@ from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.providers.provider import Provider
 from services.edge.webhooks.request import WebhookRequest
 from services.edge.webhooks.secrets import WebhookEndpoint, WebhookSecrets
+from services.runtime.context import Context
 from services.runtime.token_bucket import Bucket, Rate, take
 
 PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}"
@@ -42,22 +41,13 @@ log = structlog.get_logger()
 class WebhookReceiver:
     """Everything below ``/hooks``."""
 
-    def __init__(  # noqa: PLR0913 - what it meets the world through
-        self,
-        bus: Bus,
-        secrets: WebhookSecrets,
-        rate: Rate,
-        *,
-        evaluators: Evaluator,
-        clock: Callable[[], datetime],
-        meters: Meters,
-    ) -> None:
-        self._bus = bus
+    def __init__(self, context: Context, secrets: WebhookSecrets, rate: Rate, evaluators: Evaluator) -> None:
+        self._bus = context.bus
         self._secrets = secrets
         self._rate = rate
         self._evaluators = evaluators
-        self._clock = clock
-        self._meters = meters
+        self._clock = context.clock
+        self._meters = context.meters
         self._buckets: dict[WebhookEndpoint, Bucket] = {}
 
     def routes(self) -> tuple[HttpRoute, ...]:

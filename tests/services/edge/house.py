@@ -21,6 +21,7 @@ from services.edge.inventory_api import InventoryApi
 from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.receive import WebhookReceiver
 from services.edge.webhooks.secrets import WebhookSecrets
+from services.runtime.context import Context
 from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Instead
 
@@ -98,6 +99,10 @@ class House:
     async def kept(self) -> tuple[Stored, ...]:
         return await self.bus.read("HOOKS", "hook.>")
 
+    @property
+    def context(self) -> Context:
+        return Context(self.bus, self.clock, lambda: 0.5, self.meters)
+
     def counts(self) -> dict[str, int]:
         return dict(self.meters.counts(HOOKS))
 
@@ -107,7 +112,7 @@ async def furnished(stack: AsyncExitStack, bus: Bus, folder: Path, rate: Rate) -
     for provider in PROVIDERS:
         house.endpoint(f"{provider}.acme.ci", SECRET, WHSEC)
     secrets = WebhookSecrets(folder)
-    hooks = WebhookReceiver(bus, secrets, rate, evaluators=house.evaluators, clock=house.clock, meters=house.meters)
+    hooks = WebhookReceiver(house.context, secrets, rate, house.evaluators)
     routes = (*hooks.routes(), *InventoryApi(bus, Callers(secrets)).routes())
     house.url = await stack.enter_async_context(opened("127.0.0.1:0", routes))
     house.session = await stack.enter_async_context(aiohttp.ClientSession())

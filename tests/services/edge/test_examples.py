@@ -96,7 +96,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         await seed(kube)
         house = await furnished(stack, bus, tmp_path, Rate(50.0, 200))
         book = CrdTriggers(kube, Here(), house.clock)
-        triggers = TriggerLoop(bus, Here(), book, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
+        triggers = TriggerLoop(house.context, Here(), book)
         intake = IntakeWorker(bus, kube, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
         tasks = [asyncio.create_task(each.run()) for each in (book, triggers, intake)]
         stack.push_async_callback(ended, tasks)

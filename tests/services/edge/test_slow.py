@@ -71,9 +71,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         one, secrets = House(MemoryBus(), tmp_path), WebhookSecrets(tmp_path)
         one.endpoint("github.acme.ci", SECRET)
         one.endpoint("operator.jo", "token")
-        hooks = WebhookReceiver(
-            one.bus, secrets, Rate(1e6, 10**6), evaluators=Here(), clock=one.clock, meters=one.meters
-        )
+        hooks = WebhookReceiver(one.context, secrets, Rate(1e6, 10**6), Here())
         visitors = Visitors(Callers(secrets), clock=one.clock, is_open=True)
         routes = (*hooks.routes(), *visitors.routes())
         one.url = await stack.enter_async_context(opened("127.0.0.1:0", routes))

@@ -83,9 +83,7 @@ async def open_page(
         page.endpoint("operator.jo", TOKEN)
         page.endpoint("reader.acme.x", "mine")
         visitors = Visitors(Callers(WebhookSecrets(folder)), clock=page.clock, is_open=is_open)
-        site = Site(
-            bus, kube or Colonies(), visitors, SERVICES, clock=page.clock, meters=page.meters, jitter=lambda: 0.0
-        )
+        site = Site(page.context, kube or Colonies(), visitors, SERVICES)
         page.session = await stack.enter_async_context(aiohttp.ClientSession(cookie_jar=page.jar))
         await page.start(site, address)
         try:

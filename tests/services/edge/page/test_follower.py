@@ -7,7 +7,9 @@ import pytest
 
 from events.bus import Message, Unavailable
 from events.memory.bus import MemoryBus
+from events.meters import Meters
 from services.edge.page.follower import LINGER, Follower
+from services.runtime.context import Context
 from tests.services.edge.house import NOW
 
 pytestmark = pytest.mark.looptime
@@ -42,7 +44,7 @@ def bus():
 
 @pytest.fixture
 async def follower(bus):
-    one = Follower(bus, clock=clock, jitter=lambda: 0.5)
+    one = Follower(Context(bus, clock, lambda: 0.5, Meters()))
     running = asyncio.create_task(one.run())
     yield one
     running.cancel()

@@ -12,7 +12,7 @@ from events.telemetry import Meters
 from services.edge.triggers.evaluator_pool import EvaluatorEnded
 from services.edge.triggers.file_source import DAMAGED, LOOK, FileTriggers
 from services.edge.triggers.loop import TriggerLoop
-from tests.services.edge.triggers.test_loop import Book, Here, Works, clock, spec
+from tests.services.edge.triggers.test_loop import Book, Here, Works, spec
 from tests.services.edge.triggers.test_rules import END, START, heard
 
 pytestmark = pytest.mark.looptime
@@ -124,7 +124,7 @@ async def test_a_delivery_is_held_against_files_and_the_management_clusters_and_
     works = Works()
     (tmp_path / "a.yaml").write_text(written("t0", "of-the-file", rules=({**START, "when": "true"},)))
     files = FileTriggers(tmp_path, Here(), works.meters)
-    triggers = TriggerLoop(works.bus, Here(), Book(spec()), files, clock=clock, meters=works.meters, jitter=lambda: 0.5)
+    triggers = TriggerLoop(works.context, Here(), Book(spec()), files)
     await works.deliver("d-1", "end")
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(each.run()) for each in (files, triggers)]

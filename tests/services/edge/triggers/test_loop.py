@@ -19,6 +19,7 @@ from services.edge.triggers.loop import TriggerLoop
 from services.edge.triggers.rules import CompiledTrigger
 from services.edge.triggers.trigger import ActiveTrigger
 from services.edge.webhooks.inbox import CONSUMER
+from services.runtime.context import Context
 from tests.services.edge.here import Here
 from tests.services.edge.triggers.test_rules import COLONY, END, START
 
@@ -67,13 +68,15 @@ class Works:
     def clock(self) -> datetime:
         return clock() + self.jumped
 
+    @property
+    def context(self) -> Context:
+        return Context(self.bus, self.clock, lambda: 0.5, self.meters)
+
     @asynccontextmanager
     async def running(self, book=None):
         self.book = book or Book(*self.specs)
         evaluators = FairShare(self.evaluators, self.clock)
-        triggers = TriggerLoop(
-            self.bus, evaluators, self.book, clock=self.clock, meters=self.meters, jitter=lambda: 0.5
-        )
+        triggers = TriggerLoop(self.context, evaluators, self.book)
         task = asyncio.create_task(triggers.run())
         try:
             yield
@@ -163,7 +166,7 @@ async def test_a_request_that_is_worked_off_after_its_release_is_late():
     again.bus = works.bus
     found = await anext(aiter(again.bus.consume(CONSUMER.__class__("other", "HOOKS", ("hook.>",)))))
     assert found.stored.sequence == first.sequence
-    triggers = TriggerLoop(again.bus, Here(), Book(spec()), clock=clock, meters=again.meters, jitter=lambda: 0.5)
+    triggers = TriggerLoop(again.context, Here(), Book(spec()))
     await triggers._take(found)
     assert again.outcomes() == {"late": 1}
     assert await works.wishes() == ["colony.release.acme.job-1"]
@@ -190,7 +193,8 @@ async def test_what_was_asked_for_before_a_crash_is_within_the_limit_when_it_com
         await works.deliver("s1", "start")
         await works.worked_off()
     found = await anext(aiter(works.bus.consume(CONSUMER.__class__("other", "HOOKS", ("hook.>",)))))
-    triggers = TriggerLoop(works.bus, Here(), Book(*works.specs), clock=clock, meters=again.meters, jitter=lambda: 0.5)
+    again.bus = works.bus
+    triggers = TriggerLoop(again.context, Here(), Book(*works.specs))
     await triggers._take(found)
     assert again.outcomes() == {"asked": 1}
     assert await works.wishes() == ["cluster.requested.acme"]
