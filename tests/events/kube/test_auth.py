@@ -4,7 +4,9 @@ import asyncio
 import base64
 import datetime as dt
 import ssl
+import subprocess
 import sys
+import textwrap
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -15,11 +17,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from kubernetes_asyncio.config import incluster_config
 
 from events.errors import Denied, TryLater
+from events.kube import auth
 from events.kube.auth import TRUSTED, transport, transport_of
 from events.kube.client import Kube
-from events.kube.config_loader import borrow
+from events.kube.kubeconfig import chosen, unfolded
 
 NOW = dt.datetime.now(dt.UTC)
 
@@ -125,7 +129,6 @@ async def test_a_client_certificate_is_shown_and_leaves_no_file(secure, authorit
     user = {"client-certificate-data": b64(cert), "client-key-data": b64(key)}
     document = config(secure, user, **{"certificate-authority-data": b64(authority.pem)})
     assert (await ask(await transport(written(document))))["cn"] == "alate"
-    assert borrow()[0].kube_config._temp_files == {}
 
 
 async def test_files_are_named_relative_to_the_kubeconfig(secure, written):
@@ -189,8 +192,8 @@ async def test_a_pod_uses_its_service_account_and_its_rotated_token(secure, tmp_
     for key, value in {"HOST": host, "PORT": port}.items():
         monkeypatch.setenv(f"KUBERNETES_SERVICE_{key}", value)
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    monkeypatch.setattr(borrow()[0].incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
-    monkeypatch.setattr(borrow()[0].incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
     clock = [NOW]
     kube = Kube(await transport(None, clock=lambda: clock[0]), random=lambda: 0.0)
     assert (await kube.read("/version"))["token"] == "Bearer sa1"  # noqa: S105 - not one
@@ -238,3 +241,40 @@ async def test_many_clusters_opened_leave_no_descriptor_behind(secure, authority
 
 def open_descriptors():
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize(
+    ("user", "cluster"),
+    [
+        ({}, {}),
+        ({"token": "t1"}, {"tls-server-name": "k.example"}),
+        ({"client-certificate-data": "crt", "client-key-data": "key"}, {"insecure-skip-tls-verify": True}),
+        ({"token": "t1"}, {"proxy-url": "http://127.0.0.1:3128"}),
+    ],
+)
+async def test_inline_credentials_are_read_as_kubernetes_asyncio_reads_them(authority, tmp_path, user, cluster):
+    held = dict(zip(("crt", "key"), map(b64, authority.pair("alate")), strict=True))
+    user = {key: held.get(value, value) for key, value in user.items()}
+    document = config("https://127.0.0.1:1/k/", user, **{"certificate-authority-data": b64(authority.pem)} | cluster)
+    files = unfolded(chosen(document, "the test's"), tmp_path)
+    ours, (theirs, _) = auth._inline(files), await auth._login(files)
+    for name in ("host", "verify_ssl", "ssl_ca_cert", "cert_file", "key_file", "tls_server_name", "proxy"):
+        assert getattr(ours, name) == getattr(theirs, name)
+    assert ours.api_key.get("BearerToken") == theirs.api_key.get("BearerToken")
+
+
+def test_inline_credentials_load_no_kubernetes_asyncio():
+    code = """
+        import asyncio, sys
+        from events.kube.auth import transport_of
+        text = '''
+        current-context: c
+        contexts: [{name: c, context: {cluster: k, user: u}}]
+        clusters: [{name: k, cluster: {server: "http://127.0.0.1:1/clusters/x"}}]
+        users: [{name: u, user: {token: t}}]
+        '''
+        access = asyncio.run(transport_of(text)).credentials
+        print(access._access.server, access._access.token, "kubernetes_asyncio" in sys.modules)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["http://127.0.0.1:1/clusters/x", "Bearer", "t", "False"]
