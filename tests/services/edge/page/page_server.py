@@ -55,10 +55,10 @@ class Page(House):
         headers, _ = encode(CloudEvent(id=name, source="/test", type="dev.alate.test", time=self.now))
         return await self.bus.publish(Message(subject, data, headers))
 
-    async def publish_state(self, state: msgspec.Struct) -> int:
-        """Publish a state or a snapshot as its owner does."""
+    async def publish_state(self, state: msgspec.Struct, name: str = "train-gpu") -> int:
+        """Publish a state or a snapshot of a cluster as its owner does."""
         self.count += 1
-        return await self.publish(subject(state), msgspec.json.encode(state), f"state-{self.count}")
+        return await self.publish(subject(state, name=name), msgspec.json.encode(state), f"state-{self.count}")
 
     async def dead_letter(self, subject: str = "cluster.requested", reason: str = "no such thing") -> int:
         """Publish a dead letter of the gateway."""

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from events.bus import Consumer
@@ -16,25 +17,44 @@ from schemas.placement import Attempt, Placement
 from services.edge.page.summary import subject_groups
 from tests.services.edge.page.colonies import Colonies, colony
 from tests.services.edge.page.page_server import TOKEN, open_page
+from tests.services.edge.page.page_server import Page as PageServer
 from tests.services.edge.page.states import LOT, addon_state, seen, state, wish
 
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),  # the browser's connection lives in one loop
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM.exists(), reason=f"no {CHROMIUM}: apt-get install chromium"),
 ]
 PHONE = {"width": 390, "height": 844}
 
 
-@pytest.fixture
+fixture = pytest_asyncio.fixture(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def browser() -> AsyncIterator[Browser]:
+    """One for all tests; each has windows of its own, which share nothing."""
     async with async_playwright() as play:
         one = await play.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         yield one
         await one.close()
 
 
-@pytest.fixture
+@fixture
+async def page(bus, tmp_path) -> AsyncIterator[PageServer]:
+    async with open_page(bus, tmp_path) as one:
+        yield one
+
+
+@fixture
+async def closed(bus, tmp_path) -> AsyncIterator[PageServer]:
+    """A page that nobody may view without a token."""
+    async with open_page(bus, tmp_path, is_open=False) as one:
+        yield one
+
+
+@fixture
 async def window(browser, page) -> AsyncIterator[Page]:
     """The page in a window; nothing in it may go wrong."""
     wrong: list[str] = []
@@ -146,25 +166,32 @@ async def test_the_fleet_follows_every_change(page, window):
     await expect(rows(window, "clusters")).to_have_count(0)
 
 
-@pytest.mark.parametrize(
-    ("news", "shown", "message"),
-    [
-        (state(teardown.Draining, blocked="Job x still has 2 pods"), "■ draining", "2 pods"),
-        (state(teardown.Stuck, message="a volume is left"), "▲ stuck", "a volume is left"),
-        (seen(known=False), "▲ unreachable", "its API server cannot be reached"),
-        (addon_state(addon.Degraded), "▲ degraded", "driver: no such class"),
-    ],
-    ids=["draining", "stuck", "unreachable", "degraded"],
-)
-async def test_a_cluster_that_ends_or_cannot_be_used_as_asked_is_not_green(page, window, *, news, shown, message):
-    await page.publish_state(state(cluster.Ready))
-    await expect(rows(window, "clusters")).to_contain_text(["◆ ready"])
-    await page.publish_state(news)
-    for _ in range(2):
-        await expect(rows(window, "clusters")).to_contain_text([shown])
-        await expect(rows(window, "clusters")).to_contain_text([message])
-        await expect(rows(window, "clusters").locator(".badge.good")).to_have_count(0)
-        await window.reload()
+NOT_GREEN = {
+    "ends": (state(teardown.Draining, wish(colony="ends"), blocked="Job x still has 2 pods"), "■ draining", "2 pods"),
+    "hangs": (state(teardown.Stuck, wish(colony="hangs"), message="a volume is left"), "▲ stuck", "a volume is left"),
+    "away": (seen(cluster="away-gpu", known=False), "▲ unreachable", "its API server cannot be reached"),
+    "bare": (addon_state(addon.Degraded, cluster="bare-gpu"), "▲ degraded", "driver: no such class"),
+}
+"""By Colony, what is told of its ready cluster, and what its row shows."""
+
+
+async def test_a_cluster_that_ends_or_cannot_be_used_as_asked_is_not_green(page, window):
+    for colony in ("good", *NOT_GREEN):
+        await page.publish_state(state(cluster.Ready, wish(colony=colony)))
+    await expect(rows(window, "clusters").locator(".badge.good")).to_have_count(5)
+    for colony, (news, _, _) in NOT_GREEN.items():
+        await page.publish_state(news, f"{colony}-gpu")
+    await assert_not_green(window)
+    await window.reload()
+    await assert_not_green(window)
+
+
+async def assert_not_green(window: Page) -> None:
+    for colony, (_, shown, message) in NOT_GREEN.items():
+        row = rows(window, "clusters").filter(has_text=f"{colony}/gpu")
+        await expect(row).to_contain_text(shown)
+        await expect(row).to_contain_text(message)
+    await expect(rows(window, "clusters").locator(".badge.good")).to_have_count(1)
 
 
 async def test_a_row_shows_use_age_expiry_and_cost(page, window):
@@ -232,16 +259,16 @@ async def test_the_fleet_is_sorted_and_filtered(page, window):
     await expect(window.locator("#sum-clusters")).to_have_text("1 of 4")
 
 
-@pytest.mark.parametrize("tab", ["Fleet", "Cluster", "Flow", "Dead letters"])
-async def test_nothing_overflows_a_phone(page, window, tab):
+async def test_nothing_overflows_a_phone(page, window):
     await page.publish_state(state(cluster.Ready, wish(colony="a-rather-long-name-of-a-colony-that-does-not-end")))
     await page.publish_state(state(cluster.Stalled, message="a rather long sentence " * 9))
     await window.set_viewport_size(PHONE)
     await expect(rows(window, "clusters")).to_have_count(2)
     await rows(window, "clusters").first.click()
-    await go(window, tab)
     widest = "Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)"
-    assert await window.evaluate(widest) <= PHONE["width"]
+    for tab in ("Fleet", "Cluster", "Flow", "Dead letters"):
+        await go(window, tab)
+        assert await window.evaluate(widest) <= PHONE["width"], tab
 
 
 async def test_ten_thousand_clusters_and_their_changes_take_few_elements(page, window):
@@ -275,7 +302,7 @@ def kube():
     return Colonies(colony())
 
 
-@pytest.fixture
+@fixture
 async def managed(bus, tmp_path, kube) -> AsyncIterator[object]:
     """A page beside a Kubernetes API that has the Colony of the cluster."""
     async with open_page(bus, tmp_path, kube=kube) as one:
