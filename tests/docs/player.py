@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.docs.blocks import ROOT, Step, blocks
 from tests.docs.forms import fits, shorter
-from tests.story.conftest import ALATE, ENV, STARTED
+from tests.story.conftest import ALATE, ENV, HURRIES, STARTED
 
 WRITE = "ALATE_DOCS_WRITE" in os.environ
 """Put what is printed into the pages where it differs from what they show."""
@@ -22,7 +22,8 @@ LINKED = ("deploy", "services")
 """What the pages name of the repository."""
 SOMEBODY = "/home/you/alate"
 """The folder that pages show."""
-HURRIES = {"ALATE_SANDBOX_SPEED": "0.3"}
+SHORTER = {"idleAfter: 20s": "idleAfter: 7s", 'run-seconds: "15"': 'run-seconds: "4"'}
+"""What the tutorial's files wait for, and for how long a test does."""
 OWN = re.compile(r"\$ (?P<settings>(?:\w+=\S+ )+)alate up$", re.MULTILINE)
 """A page that starts a stack with settings gets one of its own."""
 IS_UP = "alate is up in"
@@ -90,7 +91,7 @@ def _play(page: Path, folder: Path, up: Path) -> list[str]:
     shell, wrong = Shell(page.stem, folder), []
     for block in blocks(page):
         if block.file:
-            (folder / block.file).write_text(block.text)
+            (folder / block.file).write_text(hurried(block.text))
         for step in block.steps() if block.language == "console" and not block.unrun else ():
             code, lines = (0, up.read_text().splitlines()) if step.command.endswith(UP) else shell.run(step.command)
             refused = any(line.startswith("alate: ") for line in step.output)
@@ -99,6 +100,13 @@ def _play(page: Path, folder: Path, up: Path) -> list[str]:
                 if WRITE:
                     _write(page, step, shorter(step.command, [each.replace(str(folder), SOMEBODY) for each in lines]))
     return wrong
+
+
+def hurried(text: str) -> str:
+    """A file of a page, in which what is waited for takes less long."""
+    for written, instead in SHORTER.items():
+        text = text.replace(written, instead)
+    return text
 
 
 def _told(page: Path, step: Step, code: int, lines: list[str]) -> str:

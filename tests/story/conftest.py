@@ -19,6 +19,8 @@ asyncio.set_event_loop(None)
 
 ALATE = Path(sys.executable).with_name("alate")
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("ALATE_") and name != "KUBECONFIG"}
+HURRIES = {"ALATE_SANDBOX_SPEED": "0.3"}
+"""For a sandbox that hurries."""
 STARTED = 90.0
 """Seconds in which a stack must be up, on a busy machine too."""
 
@@ -119,10 +121,10 @@ def up(tmp_path: Path):
     return lambda **settings: running(tmp_path, **settings)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """One that several tests share, each with clusters of its own."""
-    with running(tmp_path_factory.mktemp("stack")) as shared:
+    """One that all stories share which leave the others' clusters, endpoints and dead letters alone."""
+    with running(tmp_path_factory.mktemp("stack"), **HURRIES) as shared:
         yield shared
 
 

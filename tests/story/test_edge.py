@@ -3,16 +3,12 @@
 import asyncio
 import json
 from pathlib import Path
-from random import random
 
 import aiohttp
 import pytest
-import yaml
 
 from events.jetstream.bus import connect
 from events.jetstream.credentials import NkeyCredentials
-from events.kube.auth import transport
-from events.kube.client import Kube
 from events.kube.resources import TRIGGERS
 from tests.services.edge.house import RUN, SECRET, github
 
@@ -44,23 +40,6 @@ def secrets_told(logs) -> list[str]:
     return [log.name for log in logs.iterdir() if SECRET in log.read_text()]
 
 
-async def test_a_workflow_run_asks_for_a_cluster_has_it_and_lets_it_go(stack):
-    (stack.folder / "hooks" / "github.default.ci").write_text(SECRET)
-    kube = Kube(await transport(str(stack.kubeconfig)), random=random)
-    (trigger,) = yaml.safe_load_all(TRIGGER.read_text())
-    trigger["metadata"]["namespace"] = "default"
-    try:
-        await kube.apply(TRIGGERS, trigger, manager="kubectl")
-        await until(lambda: accepted(kube))
-    finally:
-        await kube.close()
-
-    assert await sent(stack, RUN, "d-1") == 202
-    await until(lambda: phase(stack, "Ready"))
-    assert await sent(stack, RUN | {"action": "completed"}, "d-2") == 202
-    await until(lambda: gone(stack))
-
-
 async def sent(stack, run, delivery) -> int:
     body = json.dumps(run).encode()
     async with aiohttp.ClientSession() as session:
@@ -71,11 +50,6 @@ async def sent(stack, run, delivery) -> int:
 async def accepted(kube) -> bool:
     status = (await kube.get(TRIGGERS, "github-workflow", "default")).get("status", {})
     return [each["status"] for each in status.get("conditions", ())] == ["True"]
-
-
-async def phase(stack, wanted) -> bool:
-    found = await stack.alate("get", "colony", "ci-4711-1", "-o", "json")
-    return found.code == 0 and found.json["items"][0].get("status", {}).get("phase") == wanted
 
 
 async def gone(stack) -> bool:

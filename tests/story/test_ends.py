@@ -133,7 +133,7 @@ async def test_force_ends_at_once_what_drains_already(stack):
 
 
 async def test_a_deployment_keeps_no_cluster_whose_time_is_over(stack):
-    inside = await asked(stack, colony("timed", work=serve(2), timeToLive="20s", warnBefore="1s"))
+    inside = await asked(stack, colony("timed", work=serve(2), timeToLive="8s", warnBefore="1s"))
     async with asyncio.timeout(SOON):
         while "gone" not in await steps(stack, "timed"):  # noqa: ASYNC110 - in another process
             await asyncio.sleep(0.2)

@@ -26,7 +26,7 @@ from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, SECRET, bearer, github
 from tests.services.edge.page.colonies import Colonies
-from tests.services.edge.page.page_server import JO, TOKEN, Page
+from tests.services.edge.page.page_server import JO, TOKEN, Page, ended
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 NAMES = {"provider": "github", "tenant": "acme", "name": "ci", "which": "all"}
@@ -85,6 +85,8 @@ async def edge(tmp_path: Path) -> AsyncIterator[Page]:
         page.routes = (*hooks.routes(), *InventoryApi(bus, callers).routes(), *site.routes())
         page.url = await stack.enter_async_context(opened("127.0.0.1:0", page.routes))
         page.session = await stack.enter_async_context(aiohttp.ClientSession())
+        following = asyncio.ensure_future(site.run())  # else its graph waits two seconds for what is kept
+        stack.push_async_callback(ended, following)
         consuming = bus.consume(Consumer("gateway-intake", "INTAKE", ("cluster.requested",)))
         waiting = asyncio.ensure_future(anext(consuming))
         await asyncio.sleep(0)

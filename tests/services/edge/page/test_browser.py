@@ -176,19 +176,19 @@ NOT_GREEN = {
 
 
 async def test_a_cluster_that_ends_or_cannot_be_used_as_asked_is_not_green(page, window):
-    for colony in ("good", *NOT_GREEN):
-        await page.publish_state(state(cluster.Ready, wish(colony=colony)))
+    for name in ("good", *NOT_GREEN):
+        await page.publish_state(state(cluster.Ready, wish(colony=name)))
     await expect(rows(window, "clusters").locator(".badge.good")).to_have_count(5)
-    for colony, (news, _, _) in NOT_GREEN.items():
-        await page.publish_state(news, f"{colony}-gpu")
+    for name, (news, _, _) in NOT_GREEN.items():
+        await page.publish_state(news, f"{name}-gpu")
     await assert_not_green(window)
     await window.reload()
     await assert_not_green(window)
 
 
 async def assert_not_green(window: Page) -> None:
-    for colony, (_, shown, message) in NOT_GREEN.items():
-        row = rows(window, "clusters").filter(has_text=f"{colony}/gpu")
+    for name, (_, shown, message) in NOT_GREEN.items():
+        row = rows(window, "clusters").filter(has_text=f"{name}/gpu")
         await expect(row).to_contain_text(shown)
         await expect(row).to_contain_text(message)
     await expect(rows(window, "clusters").locator(".badge.good")).to_have_count(1)
