@@ -84,6 +84,8 @@ def operator(key: Path | None) -> "NkeyCredentials":
 
 def of_environment() -> "NkeyCredentials":
     """The credentials for a NATS server of others: ``ALATE_NATS_NKEY`` and the like. Raises BadInput."""
+    if not any(name.upper().startswith("ALATE_NATS_") for name in os.environ):
+        return operator(None)
     from services.process.settings import BadSetting, load
 
     try:

@@ -4,30 +4,23 @@ import os
 import sys
 from pathlib import Path
 
-from events.bus import Unavailable
-from events.errors import Denied, Fault
-from events.jetstream.server import ServerNotStarted
-from schemas.crds import InvalidResource
-from services.cli.wait import TimedOut
-from services.errors import BadInput, Failed
-from services.local.folder import Absent, Taken
-from services.local.probe import Busy
-from services.local.program import NotStarted
+from events.errors import Denied
 
 FAILED, BAD_INPUT, TIMED_OUT = 1, 2, 3
-CODES: tuple[tuple[type[Exception], int], ...] = (
-    (BadInput, BAD_INPUT),
-    (TimedOut, TIMED_OUT),
-    (InvalidResource, BAD_INPUT),
-    (Taken, BAD_INPUT),
-    (Absent, BAD_INPUT),
-    (Busy, BAD_INPUT),
-    (Failed, FAILED),
-    (Fault, FAILED),
-    (Unavailable, FAILED),
-    (NotStarted, FAILED),
-    (ServerNotStarted, FAILED),
-)
+CODES = {
+    "services.errors.BadInput": BAD_INPUT,
+    "services.cli.wait.TimedOut": TIMED_OUT,
+    "schemas.crds.model.InvalidResource": BAD_INPUT,
+    "services.local.folder.Taken": BAD_INPUT,
+    "services.local.folder.Absent": BAD_INPUT,
+    "services.local.probe.Busy": BAD_INPUT,
+    "services.errors.Failed": FAILED,
+    "events.errors.Fault": FAILED,
+    "events.bus.Unavailable": FAILED,
+    "services.local.program.NotStarted": FAILED,
+    "events.jetstream.server.ServerNotStarted": FAILED,
+}
+"""Exit codes by the class of an error, named so that an error loads no more than what raised it."""
 REASONS = ("BadKubeconfig", "BadCredentials", "Invalid", "BadRequest")
 """Reasons for a refusal that are the fault of what a person wrote."""
 
@@ -45,9 +38,9 @@ def described(error: BaseException) -> tuple[str, int]:
     error = _first(error)
     if isinstance(error, Denied) and error.reason in REASONS:
         return _line(error), BAD_INPUT
-    for kind, code in CODES:
-        if isinstance(error, kind):
-            return _line(error), code
+    codes = (CODES[name] for kind in type(error).__mro__ if (name := f"{kind.__module__}.{kind.__qualname__}") in CODES)
+    if (code := next(codes, None)) is not None:
+        return _line(error), code
     return f"this is a bug of alate, at {_place(error)}: {type(error).__name__}: {_line(error)}", FAILED
 
 

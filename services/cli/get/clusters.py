@@ -1,10 +1,9 @@
 """`alate get clusters` shows each cluster as its Colony's status does, with its cost up to now."""
-# ruff: noqa: PLC0415 - imports: other kinds than clusters are shown without what a Colony's status needs
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -16,10 +15,9 @@ from schemas.registry import declared
 from schemas.subjects import names_of
 from schemas.teardown import Gone
 from services.colony.accounting import so_far
+from services.gateway.status.facts import Facts, phase
+from services.gateway.status.message import message, skipped_steps
 from services.queries.item import Item
-
-if TYPE_CHECKING:
-    from services.gateway.status.facts import Facts
 
 DOMAIN = "domain"
 """The field that tells what an item is of until all that is said of a cluster is one item."""
@@ -72,9 +70,6 @@ RELEASED = declared(cluster.Released).event
 def _whole(item: Item, said: Sequence[Item]) -> Item:
     """One that this release cannot read is shown as it was said."""
     found = {key: value for key, value in item.items() if key != DOMAIN}
-    from services.gateway.status.facts import phase
-    from services.gateway.status.message import message, skipped_steps
-
     facts = _facts(_read(item), [_read(each) for each in said])
     if facts is None or facts.cluster is None:
         return found
@@ -83,12 +78,10 @@ def _whole(item: Item, said: Sequence[Item]) -> Item:
     return found | {"costUsd": cost, "phase": phase(facts), "message": message(facts), "left": left}
 
 
-def _facts(state: object, said: Sequence[object]) -> "Facts | None":
+def _facts(state: object, said: Sequence[object]) -> Facts | None:
     """What is known of it, as its Colony's status is made of it; but for the words of its back end."""
     if not isinstance(state, cluster.ClusterState):
         return None
-    from services.gateway.status.facts import Facts
-
     own = [each for each in said if isinstance(each, State | ClusterSeen) and each.uid == state.uid]
     return Facts(
         state.wish,

@@ -4,7 +4,15 @@ from datetime import datetime, timedelta
 
 from schemas.addon import AddonState, Applying, Degraded, Withdrawn
 from schemas.cluster import ClusterState, Placed, Placing, kubeconfig_of
-from schemas.crds import AddonStatus, AttemptStatus, ClusterStatus, OfferStatus, SkippedStatus, TeardownStatus
+from schemas.crds import (
+    AddonStatus,
+    AttemptStatus,
+    ClusterStatus,
+    OfferStatus,
+    PoolStatus,
+    SkippedStatus,
+    TeardownStatus,
+)
 from schemas.placement import Attempt
 from schemas.registry import declared
 from schemas.teardown import Cleaning, Draining, Ending, Gone, TeardownState, Warned
@@ -35,7 +43,7 @@ def cluster_status(facts: Facts, shown: PreviousConditions) -> ClusterStatus:
         nodes_wanted=need.nodes,
         accelerators_ready=accelerators,
         accelerators_wanted=need.accelerators,
-        pools=pools(facts),
+        pools=[PoolStatus(**each._asdict()) for each in pools(facts)],
         kubeconfig_secret=kubeconfig,
         endpoint=endpoint(facts, founded) or None if founded else None,
         kubernetes_version=founded.wish.need.kubernetes_version if founded and kubeconfig else None,

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from events.kube.port import Object
 from schemas.cluster import Placed, Ready
-from schemas.crds import ClusterStatus, ColonyStatus
+from schemas.crds import ClusterStatus, ColonyStatus, GpuStatus
 from schemas.inventory import ClusterSeen
 from schemas.registry import declared
 from services.colony.accounting import so_far
@@ -20,7 +20,6 @@ from services.gateway.status.facts import (
     current_inventory,
     phase,
 )
-from services.gateway.status.pools import gpu_inventory
 from services.gateway.status.previous import PreviousConditions
 
 NO_KUBECONFIG = KubeconfigStatus()
@@ -132,3 +131,18 @@ def _inventories(facts: tuple[Facts, ...]) -> Iterator[ClusterSeen]:
 
 def _dumped(status: ColonyStatus) -> Object:
     return status.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def gpu_inventory(clusters: Iterable[ClusterSeen]) -> list[GpuStatus]:
+    """Accelerators of all clusters by model; shares of one as fractions."""
+    found: dict[str, GpuStatus] = {}
+    for seen in clusters:
+        for model, amount in seen.models.items():
+            before = found.get(model) or GpuStatus(model=model, total=0.0, allocated=0.0, nodes=0)
+            found[model] = GpuStatus(
+                model=model,
+                total=before.total + amount.allocatable / 1000,
+                allocated=before.allocated + amount.allocated / 1000,
+                nodes=before.nodes + amount.nodes,
+            )
+    return [found[model] for model in sorted(found)]

@@ -1,10 +1,10 @@
 """What each pool of a cluster has and lacks, as far as its nodes bear the label of their pool."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from schemas.accelerators import serves
 from schemas.cluster import Placed
-from schemas.crds import GpuStatus, PoolStatus
 from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement
 from services.clouds.node_config import POOL
@@ -12,11 +12,21 @@ from services.colony.accounting import by_pool, counted_for, unknown_pools, usab
 from services.gateway.status.facts import Facts, current_inventory, wanted
 
 
-def pools(facts: Facts) -> list[PoolStatus]:
-    """The status of each pool, in the order of the Colony."""
+class PoolCount(NamedTuple):
+    """The nodes and accelerators of a pool; None: nothing was counted."""
+
+    name: str
+    nodes_ready: int | None
+    nodes_wanted: int
+    accelerators_ready: int | None
+    accelerators_wanted: int
+
+
+def pools(facts: Facts) -> list[PoolCount]:
+    """What each pool has, in the order of the Colony."""
     there = _counted_pools(facts)
     return [
-        PoolStatus(
+        PoolCount(
             name=name,
             nodes_ready=there[name].nodes if name in there else None,
             nodes_wanted=nodes,
@@ -56,7 +66,7 @@ def short_pools(facts: Facts) -> str:
     return "".join(f"; pool {pool.name} has {what}" for pool in shown if len(shown) > 1 and (what := _shortage(pool)))
 
 
-def _shortage(pool: PoolStatus) -> str:
+def _shortage(pool: PoolCount) -> str:
     if pool.nodes_ready is not None and pool.nodes_ready < pool.nodes_wanted:
         return f"{pool.nodes_ready} of {pool.nodes_wanted} nodes"
     if pool.accelerators_ready is not None and pool.accelerators_ready < pool.accelerators_wanted:
@@ -82,18 +92,3 @@ def _wanted(facts: Facts) -> Iterator[tuple[str, int, int, str]]:
             (pool.name, 0 if shall.hibernate else pool.nodes, pool.accelerators_per_node, pool.accelerator)
             for pool in shall.pools
         )
-
-
-def gpu_inventory(clusters: Iterable[ClusterSeen]) -> list[GpuStatus]:
-    """Accelerators of all clusters by model; shares of one as fractions."""
-    found: dict[str, GpuStatus] = {}
-    for seen in clusters:
-        for model, amount in seen.models.items():
-            before = found.get(model) or GpuStatus(model=model, total=0.0, allocated=0.0, nodes=0)
-            found[model] = GpuStatus(
-                model=model,
-                total=before.total + amount.allocatable / 1000,
-                allocated=before.allocated + amount.allocated / 1000,
-                nodes=before.nodes + amount.nodes,
-            )
-    return [found[model] for model in sorted(found)]

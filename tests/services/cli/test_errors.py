@@ -1,13 +1,14 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
 from events.bus import Unavailable
 from events.errors import Denied, NotFound, TryLater
 from schemas.crds import InvalidResource
-from services.cli.errors import described
+from services.cli.errors import CODES, described
 from services.errors import BadInput, Failed
 
 
@@ -27,6 +28,12 @@ from services.errors import BadInput, Failed
 )
 def test_every_known_error_is_its_sentence_and_its_exit_code(error, code):
     assert described(error) == ("x", code)
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_every_error_with_an_exit_code_exists(name):
+    module, _, kind = name.rpartition(".")
+    assert issubclass(getattr(import_module(module), kind), Exception)
 
 
 def test_of_errors_that_came_together_the_first_is_told():

@@ -10,10 +10,11 @@ import pytest
 from schemas import addon, cluster, teardown
 from schemas.cluster import UnmetDemand
 from schemas.infra import InfraSeen
+from schemas.inventory import ClusterSeen, ModelAmount
 from schemas.placement import Attempt
 from schemas.wish import Need
 from services.gateway.kubeconfig.secret import WRITTEN, name_taken
-from services.gateway.status.colony import invalid, status
+from services.gateway.status.colony import gpu_inventory, invalid, status
 from services.gateway.status.facts import Facts, KubeconfigStatus
 from tests import samples
 from tests.services.gateway.known import (
@@ -497,3 +498,22 @@ def test_what_waits_for_the_market_says_why_and_until_when():
     computed = shown(Facts(WISH, cluster=is_(cluster.Waiting, reason="NoOfferFits")))
     assert computed["message"] == "a: too dear; the market is asked again at 12:00:00Z"
     assert conditions(computed)["Ready"][1] == "NoOfferFits"
+
+
+def seen_cluster(name, **models):
+    amounts = {
+        model: ModelAmount(allocatable=1000 * t, allocated=1000 * a, nodes=n) for model, (t, a, n) in models.items()
+    }
+    return ClusterSeen(cluster=name, uid="u", models=amounts)
+
+
+def test_accelerators_of_all_clusters_are_added_up_by_model():
+    shown = gpu_inventory([seen_cluster("a", H100=(16, 3, 2)), seen_cluster("b", H100=(8, 8, 1), L4=(4, 0, 4))])
+    assert [(each.model, each.total, each.allocated, each.nodes) for each in shown] == [
+        ("H100", 24, 11, 3),
+        ("L4", 4, 0, 4),
+    ]
+
+
+def test_a_colony_without_clusters_has_none():
+    assert gpu_inventory([]) == []

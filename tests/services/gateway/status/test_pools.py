@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from schemas import cluster
-from schemas.inventory import ClusterSeen, ModelAmount, PoolSeen
+from schemas.inventory import PoolSeen
 from schemas.wish import Need
 from services.gateway.status.cluster import cluster_status
 from services.gateway.status.conditions import cluster_conditions
 from services.gateway.status.facts import Facts
-from services.gateway.status.pools import gpu_inventory, pools, short_pools
+from services.gateway.status.pools import pools, short_pools
 from services.gateway.status.previous import PreviousConditions
 from tests.services.gateway.known import ATTEMPT, LOT, NEED, PLACEMENT, SEEN, WHOLE, WISH, is_
 
@@ -27,8 +27,7 @@ def rising(nodes, accelerators, **counted):
 
 
 def shown(facts):
-    every = [each.model_dump(by_alias=True, exclude_none=True) for each in pools(facts)]
-    return [(each["name"], each.get("nodesReady"), each.get("acceleratorsReady")) for each in every]
+    return [(each.name, each.nodes_ready, each.accelerators_ready) for each in pools(facts)]
 
 
 def test_each_pool_tells_what_is_ready_of_it():
@@ -96,22 +95,3 @@ def test_nodes_of_a_lent_cluster_that_bear_another_pools_label_are_told_of():
         "name the pool gpu or label the nodes alate.dev/pool=workers"
     )
     assert "belong" not in told_of(risen(lent=True, of=("workers",), H100=16))[0].message
-
-
-def seen_cluster(name, **models):
-    amounts = {
-        model: ModelAmount(allocatable=1000 * t, allocated=1000 * a, nodes=n) for model, (t, a, n) in models.items()
-    }
-    return ClusterSeen(cluster=name, uid="u", models=amounts)
-
-
-def test_accelerators_of_all_clusters_are_added_up_by_model():
-    shown = gpu_inventory([seen_cluster("a", H100=(16, 3, 2)), seen_cluster("b", H100=(8, 8, 1), L4=(4, 0, 4))])
-    assert [(each.model, each.total, each.allocated, each.nodes) for each in shown] == [
-        ("H100", 24, 11, 3),
-        ("L4", 4, 0, 4),
-    ]
-
-
-def test_a_colony_without_clusters_has_none():
-    assert gpu_inventory([]) == []
