@@ -73,7 +73,7 @@ def _sent(template: str) -> MetricLabels:
 
 def _type(template: str) -> str:
     """The CloudEvents type of what is declared on a subject; empty for others' events."""
-    return next((each.type for each in declarations() if template in (each.subject, *each.aliases)), "")
+    return next((each.type for each in declarations() if template in each.subjects), "")
 
 
 def _transition(turn: str) -> MetricLabels:

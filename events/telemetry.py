@@ -262,7 +262,7 @@ def _template(prefix: str, dots: int) -> str:
     if first in LOGS:
         return LOGS[first]
     for declaration in declarations():
-        for template in (declaration.subject, *declaration.aliases):
+        for template in declaration.subjects:
             if template.count(".") == dots and f"{template}.".startswith(f"{prefix}."):
                 return template
     return OTHER

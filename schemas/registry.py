@@ -26,18 +26,21 @@ class Stream(StrEnum):
 
 @dataclass(frozen=True)
 class Declaration:
-    """One message: its type, its subject, its only publisher, and its struct."""
+    """One message: its type, its subjects, its only publisher, and its struct."""
 
     type: str
     """CloudEvents type, e.g. ``dev.alate.cluster.ready``."""
-    subject: str
-    """Template, e.g. ``cluster.ready.{tenant}.{cluster}``."""
+    subjects: tuple[str, ...]
+    """Templates, e.g. ``cluster.ready.{tenant}.{name}``; more than one only at intake."""
     stream: Stream
     owner: str
     """The only service that publishes it; ``anyone`` for intake."""
     struct: StructType
-    aliases: tuple[str, ...] = ()
-    """Further subjects of the same message."""
+
+    @property
+    def subject(self) -> str:
+        """The template of its first subject."""
+        return self.subjects[0]
 
     @property
     def doc(self) -> str:
@@ -86,7 +89,7 @@ def _declares(subject: str, stream: Stream, owner: str) -> Callable[[S], S]:
     fixed = ".".join(part for part in subject.split(".") if not part.startswith("{"))
 
     def register(struct: S) -> S:
-        _declare(Declaration(PREFIX + fixed, subject, stream, owner, struct))
+        _declare(Declaration(PREFIX + fixed, (subject,), stream, owner, struct))
         return struct
 
     return register
@@ -106,7 +109,7 @@ def intake(name: str, *subjects: str) -> Callable[[S], S]:
     """Declare what anyone who may ask can publish, on any of the subjects."""
 
     def register(struct: S) -> S:
-        _declare(Declaration(PREFIX + name, subjects[0], Stream.INTAKE, "anyone", struct, subjects[1:]))
+        _declare(Declaration(PREFIX + name, subjects, Stream.INTAKE, "anyone", struct))
         return struct
 
     return register

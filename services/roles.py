@@ -30,9 +30,7 @@ ASKED = (f"{QUESTIONS}*",)
 
 def _owned(owner: str) -> tuple[str, ...]:
     """The subjects of all that a service alone may say."""
-    return tuple(
-        wildcard(subject) for each in declarations() if each.owner == owner for subject in (each.subject, *each.aliases)
-    )
+    return tuple(wildcard(subject) for each in declarations() if each.owner == owner for subject in each.subjects)
 
 
 def _owner(name: str, lifecycle: Lifecycle, hears: tuple[Subscription, ...], *more: str) -> Role:
@@ -101,9 +99,7 @@ SANDBOX = Role("sandbox", says=("kube.>",), reads=("KUBE",), forgets=("KUBE",), 
 def tenant(name: str) -> Role:
     """Who asks for one tenant's clusters and sees what becomes of them, in an account of its own."""
     own = token(name)
-    asks = [
-        s for each in declarations() if each.owner == "anyone" for s in (each.subject, *each.aliases) if "{tenant}" in s
-    ]
+    asks = [s for each in declarations() if each.owner == "anyone" for s in each.subjects if "{tenant}" in s]
     return Role(
         f"tenant-{own}",
         says=tuple(wildcard(subject.replace("{tenant}", own)) for subject in asks),

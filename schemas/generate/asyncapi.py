@@ -39,7 +39,7 @@ def files(declarations: tuple[Declaration, ...]) -> dict[str, str]:
 
 def document(declarations: tuple[Declaration, ...]) -> dict[str, Any]:
     """The document, from alate's side: it sends what a service owns and receives what anyone may ask."""
-    subjects = [(it, subject) for it in declarations for subject in (it.subject, *it.aliases)]
+    subjects = [(it, subject) for it in declarations for subject in it.subjects]
     references, schemas = msgspec.json.schema_components(
         [it.struct for it in declarations], ref_template=_SCHEMAS, schema_hook=anything
     )

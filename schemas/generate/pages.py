@@ -42,7 +42,7 @@ def subject_table(declarations: tuple[Declaration, ...]) -> dict[str, str]:
 
 def _subject_rows(declaration: Declaration) -> list[tuple[str, ...]]:
     rest = (f"`{declaration.type}`", declaration.owner, declaration.stream.value, declaration.doc)
-    return [(f"`{subject}`", *rest) for subject in (declaration.subject, *declaration.aliases)]
+    return [(f"`{subject}`", *rest) for subject in declaration.subjects]
 
 
 def state_diagrams(lifecycles: Iterable[Lifecycle]) -> dict[str, str]:

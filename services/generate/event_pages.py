@@ -35,7 +35,7 @@ def page(event: Declaration) -> str:
     """One event."""
     shown = msgspec.json.format(msgspec.json.encode(example(event.struct))).decode()
     facts = (
-        ("Subject", ", ".join(f"`{each}`" for each in (event.subject, *event.aliases))),
+        ("Subject", ", ".join(f"`{each}`" for each in event.subjects)),
         ("Said by", event.owner),
         ("Worked off by", ", ".join(hearers(event)) or "nobody"),
         ("Read by", ", ".join(readers(event)) or "nobody"),
@@ -47,7 +47,7 @@ def page(event: Declaration) -> str:
 
 def hearers(event: Declaration) -> list[str]:
     """The services with a durable place for it."""
-    subjects = [each.replace("{", "").replace("}", "") for each in (event.subject, *event.aliases)]
+    subjects = [each.replace("{", "").replace("}", "") for each in event.subjects]
     filters = {role.name: tuple(each for one in role.works for each in one.filters) for role in SERVICES}
     return [name for name, heard in filters.items() if heard and any(map(matcher(heard), subjects))]
 

@@ -106,7 +106,7 @@ def example(subject: str, tenant: str) -> str:
 def owned() -> Iterator[tuple[str, str, Declaration]]:
     """Every declared subject for two tenants, with its tenant (if it names one) and its declaration."""
     for each in declarations():
-        for subject in (each.subject, *each.aliases):
+        for subject in each.subjects:
             for name in ("acme", "other"):
                 yield example(subject, name), name if "{tenant}" in subject else "", each
 

@@ -118,7 +118,7 @@ STATES = Board(
         ),
         panel(
             "Nothing to do",
-            "What was heard, a second, and changed nothing: repeats, echoes, what is late. Much is no harm.",
+            "Messages per second that changed nothing: repeats and late ones. Many do no harm.",
             "reqps",
             "sum by (domain) (rate(alate_ignored_total[$__rate_interval]))",
             "{{domain}}",

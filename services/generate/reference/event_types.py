@@ -35,7 +35,7 @@ def anchor(title: str) -> str:
 def _section(event: Declaration) -> str:
     shown = msgspec.json.format(msgspec.json.encode(example(event.struct))).decode()
     facts = (
-        ("Subject", ", ".join(map(code, (event.subject, *event.aliases)))),
+        ("Subject", ", ".join(map(code, event.subjects))),
         ("Published by", event.owner),
         ("Consumed by", ", ".join(hearers(event)) or "nobody"),
         ("Read by", ", ".join(readers(event)) or "nobody"),
