@@ -79,7 +79,7 @@ class Gateway:
 
     async def run(self) -> None:
         """Boot, then follow everything for ever."""
-        await self._levels.boot()
+        await self._levels.refresh()
         try:
             async with self._queue.running(), asyncio.TaskGroup() as group:
                 for view in self._books.views:

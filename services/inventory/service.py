@@ -56,7 +56,7 @@ class Inventory:
 
     async def run(self) -> None:
         """Say what the market offers, join and leave clusters as they come and go, answer questions; for ever."""
-        await self._levels.boot()
+        await self._levels.refresh()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._market.run())
             await self._market.ready.wait()

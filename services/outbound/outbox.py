@@ -28,7 +28,7 @@ from services.outbound.http_client import PostRequest
 from services.outbound.outcome import Outcome, outcome, retry_delay
 from services.outbound.targets import Target, TargetFile
 from services.runtime.context import Context
-from services.runtime.subscriptions import Undecodable
+from services.runtime.read_model import Undecodable
 from services.runtime.worker import Worker
 
 STREAM = "OUTBOUND"

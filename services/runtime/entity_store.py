@@ -3,22 +3,19 @@
 import asyncio
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
 
 import msgspec
 import structlog
 
 from events.bus import Bus, Clock, Expect, Message, Stored, Timer, Unavailable
 from events.cloudevents import CloudEvent, encode, msg_id
-from events.meters import UNDECODABLE
 from events.streams import tips
 from events.telemetry import NOWHERE, Meters, Trace, extract, sending
 from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, key_of
-from schemas.wire import UNREADABLE
-from services.runtime.subscriptions import Undecodable
+from services.runtime.read_model import Decoders, Newest, Undecodable, skip
 
 log = structlog.get_logger()
 
@@ -47,64 +44,55 @@ class EntityStore:
         self._terminal = lifecycle.terminal
         self._clock = clock
         self._meters = meters
-        self._decoders: dict[str, msgspec.json.Decoder[Any]] = {
-            declared(s).event: msgspec.json.Decoder(s) for s in lifecycle.states
-        }
+        self._decoders = Decoders(map(declared, lifecycle.states))
         self._encoder = msgspec.json.Encoder()
         self._types = {s: declared(s).type for s in lifecycle.states}
-        self._entries: dict[Key, EntityRecord] = {}
+        self._records: Newest[Key, EntityRecord] = Newest()
         self._timers: dict[Key, datetime] = {}
         self._bus_time = EPOCH
 
     def __iter__(self) -> Iterator[tuple[Key, EntityRecord]]:
-        return iter(tuple(self._entries.items()))
+        return iter(self._records)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._records)
 
     async def boot(self) -> None:
         """Read every entity's last state and every timer; writes nothing."""
-        newest: dict[Key, Stored] = {}
+        newest: Newest[Key, Stored] = Newest()
         filters = (f"{self._domain}.*.*.*", f"timer.{self._domain}.*.*")
         for stored in await tips(self._bus, Stream.EVENTS, *filters):
             self._note(stored, newest)
-        self._entries = {}
-        for key, stored in newest.items():
+        for key, stored in newest:
             try:
-                self._entries[key] = self._read(stored)
-            except Undecodable as wrong:  # it stands still, the others do not
-                self._meters.count(UNDECODABLE, key.domain)
-                log.warning("message.undecodable", subject=stored.subject, reason=str(wrong))
+                self._read(key, stored)
+            except Undecodable as wrong:  # the other entities do not wait for this one
+                skip(wrong, self._meters)
 
-    def _note(self, stored: Stored, newest: dict[Key, Stored]) -> None:
+    def _note(self, stored: Stored, newest: Newest[Key, Stored]) -> None:
         key = key_of(stored.subject)
         if stored.subject.startswith("timer."):
             self._timers[key] = datetime.fromisoformat(stored.headers[SCHEDULED_AT].removeprefix("@at "))
-        elif key not in newest or newest[key].sequence < stored.sequence:
-            newest[key] = stored
+        else:
+            newest.add(key, stored.sequence, stored)
 
-    def _read(self, stored: Stored) -> EntityRecord:
-        """Raises Undecodable."""
-        decoder = self._decoders.get(stored.subject.split(".", 2)[1])
-        if decoder is None:
-            raise Undecodable(stored, "no state of that name is declared")
-        try:
-            return EntityRecord(decoder.decode(stored.data), stored.sequence, extract(stored.headers))
-        except (*UNREADABLE, ValueError) as wrong:
-            raise Undecodable(stored, wrong) from wrong
+    def _read(self, key: Key, stored: Stored) -> None:
+        """Keep a stored state. Raises Undecodable."""
+        record = self._decoders.read(stored, lambda s: EntityRecord(s, stored.sequence, extract(stored.headers)))
+        self._records.put(key, stored.sequence, record)
 
     def entry(self, key: Key) -> EntityRecord:
         """The record of an entity; `NOTHING` if it does not exist."""
-        return self._entries.get(key, NOTHING)
+        return self._records.get(key) or NOTHING
 
     async def reload(self, key: Key) -> bool:
         """Read one entity again; returns whether another replica wrote it. Raises Undecodable."""
         known = self.entry(key).sequence
         stored = await self._bus.last(Stream.EVENTS, key.history)
         if stored is None:
-            self._entries.pop(key, None)
+            self._records.drop(key)
         else:
-            self._entries[key] = self._read(stored)
+            self._read(key, stored)
         return self.entry(key).sequence != known
 
     async def write(self, key: Key, new: State, *, cause: str, cancels_timer: bool) -> State:
@@ -132,7 +120,7 @@ class EntityStore:
                 cancels=key.timer if cancels_timer else None,
                 msg_id=msg_id(event),
             )
-        self._entries[key] = EntityRecord(state, sequence, extract(headers))
+        self._records.put(key, sequence, EntityRecord(state, sequence, extract(headers)))
         if cancels_timer:
             self._timers.pop(key, None)
         return state
@@ -166,7 +154,7 @@ class EntityStore:
     async def forget(self, key: Key) -> None:
         """Purge an entity's whole history."""
         await self._bus.purge(Stream.EVENTS, key.history)
-        self._entries.pop(key, None)
+        self._records.drop(key)
 
 
 def _lineage(state: State, cause: str) -> dict[str, str]:

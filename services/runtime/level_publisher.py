@@ -1,7 +1,7 @@
 """Levels are published when they differ from the last ones, by a bus whose calls retry until they succeed."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import datetime
 from hashlib import blake2b
 from typing import TypeVar
@@ -16,7 +16,7 @@ from events.streams import is_tombstone, standing, tips, tombstone
 from events.telemetry import NOWHERE, Meters, Trace, sending
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
-from services.runtime.subscriptions import wildcard
+from services.runtime.read_model import Newest
 
 T = TypeVar("T")
 
@@ -58,47 +58,36 @@ class RetryingBus:
         return self._bus.feed(stream, *filters)
 
 
-Said = tuple[bytes, int]
-"""The data of a message and its sequence."""
-NOTHING: Said = (b"", 0)
-
-
-class SubjectIndex:
-    """The newest messages by subject."""
+class SubjectIndex(Newest[str, bytes]):
+    """The data of the newest messages by subject, found by wildcards as well."""
 
     def __init__(self) -> None:
-        self._said: dict[str, Said] = {}
+        super().__init__()
         self._below: dict[str, dict[str, None]] = {}
-        """The subjects below each one of a token less."""
+        """The subjects below each one that is a token shorter."""
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(tuple(self._said))
+    def put(self, key: str, sequence: int, value: bytes) -> None:
+        """Keep the data of a message that was published."""
+        super().put(key, sequence, value)
+        self._below.setdefault(_above(key), {})[key] = None
 
-    def get(self, subject: str) -> Said:
-        """The newest message; `NOTHING` if there is none."""
-        return self._said.get(subject, NOTHING)
-
-    def keep(self, subject: str, data: bytes, sequence: int) -> None:
-        """Keep a message that was published."""
-        self._said[subject] = (data, sequence)
-        self._below.setdefault(_above(subject), {})[subject] = None
-
-    def drop(self, subject: str) -> None:
+    def drop(self, key: str) -> None:
         """Drop a subject."""
-        if self._said.pop(subject, None) is not None:
-            below = self._below[_above(subject)]
-            del below[subject]
+        if key in self._values:
+            below = self._below[_above(key)]
+            del below[key]
             if not below:
-                del self._below[_above(subject)]
+                del self._below[_above(key)]
+        super().drop(key)
 
     def under(self, subject_filter: str) -> tuple[str, ...]:
         """The subjects that match a filter with wildcards at its end; a single one is looked up directly."""
         if not subject_filter.endswith("*"):
-            return (subject_filter,) if subject_filter in self._said else ()
+            return (subject_filter,) if subject_filter in self._values else ()
         head = subject_filter.rstrip("*.")
         if subject_filter == f"{head}.*":
             return tuple(self._below.get(head, ()))
-        return tuple(subject for subject in self._said if subject.startswith(f"{head}."))
+        return tuple(subject for subject in self._values if subject.startswith(f"{head}."))
 
 
 def _above(subject: str) -> str:
@@ -118,30 +107,24 @@ class LevelPublisher:
         self._bus = bus
         self._clock = clock
         self._meters = meters
-        self._filters = tuple(wildcard(declared(kind).subject) for kind in kinds)
-        self._said = SubjectIndex()
+        self._filters = tuple(declared(kind).under() for kind in kinds)
+        self._last = SubjectIndex()
         self._encoder = msgspec.json.Encoder()
 
-    async def boot(self) -> None:
-        """Read the last levels."""
-        for stored in standing(await tips(self._bus, Stream.LEVELS, *self._filters)):
-            self._said.keep(stored.subject, stored.data, stored.sequence)
-
     async def refresh(self) -> None:
-        """Read them again, since others, or a crash of the bus, may have changed them."""
-        before = {subject: self._said.get(subject)[1] for subject in self._said}
-        found = {each.subject: each for each in standing(await tips(self._bus, Stream.LEVELS, *self._filters))}
-        for subject in before.keys() | found.keys():
-            if self._said.get(subject)[1] != before.get(subject, 0):
-                continue  # something was said meanwhile
-            if (stored := found.get(subject)) is None:
-                self._said.drop(subject)
-            else:
-                self._said.keep(subject, stored.data, stored.sequence)
+        """Read the last levels: at the start, and again since others, or a crash of the bus, may have changed them."""
+        before = self._last.snapshot()
+        self._last.replace(await self._read(), before)
+
+    async def _read(self) -> SubjectIndex:
+        read = SubjectIndex()
+        for stored in standing(await tips(self._bus, Stream.LEVELS, *self._filters)):
+            read.put(stored.subject, stored.sequence, stored.data)
+        return read
 
     def last(self, struct: type[V], *names: str) -> V | None:
         """The last level under these names."""
-        data, _ = self._said.get(declared(struct).at(*names))
+        data = self._last.get(declared(struct).at(*names))
         return msgspec.json.decode(data, type=struct) if data else None
 
     def named(self, struct: type[V], *names: str) -> tuple[tuple[tuple[str, ...], V], ...]:
@@ -154,9 +137,9 @@ class LevelPublisher:
 
     def kept(self, struct: type[msgspec.Struct], *names: str) -> tuple[Stored, ...]:
         """The last level as it was published, undecoded."""
-        subjects = self._said.under(declared(struct).under(*names))
-        found = ((subject, *self._said.get(subject)) for subject in subjects)
-        return tuple(Stored(subject, data, sequence=sequence) for subject, data, sequence in found if data)
+        subjects = self._last.under(declared(struct).under(*names))
+        found = ((subject, self._last.get(subject)) for subject in subjects)
+        return tuple(Stored(subject, data, sequence=self._last.sequence(subject)) for subject, data in found if data)
 
     async def publish(
         self, level: msgspec.Struct, *names: str, cause: str = "", trace: Trace = NOWHERE, force: bool = False
@@ -168,8 +151,8 @@ class LevelPublisher:
         declaration = declared(type(level))
         subject = declaration.at(*names)
         data = self._encoder.encode(level)
-        while force or self._said.get(subject)[0] != data:
-            _, last = self._said.get(subject)
+        while force or self._last.get(subject) != data:
+            last = self._last.sequence(subject)
             now = self._clock()
             event = CloudEvent(
                 # With the time: after a purge the same words follow nothing again, and are no repeat of the first ones.
@@ -189,28 +172,29 @@ class LevelPublisher:
             except Conflict:
                 await self._reload(subject)
             else:
-                self._said.keep(subject, data, sequence)
+                self._last.put(subject, sequence, data)
                 return True
         return False
 
     async def _reload(self, subject: str) -> None:
         stored = await self._bus.last(Stream.LEVELS, subject)
-        self._said.drop(subject)
-        if stored is not None:
-            self._said.keep(subject, b"" if is_tombstone(stored) else stored.data, stored.sequence)
+        if stored is None:
+            self._last.drop(subject)
+        else:
+            self._last.put(subject, stored.sequence, b"" if is_tombstone(stored) else stored.data)
 
     async def forget(self, struct: type[msgspec.Struct], *names: str) -> None:
         """Delete the levels under these names (the first of the subject's, or all).
 
         A tombstone announces it; a newer level by somebody else stays.
         """
-        subjects = self._said.under(declared(struct).under(*names))
+        subjects = self._last.under(declared(struct).under(*names))
         await asyncio.gather(*map(self._bury, subjects))
 
     async def _bury(self, subject: str) -> None:
         try:
-            await self._bus.publish(tombstone(subject), expect=Expect(subject, self._said.get(subject)[1]))
+            await self._bus.publish(tombstone(subject), expect=Expect(subject, self._last.sequence(subject)))
         except Conflict:
             await self._reload(subject)
         else:
-            self._said.drop(subject)
+            self._last.drop(subject)

@@ -12,20 +12,13 @@ from events.streams import is_tombstone
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, Stream, declared
 from schemas.subjects import Key, names_of
-from schemas.wire import UNREADABLE
 from services.runtime.machine import Event
+from services.runtime.read_model import Decoders
 
 S = TypeVar("S", bound=msgspec.Struct)
 EntityTargets = Iterable[tuple[Key, Event]]
 MessageRoute = Callable[[tuple[str, ...], Any], EntityTargets]
 """From the subject's names and the message to the entities it concerns, each with the event it means for them."""
-
-
-class Undecodable(ValueError):
-    """The message does not fit its subject; the text says what was found where."""
-
-    def __init__(self, stored: Stored, wrong: object) -> None:
-        super().__init__(f"{stored.subject} #{stored.sequence}: {wrong}")
 
 
 @dataclass(frozen=True)
@@ -68,23 +61,17 @@ class Router:
     """Turns stored messages into (entity, event) pairs, by the subscriptions of one service."""
 
     def __init__(self, lines: Iterable[Subscription]) -> None:
-        self._by_head = {
-            tuple(declaration.subject.split(".")[:2]): (msgspec.json.Decoder(declaration.struct), line.route)
-            for line in lines
-            for declaration in line.declarations
-        }
+        routes = [(declaration, line.route) for line in lines for declaration in line.declarations]
+        self._decoders = Decoders(declaration for declaration, _ in routes)
+        self._routes = {tuple(declaration.subject.split(".")[:2]): route for declaration, route in routes}
 
     def read(self, stored: Stored) -> tuple[tuple[Key, Event], ...]:
-        """The entities a message concerns; none, if it is not for us, or tells only that something is forgotten.
+        """The entities a message concerns; none for a tombstone and for a subject without subscription.
 
-        Raises Undecodable, with what is wrong, if it should be but cannot be read.
+        Raises Undecodable.
         """
         names = names_of(stored.subject)
-        found = self._by_head.get(names[:2])
-        if found is None or is_tombstone(stored):
+        route = self._routes.get(names[:2])
+        if route is None or is_tombstone(stored):
             return ()
-        decoder, route = found
-        try:
-            return tuple(route(names, decoder.decode(stored.data)))
-        except (*UNREADABLE, ValueError) as wrong:
-            raise Undecodable(stored, wrong) from wrong
+        return self._decoders.read(stored, lambda message: tuple(route(names, message)))

@@ -16,7 +16,7 @@ from events.meters import UNDECODABLE, Meters
 from events.telemetry import Trace
 from schemas.subjects import Key
 from services.runtime.machine import Event
-from services.runtime.subscriptions import Undecodable
+from services.runtime.read_model import Undecodable
 from services.runtime.workqueue import FAILURES, PARALLEL, WorkQueue
 
 FIRST, LONGEST = 1.0, 60.0

@@ -147,7 +147,7 @@ async def _seen(folder: Path) -> Figure:
 
 async def _watcher(bus: Bus, kube: Kube) -> None:
     levels = LevelPublisher(bus, lambda: datetime.now(UTC), Meters(), NodeSeen, StorageSeen, ClusterSeen)
-    await levels.boot()
+    await levels.refresh()
     key = Key("cluster", "bench", "bench")
     voice = ClusterPublisher(levels, key, lambda: datetime.now(UTC))
 

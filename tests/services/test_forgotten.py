@@ -125,7 +125,7 @@ async def test_what_is_told_gone_stays_gone_when_nats_is_killed(server, bus, run
         assert [each.subject[-3:] for each in kept] == ["d-1", "e-1", "f-1"]
     await until(lambda: len(list(view)) == 3)
     again = LevelPublisher(bus, wall_clock, Meters(), InfraSeen)
-    await again.boot()
+    await again.refresh()
     assert len(again.named(InfraSeen)) == 3
 
 
@@ -144,7 +144,7 @@ async def test_what_was_purged_while_nats_was_away_is_forgotten_at_the_reconnect
 async def test_a_level_that_somebody_said_anew_is_not_told_gone(bus):
     mine, other = (LevelPublisher(bus, wall_clock, Meters(), InfraSeen) for _ in range(2))
     await mine.publish(seen(1), "acme", "capi", "a")
-    await other.boot()
+    await other.refresh()
     await other.publish(seen(2), "acme", "capi", "a")
     await mine.forget(InfraSeen, "acme", "capi", "a")
     stored = await bus.last("LEVELS", "observed.>")
@@ -156,7 +156,7 @@ async def test_levels_that_are_read_again_are_what_the_bus_keeps(bus):
     mine, other = (LevelPublisher(bus, wall_clock, Meters(), InfraSeen) for _ in range(2))
     for name in "abc":
         await mine.publish(seen(1), "acme", "capi", name)
-    await other.boot()
+    await other.refresh()
     await other.publish(seen(2), "acme", "capi", "a")
     await other.forget(InfraSeen, "acme", "capi", "b")
     await other.publish(seen(4), "acme", "capi", "d")

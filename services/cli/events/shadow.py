@@ -22,7 +22,8 @@ from services.provisioning.lifecycle.decide import decide as cluster
 from services.provisioning.service import SUBSCRIPTIONS as CLUSTER_SUBSCRIPTIONS
 from services.queries.item import Item
 from services.runtime.machine import Event, Machine
-from services.runtime.subscriptions import Router, Undecodable
+from services.runtime.read_model import Undecodable
+from services.runtime.subscriptions import Router
 from services.teardown.decide import decide as teardown
 from services.teardown.service import SUBSCRIPTIONS as TEARDOWN_SUBSCRIPTIONS
 

@@ -41,7 +41,7 @@ class MarketLoop:
 
     async def run(self) -> None:
         """Follow catalogs and clusters, for ever."""
-        await self.levels.boot()
+        await self.levels.refresh()
         async with asyncio.TaskGroup() as group:
             for half in (self._prices, self._rooms):
                 group.create_task(half.run())

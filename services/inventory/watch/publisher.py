@@ -9,42 +9,47 @@ from typing import TypeVar
 from schemas.inventory import ClusterSeen, Level, NodeSeen, StorageSeen
 from schemas.subjects import Key
 from services.runtime.level_publisher import LevelPublisher
+from services.runtime.read_model import Newest
 
 L = TypeVar("L", bound=Level)
 AT_ONCE = 64
-"""How many levels are on their way to the bus at a time."""
+"""How many levels are published at the same time."""
 PARTS = (NodeSeen, StorageSeen)
-"""What a cluster has many of, by name."""
+"""The kinds of level of which a cluster has many, by name."""
 
 
 class ClusterPublisher:
-    """Says the levels of one cluster, and knows what was said of it, by whichever process."""
+    """Publishes the levels of one cluster, and knows the last ones, whichever process published them."""
 
     def __init__(self, levels: LevelPublisher, key: Key, clock: Callable[[], datetime]) -> None:
         self._levels = levels
         self._names = (key.tenant, key.name)
         self._source = f"kubernetes/{key.tenant}/{key.name}"
         self._clock = clock
-        self._last: dict[tuple[type[Level], str], Level] = {
-            (kind, names[-1]): level for kind in PARTS for names, level in levels.named(kind, *self._names)
-        }
+        self._last: Newest[tuple[type[Level], str], Level] = Newest()
+        for kind in PARTS:
+            for names, level in levels.named(kind, *self._names):
+                self._keep(names[-1], level)
         whole = levels.last(ClusterSeen, *self._names)
         if whole is not None:
-            self._last[ClusterSeen, ""] = whole
+            self._keep("", whole)
+
+    def _keep(self, name: str, level: Level) -> None:
+        self._last.put((type(level), name), level.revision, level)
 
     def last(self, kind: type[L], name: str = "") -> L | None:
-        """What was said last."""
+        """The last level."""
         found = self._last.get((kind, name))
         return found if isinstance(found, kind) else None
 
     def said(self, kind: type[L]) -> Iterator[tuple[str, L]]:
-        """All that was said of one kind and is not gone, by name."""
-        for (_, name), level in tuple(self._last.items()):
+        """The last levels of one kind that are not gone, by name."""
+        for (_, name), level in self._last:
             if isinstance(level, kind) and level.freshness != "gone":
                 yield name, level
 
     async def say(self, level: Level, name: str = "") -> bool:
-        """Say one level if it differs, times and revision aside."""
+        """Publish one level if it differs, times and revision aside."""
         last = self._last.get((type(level), name))
         level = level.but(source=self._source)
         if last is not None:
@@ -55,11 +60,11 @@ class ClusterPublisher:
         now = self._clock()
         level = level.but(observed_at=now, revision=level.revision + 1, fresh_since=level.fresh_since or now)
         await self._levels.publish(level, *self._names, *((name,) if name else ()))
-        self._last[type(level), name] = level
+        self._keep(name, level)
         return True
 
     async def say_all(self, levels: Iterable[tuple[str, Level]]) -> None:
-        """Say many, some at a time."""
+        """Publish many, some at a time."""
         waiting = iter(levels)
         while some := tuple(islice(waiting, AT_ONCE)):
             if len(some) == 1:  # the usual change: no task to make

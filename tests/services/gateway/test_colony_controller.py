@@ -93,7 +93,7 @@ class House:
         )  # fmt: skip
 
     async def open(self):
-        await self.levels.boot()
+        await self.levels.refresh()
         for view in self.books.views:
             self.tasks.append(asyncio.create_task(view.run()))
             await view.ready.wait()

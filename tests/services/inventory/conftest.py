@@ -172,7 +172,7 @@ class Stage:
         """A process begins: it knows what was said before."""
         clock = lambda: T0 + timedelta(seconds=asyncio.get_running_loop().time())  # noqa: E731 - one line
         levels = LevelPublisher(RetryingBus(self.bus, lambda: 0.5), clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
-        await levels.boot()
+        await levels.refresh()
         watcher = Watcher(
             key,
             blank,

@@ -62,7 +62,7 @@ async def watching(server: ControlPlane, bus: MemoryBus, labels=no_labels) -> As
     """The inventory's watcher, on the bus."""
     kube, clock = Kube(server.transport(), random=random.random), lambda: datetime.now(UTC)
     levels = LevelPublisher(bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
-    await levels.boot()
+    await levels.refresh()
     blank = ClusterSeen(cluster=KEY.name, uid="real")
     watcher = Watcher(
         KEY,

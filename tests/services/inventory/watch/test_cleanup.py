@@ -51,7 +51,7 @@ async def bus(request, tmp_path):
 async def listed(bus):
     """Set it, and a sweep of its own looks through what is said."""
     event, levels = asyncio.Event(), said(bus)
-    await levels.boot()
+    await levels.refresh()
     task = asyncio.create_task(LevelCleanup(bus, levels, event, lambda: 0.5).run())
     yield event
     task.cancel()

@@ -30,7 +30,7 @@ class Counting(Meters):
 async def measured(make):
     meters, clock = Counting(), lambda: datetime(2026, 1, 1, tzinfo=UTC)
     levels = LevelPublisher(MemoryBus(), clock, meters, NodeSeen, ClusterSeen)
-    await levels.boot()
+    await levels.refresh()
     book = make.book([make.node()], [])
     voice = ClusterPublisher(levels, KEY, clock)
     await voice.say(make.whole(book))
