@@ -1,8 +1,13 @@
-"""Options and arguments that more than one command takes."""
+"""Options and arguments that more than one command takes, alone and in groups."""
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,8 +45,11 @@ Kubeconfig = Annotated[
 ]
 Nats = Annotated[str | None, typer.Option(help="URL of a NATS server with JetStream. [default: the local stack's]")]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the Colony (its tenant).")]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait until the cluster is in the requested state.")]
-WaitAll = Annotated[bool, typer.Option("--wait", help="Wait until all clusters are in the requested state.")]
+FileNamespace = Annotated[
+    str | None,
+    typer.Option("--namespace", "-n", help="Namespace of the Colony (its tenant). [default: the file's, or default]"),
+]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until each cluster is in the requested state.")]
 Timeout = Annotated[
     str | None,
     typer.Option(
@@ -60,3 +68,74 @@ ClusterArgument = Annotated[
 ColonyArgument = Annotated[
     str, typer.Argument(metavar="COLONY", help="Name of the Colony.", autocompletion=colony_names)
 ]
+
+
+@dataclass(frozen=True)
+class OutcomeOptions:
+    """How a change is shown, and how long it is waited for."""
+
+    output: Output = Format.TABLE
+    wait: Wait = False
+    timeout: Timeout = None
+
+
+@dataclass(frozen=True)
+class PlaceOptions:
+    """Where an object of the management cluster is."""
+
+    namespace: Namespace = "default"
+    folder: Dir = None
+    kubeconfig: Kubeconfig = None
+
+
+@dataclass(frozen=True)
+class FilePlaceOptions:
+    """Where the objects of a file are."""
+
+    namespace: FileNamespace = None
+    folder: Dir = None
+    kubeconfig: Kubeconfig = None
+
+
+@dataclass(frozen=True)
+class StackOptions:
+    """Which management cluster is meant, and which bus."""
+
+    folder: Dir = None
+    kubeconfig: Kubeconfig = None
+    nats: Nats = None
+
+
+@dataclass(frozen=True)
+class BusReportOptions:
+    """How a report is written, and which bus it is read from."""
+
+    output: Report = ReportFormat.TABLE
+    folder: Dir = None
+    nats: Nats = None
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as Typer takes it: each of its parameters that is a dataclass of options becomes those options."""
+    before = inspect.signature(command).parameters
+    groups: dict[str, Any] = {name: each.annotation for name, each in before.items() if is_dataclass(each.annotation)}
+    after = [one for name, each in before.items() for one in (_options(groups[name]) if name in groups else [each])]
+
+    @wraps(command)
+    def expanded(**given: Any) -> None:  # noqa: ANN401 - the values that Typer has read
+        own = {
+            name: kind(**{each.name: given.pop(each.name) for each in fields(kind)}) for name, kind in groups.items()
+        }
+        command(**given, **own)
+
+    signature = inspect.Signature([each.replace(kind=Parameter.KEYWORD_ONLY) for each in after])
+    expanded.__dict__["__signature__"] = signature
+    expanded.__annotations__ = {each.name: each.annotation for each in after}
+    return expanded
+
+
+def _options(group: Any) -> list[Parameter]:  # noqa: ANN401 - a dataclass
+    return [
+        Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+        for each in fields(group)
+    ]

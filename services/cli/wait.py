@@ -4,15 +4,17 @@ import asyncio
 import shutil
 import sys
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import IO
 
 from events.kube.client import Changed, Kube, Listed, Lost, Object
 from events.kube.resources import COLONIES
 from schemas import durations
+from services.cli.options import OutcomeOptions
 from services.cli.output.colours import DIM, coloured, paint
-from services.cli.output.render import brief
+from services.cli.output.render import FOR_PEOPLE, Form, TextWriter, brief, document
 from services.errors import BadInput, Failed
 
 REDRAW = 1.0
@@ -85,6 +87,34 @@ class Progress:
         shown = text if len(text) <= width or end else f"{text[: width - 1]}…"
         self._stream.write(f"\r\x1b[2K{shown}  {paint(took, DIM) if coloured(self._stream) else took}{end}")
         self._stream.flush()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How long a change is waited for, and how it is shown."""
+
+    form: Form = "table"
+    wait: bool = False
+    limit: float | None = None
+    """Seconds; None: without limit."""
+    write: TextWriter = sys.stdout.write
+    progress: Progress | None = None
+
+    @classmethod
+    def of(cls, options: OutcomeOptions) -> "Outcome":
+        """As the options of a command say. Raises BadInput."""
+        return cls(options.output.value, wait=options.wait, limit=duration(options.timeout))
+
+    def begin(self) -> Progress:
+        """Where its progress is shown: beside the document that a program reads."""
+        return self.progress or Progress(sys.stdout if self.form in FOR_PEOPLE else sys.stderr)
+
+    def end(self, names: Iterable[str], value: object) -> None:
+        """Write what a program reads: the names of what was changed, or all of it."""
+        if self.form == "name":
+            self.write("".join(f"{name}\n" for name in names))
+        elif self.form not in FOR_PEOPLE:
+            self.write(document(value, self.form))
 
 
 def _seconds(seconds: float) -> str:

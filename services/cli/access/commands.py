@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from services.cli.completion import cluster_names
-from services.cli.options import Dir, Kubeconfig, Namespace
+from services.cli.options import PlaceOptions, grouped
 
 
 class KubeconfigFormat(StrEnum):
@@ -19,7 +19,8 @@ class KubeconfigFormat(StrEnum):
     JSON = "json"
 
 
-def kubeconfig(  # noqa: PLR0913 - what a person can say of it
+@grouped
+def kubeconfig(
     target: Annotated[
         str,
         typer.Argument(
@@ -34,9 +35,7 @@ def kubeconfig(  # noqa: PLR0913 - what a person can say of it
     output: Annotated[
         KubeconfigFormat, typer.Option("-o", "--output", help="Output format: yaml or json.")
     ] = KubeconfigFormat.YAML,
-    namespace: Namespace = "default",
-    folder: Dir = None,
-    kubeconfig: Kubeconfig = None,
+    place: PlaceOptions,
 ) -> None:
     """Write a kubeconfig with a context for every cluster of a Colony, from their Secrets.
 
@@ -50,5 +49,5 @@ def kubeconfig(  # noqa: PLR0913 - what a person can say of it
     from services.cli.loop import run
 
     colony, _, cluster = target.partition("/")
-    wanted = KubeconfigRequest(namespace, colony, cluster, file, as_json=output is KubeconfigFormat.JSON)
-    run(make(Connection(folder, kubeconfig), wanted, write=sys.stdout.write, tell=sys.stderr.write))
+    wanted = KubeconfigRequest(place.namespace, colony, cluster, file, as_json=output is KubeconfigFormat.JSON)
+    run(make(Connection(place.folder, place.kubeconfig), wanted, write=sys.stdout.write, tell=sys.stderr.write))

@@ -1,29 +1,23 @@
 """The commands that change a cluster: their options and their help."""
 # ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
 
-import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.cli.options import ClusterArgument, Dir, Format, Kubeconfig, Namespace, Output, Timeout, Wait
+from services.cli.options import ClusterArgument, OutcomeOptions, PlaceOptions, grouped
 
 if TYPE_CHECKING:
     from services.cli.change.edit import ClusterChange
 
 
-def scale(  # noqa: PLR0913 - what a person can say of it
+@grouped
+def scale(
     cluster: ClusterArgument,
     sizes: Annotated[list[str], typer.Argument(metavar="POOL=NODES...", help="The new number of nodes of each pool.")],
-    *,
-    output: Output = Format.TABLE,
-    wait: Wait = False,
-    timeout: Timeout = None,
-    namespace: Namespace = "default",
-    folder: Dir = None,
-    kubeconfig: Kubeconfig = None,
+    outcome: OutcomeOptions,
+    place: PlaceOptions,
 ) -> None:
     """Change the number of nodes of a running cluster's pools; it stays ready meanwhile.
 
@@ -33,22 +27,17 @@ def scale(  # noqa: PLR0913 - what a person can say of it
     """
     from services.cli.change import edit
 
-    change = edit.scale(namespace, cluster, sizes)
-    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
+    _run(edit.scale(place.namespace, cluster, sizes), outcome, place)
 
 
-def extend(  # noqa: PLR0913 - what a person can say of it
+@grouped
+def extend(
     cluster: ClusterArgument,
     life: Annotated[
         str, typer.Argument(metavar="DURATION", help="The new time to live, counted from when it was first ready.")
     ],
-    *,
-    output: Output = Format.TABLE,
-    wait: Wait = False,
-    timeout: Timeout = None,
-    namespace: Namespace = "default",
-    folder: Dir = None,
-    kubeconfig: Kubeconfig = None,
+    outcome: OutcomeOptions,
+    place: PlaceOptions,
 ) -> None:
     """Let a cluster live longer; a warning that it ends is withdrawn.
 
@@ -60,22 +49,17 @@ def extend(  # noqa: PLR0913 - what a person can say of it
     """
     from services.cli.change import edit
 
-    change = edit.extend(namespace, cluster, life)
-    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
+    _run(edit.extend(place.namespace, cluster, life), outcome, place)
 
 
-def upgrade(  # noqa: PLR0913 - what a person can say of it
+@grouped
+def upgrade(
     cluster: ClusterArgument,
     version: Annotated[
         str, typer.Argument(metavar="VERSION", help="Version of Kubernetes, at most one minor version later.")
     ],
-    *,
-    output: Output = Format.TABLE,
-    wait: Wait = False,
-    timeout: Timeout = None,
-    namespace: Namespace = "default",
-    folder: Dir = None,
-    kubeconfig: Kubeconfig = None,
+    outcome: OutcomeOptions,
+    place: PlaceOptions,
 ) -> None:
     """Upgrade a running cluster to a later version of Kubernetes, machine by machine; it stays ready meanwhile.
 
@@ -86,19 +70,14 @@ def upgrade(  # noqa: PLR0913 - what a person can say of it
     """
     from services.cli.change import edit
 
-    change = edit.upgrade(namespace, cluster, version)
-    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
+    _run(edit.upgrade(place.namespace, cluster, version), outcome, place)
 
 
-def hibernate(  # noqa: PLR0913 - what a person can say of it
+@grouped
+def hibernate(
     cluster: ClusterArgument,
-    *,
-    output: Output = Format.TABLE,
-    wait: Wait = False,
-    timeout: Timeout = None,
-    namespace: Namespace = "default",
-    folder: Dir = None,
-    kubeconfig: Kubeconfig = None,
+    outcome: OutcomeOptions,
+    place: PlaceOptions,
 ) -> None:
     """Release all machines of a cluster and keep its control plane, which alone is billed then, until it is woken.
 
@@ -108,19 +87,14 @@ def hibernate(  # noqa: PLR0913 - what a person can say of it
     """
     from services.cli.change import edit
 
-    change = edit.hibernate(namespace, cluster)
-    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
+    _run(edit.hibernate(place.namespace, cluster), outcome, place)
 
 
-def wake(  # noqa: PLR0913 - what a person can say of it
+@grouped
+def wake(
     cluster: ClusterArgument,
-    *,
-    output: Output = Format.TABLE,
-    wait: Wait = False,
-    timeout: Timeout = None,
-    namespace: Namespace = "default",
-    folder: Dir = None,
-    kubeconfig: Kubeconfig = None,
+    outcome: OutcomeOptions,
+    place: PlaceOptions,
 ) -> None:
     """Give a hibernated cluster its machines again.
 
@@ -130,19 +104,14 @@ def wake(  # noqa: PLR0913 - what a person can say of it
     """
     from services.cli.change import edit
 
-    change = edit.wake(namespace, cluster)
-    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
+    _run(edit.wake(place.namespace, cluster), outcome, place)
 
 
-def recreate(  # noqa: PLR0913 - what a person can say of it
+@grouped
+def recreate(
     cluster: ClusterArgument,
-    *,
-    output: Output = Format.TABLE,
-    wait: Wait = False,
-    timeout: Timeout = None,
-    namespace: Namespace = "default",
-    folder: Dir = None,
-    kubeconfig: Kubeconfig = None,
+    outcome: OutcomeOptions,
+    place: PlaceOptions,
 ) -> None:
     """Create a cluster again that has ended because its time was over or it was idle.
 
@@ -154,23 +123,13 @@ def recreate(  # noqa: PLR0913 - what a person can say of it
     """
     from services.cli.change import edit
 
-    change = edit.recreate(namespace, cluster, datetime.now(UTC))
-    _run(change, folder, kubeconfig, output, wait=wait, timeout=timeout)
+    _run(edit.recreate(place.namespace, cluster, datetime.now(UTC)), outcome, place)
 
 
-def _run(  # noqa: PLR0913 - what all of these commands take
-    asked: "ClusterChange",
-    folder: Path | None,
-    kubeconfig: Path | None,
-    output: Format,
-    *,
-    wait: bool,
-    timeout: str | None,
-) -> None:
+def _run(asked: "ClusterChange", outcome: OutcomeOptions, place: PlaceOptions) -> None:
     from services.cli.change.edit import change
     from services.cli.connection import Connection
     from services.cli.loop import run
-    from services.cli.wait import duration
+    from services.cli.wait import Outcome
 
-    where, limit = Connection(folder, kubeconfig), duration(timeout)
-    run(change(where, asked, wait=wait, limit=limit, form=output.value, write=sys.stdout.write))
+    run(change(Connection(place.folder, place.kubeconfig), asked, Outcome.of(outcome)))

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import sys
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 from datetime import datetime
@@ -14,8 +13,7 @@ from events.kube.resources import COLONIES
 from schemas import durations
 from services.cli.connection import Connection
 from services.cli.get.labels import in_namespace
-from services.cli.output.render import FOR_PEOPLE, Form, TextWriter, document
-from services.cli.wait import Progress, current, follow, limited
+from services.cli.wait import Outcome, Progress, current, follow, limited
 from services.clients.colonies import apply_edit
 from services.colony.edits import (
     NoSuchPool,
@@ -131,30 +129,18 @@ def _size(text: str) -> tuple[str, int]:
     return pool, int(nodes)
 
 
-async def change(  # noqa: PLR0913 - what, how it is written, and how long it is waited for
-    connection: Connection,
-    asked: ClusterChange,
-    *,
-    wait: bool,
-    limit: float | None = None,
-    form: Form,
-    write: TextWriter,
-    progress: Progress | None = None,
-) -> None:
+async def change(connection: Connection, asked: ClusterChange, outcome: Outcome) -> None:
     """Make a change. Raises BadInput, TimedOut; Failed if the Colony is missing, or refuses it, or its cluster ends."""
-    shown = progress or Progress(sys.stdout if form in FOR_PEOPLE else sys.stderr)
+    shown = outcome.begin()
     async with connection.kube() as kube:
         colony, did = await _patched(kube, asked)
         shown.say(f"{asked.name} {did}{in_namespace(asked.namespace)}")
-        if wait:
-            async with limited(shown, limit, f"{asked.name} is not as asked"):
+        if outcome.wait:
+            async with limited(shown, outcome.limit, f"{asked.name} is not as asked"):
                 colony = await _until(kube, colony, asked, shown)
         else:
             colony = await _answered(kube, colony, asked)
-    if form == "name":
-        write(f"{asked.name}\n")
-    elif form not in FOR_PEOPLE:
-        write(document(colony, form))
+    outcome.end([asked.name], colony)
 
 
 async def _patched(kube: Kube, asked: ClusterChange) -> tuple[Object, str]:

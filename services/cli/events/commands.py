@@ -2,6 +2,7 @@
 # ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
 
 import sys
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from services.cli.completion import cluster_names
 from services.cli.events.dlq_commands import app as dlq
 from services.cli.events.on_bus import on_bus
 from services.cli.help import Commands
-from services.cli.options import ClusterArgument, Dir, Namespace, Nats, Report, ReportFormat
+from services.cli.options import BusReportOptions, ClusterArgument, Dir, Namespace, Nats, Report, ReportFormat, grouped
 
 if TYPE_CHECKING:
     from events.bus import Bus
@@ -41,21 +42,38 @@ ClusterFilter = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class EventFilter:
+    """Which events are meant."""
+
+    subject: Annotated[str | None, typer.Option(help="Only on subjects that match, e.g. cluster.ready.>")] = None
+    tenant: Annotated[str | None, typer.Option("--namespace", "-n", help="Only of this namespace (tenant).")] = None
+    cluster: ClusterFilter = None
+
+
+@dataclass(frozen=True)
+class SendOptions:
+    """Whether events are redelivered."""
+
+    send: Annotated[bool, typer.Option("--send", help="Redeliver the events; without it they are only shown.")] = False
+    run: Annotated[
+        str | None,
+        typer.Option(help="Name of the replay: nothing is redelivered twice under it. [default: the time]"),
+    ] = None
+
+
 @app.command()
-def tail(  # noqa: PLR0913 - what events can be told apart by
+@grouped
+def tail(
     *,
-    subject: Annotated[str | None, typer.Option(help="Only on subjects that match, e.g. cluster.ready.>")] = None,
-    tenant: Annotated[str | None, typer.Option("--namespace", "-n", help="Only of this namespace (tenant).")] = None,
-    cluster: ClusterFilter = None,
+    only: EventFilter,
     kind: Annotated[str | None, typer.Option("--type", help="Only of this CloudEvents type.")] = None,
     stream: Annotated[
         list[str] | None,
         typer.Option(help="EVENTS, LEVELS, INTAKE, HOOKS or DLQ; may be repeated. [default: all but LEVELS and HOOKS]"),
     ] = None,
     since: Since = None,
-    output: Report = ReportFormat.TABLE,
-    folder: Dir = None,
-    nats: Nats = None,
+    report: BusReportOptions,
 ) -> None:
     """Show events as they are published, until Ctrl-C.
 
@@ -70,9 +88,10 @@ def tail(  # noqa: PLR0913 - what events can be told apart by
     from services.eventlog.filters import USUAL, Which
     from services.eventlog.scan import moment
 
-    which = Which(tuple(stream or USUAL), subject, tenant, entity(cluster) if cluster else None, kind).check()
+    name = entity(only.cluster) if only.cluster else None
+    which = Which(tuple(stream or USUAL), only.subject, only.tenant, name, kind).check()
     start = moment(since, datetime.now(UTC)) if since else None
-    on_bus(folder, nats, lambda bus: follow(bus, which, start, form=output.value, out=stdout()))
+    on_bus(report.folder, report.nats, lambda bus: follow(bus, which, start, form=report.output.value, out=stdout()))
 
 
 @app.command()
@@ -142,21 +161,14 @@ def stats(since: Ago = "1h", output: Report = ReportFormat.TABLE, folder: Dir = 
 
 
 @app.command()
-def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
+@grouped
+def replay(
     consumer: Annotated[str, typer.Argument(help="Name of a consumer: see `alate events stats`.")],
     *,
     since: Ago = "1h",
-    subject: Annotated[str | None, typer.Option(help="Only on subjects that match, e.g. cluster.ready.>")] = None,
-    tenant: Annotated[str | None, typer.Option("--namespace", "-n", help="Only of this namespace (tenant).")] = None,
-    cluster: ClusterFilter = None,
-    send: Annotated[bool, typer.Option("--send", help="Redeliver the events; without it they are only shown.")] = False,
-    run: Annotated[
-        str | None,
-        typer.Option(help="Name of the replay: nothing is redelivered twice under it. [default: the time]"),
-    ] = None,
-    output: Report = ReportFormat.TABLE,
-    folder: Dir = None,
-    nats: Nats = None,
+    only: EventFilter,
+    sending: SendOptions,
+    report: BusReportOptions,
 ) -> None:
     """Redeliver stored events to one consumer; without --send only show them.
 
@@ -172,14 +184,14 @@ def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
     from services.eventlog.scan import moment
 
     now = datetime.now(UTC)
-    which = Which(STREAMS, subject, tenant, entity(cluster) if cluster else None).check()
+    which = Which(STREAMS, only.subject, only.tenant, entity(only.cluster) if only.cluster else None).check()
     start = moment(since, now)
-    form: Form = output.value
-    name, write = run or f"{now:%Y%m%dT%H%M%S}", sys.stdout.write
+    form: Form = report.output.value
+    name, write = sending.run or f"{now:%Y%m%dT%H%M%S}", sys.stdout.write
     on_bus(
-        folder,
-        nats,
-        lambda bus: redeliver(bus, consumer, which, start, run=name, send=send, form=form, write=write),
+        report.folder,
+        report.nats,
+        lambda bus: redeliver(bus, consumer, which, start, run=name, send=sending.send, form=form, write=write),
     )
 
 
@@ -216,14 +228,13 @@ def diff(
 
 
 @app.command()
-def how(  # noqa: PLR0913 - for whom, by what, for which stack
+@grouped
+def how(
     *,
     name: Annotated[str, typer.Argument(help="Name of the Colony that the snippets create.")] = "burst",
     only: Annotated[str | None, typer.Option(help="Print this snippet alone: nats, python, curl or extend.")] = None,
     namespace: Namespace = "default",
-    output: Report = ReportFormat.TABLE,
-    folder: Dir = None,
-    nats: Nats = None,
+    report: BusReportOptions,
 ) -> None:
     """Print snippets that request a cluster from this stack with nats, Python or curl, ready to be pasted.
 
@@ -234,5 +245,5 @@ def how(  # noqa: PLR0913 - for whom, by what, for which stack
     """
     from services.cli.events.how import show, snippets, stack
 
-    found = snippets(stack(folder, nats), namespace, name)
-    show(found, only, form=output.value, write=sys.stdout.write)
+    found = snippets(stack(report.folder, report.nats), namespace, name)
+    show(found, only, form=report.output.value, write=sys.stdout.write)

@@ -39,16 +39,12 @@ class Selection(NamedTuple):
     """A column."""
     ended: bool = False
     """Also what has ended; what is asked for by name, or ends while it is watched, is shown in any case."""
+    watch: bool = False
+    """Go on with every change."""
 
 
-async def get(  # noqa: PLR0913 - what the command line offers
-    connection: Connection,
-    word: str,
-    selection: Selection,
-    form: Form,
-    *,
-    watch: bool,
-    write: TextWriter = sys.stdout.write,
+async def get(
+    connection: Connection, word: str, selection: Selection, form: Form, write: TextWriter = sys.stdout.write
 ) -> None:
     """Show all items of a kind that are selected; with `watch` go on with every change. Raises BadInput, Failed."""
     kind = kind_of(word)
@@ -60,7 +56,7 @@ async def get(  # noqa: PLR0913 - what the command line offers
         async for item in items:
             if item is None:
                 printer.all(view.whole(word))
-                if not watch:
+                if not selection.watch:
                     return
             elif view.take(item) and printer.begun:
                 for one in view.shown((item,)):

@@ -10,15 +10,18 @@ import typer
 from services.cli.options import (
     ClusterArgument,
     Dir,
-    Kubeconfig,
+    FileNamespace,
     Namespace,
     Nats,
     Report,
     ReportFormat,
+    StackOptions,
+    grouped,
 )
 
 
-def plan(  # noqa: PLR0913 - what, and held against which market
+@grouped
+def plan(
     *,
     file: Annotated[Path, typer.Option("-f", "--file", help="A YAML file of Colonies; - is standard input.")],
     catalog: Annotated[
@@ -26,15 +29,8 @@ def plan(  # noqa: PLR0913 - what, and held against which market
         typer.Option(help="Prices (file, folder or URL; may be repeated) instead of the stack's."),
     ] = None,
     output: Report = ReportFormat.TABLE,
-    namespace: Annotated[
-        str | None,
-        typer.Option(
-            "--namespace", "-n", help="Namespace of the Colony (its tenant). [default: the file's, or default]"
-        ),
-    ] = None,
-    folder: Dir = None,
-    kubeconfig: Kubeconfig = None,
-    nats: Nats = None,
+    namespace: FileNamespace = None,
+    stack: StackOptions,
 ) -> None:
     """Show where each cluster of a Colony would be created, and what was left out and why; nothing is created.
 
@@ -52,7 +48,7 @@ def plan(  # noqa: PLR0913 - what, and held against which market
     from services.cli.placement.plan import asked, show
     from services.cli.request.colony import from_file
 
-    where, wanted = Connection(folder, kubeconfig, nats), asked(from_file(file, namespace))
+    where, wanted = Connection(stack.folder, stack.kubeconfig, stack.nats), asked(from_file(file, namespace))
     if not run(show(where, wanted, catalog or (), form=output.value, write=sys.stdout.write)):
         raise typer.Exit(1)
 

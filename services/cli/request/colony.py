@@ -1,32 +1,16 @@
 """Colonies from a file or from flags, checked before anything is sent."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from events.kube.client import Object
 from events.kube.resources import COLONIES
 from schemas.crds import read_colony
 from services.cli.documents import documents
+from services.cli.request.flags import ColonyFlags
 from services.errors import BadInput
 
 
-@dataclass(frozen=True)
-class ColonyFlags:
-    """The flags of `alate request`; None where one is not given."""
-
-    name: str
-    gpus: int
-    accelerator: str
-    per_node: int
-    spot: str | None = None
-    max_price: float | None = None
-    ttl: str | None = None
-    idle_after: str | None = None
-    clouds: tuple[str, ...] = ()
-    regions: tuple[str, ...] = ()
-
-
-def from_flags(flags: ColonyFlags, namespace: str) -> Object:
+def from_flags(name: str, flags: ColonyFlags, namespace: str) -> Object:
     """A Colony of one cluster called ``main``. Raises BadInput, Refused."""
     if flags.per_node < 1 or flags.gpus < 1 or flags.gpus % flags.per_node:
         raise BadInput(
@@ -38,13 +22,13 @@ def from_flags(flags: ColonyFlags, namespace: str) -> Object:
         "accelerator": flags.accelerator,
         "acceleratorsPerNode": flags.per_node,
         "nodes": flags.gpus // flags.per_node,
-        "spot": flags.spot,
+        "spot": flags.spot.value if flags.spot else None,
     }
     cluster = {
         "name": "main",
         "pools": [_given(pool)],
-        "clouds": list(flags.clouds) or None,
-        "regions": list(flags.regions) or None,
+        "clouds": flags.cloud or None,
+        "regions": flags.region or None,
         "maxPricePerHour": flags.max_price,
         "timeToLive": flags.ttl,
         "idleAfter": flags.idle_after,
@@ -53,7 +37,7 @@ def from_flags(flags: ColonyFlags, namespace: str) -> Object:
         {
             "apiVersion": COLONIES.api_version,
             "kind": COLONIES.kind,
-            "metadata": {"name": flags.name, "namespace": namespace},
+            "metadata": {"name": name, "namespace": namespace},
             "spec": {"clusters": [_given(cluster)]},
         }
     )

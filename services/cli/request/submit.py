@@ -1,7 +1,6 @@
 """`alate request` and `alate delete` write to the management cluster as kubectl would, and can wait for the result."""
 
 import asyncio
-import sys
 from contextlib import aclosing
 
 from events.errors import NotFound
@@ -9,8 +8,7 @@ from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from services.cli.connection import Connection
 from services.cli.get.labels import in_namespace
-from services.cli.output.render import FOR_PEOPLE, Form, TextWriter, document
-from services.cli.wait import Progress, current, follow, limited
+from services.cli.wait import Outcome, Progress, current, follow, limited
 from services.clients.colonies import delete_colony
 from services.errors import Failed
 
@@ -26,34 +24,19 @@ NOT_NOW = {
 """Phases that waiting does not end soon, and what becomes of the Colony then."""
 
 
-async def request(  # noqa: PLR0913 - what, how it is written, and how long it is waited for
-    connection: Connection,
-    colonies: list[Object],
-    *,
-    wait: bool,
-    limit: float | None = None,
-    form: Form = "table",
-    write: TextWriter = sys.stdout.write,
-    progress: Progress | None = None,
-) -> None:
+async def request(connection: Connection, colonies: list[Object], outcome: Outcome) -> None:
     """Create Colonies, or change those that exist. Raises Failed if one of them cannot become ready, TimedOut."""
-    shown = progress or Progress(sys.stdout if form in FOR_PEOPLE else sys.stderr)
+    shown = outcome.begin()
     async with connection.kube() as kube:
         written = [await _apply(kube, colony, shown) for colony in colonies]
         if ended := [each for colony in written for each in _ended(colony)]:
             cure = ", ".join(f"`alate recreate {each}`" for each in ended)
             raise Failed(f"{', '.join(ended)} has ended, and no edit creates it again: {cure} does")
-        if wait:
-            async with limited(shown, limit, f"{_named(written)} not ready"):
+        if outcome.wait:
+            async with limited(shown, outcome.limit, f"{_named(written)} not ready"):
                 written = list(await asyncio.gather(*(_until_ready(kube, each, shown) for each in written)))
-    _write(written, form, write)
-
-
-def _write(colonies: list[Object], form: Form, write: TextWriter) -> None:
-    if form == "name":
-        write("".join(f"{each['metadata']['name']}\n" for each in colonies))
-    elif form not in FOR_PEOPLE:
-        write(document(colonies[0] if len(colonies) == 1 else {"items": colonies}, form))
+    names = [each["metadata"]["name"] for each in written]
+    outcome.end(names, written[0] if len(written) == 1 else {"items": written})
 
 
 def _named(colonies: list[Object]) -> str:
@@ -80,35 +63,21 @@ def _content(colony: Object) -> tuple[object, ...]:
     return meta.get("uid"), colony.get("spec"), meta.get("labels"), meta.get("annotations")
 
 
-async def delete(  # noqa: PLR0913 - which, how, and how long it is waited for
-    connection: Connection,
-    name: str,
-    namespace: str,
-    *,
-    wait: bool,
-    force: bool,
-    limit: float | None = None,
-    form: Form = "table",
-    write: TextWriter = sys.stdout.write,
-    progress: Progress | None = None,
-) -> None:
+async def delete(connection: Connection, name: str, namespace: str, outcome: Outcome, *, force: bool) -> None:
     """Delete a Colony; forced, that waits for nothing in its clusters. Raises Failed if it does not exist, TimedOut."""
-    shown = progress or Progress(sys.stdout if form in FOR_PEOPLE else sys.stderr)
+    shown = outcome.begin()
     async with connection.kube() as kube:
         try:
             await delete_colony(kube, namespace, name, force=force)
         except NotFound as absent:
             raise Failed(f"there is no Colony {name} in namespace {namespace}: see `alate get colonies`") from absent
         shown.say(f"colony/{name} is being deleted{in_namespace(namespace)}")
-        if wait:
-            async with limited(shown, limit, f"colony/{name} is not deleted"):
+        if outcome.wait:
+            async with limited(shown, outcome.limit, f"colony/{name} is not deleted"):
                 async for _ in follow(kube, name, namespace, shown):
                     pass
             shown.say(f"colony/{name} deleted")
-    if form == "name":
-        write(f"{name}\n")
-    elif form not in FOR_PEOPLE:
-        write(document({"name": name, "namespace": namespace, "deleted": wait}, form))
+    outcome.end([name], {"name": name, "namespace": namespace, "deleted": outcome.wait})
 
 
 async def _until_ready(kube: Kube, asked: Object, progress: Progress) -> Object:

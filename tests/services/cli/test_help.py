@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
-from typer import Context
+from typer import Context, Typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from services.cli.app import app
 from services.cli.help import ORDER
+from services.cli.options import OutcomeOptions, PlaceOptions, grouped
 
 MAIN = get_command(app)
 
@@ -43,3 +44,15 @@ def test_every_command_has_an_example_and_every_option_a_meaning(name):
 def test_the_release_is_shown_by_an_option_and_by_a_command():
     runner = CliRunner()
     assert runner.invoke(app, ["--version"]).output == runner.invoke(app, ["version"]).output
+
+
+def test_a_group_of_options_is_read_as_one_value():
+    told = []
+
+    def command(cluster: str, outcome: OutcomeOptions, place: PlaceOptions) -> None:
+        told.append((cluster, outcome, place))
+
+    single = Typer()
+    single.command()(grouped(command))
+    CliRunner().invoke(single, ["train/main", "--wait", "-n", "acme"], catch_exceptions=False)
+    assert told == [("train/main", OutcomeOptions(wait=True), PlaceOptions("acme"))]

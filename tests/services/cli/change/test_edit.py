@@ -8,7 +8,7 @@ import pytest
 
 from events.kube.client import Changed, Listed
 from services.cli.change.edit import ANSWERED, POLL, change, extend, scale, upgrade
-from services.cli.wait import Progress
+from services.cli.wait import Outcome, Progress
 from services.errors import BadInput, Failed
 
 END, OLD = "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"
@@ -88,10 +88,7 @@ async def test_a_change_of_what_comes_to_its_end_meanwhile_is_waited_for_no_more
         await change(
             Here("Ready", "Releasing", "Released"),
             asked,
-            wait=True,
-            form="json",
-            write=lambda _: None,
-            progress=Progress(StringIO()),
+            Outcome("json", wait=True, write=lambda _: None, progress=Progress(StringIO())),
         )
 
 
@@ -123,7 +120,7 @@ async def written(*looks):
     """What a person reads of a change that is not waited for, and after how many seconds."""
     here, lines, since = Answers(*looks), StringIO(), asyncio.get_running_loop().time()
     asked = scale("default", "train/main", ["gpu=9"])
-    await change(here, asked, wait=False, form="table", write=print, progress=Progress(lines))
+    await change(here, asked, Outcome(write=print, progress=Progress(lines)))
     return lines.getvalue().splitlines(), asyncio.get_running_loop().time() - since, here.asked
 
 

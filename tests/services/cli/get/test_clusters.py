@@ -132,9 +132,7 @@ async def test_whoever_watches_is_told_that_a_cluster_is_not_heard_and_nothing_o
     bus, lines = MemoryBus(), asyncio.Queue()
     for said in (READY, APPLIED, SEEN):
         await say(bus, said)
-    looks = asyncio.create_task(
-        get(There(bus), "clusters", Selection("acme"), "table", watch=True, write=lines.put_nowait)
-    )
+    looks = asyncio.create_task(get(There(bus), "clusters", Selection("acme", watch=True), "table", lines.put_nowait))
     assert "train/a   ready" in await lines.get()
     await say(bus, msgspec.structs.replace(SEEN, pods=3, allocated=8, idle_since=None, revision=2))
     await say(bus, SILENT)

@@ -98,7 +98,7 @@ def test_numbers_are_sorted_as_numbers_and_either_way():
 async def test_what_a_kind_cannot_be_told_apart_by_is_refused_before_anything_is_asked(sieve, sentence):
     nowhere = Connection(Path("none"), None, None)
     with pytest.raises(BadInput, match=sentence):
-        await get(nowhere, "nodes", Selection(sieve=sieve), "table", watch=False)
+        await get(nowhere, "nodes", Selection(sieve=sieve), "table")
 
 
 def test_a_column_that_is_not_there_is_refused_with_those_that_are():

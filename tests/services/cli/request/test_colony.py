@@ -5,15 +5,16 @@ import pytest
 
 from schemas.crds import InvalidResource, read_colony
 from services.cli.demo.run import COLONY
-from services.cli.request.colony import ColonyFlags, from_file, from_flags
+from services.cli.request.colony import from_file, from_flags
+from services.cli.request.flags import ColonyFlags, SpotFlag
 from services.errors import BadInput
 
-ASK = ColonyFlags("train", gpus=16, accelerator="H100", per_node=8)
+ASK = ColonyFlags(gpus=16, accelerator="H100", per_node=8)
 
 
 def test_flags_become_the_colony_they_describe():
-    ask = replace(ASK, spot="preferred", max_price=60.0, ttl="6h", idle_after="30m", clouds=("aws",))
-    colony = read_colony(from_flags(ask, "team"))
+    ask = replace(ASK, spot=SpotFlag.PREFERRED, max_price=60.0, ttl="6h", idle_after="30m", cloud=["aws"])
+    colony = read_colony(from_flags("train", ask, "team"))
     (cluster,) = colony.spec.clusters
     (pool,) = cluster.pools
 
@@ -24,7 +25,7 @@ def test_flags_become_the_colony_they_describe():
 
 
 def test_what_is_not_said_is_left_to_the_api_server():
-    (cluster,) = from_flags(ASK, "default")["spec"]["clusters"]
+    (cluster,) = from_flags("train", ASK, "default")["spec"]["clusters"]
 
     assert set(cluster) == {"name", "pools"}
 
@@ -44,7 +45,7 @@ def test_what_is_not_said_is_left_to_the_api_server():
 )
 def test_a_bad_flag_is_one_clear_sentence(change, sentence):
     with pytest.raises((BadInput, InvalidResource), match=sentence) as told:
-        from_flags(replace(ASK, **change), "default")
+        from_flags(change.pop("name", "train"), replace(ASK, **change), "default")
 
     assert "\n" not in str(told.value)
 

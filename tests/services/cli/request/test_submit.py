@@ -7,7 +7,7 @@ import pytest
 
 from events.kube.client import Changed, Listed
 from services.cli.request.submit import NOT_NOW, delete, request
-from services.cli.wait import Progress
+from services.cli.wait import Outcome, Progress
 from services.errors import Failed
 
 ASKED = {
@@ -47,7 +47,7 @@ class Here:
 
 
 async def waited(*looks):
-    await request(Here(*looks), [ASKED], wait=True, progress=Progress(StringIO()))
+    await request(Here(*looks), [ASKED], Outcome(wait=True, progress=Progress(StringIO())))
 
 
 async def test_it_waits_until_all_of_what_was_asked_last_is_ready():
@@ -91,10 +91,10 @@ async def test_what_has_ended_is_reported_at_once_for_no_edit_creates_it_again()
     ended, lines = ASKED | shown({"phase": "Released", "clusters": BOTH[1:]}), StringIO()
     told = "^train/b has ended, and no edit creates it again: `alate recreate train/b` does$"
     with pytest.raises(Failed, match=told):
-        await request(Here(ended), [ended], wait=False, progress=Progress(lines))
+        await request(Here(ended), [ended], Outcome(progress=Progress(lines)))
     assert lines.getvalue() == "colony/train unchanged\n"
     again = ended | {"spec": {"clusters": [{"name": "b", "askedAt": "2026-01-01T00:00:00Z"}]}}
-    await request(Here(again), [again], wait=False, progress=Progress(lines))
+    await request(Here(again), [again], Outcome(progress=Progress(lines)))
 
 
 async def test_what_was_over_before_it_was_asked_for_again_is_waited_for():
@@ -123,6 +123,6 @@ class Going:
 @pytest.mark.parametrize("force", [True, False])
 async def test_force_is_written_before_the_colony_is_deleted_and_only_where_it_is_said(force):
     here = Going()
-    await delete(here, "train", "acme", wait=False, force=force, progress=Progress(StringIO()))
+    await delete(here, "train", "acme", Outcome(progress=Progress(StringIO())), force=force)
     forced = [("train", "acme", {"alate.dev/force": "true"})] if force else []
     assert here.done == [*forced, ("train", "acme", "deleted")]
