@@ -1,25 +1,11 @@
 """The roles in deploy/ are held against every call that the services make through a whole story."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
-from itertools import count
-
 import pytest
 
-from events.kube.client import Kube, Request, Response
-from events.kube.resources import STORAGECLASSES
-from events.memory.bus import MemoryBus
 from services.compose import SERVICES
-from services.inventory.read.object_types import CAPACITIES, CLAIMS, SLICES, VOLUMES
-from services.sandbox.api.server.app import MANAGEMENT, Api
-from services.sandbox.api.server.local import LocalTransport
-from services.sandbox.api.store.journal import MemoryJournal
-from services.sandbox.seeds.plant import seed
-from tests.deploy.rights import Right, documents, of_request, shipped
-from tests.deploy.story import Inside, Stage, play
+from tests.deploy.record import recorded
+from tests.deploy.rights import Right, documents, shipped
 
-EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 VERBS = {"clusters": ("get", "create"), "machinetemplates": ("get", "list", "create", "delete")}
 """What is done with the infrastructure of a cloud, by kind."""
@@ -61,68 +47,14 @@ ELSEWHERE = (
     }
 )
 """What is shipped and not used in the story, with the reason."""
-POOL = {"name": "p", "generation": 1, "resourceSliceCount": 1}
-FURNITURE = (
-    (STORAGECLASSES, {"metadata": {"name": "x"}, "provisioner": "p"}),
-    (VOLUMES, {"metadata": {"name": "x"}, "spec": {}}),
-    (CAPACITIES, {"metadata": {"name": "x", "namespace": "default"}, "storageClassName": "x"}),
-    (SLICES, {"metadata": {"name": "x"}, "spec": {"driver": "d", "nodeName": "n", "pool": POOL}}),
-    (CLAIMS, {"metadata": {"name": "x", "namespace": "default"}, "spec": {}}),
-)
-"""One of each kind that is watched only where there is some of it."""
 CHANGES = ("create", "patch", "delete")
 """What the one who keeps Secrets may do with them."""
 NOTHING: dict[str, list[Right]] = {name: [] for name in SERVICES}
 
 
-class Recorder:
-    """A transport that notes what an API server would have asked RBAC."""
-
-    def __init__(self, inner: LocalTransport) -> None:
-        self._inner = inner
-        self.used: set[Right] = set()
-
-    async def send(self, request: Request) -> Response:
-        response = await self._inner.send(request)
-        self.used |= of_request(request, response)
-        return response
-
-    async def stream(self, request: Request) -> AsyncIterator[bytes | Response]:
-        self.used |= of_request(request, None)
-        async for item in self._inner.stream(request):
-            yield item
-
-    async def close(self) -> None:
-        await self._inner.close()
-
-
-def clock() -> datetime:
-    return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
-
-
-async def recorded() -> dict[str, set[Right]]:
-    """What each service used from the first Colony to nothing left."""
-    uids = count(1)
-    api = Api(MemoryJournal(), clock, lambda: f"00000000-0000-0000-0000-{next(uids):012d}")
-    await api.start()
-    try:
-        recorders = {name: Recorder(LocalTransport(api, MANAGEMENT)) for name in SERVICES}
-        admin = Kube(LocalTransport(api, MANAGEMENT), random=lambda: 0.5)
-        kubes = {name: Kube(recorder, random=lambda: 0.5) for name, recorder in recorders.items()}
-        await seed(admin)
-        for resource, one in FURNITURE:
-            await admin.create(resource, one)
-        stage = Stage(admin, Inside(api), MemoryBus(clock=clock).again, clock, kubes)
-        async with stage.running():
-            await play(stage)
-    finally:
-        await api.close()
-    return {name: recorder.used for name, recorder in recorders.items()}
-
-
 @pytest.mark.looptime
 async def test_every_service_may_do_all_it_does_and_nothing_it_does_not():
-    used = await recorded()
+    used = {name: each.rights for name, each in (await recorded()).items()}
     assert {name: sorted(used[name] - shipped(name)) for name in SERVICES} == NOTHING
     unused = {name: sorted(shipped(name) - used[name] - set(ELSEWHERE)) for name in SERVICES}
     assert unused == NOTHING

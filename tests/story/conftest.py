@@ -54,10 +54,10 @@ async def run(*words: str | Path, cwd: Path, env: Mapping[str, str] = ENV, withi
 
 @pytest.fixture
 def alate(tmp_path: Path) -> Callable[..., Awaitable[Done]]:
-    """Runs `alate …` in the test's folder."""
+    """Runs `alate …` in the test's folder; a sandbox that it starts hurries."""
 
     async def command(*words: str | Path, within: float = 60.0) -> Done:
-        return await run(ALATE, *words, cwd=tmp_path, within=within)
+        return await run(ALATE, *words, cwd=tmp_path, env=ENV | HURRIES, within=within)
 
     return command
 
@@ -133,7 +133,7 @@ def demo_until(tmp_path: Path) -> Callable[[bytes], Awaitable[int | None]]:
     """Runs `alate demo` until it says a word, then sends what Ctrl-C sends; gives its exit code."""
 
     async def interrupted(word: bytes) -> int | None:
-        env, pipe = ENV | {"TMPDIR": str(tmp_path)}, asyncio.subprocess.PIPE
+        env, pipe = ENV | HURRIES | {"TMPDIR": str(tmp_path)}, asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(str(ALATE), "demo", env=env, stdout=pipe)
         assert process.stdout is not None
         async with asyncio.timeout(STARTED):

@@ -14,6 +14,7 @@ from events.kube.auth import transport
 from events.kube.client import Kube
 from events.kube.resources import NODES
 from services.cli.placement.plan import ASKED
+from tests.story.conftest import HURRIES
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
@@ -189,7 +190,7 @@ async def clusters(alate, *how) -> list:
 
 
 async def test_starting_again_continues_where_it_was(up, alate):
-    with up() as stack:
+    with up(**HURRIES) as stack:
         assert stat.S_IMODE(stack.folder.stat().st_mode) == 0o700
         assert stat.S_IMODE(stack.kubeconfig.stat().st_mode) == 0o600
         kubeconfig, address = stack.kubeconfig.read_text(), stack.nats
@@ -199,7 +200,7 @@ async def test_starting_again_continues_where_it_was(up, alate):
     assert stack.process.returncode == 130
     assert (await alate("get")).code == 2
 
-    with up() as stack:
+    with up(**HURRIES) as stack:
         assert (stack.kubeconfig.read_text(), stack.nats) == (kubeconfig, address)
         assert await clusters(alate) == before
         assert (await alate("delete", "train", "--wait")).code == 0

@@ -5,7 +5,7 @@ import base64
 import os
 import signal
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from string import Template
 
 import pytest
@@ -44,12 +44,14 @@ JOB = {
 }
 
 
-async def soon(true, seconds=20.0):
-    """Ask until it is so; its answer."""
+async def soon(true, seconds=60.0):
+    """Ask until it is so; its answer. What was killed may take a while, and a connection to it may end late."""
     async with asyncio.timeout(seconds):
-        while not (found := await true()):  # noqa: ASYNC110 - another process has no event to wait for
+        while True:
+            with suppress(TryLater):
+                if found := await true():
+                    return found
             await asyncio.sleep(0.02)
-        return found
 
 
 class Process:
@@ -88,10 +90,7 @@ class Process:
             return False
         if self.kube is None:
             self.kube = Kube(await transport(str(self.kubeconfig), None), random=lambda: 0.5)
-        try:
-            return await self.kube.read("/version")
-        except TryLater:
-            return False
+        return await self.kube.read("/version")
 
     async def end(self, how):
         self.process.send_signal(how)
