@@ -55,7 +55,7 @@ fuzz: setup ## 100,000 inputs each to the codec, the signatures, YAML and rules,
 asyncapi: ## the AsyncAPI document held against its specification by the official CLI (needs node)
 	npx --yes @asyncapi/cli@6.2.0 validate schemas/generated/asyncapi.yaml
 
-pictures: setup ## the pictures of the page in docs/images, taken of a simulated fleet (needs /usr/bin/chromium)
+pictures: setup ## the pictures in docs/images: the page and a dashboard of simulated fleets (needs /usr/bin/chromium, prometheus)
 	$(BIN)/python -m tests.pictures
 
 check: setup ## lint, types, import contracts, declared dependencies, generated files

@@ -1,4 +1,4 @@
-"""``python -m tests.pictures`` takes the pictures of the page for README and docs: a simulated fleet, in Chromium."""
+"""``python -m tests.pictures`` takes the pictures for README and docs in Chromium: the page, and a dashboard."""
 
 import asyncio
 import sys
@@ -13,9 +13,11 @@ from events.memory.bus import MemoryBus
 from schemas.entity import EPOCH
 from schemas.registry import Stream, declared
 from services.queries.answer import answer
+from tests.pictures import dashboard
 from tests.pictures.afternoon import Afternoon, afternoon
 from tests.services.edge.page.colonies import Colonies
 from tests.services.edge.page.page_server import TOKEN, open_page
+from tests.story.prometheus import NEEDED, PROGRAM
 
 CHROMIUM = "/usr/bin/chromium"
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
@@ -60,6 +62,18 @@ async def take(of: Afternoon, folder: Path) -> None:
                 await browser.close()
 
 
+async def draw(folder: Path) -> None:
+    """Draw the dashboards; none where there is no Prometheus."""
+    if PROGRAM is None:
+        sys.stderr.write(f"no picture of a dashboard: {NEEDED}\n")
+        return
+    with TemporaryDirectory() as scratch:
+        async with async_playwright() as play:
+            browser = await play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            await dashboard.take(browser, folder, Path(scratch))
+            await browser.close()
+
+
 async def sign_in(window: Page, url: str) -> None:
     await window.goto(url)
     await window.locator("#who").click()
@@ -73,4 +87,6 @@ if __name__ == "__main__":
     target.mkdir(parents=True, exist_ok=True)
     found = afternoon()
     asyncio.run(take(found, target))
-    sys.stdout.write("".join(f"{target / f'page-{name}.png'}\n" for name in VIEWS))
+    asyncio.run(draw(target))
+    names = (*(f"page-{name}" for name in VIEWS), *dashboard.DRAWN)
+    sys.stdout.write("".join(f"{target / f'{name}.png'}\n" for name in names))
